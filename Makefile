@@ -1,0 +1,93 @@
+# The two commands: `make demo` and `make test`. Both set everything up first,
+# in a private environment (.venv), and are quick the second time.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+SOURCES := $(shell find src tools -type f ! -name '*.pyc') \
+           pyproject.toml meson.build meson.options
+# Kernels run on plain threads; spinning BLAS and OpenMP pools only get in
+# the way of the tests that run side by side.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+export PATH := $(abspath $(BIN)):$(PATH)
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+INSTALL := $(PIP) install --no-build-isolation -Cbuild-dir=build/release
+
+.DELETE_ON_ERROR:
+.PHONY: demo test lint types test-suite test-doctest test-kernels-debug docs \
+        bench-speed bench-quality help clean
+
+help:
+	@echo "make demo            set up, then show what kinlearn does"
+	@echo "make test            set up, then run every test, lint and types"
+	@echo "make docs            build the documentation into docs/_build/html"
+	@echo "make bench-speed     time us against the peers [NAME=...]"
+	@echo "make bench-quality   play a benchmark protocol, NAME=..."
+	@echo "make clean           remove everything that was built"
+
+demo: $(STAMPS)/report
+	@$(BIN)/kin demo
+
+test: lint types test-suite test-doctest test-kernels-debug
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint src
+
+types: $(STAMPS)/test
+	$(BIN)/mypy
+
+test-suite: $(STAMPS)/test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -q $(PYTEST_ARGS)
+
+test-doctest: $(STAMPS)/test
+	cd $(VENV) && $(ONE_THREAD) $(abspath $(BIN))/pytest -q -c ../pyproject.toml \
+	  -p no:cacheprovider --rootdir=. --doctest-modules --pyargs kinlearn
+
+# Same kernels, compiled with bounds checks: an index error inside a noexcept
+# function only warns, so that warning is made an error.
+test-kernels-debug: $(STAMPS)/debug
+	PYTHONPATH=build/debug-site $(BIN)/pytest -q tests/_kernels \
+	  -W error::pytest.PytestUnraisableExceptionWarning
+
+docs: $(STAMPS)/docs
+	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench-speed: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.speed $(NAME)
+
+bench-quality: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.quality $(NAME)
+
+clean:
+	rm -rf $(VENV) build docs/_build docs/auto_examples docs/api/generated
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "kinlearn needs Python 3.11 or newer; try: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "python3 cannot make environments; on Debian: apt install python3-venv"; exit 1; }
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/build: pyproject.toml | $(STAMPS)/venv
+	@echo "Setting up the build tools in $(VENV) ..."
+	@$(PIP) install $$($(BIN)/python tools/build_requires.py)
+	@touch $@
+
+# One recipe for every extra: report, test, docs, bench.
+$(STAMPS)/report $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/%: \
+    $(STAMPS)/build $(SOURCES)
+	@echo "Installing kinlearn[$*] into $(VENV) ..."
+	@$(PIP) uninstall -y kinlearn 2>/dev/null || true
+	@$(INSTALL) '.[$*]'
+	@touch $@
+
+$(STAMPS)/debug: $(STAMPS)/test
+	@echo "Building the kernels with bounds checks ..."
+	@rm -rf build/debug-site
+	@$(PIP) install --no-build-isolation --no-deps --target build/debug-site \
+	  -Cbuild-dir=build/debug -Csetup-args=-Dbounds_checks=true .
+	@touch $@

@@ -1,0 +1,48 @@
+"""Borrow strength from related data, and know whether it helped.
+
+Data that comes in groups (schools, hospitals, users, machines) is a set of
+related *tasks*. The task travels inside X as one of its columns, which
+``task=`` names; see :func:`kinlearn.with_task`.
+
+Importing this package does no work: every name is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from kinlearn.tasks import keep_task, with_task
+    from kinlearn.utils import show_versions
+
+_SUBPACKAGES = (
+    "datasets",
+    "exceptions",
+    "metrics",
+    "model_selection",
+    "relatedness",
+    "report",
+    "sharing",
+    "tasks",
+    "testing",
+)
+_HOMES = {
+    "keep_task": "kinlearn.tasks",
+    "show_versions": "kinlearn.utils",
+    "with_task": "kinlearn.tasks",
+}
+
+__all__ = ["__version__", "keep_task", "show_versions", "with_task"]
+
+
+def __getattr__(name):
+    if name in _SUBPACKAGES:
+        return import_module(f"kinlearn.{name}")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'kinlearn' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*__all__, *_SUBPACKAGES])

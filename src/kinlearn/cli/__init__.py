@@ -1,0 +1,6 @@
+"""The command ``kin``."""
+
+
+def main():
+    """Entry point of the command."""
+    raise SystemExit(2)

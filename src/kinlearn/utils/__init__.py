@@ -1,0 +1,7 @@
+"""Small tools that know nothing of tasks."""
+
+from kinlearn.utils._groups import group_rows
+from kinlearn.utils._optional import import_optional
+from kinlearn.utils._versions import show_versions
+
+__all__ = ["group_rows", "import_optional", "show_versions"]
