@@ -1,0 +1,15 @@
+"""The warnings that kinlearn gives.
+
+Errors are Python's own: ValueError for values that cannot be used, TypeError
+for things of the wrong kind.
+"""
+
+__all__ = ["KinlearnWarning", "TaskFallbackWarning"]
+
+
+class KinlearnWarning(UserWarning):
+    """Base of all warnings of this package, to filter them in one go."""
+
+
+class TaskFallbackWarning(KinlearnWarning):
+    """A task could not be learned as asked, and a simpler answer stands in."""

@@ -1,0 +1,25 @@
+"""The task data model: the task travels inside X.
+
+Estimators meet it as :class:`TaskMixin`; everybody else needs
+:func:`with_task`, :func:`keep_task` and perhaps :func:`task_codes`.
+"""
+
+from kinlearn.tasks._attach import with_task
+from kinlearn.tasks._columns import TaskColumns
+from kinlearn.tasks._data import TaskData, TaskRows
+from kinlearn.tasks._keep_task import KeepTask, keep_task
+from kinlearn.tasks._mixin import TaskMixin
+from kinlearn.tasks._validation import check_task_data, check_task_rows, task_codes
+
+__all__ = [
+    "KeepTask",
+    "TaskColumns",
+    "TaskData",
+    "TaskMixin",
+    "TaskRows",
+    "check_task_data",
+    "check_task_rows",
+    "keep_task",
+    "task_codes",
+    "with_task",
+]

@@ -1,0 +1,121 @@
+"""Putting a task column beside the features, whatever X is."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn.tasks._tables import FrameTable, SparseTable, open_table
+from kinlearn.tasks._values import task_values
+
+__all__ = ["append_column", "with_task"]
+
+
+def _exact_dtype(values, dtype):
+    """A type that holds both the features of `dtype` and the task codes."""
+    if dtype.kind not in "fiub":
+        return dtype
+    if dtype.kind != "f":
+        return np.result_type(dtype, values.dtype if values.dtype != bool else "i8")
+    largest = (
+        max((abs(int(values.min())), abs(int(values.max())))) if len(values) else 0
+    )
+    for wide in (dtype, np.dtype("f4"), np.dtype("f8")):
+        if wide.itemsize >= dtype.itemsize and largest <= 2 ** (
+            np.finfo(wide).nmant + 1
+        ):
+            return wide
+    raise ValueError(
+        f"The task value {largest} is not exact in a floating-point column. Number "
+        "the tasks from 0, or use a data frame."
+    )
+
+
+def append_column(table, values, name):
+    """Append a column of task values to a table.
+
+    Parameters
+    ----------
+    table : table
+        As :func:`open_table` gives.
+    values : ndarray or narwhals Series of shape (n_samples,)
+        Task values; strings go into frames and object arrays only.
+    name : str
+        Column name, used in frames.
+
+    Returns
+    -------
+    ndarray, sparse matrix or data frame
+        Of the same kind as the table.
+    """
+    if isinstance(table, FrameTable):
+        if name in table.frame.columns:
+            raise ValueError(
+                f"X has a column named {name!r} already. Choose another name for the "
+                "task column."
+            )
+        if not isinstance(values, nw.Series):
+            values = nw.new_series(
+                name, values.tolist(), backend=table.frame.implementation
+            )
+        return table.frame.with_columns(values.alias(name)).to_native()
+    native = table.native
+    if values.dtype == object and native.dtype != object:
+        raise TypeError(
+            "The tasks are strings, which a numeric array cannot hold. Use a data "
+            "frame, or number them: numpy.unique(task, return_inverse=True)[1]."
+        )
+    dtype = _exact_dtype(values, native.dtype)
+    column = values.reshape(-1, 1)
+    if isinstance(table, SparseTable):
+        column = sp.csr_array(column.astype(dtype))
+        kind = native.format if native.format in ("csr", "csc") else "csr"
+        return sp.hstack([native, column], format=kind, dtype=dtype)
+    out = np.empty((table.n_rows, table.n_columns + 1), dtype=dtype)
+    out[:, :-1] = native
+    out[:, -1:] = column
+    return out
+
+
+def with_task(X, task, *, name="task"):
+    """Append a task column to X.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Features.
+    task : array-like of shape (n_samples,)
+        Task of each row: integers or strings; integers only if X is a numeric
+        array or sparse.
+    name : str, default="task"
+        Name of the new column, if X is a data frame.
+
+    Returns
+    -------
+    ndarray, sparse matrix or data frame of shape (n_samples, n_features + 1)
+        X with the task as its last column: pass ``task=-1``, or ``task=name``
+        for a frame, to an estimator. An array stays float32 as long as that
+        holds the task values exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn import with_task
+    >>> with_task(np.array([[0.5], [1.5]]), [3, 8])
+    array([[0.5, 3. ],
+           [1.5, 8. ]])
+    """
+    table = open_table(X)
+    raw = nw.from_native(task, series_only=True, pass_through=True)
+    if isinstance(raw, nw.Series):
+        raw = FrameTable(raw.to_frame(), None).column(0)
+    elif not isinstance(raw, np.ndarray):
+        # an array of mixed values would turn numbers into strings
+        cells = list(raw)
+        raw = np.empty(len(cells), dtype=object)
+        raw[:] = cells
+    if raw.ndim != 1 or len(raw) != table.n_rows:
+        raise ValueError(
+            f"task has shape {raw.shape}; X has {table.n_rows} rows, so it must have "
+            f"shape ({table.n_rows},)."
+        )
+    return append_column(table, task_values(raw, "task"), name)

@@ -1,0 +1,231 @@
+"""Which column of X is what: task, privileged, feature; in fit and afterwards."""
+
+import numbers
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinlearn.tasks._values import show_values
+
+__all__ = ["TaskColumns", "find_column", "resolve_columns"]
+
+
+def find_column(key, table, role):
+    """Position of the column that a user names.
+
+    Parameters
+    ----------
+    key : str or int
+        Column name (frames), or position; negative ones count from the end.
+    table : table
+        As :func:`open_table` gives.
+    role : str
+        What the column is, for messages: ``"Task"`` or ``"Privileged"``.
+
+    Returns
+    -------
+    int
+        Position from 0.
+    """
+    if isinstance(key, str):
+        if table.names is None:
+            raise ValueError(
+                f"{role} column {key!r} is given by name, but X has no column names. "
+                "Pass a data frame, or the position of the column (-1 is the last)."
+            )
+        if key not in table.names:
+            raise ValueError(
+                f"{role} column {key!r} is not in X. X has the columns "
+                f"{show_values(table.names, 10)}."
+            )
+        return table.names.index(key)
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
+        if not -table.n_columns <= key < table.n_columns:
+            raise ValueError(
+                f"{role} column {key} is out of range: X has {table.n_columns} "
+                f"columns, so positions go from {-table.n_columns} to "
+                f"{table.n_columns - 1}."
+            )
+        return int(key) % table.n_columns
+    raise TypeError(
+        f"{role} column must be a column name, a position or None; got {key!r} of "
+        f"type {type(key).__name__}."
+    )
+
+
+@dataclass(frozen=True)
+class TaskColumns:
+    """What fit saw of the columns of X, and how to find them again.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        All column names, None for arrays.
+    n_columns : int
+        Width of X, the task and privileged columns included.
+    task : int or None
+        Position of the task column.
+    privileged : tuple of int
+        Positions of the privileged columns.
+    """
+
+    names: tuple[str, ...] | None
+    n_columns: int
+    task: int | None
+    privileged: tuple[int, ...] = ()
+
+    @property
+    def features(self):
+        """Positions of the feature columns."""
+        other = {self.task, *self.privileged}
+        return tuple(i for i in range(self.n_columns) if i not in other)
+
+    @property
+    def feature_names(self):
+        """Names of the feature columns; ``x0``, ``x1``... where X has none."""
+        return self.all_names[list(self.features)]
+
+    @property
+    def all_names(self):
+        """Names of all columns of X; ``x0``, ``x1``... where X has none."""
+        names = self.names or [f"x{i}" for i in range(self.n_columns)]
+        return np.asarray(names, dtype=object)
+
+    @property
+    def where(self):
+        """How messages call the task column."""
+        key: str | int | None = self.task
+        if self.names is not None and self.task is not None:
+            key = self.names[self.task]
+        return f"Task column {key!r}"
+
+    def match(self, table, estimator):
+        """The same columns in new data, or an error that says what changed.
+
+        Parameters
+        ----------
+        table : table
+            The new X.
+        estimator : str
+            Name for messages.
+
+        Returns
+        -------
+        TaskColumns
+            Positions in the new X, whose privileged columns may be gone.
+        """
+        if self.names is None or table.names is None:
+            if (self.names is None) != (table.names is None):
+                warnings.warn(
+                    f"X has feature names, but {estimator} was fitted without "
+                    "feature names"
+                    if self.names is None
+                    else f"X does not have valid feature names, but {estimator} was "
+                    "fitted with feature names",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            return self._match_width(table, estimator)
+        if table.names == self.names:
+            return self
+        if self.task is not None and self.names[self.task] not in table.names:
+            raise ValueError(
+                f"{self.where} is not in X, but {estimator} was fitted with it. X has "
+                f"the columns {show_values(table.names, 10)}."
+            )
+        extra = {self.names[i] for i in self.privileged}
+        kept = tuple(n for n in self.names if n not in extra or n in table.names)
+        if table.names != kept:
+            self._raise_names(table, extra)
+        return self._without([i for i, n in enumerate(self.names) if n not in kept])
+
+    def _match_width(self, table, estimator):
+        if table.n_columns == self.n_columns:
+            return self
+        narrow = self.n_columns - len(self.privileged)
+        if self.privileged and table.n_columns == narrow:
+            return self._without(self.privileged)
+        hint = f" (or {narrow} without the privileged ones)" if self.privileged else ""
+        if self.task is not None:
+            hint += f", column {self.task} being the task"
+            if table.n_columns == narrow - 1:
+                hint += ". Is the task column missing? See kinlearn.with_task"
+        raise ValueError(
+            f"X has {table.n_columns} features, but {estimator} is expecting "
+            f"{self.n_columns} features as input{hint}."
+        )
+
+    def _without(self, gone):
+        """The positions after the columns `gone` were left out of X."""
+        shift = np.cumsum(np.isin(np.arange(self.n_columns), list(gone)))
+        moved = {i: i - int(shift[i]) for i in range(self.n_columns) if i not in gone}
+        return TaskColumns(
+            names=self.names
+            and tuple(n for i, n in enumerate(self.names) if i not in gone),
+            n_columns=self.n_columns - len(gone),
+            task=None if self.task is None else moved[self.task],
+            privileged=tuple(moved[i] for i in self.privileged if i not in gone),
+        )
+
+    def _raise_names(self, table, privileged):
+        now, then = set(table.names), set(self.names or ())
+        message = "The feature names should match those that were passed during fit.\n"
+        for title, names in (
+            ("Feature names unseen at fit time", now - then),
+            (
+                "Feature names seen at fit time, yet now missing",
+                then - now - privileged,
+            ),
+        ):
+            if names:
+                shown = [f"- {name}\n" for name in sorted(names)[:5]]
+                message += f"{title}:\n" + "".join(shown)
+                message += "- ...\n" if len(names) > 5 else ""
+        if now - then == set() and then - now <= privileged:
+            message += "Feature names must be in the same order as they were in fit.\n"
+        raise ValueError(message)
+
+
+def resolve_columns(table, task, privileged):
+    """Find the columns in the X of fit.
+
+    Parameters
+    ----------
+    table : table
+        The X of fit.
+    task : str, int or None
+        The task column.
+    privileged : str, int, list of them or None
+        The privileged columns.
+
+    Returns
+    -------
+    TaskColumns
+        Where everything is.
+    """
+    position = None if task is None else find_column(task, table, "Task")
+    if privileged is None:
+        privileged = []
+    elif isinstance(privileged, str | numbers.Integral):
+        privileged = [privileged]
+    extra = [find_column(key, table, "Privileged") for key in privileged]
+    for i, key in enumerate(privileged):
+        if extra[i] == position:
+            raise ValueError(f"Column {key!r} cannot be both task and privileged.")
+        if extra[i] in extra[:i]:
+            raise ValueError(f"Privileged column {key!r} is given twice.")
+    columns = TaskColumns(
+        names=table.names,
+        n_columns=table.n_columns,
+        task=position,
+        privileged=tuple(sorted(extra)),
+    )
+    if not columns.features:
+        besides = " besides the task" if position is not None else ""
+        besides += " and privileged columns" if extra else ""
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a "
+            f"minimum of 1 is required{besides and f', counted{besides}'}."
+        )
+    return columns

@@ -1,0 +1,169 @@
+"""The data model: what an estimator gets to see."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kinlearn.tasks._columns import TaskColumns
+from kinlearn.tasks._labels import classes_by_task
+from kinlearn.utils import group_rows
+
+__all__ = ["TaskData", "TaskRows"]
+
+
+def freeze(array):
+    """A read-only view of an array; other things pass as they are."""
+    if isinstance(array, np.ndarray):
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class TaskRows:
+    """Rows to predict for.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Features, without the task and privileged columns.
+    task : int32 array of shape (n_samples,)
+        Code of each row's task in the fitted ``tasks_``; -1 is unknown.
+    """
+
+    X: Any
+    task: np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "X", freeze(self.X))
+        object.__setattr__(self, "task", freeze(self.task))
+
+    @property
+    def n_samples(self):
+        """Number of rows."""
+        return self.X.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskData:
+    """Checked training data: features, tasks, targets and weights.
+
+    All arrays are read-only views; `X` is the caller's own memory where no
+    conversion was needed.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Features, float32 or float64, without task and privileged columns.
+    task : int32 array of shape (n_samples,)
+        Code of each row's task.
+    tasks : ndarray of shape (n_tasks,)
+        Task values, ascending.
+    columns : TaskColumns
+        Which column of the original X is what.
+    y : int32 or float64 array of shape (n_samples,), or None
+        Class codes, or numbers.
+    classes : ndarray of shape (n_classes,), or None
+        The union of all tasks' labels, ascending; None for numbers.
+    sample_weight : float64 array of shape (n_samples,), or None
+        None if no weights were given.
+    privileged : ndarray of shape (n_samples, n_privileged), or None
+        Columns that exist in training only.
+    target : int or None
+        Code of the target task, where one is the goal.
+    """
+
+    X: Any
+    task: np.ndarray
+    tasks: np.ndarray
+    columns: TaskColumns
+    y: Any = None
+    classes: Any = None
+    sample_weight: np.ndarray | None = None
+    privileged: Any = field(default=None)
+    target: int | None = None
+
+    def __post_init__(self):
+        for name in ("X", "task", "tasks", "y", "classes", "sample_weight"):
+            object.__setattr__(self, name, freeze(getattr(self, name)))
+        object.__setattr__(self, "privileged", freeze(self.privileged))
+
+    @property
+    def n_samples(self):
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.tasks)
+
+    @property
+    def feature_names(self):
+        """Names of the columns of `X`; ``x0``, ``x1``... where there were none."""
+        return self.columns.feature_names
+
+    @cached_property
+    def _groups(self):
+        return tuple(map(freeze, group_rows(self.task, self.n_tasks)))
+
+    @property
+    def indptr(self):
+        """Boundaries of the tasks in `order`."""
+        return self._groups[0]
+
+    @property
+    def order(self):
+        """Row numbers, task by task."""
+        return self._groups[1]
+
+    def rows(self, task):
+        """Row numbers of one task, ascending; no scan.
+
+        Parameters
+        ----------
+        task : int
+            Task code.
+
+        Returns
+        -------
+        intp array
+            Row numbers.
+        """
+        return self.order[self.indptr[task] : self.indptr[task + 1]]
+
+    @cached_property
+    def _labels(self):
+        return tuple(
+            map(
+                freeze,
+                classes_by_task(self.task, self.y, self.n_tasks, len(self.classes)),
+            )
+        )
+
+    @property
+    def task_class_indptr(self):
+        """Boundaries of the tasks in `task_class_codes`."""
+        return self._labels[0]
+
+    @property
+    def task_class_codes(self):
+        """Class codes that occur in each task, ascending within it."""
+        return self._labels[1]
+
+    @property
+    def y_in_task(self):
+        """Class of each row, counted within the classes of its task."""
+        return self._labels[2]
+
+    @property
+    def task_classes(self):
+        """The labels that each task has, as a dict from task value to labels."""
+        labels = self.classes[self.task_class_codes]
+        bounds = self.task_class_indptr
+        return {
+            task: labels[bounds[t] : bounds[t + 1]]
+            for t, task in enumerate(self.tasks.tolist())
+        }

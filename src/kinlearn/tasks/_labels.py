@@ -1,0 +1,113 @@
+"""Targets: class codes over all tasks and within each, or numbers."""
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d
+
+from kinlearn.tasks._values import encode_values
+
+__all__ = ["class_codes", "classes_by_task", "numbers"]
+
+
+def _vector(y, estimator):
+    if y is None:
+        raise ValueError(
+            f"{estimator} requires y to be passed, but the target y is None."
+        )
+    return column_or_1d(y, warn=True)
+
+
+def class_codes(y, estimator):
+    """Sorted classes and the code of each row's class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Class labels of any one kind.
+    estimator : str
+        Name for messages.
+
+    Returns
+    -------
+    classes : ndarray
+        Distinct labels, ascending.
+    codes : int32 array of shape (n,)
+        Class of each row.
+    """
+    y = _vector(y, estimator)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    elif y.dtype.kind == "O":
+        missing = [
+            row
+            for row, label in enumerate(y)
+            if label is None
+            or type(label).__name__ in ("NAType", "NaTType")
+            or (isinstance(label, float) and label != label)
+        ]
+        if missing:
+            raise ValueError(
+                f"Input y contains NaN or None in {len(missing)} of {len(y)} rows "
+                f"(first: row {missing[0]}). Drop the rows without a label."
+            )
+    check_classification_targets(y)
+    try:
+        return encode_values(y)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise TypeError(
+            f"y mixes labels that cannot be ordered ({', '.join(kinds)}). Convert "
+            "them to one type."
+        ) from error
+
+
+def numbers(y, estimator):
+    """The target as finite float64 numbers.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Numbers.
+    estimator : str
+        Name for messages.
+
+    Returns
+    -------
+    float64 array of shape (n,)
+        The target.
+    """
+    y = _vector(y, estimator)
+    if y.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: y has dtype {y.dtype}.")
+    if y.dtype.kind not in "fiubO":
+        raise ValueError(
+            f"y has dtype {y.dtype}, which is not numeric. Regression needs numbers."
+        )
+    return check_array(
+        y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=estimator
+    )
+
+
+def classes_by_task(task, y, n_tasks, n_classes):
+    """Which classes occur in which task, as a ragged table.
+
+    Parameters
+    ----------
+    task, y : int arrays of shape (n,)
+        Task code and class code of each row.
+    n_tasks, n_classes : int
+        How many there are.
+
+    Returns
+    -------
+    indptr : intp array of shape (n_tasks + 1,)
+        Task t has the classes ``codes[indptr[t]:indptr[t + 1]]``.
+    codes : int32 array
+        Class codes, ascending within each task.
+    local : int32 array of shape (n,)
+        Class of each row, counted within its task.
+    """
+    pairs, place = np.unique(task.astype(np.int64) * n_classes + y, return_inverse=True)
+    indptr = np.searchsorted(pairs, np.arange(n_tasks + 1) * n_classes)
+    local = place - indptr[task]
+    return indptr, (pairs % n_classes).astype(np.int32), local.astype(np.int32)

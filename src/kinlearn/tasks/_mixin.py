@@ -1,0 +1,94 @@
+"""What every task-aware estimator shares: the gate for X, and fitted names."""
+
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.tasks._validation import check_task_data, check_task_rows
+from kinlearn.utils._sklearn import StrOptions
+
+__all__ = ["TaskMixin"]
+
+
+class TaskMixin:
+    """Validation and fitted attributes of estimators with a task column.
+
+    An estimator's `fit` calls ``self._fit_data(...)`` once and works with the
+    :class:`TaskData` it returns; every method that takes new rows calls
+    ``self._predict_data(X)``. Whether sparse input and NaN are welcome is read
+    from the estimator's scikit-learn tags.
+
+    The estimator's constructor has `task`, and may have `unknown_task`,
+    `privileged` and `target`; all four mean the same everywhere.
+
+    Attributes
+    ----------
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit, ascending; ``[0]`` for ``task=None``.
+    classes_ : ndarray of shape (n_classes,)
+        Union of all tasks' labels (classifiers).
+    task_classes_ : dict
+        Labels of each task (classifiers).
+    feature_names_ : ndarray of shape (n_features,)
+        Names of the columns used as features: no task, no privileged ones.
+    n_features_in_ : int
+        Number of columns of X in fit, the task column included, so that
+        scikit-learn's tools, which count the columns of X, agree.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of these columns, where X has names.
+    """
+
+    task: str | int | None
+
+    _task_parameter_constraints = {
+        "task": [str, "integer", None],
+        "unknown_task": [StrOptions({"error", "share"})],
+    }
+
+    def _data_options(self, order):
+        tags = get_tags(self)
+        return {
+            "accept_sparse": tags.input_tags.sparse,
+            "allow_nan": tags.input_tags.allow_nan,
+            "order": order,
+            "estimator": type(self).__name__,
+        }
+
+    def _fit_data(self, X, y=None, sample_weight=None, *, labels=None, order=None):
+        """Check training data, set the fitted attributes that all share."""
+        data = check_task_data(
+            X,
+            y,
+            sample_weight,
+            task=self.task,
+            privileged=getattr(self, "privileged", None),
+            target=getattr(self, "target", None),
+            labels=labels,
+            **self._data_options(order),
+        )
+        self._remember(data)
+        return data
+
+    def _remember(self, data):
+        self._columns = data.columns
+        self.tasks_ = data.tasks
+        self.n_features_in_ = data.columns.n_columns
+        self.feature_names_ = data.feature_names
+        names = data.columns.names
+        if names is not None:
+            self.feature_names_in_ = data.columns.all_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if data.classes is not None:
+            self.classes_ = data.classes
+            self.task_classes_ = data.task_classes
+
+    def _predict_data(self, X, *, order=None):
+        """Check new rows against what fit saw."""
+        check_is_fitted(self)
+        return check_task_rows(
+            X,
+            columns=self._columns,
+            tasks=self.tasks_,
+            unknown_task=getattr(self, "unknown_task", "error"),
+            **self._data_options(order),
+        )

@@ -1,0 +1,284 @@
+"""One face for the three kinds of X: array, sparse matrix and data frame.
+
+A table knows its size and column names, gives one column as it is, and a block
+of columns as a numeric matrix with at most one copy. Nothing here knows what a
+task is.
+"""
+
+import warnings
+from collections import Counter
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+__all__ = ["open_table"]
+
+
+def _float_dtype(*dtypes):
+    """float32 if nothing needs more, else float64."""
+    narrow = dtypes and all(d in (np.dtype("f4"), np.dtype("f2")) for d in dtypes)
+    return np.dtype(np.float32 if narrow else np.float64)
+
+
+def _runs(positions):
+    """Split ascending positions into runs of neighbours, as slices."""
+    positions = np.asarray(positions, dtype=np.intp)
+    cuts = np.flatnonzero(np.diff(positions) != 1) + 1
+    return [slice(int(run[0]), int(run[-1]) + 1) for run in np.split(positions, cuts)]
+
+
+def _not_a_number(name, row, value, error):
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(
+        f"Column {name!r} holds {value!r} in row {row}, which is not a number "
+        f"({error}). Encode or drop the column."
+    )
+
+
+class ArrayTable:
+    """A NumPy array of two dimensions."""
+
+    names = None
+
+    def __init__(self, values):
+        self.native = values
+        self.n_rows, self.n_columns = values.shape
+
+    def column(self, position):
+        """One column as it is."""
+        return self.native[:, position]
+
+    def without(self, position):
+        """The array without one column (a view where it can be one)."""
+        if position in (0, self.n_columns - 1):
+            return self.native[:, 1:] if position == 0 else self.native[:, :position]
+        return np.delete(self.native, position, axis=1)
+
+    def matrix(self, positions, *, order, **_):
+        """The columns as floats; a copy only where type or order ask for one."""
+        values = self.native
+        if values.dtype.kind in "SU":
+            # the same words as scikit-learn's
+            raise ValueError(
+                "dtype='numeric' is not compatible with arrays of bytes/strings. "
+                "Convert your data to numeric values explicitly instead."
+            )
+        if values.dtype.kind not in "fiubO":
+            raise TypeError(
+                f"X has dtype {values.dtype}, which is not numeric. Convert its "
+                "columns to numbers."
+            )
+        dtype = _float_dtype(values.dtype)
+        runs = _runs(positions)
+        try:
+            if len(runs) == 1:
+                return np.asarray(values[:, runs[0]], dtype=dtype, order=order)
+            out = np.empty((self.n_rows, len(positions)), dtype=dtype, order=order)
+            start = 0
+            for run in runs:
+                width = run.stop - run.start
+                out[:, start : start + width] = values[:, run]
+                start += width
+            return out
+        except (TypeError, ValueError) as error:
+            raise self._first_bad_cell(positions, error) from error
+
+    def _first_bad_cell(self, positions, error):
+        for position in positions:
+            for row, value in enumerate(self.native[:, position]):
+                try:
+                    float(value)
+                except (TypeError, ValueError) as cell_error:
+                    return _not_a_number(f"x{position}", row, value, cell_error)
+        return error
+
+
+class SparseTable:
+    """A SciPy sparse matrix or array of two dimensions."""
+
+    names = None
+
+    def __init__(self, values):
+        self.native = values
+        self.n_rows, self.n_columns = values.shape
+
+    def _sliceable(self):
+        if self.native.format in ("csr", "csc"):
+            return self.native
+        return self.native.tocsr()
+
+    def column(self, position):
+        """One column, dense."""
+        return self._sliceable()[:, [position]].toarray().ravel()
+
+    def without(self, position):
+        """The matrix without one column."""
+        keep = np.delete(np.arange(self.n_columns), position)
+        return self._sliceable()[:, keep]
+
+    def matrix(self, positions, *, accept_sparse, **_):
+        """The columns as a CSR or CSC matrix of floats in canonical form."""
+        if accept_sparse is False:
+            check_array(self.native, accept_sparse=False)  # raises, as elsewhere
+        formats = ("csr", "csc") if accept_sparse is True else accept_sparse
+        formats = (formats,) if isinstance(formats, str) else tuple(formats)
+        values = self._sliceable()
+        if values.dtype.kind not in "fiub":
+            check_array(values, accept_sparse=True)  # complex
+            raise TypeError(f"X has dtype {values.dtype}, which is not numeric.")
+        if len(positions) < self.n_columns:
+            values = values[:, list(positions)]
+        if values.format not in formats:
+            values = values.asformat(formats[0])
+        values = values.astype(_float_dtype(values.dtype), copy=False)
+        if not values.has_canonical_format:
+            if values is self.native:
+                values = values.copy()
+            values.sum_duplicates()
+        return values
+
+
+class FrameTable:
+    """A data frame: pandas, polars, or another that narwhals reads eagerly."""
+
+    def __init__(self, frame, names):
+        self.frame = frame
+        self.native = frame.to_native()
+        self.n_rows, self.n_columns = frame.shape
+        self.names = names
+
+    def _series(self, position):
+        return self.frame[:, position]
+
+    def _label(self, position):
+        return self.frame.columns[position]
+
+    def column(self, position):
+        """One column as a NumPy array; missing values are None or NaN."""
+        series = self._series(position)
+        if series.dtype in (nw.Categorical, nw.Enum, nw.String):
+            out = np.empty(len(series), dtype=object)
+            out[:] = series.to_list()
+            return out
+        if series.dtype.is_integer() and series.null_count():
+            series = series.cast(nw.Float64)
+        return series.to_numpy()
+
+    def without(self, position):
+        """The frame without one column, in its own library."""
+        keep = [i for i in range(self.n_columns) if i != position]
+        return self.frame[:, keep].to_native()
+
+    def matrix(self, positions, *, order, **_):
+        """The columns as floats, filled column by column: one copy."""
+        columns = [self._series(i) for i in positions]
+        kinds = {nw.Float32: np.dtype("f4")}
+        dtype = _float_dtype(*(kinds.get(s.dtype, np.dtype("f8")) for s in columns))
+        out = np.empty((self.n_rows, len(columns)), dtype=dtype, order=order or "F")
+        for j, (position, series) in enumerate(zip(positions, columns, strict=True)):
+            out[:, j] = self._numbers(series, self._label(position))
+        return out
+
+    def _numbers(self, series, name):
+        if series.dtype.is_float():
+            return series.to_numpy()
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            return series.cast(nw.Float64).to_numpy()
+        if series.dtype != nw.Object:
+            raise TypeError(
+                f"Column {name!r} has dtype {series.dtype}, which is not numeric. "
+                "Encode it, for example with kinlearn.keep_task(OrdinalEncoder(), "
+                "task=...), or drop it."
+            )
+        values = series.to_numpy()
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            for row, value in enumerate(values):
+                try:
+                    float(value)
+                except (TypeError, ValueError) as error:
+                    raise _not_a_number(name, row, value, error) from error
+            raise
+
+
+def _frame_names(columns):
+    repeated = [name for name, count in Counter(columns).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"X has more than one column named {repeated[0]!r}. Column names must be "
+            "unique: rename or drop the repeated ones."
+        )
+    text = [isinstance(c, str) for c in columns]
+    if all(text):
+        return tuple(columns)
+    if any(text):
+        kinds = sorted({type(c).__name__ for c in columns})
+        raise TypeError(
+            "Feature names are only supported if all input features have string "
+            f"names, but your input has {kinds} as feature name / column name types. "
+            "Convert them all to strings: X.columns = X.columns.astype(str)."
+        )
+    return None
+
+
+def _read_array(X):
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            "X is a masked array with masked cells. Fill them first: "
+            "X.filled(numpy.nan)."
+        )
+    if isinstance(X, np.matrix):
+        check_array(X)  # raises, in scikit-learn's words
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            values = np.asarray(X)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"X cannot be read as a table: {error}") from error
+    if values.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X has dtype {values.dtype}. Split it into "
+            "real columns."
+        )
+    if values.ndim != 2:
+        # scikit-learn's own messages for scalars, vectors and cubes
+        check_array(values, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    return values
+
+
+def open_table(X):
+    """Wrap X in the table of its kind.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame
+        Two-dimensional data.
+
+    Returns
+    -------
+    ArrayTable, SparseTable or FrameTable
+        With ``native``, ``names``, ``n_rows``, ``n_columns``, ``column``,
+        ``without`` and ``matrix``.
+    """
+    if sp.issparse(X):
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected a 2D sparse matrix, got {X.ndim} dimension(s). Reshape it."
+            )
+        if X.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
+        return SparseTable(X)
+    if nw.dependencies.is_pandas_dataframe(X):
+        _frame_names(list(X.columns))  # narwhals would call repeated names an error
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return FrameTable(frame, _frame_names(frame.columns))
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            "X is a lazy frame, whose rows are not there yet. Call .collect() first "
+            "(or .compute(); for rows on a cluster see kinlearn.dask)."
+        )
+    return ArrayTable(_read_array(X))

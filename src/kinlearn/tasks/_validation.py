@@ -1,0 +1,269 @@
+"""From what users pass to `TaskData` and `TaskRows`: the one gate for X."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import assert_all_finite, check_consistent_length
+
+from kinlearn.tasks._columns import find_column, resolve_columns
+from kinlearn.tasks._data import TaskData, TaskRows
+from kinlearn.tasks._labels import class_codes, numbers
+from kinlearn.tasks._tables import open_table
+from kinlearn.tasks._values import (
+    encode_values,
+    lookup_values,
+    show_values,
+    task_values,
+)
+from kinlearn.utils._sklearn import check_sample_weight
+
+__all__ = ["check_task_data", "check_task_rows", "task_codes"]
+
+
+def _check_rows(table):
+    if table.n_rows == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a "
+            "minimum of 1 is required."
+        )
+
+
+def _check_finite(X, names, task, tasks, *, allow_nan, estimator):
+    """Refuse inf (and NaN) with the column, the row and the task at fault."""
+    try:
+        assert_all_finite(X.data if sp.issparse(X) else X, allow_nan=allow_nan)
+        return
+    except ValueError:
+        cells = X.tocoo() if sp.issparse(X) else X
+    bad = np.isinf if allow_nan else lambda block: ~np.isfinite(block)
+    if sp.issparse(cells):
+        hits = np.flatnonzero(bad(cells.data))
+        rows, cols, value = cells.row[hits], cells.col[hits], cells.data[hits[0]]
+    else:
+        rows, cols = np.nonzero(bad(cells))
+        value = cells[rows[0], cols[0]]
+    column = names[cols[0]]
+    of_task = ""
+    if len(tasks) > 1 and task[rows[0]] >= 0:
+        of_task = f", task {show_values(tasks[[task[rows[0]]]])}"
+    what = "NaN" if np.isnan(value) else "infinity or a value too large"
+    remedy = (
+        "Impute or drop these rows, for example with "
+        "kinlearn.keep_task(SimpleImputer(), task=...)"
+        if np.isnan(value)
+        else "Replace it with a finite number or NaN"
+    )
+    raise ValueError(
+        f"Input X contains {what} for {X.dtype} in column {column!r} (first: row "
+        f"{rows[0]}{of_task}; {len(rows)} such cells in all). {estimator} does not "
+        f"accept it. {remedy}."
+    )
+
+
+def _target_code(target, task, tasks):
+    if target is None:
+        return None
+    if task is None:
+        raise ValueError(
+            f"target={target!r} names a task, but task=None. Say which column holds "
+            "the task."
+        )
+    hits = [i for i, known in enumerate(tasks.tolist()) if known == target]
+    if not hits:
+        raise ValueError(
+            f"The target task {target!r} is not in the task column, which holds "
+            f"{show_values(tasks)}."
+        )
+    return hits[0]
+
+
+def task_codes(X, task):
+    """Tasks of the rows of X, and nothing else of it.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        Data with a task column.
+    task : str, int or None
+        Name or position of the task column; None is one task for all rows.
+
+    Returns
+    -------
+    tasks : ndarray of shape (n_tasks,)
+        Task values, ascending.
+    codes : int32 array of shape (n_samples,)
+        Task of each row: ``tasks[codes]`` is the column.
+
+    Examples
+    --------
+    >>> from kinlearn.tasks import task_codes
+    >>> tasks, codes = task_codes([[0.5, 7], [1.5, 3], [2.5, 7]], task=-1)
+    >>> tasks, codes
+    (array([3, 7]), array([1, 0, 1], dtype=int32))
+    """
+    table = open_table(X)
+    _check_rows(table)
+    return _read_tasks(table, task)
+
+
+def _read_tasks(table, task):
+    if task is None:
+        return np.zeros(1, dtype=np.int64), np.zeros(table.n_rows, dtype=np.int32)
+    position = find_column(task, table, "Task")
+    return encode_values(
+        task_values(table.column(position), f"Task column {task!r}"),
+    )
+
+
+def check_task_data(
+    X,
+    y=None,
+    sample_weight=None,
+    *,
+    task=None,
+    privileged=None,
+    target=None,
+    labels=None,
+    accept_sparse=False,
+    allow_nan=False,
+    order=None,
+    estimator="This estimator",
+):
+    """Check training data once, and give it the form that kernels take.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        Features, with the task column among them.
+    y : array-like of shape (n_samples,), default=None
+        Target; see `labels`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights; a number is the weight of every row.
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task for all rows.
+    privileged : str, int or list of them, default=None
+        Columns that exist in training only.
+    target : task value, default=None
+        The one task that is the goal.
+    labels : {"classes", "numbers"} or None, default=None
+        What y holds; None ignores y.
+    accept_sparse : bool, str or list of str, default=False
+        Sparse formats that the caller takes ("csr", "csc").
+    allow_nan : bool, default=False
+        Whether NaN may stand in the features.
+    order : {"C", "F"} or None, default=None
+        Memory order that the caller needs; None takes what is there.
+    estimator : str, default="This estimator"
+        Name for messages.
+
+    Returns
+    -------
+    TaskData
+        The checked data.
+
+    Examples
+    --------
+    >>> from kinlearn.tasks import check_task_data
+    >>> X = [[0.5, 7], [1.5, 3], [2.5, 7]]
+    >>> data = check_task_data(X, ["a", "b", "b"], task=1, labels="classes")
+    >>> data.tasks, data.rows(1), data.task_classes
+    (array([3, 7]), array([0, 2]), {3: array(['b'], ...), 7: array(['a', 'b'], ...)})
+    """
+    table = open_table(X)
+    columns = resolve_columns(table, task, privileged)
+    _check_rows(table)
+    tasks, codes = _read_tasks(table, task)
+    options = {"order": order, "accept_sparse": accept_sparse}
+    blocks = {"X": (columns.features, columns.feature_names)}
+    if columns.privileged:
+        extra = list(columns.privileged)
+        blocks["privileged"] = extra, columns.all_names[extra]
+    fields = {}
+    for name, (positions, column_names) in blocks.items():
+        fields[name] = table.matrix(positions, **options)
+        _check_finite(
+            fields[name],
+            column_names,
+            codes,
+            tasks,
+            allow_nan=allow_nan and name == "X",
+            estimator=estimator,
+        )
+    if labels is not None:
+        if labels == "classes":
+            fields["classes"], fields["y"] = class_codes(y, estimator)
+        else:
+            fields["y"] = numbers(y, estimator)
+        check_consistent_length(table.native, fields["y"])
+    if sample_weight is not None:
+        fields["sample_weight"] = check_sample_weight(
+            sample_weight,
+            table.native if sp.issparse(table.native) else codes,
+            dtype=np.float64,
+            ensure_non_negative=True,
+        )
+    return TaskData(
+        task=codes,
+        tasks=tasks,
+        columns=columns,
+        target=_target_code(target, task, tasks),
+        **fields,
+    )
+
+
+def check_task_rows(
+    X,
+    *,
+    columns,
+    tasks,
+    unknown_task="error",
+    accept_sparse=False,
+    allow_nan=False,
+    order=None,
+    estimator="This estimator",
+):
+    """Check rows to predict for against what fit saw.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        The same columns as in fit; privileged ones may be absent.
+    columns : TaskColumns
+        What fit saw.
+    tasks : ndarray
+        Task values that fit saw.
+    unknown_task : {"error", "share"}, default="error"
+        What to do about other task values: refuse them, or code them as -1.
+    accept_sparse, allow_nan, order, estimator : as in check_task_data
+        What the caller takes, and its name.
+
+    Returns
+    -------
+    TaskRows
+        The checked rows.
+    """
+    table = open_table(X)
+    columns = columns.match(table, estimator)
+    _check_rows(table)
+    if columns.task is None:
+        codes = np.zeros(table.n_rows, dtype=np.int32)
+    else:
+        values = task_values(table.column(columns.task), columns.where)
+        codes = lookup_values(tasks, values, columns.where)
+        if unknown_task == "error" and (codes < 0).any():
+            strange, _ = encode_values(values[codes < 0])
+            raise ValueError(
+                f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
+                f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
+                f"{len(codes)} rows. Fit saw {show_values(tasks)}. Fit with these "
+                'tasks, drop the rows, or set unknown_task="share".'
+            )
+    matrix = table.matrix(columns.features, order=order, accept_sparse=accept_sparse)
+    _check_finite(
+        matrix,
+        columns.feature_names,
+        codes,
+        tasks,
+        allow_nan=allow_nan,
+        estimator=estimator,
+    )
+    return TaskRows(X=matrix, task=codes)

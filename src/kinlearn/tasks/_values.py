@@ -1,0 +1,200 @@
+"""Task values: what may stand in a task column, and its codes.
+
+A column of any origin becomes either integers (int64, uint64 or bool) or an
+object array of strings. Everything else is refused with the row at fault.
+"""
+
+from itertools import repeat
+
+import numpy as np
+
+__all__ = ["encode_values", "lookup_values", "show_values", "task_values"]
+
+_MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
+
+
+def show_values(values, limit=5):
+    """Write some values for a message: ``'a', 'b', 'c' and 4 more``."""
+    shown = [repr(v.item() if isinstance(v, np.generic) else v) for v in values[:limit]]
+    more = len(values) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _raise_missing(missing, where):
+    rows = np.flatnonzero(missing)
+    raise ValueError(
+        f"{where} is missing in {len(rows)} of {len(missing)} rows (first: row "
+        f"{rows[0]}). Drop these rows, or give them a task of their own."
+    )
+
+
+def _from_floats(values, where):
+    missing = np.isnan(values)
+    if missing.any():
+        _raise_missing(missing, where)
+    # beyond this, neighbouring integers share one float and tasks would merge
+    limit = 2.0 ** (np.finfo(values.dtype).nmant + 1)
+    bad = ~(np.abs(values) <= limit) | (values != np.floor(values))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"{where} must hold integers or strings; found {values[row]!s} in row "
+            f"{row} of a {values.dtype} column"
+            + (
+                f", where integers beyond {limit:.0f} are not exact. "
+                if abs(values[row]) > limit
+                else ". "
+            )
+            + "Is this the task column? Otherwise convert it to int or str."
+        )
+    return values.astype(np.int64)
+
+
+def _from_objects(values, where):
+    types = set(map(type, values))
+    names = {t.__name__ for t in types}
+    if names & _MISSING_TYPES or float in types or np.floating in types:
+        missing = np.fromiter(
+            (
+                type(v).__name__ in _MISSING_TYPES
+                or (isinstance(v, float | np.floating) and v != v)
+                for v in values
+            ),
+            dtype=bool,
+            count=len(values),
+        )
+        if missing.any():
+            _raise_missing(missing, where)
+    if all(issubclass(t, str) for t in types):
+        return values
+    numeric = (bool, np.bool_, int, np.integer, float, np.floating)
+    odd = [t for t in types if not issubclass(t, (str, *numeric))]
+    if odd:
+        row = next(i for i, v in enumerate(values) if type(v) in odd)
+        raise TypeError(
+            f"{where} must hold integers or strings; found {values[row]!r} of type "
+            f"{type(values[row]).__name__} in row {row}. Convert the column to int "
+            "or str."
+        )
+    if any(issubclass(t, str) for t in types):
+        text = next(i for i, v in enumerate(values) if isinstance(v, str))
+        number = next(i for i, v in enumerate(values) if not isinstance(v, str))
+        raise TypeError(
+            f"{where} mixes strings and numbers ({values[text]!r} in row {text}, "
+            f"{values[number]!r} in row {number}). Convert the column to str, or to "
+            "int."
+        )
+    if any(issubclass(t, float | np.floating) for t in types):
+        return _from_floats(values.astype(np.float64), where)
+    if all(issubclass(t, bool | np.bool_) for t in types):
+        return values.astype(bool)
+    try:
+        return values.astype(np.int64)
+    except OverflowError as error:
+        raise ValueError(
+            f"{where} holds integers beyond 64 bits. Convert the column to str."
+        ) from error
+
+
+def task_values(raw, where):
+    """Bring a raw task column into one of the two forms, or say why not.
+
+    Parameters
+    ----------
+    raw : ndarray of shape (n,)
+        The column as found; missing values are NaN, None or pandas' NA.
+    where : str
+        How messages call it, such as ``"Task column 'school'"``.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Of dtype bool, int64, uint64, or object with strings only.
+    """
+    kind = raw.dtype.kind
+    if kind == "f":
+        return _from_floats(raw, where)
+    if kind == "b":
+        return raw
+    if kind == "i":
+        return raw.astype(np.int64, copy=False)
+    if kind == "u":
+        wide = raw.dtype.itemsize == 8
+        return raw.astype(np.uint64 if wide else np.int64, copy=False)
+    if kind in "UT":
+        return _from_objects(raw.astype(object), where)
+    if kind == "O":
+        return _from_objects(raw, where)
+    raise TypeError(
+        f"{where} must hold integers or strings; found dtype {raw.dtype}. "
+        "Convert the column to int or str."
+    )
+
+
+def encode_values(values):
+    """Sorted distinct values, and the code of each row.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers, or objects of one sortable kind.
+
+    Returns
+    -------
+    uniques : ndarray
+        Distinct values, ascending.
+    codes : int32 array of shape (n,)
+        ``uniques[codes]`` equals `values`.
+    """
+    if values.dtype != object:
+        uniques, codes = np.unique(values, return_inverse=True)
+        return uniques, codes.astype(np.int32)
+    # Hashing is ten times as fast as sorting a million Python strings; map and
+    # set keep the loop out of the interpreter.
+    cells = values.tolist()
+    uniques = np.empty(len(known := sorted(set(cells))), dtype=object)
+    uniques[:] = known
+    return uniques, _dict_codes(known, cells)
+
+
+def _dict_codes(known, cells, default=None):
+    table = dict(zip(known, range(len(known)), strict=True))
+    if default is None:
+        codes = map(table.__getitem__, cells)
+    else:
+        codes = map(table.get, cells, repeat(default))
+    return np.fromiter(codes, dtype=np.int32, count=len(cells))
+
+
+def lookup_values(uniques, values, where):
+    """Codes of values among known ones; -1 for those not among them.
+
+    Parameters
+    ----------
+    uniques : ndarray
+        Known values, ascending.
+    values : ndarray of shape (n,)
+        What :func:`task_values` gave for the new rows.
+    where : str
+        How messages call the column.
+
+    Returns
+    -------
+    int32 array of shape (n,)
+        Codes, -1 where a value is unknown.
+    """
+    if (uniques.dtype == object) != (values.dtype == object):
+        kinds = {True: "strings", False: "integers"}
+        raise TypeError(
+            f"{where} holds {kinds[values.dtype == object]} but held "
+            f"{kinds[uniques.dtype == object]} in fit. Convert it to the type that "
+            "fit saw."
+        )
+    if values.dtype == object:
+        return _dict_codes(uniques.tolist(), values.tolist(), default=-1)
+    # int64 and uint64 have no common integer type: Python integers do
+    if {uniques.dtype.kind, values.dtype.kind} == {"i", "u"}:
+        uniques, values = uniques.astype(object), values.astype(object)
+    place = np.searchsorted(uniques, values)
+    place[place == len(uniques)] = 0
+    return np.where(uniques[place] == values, place, -1).astype(np.int32)
