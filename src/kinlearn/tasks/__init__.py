@@ -8,18 +8,31 @@ from kinlearn.tasks._attach import with_task
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._keep_task import KeepTask, keep_task
-from kinlearn.tasks._mixin import TaskMixin
-from kinlearn.tasks._validation import check_task_data, check_task_rows, task_codes
+from kinlearn.tasks._labels import LabelSets, class_codes, classes_by_task
+from kinlearn.tasks._mixin import TaskMixin, remember_columns
+from kinlearn.tasks._validation import (
+    check_task_data,
+    check_task_rows,
+    split_known_task,
+    split_task,
+    task_codes,
+)
 
 __all__ = [
     "KeepTask",
+    "LabelSets",
     "TaskColumns",
     "TaskData",
     "TaskMixin",
     "TaskRows",
     "check_task_data",
     "check_task_rows",
+    "class_codes",
+    "classes_by_task",
     "keep_task",
+    "remember_columns",
+    "split_known_task",
+    "split_task",
     "task_codes",
     "with_task",
 ]

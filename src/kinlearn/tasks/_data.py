@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.tasks._columns import TaskColumns
-from kinlearn.tasks._labels import classes_by_task
+from kinlearn.tasks._labels import LabelSets, classes_by_task
 from kinlearn.utils import group_rows
 
 __all__ = ["TaskData", "TaskRows"]
@@ -157,6 +157,13 @@ class TaskData:
     def y_in_task(self):
         """Class of each row, counted within the classes of its task."""
         return self._labels[2]
+
+    @property
+    def label_sets(self):
+        """The classes of each task, with the answers that keep to them."""
+        return LabelSets(
+            self.task_class_indptr, self.task_class_codes, len(self.classes)
+        )
 
     @property
     def task_classes(self):

@@ -1,5 +1,7 @@
 """Transformers in front of a task-aware estimator: leave the task alone."""
 
+from numbers import Integral
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks._attach import append_column
 from kinlearn.tasks._columns import resolve_columns
+from kinlearn.tasks._mixin import remember_columns
 from kinlearn.tasks._tables import FrameTable, open_table
 from kinlearn.tasks._values import task_values
 from kinlearn.utils._sklearn import HasMethods
@@ -68,7 +71,7 @@ class KeepTask(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "transformer": [HasMethods(["fit", "transform"])],
-        "task": [str, "integer", None],
+        "task": [str, Integral, None],
     }
 
     def __init__(self, transformer, *, task=None):
@@ -92,9 +95,9 @@ class KeepTask(TransformerMixin, BaseEstimator):
         KeepTask
             The fitted object.
         """
-        table, rest = self._open_for_fit(X)
+        _, rest = self._open_for_fit(X)
         self.transformer_ = clone(self.transformer).fit(rest, y, **fit_params)
-        self._remember(table)
+        remember_columns(self, self._columns)
         return self
 
     def fit_transform(self, X, y=None, **fit_params):
@@ -120,7 +123,7 @@ class KeepTask(TransformerMixin, BaseEstimator):
             out = self.transformer_.fit_transform(rest, y, **fit_params)
         else:
             out = self.transformer_.fit(rest, y, **fit_params).transform(rest)
-        self._remember(table)
+        remember_columns(self, self._columns)
         return self._attach(out, table, self._columns.task)
 
     def transform(self, X):
@@ -175,13 +178,6 @@ class KeepTask(TransformerMixin, BaseEstimator):
         self._columns = resolve_columns(table, self.task, None)
         position = self._columns.task
         return table, X if position is None else table.without(position)
-
-    def _remember(self, table):
-        self.n_features_in_ = table.n_columns
-        if table.names is not None:
-            self.feature_names_in_ = self._columns.all_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _attach(self, out, table, position):
         if position is None:

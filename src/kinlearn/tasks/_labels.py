@@ -1,12 +1,14 @@
 """Targets: class codes over all tasks and within each, or numbers."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d
 
 from kinlearn.tasks._values import encode_values
 
-__all__ = ["class_codes", "classes_by_task", "numbers"]
+__all__ = ["LabelSets", "class_codes", "classes_by_task", "numbers"]
 
 
 def _vector(y, estimator):
@@ -111,3 +113,75 @@ def classes_by_task(task, y, n_tasks, n_classes):
     indptr = np.searchsorted(pairs, np.arange(n_tasks + 1) * n_classes)
     local = place - indptr[task]
     return indptr, (pairs % n_classes).astype(np.int32), local.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSets:
+    """The classes that each task has, and answers that keep to them.
+
+    Attributes
+    ----------
+    indptr : intp array of shape (n_tasks + 1,)
+        Task t has the classes ``codes[indptr[t]:indptr[t + 1]]``.
+    codes : int32 array
+        Class codes, ascending within each task.
+    n_classes : int
+        Number of classes over all tasks.
+    """
+
+    indptr: np.ndarray
+    codes: np.ndarray
+    n_classes: int
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.indptr) - 1
+
+    @property
+    def complete(self):
+        """Whether every task has every class."""
+        return len(self.codes) == self.n_tasks * self.n_classes
+
+    def allowed(self, task):
+        """Which classes each row may get.
+
+        Parameters
+        ----------
+        task : int array of shape (n_samples,)
+            Task codes; an unknown task (-1) may have any class.
+
+        Returns
+        -------
+        bool array of shape (n_samples, n_classes)
+            True where the row's task has the class.
+        """
+        # one row per task, the last one (which -1 picks) for the unknown
+        table = np.zeros((self.n_tasks + 1, self.n_classes), dtype=bool)
+        table[np.repeat(np.arange(self.n_tasks), np.diff(self.indptr)), self.codes] = 1
+        table[-1] = True
+        return table[task]
+
+    def restrict(self, proba, task):
+        """Class probabilities with no mass on classes that the task lacks.
+
+        Parameters
+        ----------
+        proba : array of shape (n_samples, n_classes)
+            Probabilities, or any non-negative scores.
+        task : int array of shape (n_samples,)
+            Task codes; an unknown task (-1) may have any class.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; a row whose mass lay wholly elsewhere is uniform over
+            its task's classes.
+        """
+        if self.complete:
+            return proba
+        allowed = self.allowed(task)
+        proba = np.where(allowed, proba, 0.0)
+        lost = proba.sum(axis=1) <= 0
+        proba[lost] = allowed[lost]
+        return proba / proba.sum(axis=1, keepdims=True)

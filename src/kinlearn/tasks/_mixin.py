@@ -1,12 +1,32 @@
 """What every task-aware estimator shares: the gate for X, and fitted names."""
 
+from numbers import Integral
+
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks._validation import check_task_data, check_task_rows
 from kinlearn.utils._sklearn import StrOptions
 
-__all__ = ["TaskMixin"]
+__all__ = ["TaskMixin", "remember_columns"]
+
+
+def remember_columns(estimator, columns):
+    """Keep what fit saw of the columns, under scikit-learn's names.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and, where X has names, ``feature_names_in_``.
+    columns : TaskColumns
+        What fit saw.
+    """
+    estimator._columns = columns
+    estimator.n_features_in_ = columns.n_columns
+    if columns.names is not None:
+        estimator.feature_names_in_ = columns.all_names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 class TaskMixin:
@@ -40,7 +60,7 @@ class TaskMixin:
     task: str | int | None
 
     _task_parameter_constraints = {
-        "task": [str, "integer", None],
+        "task": [str, Integral, None],
         "unknown_task": [StrOptions({"error", "share"})],
     }
 
@@ -65,22 +85,14 @@ class TaskMixin:
             labels=labels,
             **self._data_options(order),
         )
-        self._remember(data)
-        return data
-
-    def _remember(self, data):
-        self._columns = data.columns
+        remember_columns(self, data.columns)
         self.tasks_ = data.tasks
-        self.n_features_in_ = data.columns.n_columns
         self.feature_names_ = data.feature_names
-        names = data.columns.names
-        if names is not None:
-            self.feature_names_in_ = data.columns.all_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         if data.classes is not None:
             self.classes_ = data.classes
             self.task_classes_ = data.task_classes
+            self._label_sets = data.label_sets
+        return data
 
     def _predict_data(self, X, *, order=None):
         """Check new rows against what fit saw."""

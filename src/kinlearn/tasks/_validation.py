@@ -16,7 +16,13 @@ from kinlearn.tasks._values import (
 )
 from kinlearn.utils._sklearn import check_sample_weight
 
-__all__ = ["check_task_data", "check_task_rows", "task_codes"]
+__all__ = [
+    "check_task_data",
+    "check_task_rows",
+    "split_known_task",
+    "split_task",
+    "task_codes",
+]
 
 
 def _check_rows(table):
@@ -112,6 +118,96 @@ def _read_tasks(table, task):
     return encode_values(
         task_values(table.column(position), f"Task column {task!r}"),
     )
+
+
+def _known_codes(table, columns, tasks, unknown_task, estimator):
+    """Codes of the rows' tasks among those that fit saw; -1 if they may be new."""
+    if columns.task is None:
+        return np.zeros(table.n_rows, dtype=np.int32)
+    values = task_values(table.column(columns.task), columns.where)
+    codes = lookup_values(tasks, values, columns.where)
+    if unknown_task == "error" and (codes < 0).any():
+        strange, _ = encode_values(values[codes < 0])
+        raise ValueError(
+            f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
+            f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
+            f"{len(codes)} rows. Fit saw {show_values(tasks)}. Fit with these "
+            'tasks, drop the rows, or set unknown_task="share".'
+        )
+    return codes
+
+
+def split_task(X, task):
+    """Take the task column out of X, and leave the rest as it is.
+
+    For estimators that hand the other columns to somebody else, who reads them
+    in their own way (categories, strings, missing values).
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        Data with a task column.
+    task : str, int or None
+        Name or position of the task column; None is one task for all rows.
+
+    Returns
+    -------
+    rest : ndarray, sparse matrix or data frame
+        The other columns, in the container they came in.
+    tasks : ndarray of shape (n_tasks,)
+        Task values, ascending.
+    codes : int32 array of shape (n_samples,)
+        Task of each row.
+    columns : TaskColumns
+        What to look for in new data; see :func:`split_known_task`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.tasks import split_task
+    >>> rest, tasks, codes, columns = split_task(np.array([[0.5, 7], [1.5, 3]]), -1)
+    >>> rest, tasks
+    (array([[0.5], [1.5]]), array([3, 7]))
+    """
+    table = open_table(X)
+    columns = resolve_columns(table, task, None)
+    _check_rows(table)
+    tasks, codes = _read_tasks(table, task)
+    return _without_task(table, columns), tasks, codes, columns
+
+
+def split_known_task(X, columns, tasks, *, unknown_task="error", estimator="It"):
+    """Take the task column out of new rows; see :func:`split_task`.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        The same columns as in fit.
+    columns : TaskColumns
+        What fit saw.
+    tasks : ndarray
+        Task values that fit saw.
+    unknown_task : {"error", "share"}, default="error"
+        What to do about other task values: refuse them, or code them as -1.
+    estimator : str, default="It"
+        Name for messages.
+
+    Returns
+    -------
+    rest : ndarray, sparse matrix or data frame
+        The other columns, in the container they came in.
+    codes : int32 array of shape (n_samples,)
+        Task of each row among `tasks`; -1 is unknown.
+    """
+    table = open_table(X)
+    columns = columns.match(table, estimator)
+    _check_rows(table)
+    codes = _known_codes(table, columns, tasks, unknown_task, estimator)
+    return _without_task(table, columns), codes
+
+
+def _without_task(table, columns):
+    return table.native if columns.task is None else table.without(columns.task)
 
 
 def check_task_data(
@@ -244,19 +340,7 @@ def check_task_rows(
     table = open_table(X)
     columns = columns.match(table, estimator)
     _check_rows(table)
-    if columns.task is None:
-        codes = np.zeros(table.n_rows, dtype=np.int32)
-    else:
-        values = task_values(table.column(columns.task), columns.where)
-        codes = lookup_values(tasks, values, columns.where)
-        if unknown_task == "error" and (codes < 0).any():
-            strange, _ = encode_values(values[codes < 0])
-            raise ValueError(
-                f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
-                f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
-                f"{len(codes)} rows. Fit saw {show_values(tasks)}. Fit with these "
-                'tasks, drop the rows, or set unknown_task="share".'
-            )
+    codes = _known_codes(table, columns, tasks, unknown_task, estimator)
     matrix = table.matrix(columns.features, order=order, accept_sparse=accept_sparse)
     _check_finite(
         matrix,

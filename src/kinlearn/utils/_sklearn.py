@@ -3,6 +3,7 @@
 When a release of scikit-learn moves one of them, this is the file to mend.
 """
 
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -19,4 +20,5 @@ __all__ = [
     "Options",
     "StrOptions",
     "check_sample_weight",
+    "safe_indexing",
 ]

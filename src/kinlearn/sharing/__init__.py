@@ -1,0 +1,10 @@
+"""Any scikit-learn estimator in its non-sharing and naive forms.
+
+These are what people do with grouped data today, and what sharing has to beat.
+"""
+
+from kinlearn.sharing._one_model import Pooled
+from kinlearn.sharing._per_task import PerTask
+from kinlearn.sharing._task_as_feature import TaskAsFeature
+
+__all__ = ["PerTask", "Pooled", "TaskAsFeature"]

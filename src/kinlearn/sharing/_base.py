@@ -1,0 +1,207 @@
+"""What the three forms share: the task column, the kind of model, its answers."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+
+from kinlearn.tasks import (
+    LabelSets,
+    class_codes,
+    classes_by_task,
+    remember_columns,
+    split_known_task,
+    split_task,
+)
+from kinlearn.utils._sklearn import HasMethods, StrOptions, check_sample_weight
+
+__all__ = ["SharingForm", "TrainingRows", "inner_has"]
+
+
+def inner_has(name):
+    """Condition: the wrapped estimator has a method."""
+
+    def check(self):
+        getattr(self.estimator, name)  # its AttributeError names the method
+        return True
+
+    return check
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows to fit on, the task column apart.
+
+    Attributes
+    ----------
+    rest : ndarray, sparse matrix or data frame
+        All columns but the task, as they came.
+    task : int32 array of shape (n_samples,)
+        Task codes.
+    y : ndarray of shape (n_samples,)
+        Targets as they came; class labels, not codes.
+    sample_weight : float64 array of shape (n_samples,), or None
+        Weights.
+    """
+
+    rest: Any
+    task: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+
+
+class SharingForm(MetaEstimatorMixin, BaseEstimator):
+    """A scikit-learn classifier or regressor, told what to do about tasks.
+
+    A form fills in `fit` and `_answer`. It is a classifier or a regressor as
+    the estimator inside is.
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "task": [str, Integral, None],
+        "unknown_task": [StrOptions({"error", "share"})],
+    }
+
+    def _open_for_fit(self, X, y, sample_weight):
+        """Check what can be checked without reading the features."""
+        self._validate_params()
+        name = type(self).__name__
+        if not (is_classifier(self.estimator) or is_regressor(self.estimator)):
+            raise TypeError(
+                f"{name} wraps classifiers and regressors; "
+                f"{type(self.estimator).__name__} is neither."
+            )
+        rest, self.tasks_, task, columns = split_task(X, self.task)
+        remember_columns(self, columns)
+        if is_classifier(self.estimator):
+            self.classes_, codes = class_codes(y, name)
+            y = self.classes_[codes]
+        elif y is None:
+            raise ValueError(
+                f"{name} requires y to be passed, but the target y is None."
+            )
+        else:
+            y = column_or_1d(y, warn=True)
+        if len(y) != len(task):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"X has {len(task)} rows, y has {len(y)}."
+            )
+        if is_classifier(self.estimator):
+            indptr, labels, _ = classes_by_task(
+                task, codes, len(self.tasks_), len(self.classes_)
+            )
+            self._label_sets = LabelSets(indptr, labels, len(self.classes_))
+            self.task_classes_ = {
+                value: self.classes_[labels[indptr[t] : indptr[t + 1]]]
+                for t, value in enumerate(self.tasks_.tolist())
+            }
+        if sample_weight is not None:
+            if not has_fit_parameter(self.estimator, "sample_weight"):
+                raise TypeError(
+                    f"{type(self.estimator).__name__} takes no sample_weight. Fit "
+                    "without weights, or choose another estimator."
+                )
+            sample_weight = check_sample_weight(
+                sample_weight, task, dtype=np.float64, ensure_non_negative=True
+            )
+        return TrainingRows(rest, task, y, sample_weight)
+
+    def _open_for_predict(self, X):
+        check_is_fitted(self)
+        return split_known_task(
+            X,
+            self._columns,
+            self.tasks_,
+            unknown_task=self.unknown_task,
+            estimator=type(self).__name__,
+        )
+
+    def predict(self, X):
+        """Predict class labels or numbers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions; a task gets only labels that it had in fit.
+        """
+        return self._answer("predict", *self._open_for_predict(X))
+
+    @available_if(inner_has("predict_proba"))
+    def predict_proba(self, X):
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each of ``classes_``, zero where the task lacks it.
+        """
+        return self._answer("predict_proba", *self._open_for_predict(X))
+
+    @available_if(inner_has("decision_function"))
+    def decision_function(self, X):
+        """Confidence of the classifier in each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores; one column for two classes.
+        """
+        return self._answer("decision_function", *self._open_for_predict(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of a classifier, R^2 of a regressor.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            True targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            The score over all rows.
+        """
+        score = accuracy_score if is_classifier(self.estimator) else r2_score
+        return score(y, self.predict(X), sample_weight=sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        for name in (
+            "estimator_type",
+            "target_tags",
+            "classifier_tags",
+            "regressor_tags",
+            "input_tags",
+            "non_deterministic",
+        ):
+            setattr(tags, name, getattr(inner, name))
+        tags.target_tags.multi_output = False
+        return tags

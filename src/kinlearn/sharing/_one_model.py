@@ -1,0 +1,134 @@
+"""Forms with a single estimator behind all tasks."""
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyClassifier
+
+from kinlearn.sharing._base import SharingForm
+from kinlearn.utils._sklearn import safe_indexing
+
+__all__ = ["OneModel", "Pooled", "fit_clone"]
+
+
+def fit_clone(estimator, rows, index=None):
+    """Fit a clone on some of the rows; one class needs no estimator."""
+    rest, y, weight = rows.rest, rows.y, rows.sample_weight
+    if index is not None:
+        rest, y = safe_indexing(rest, index), y[index]
+        weight = None if weight is None else weight[index]
+    model = clone(estimator)
+    if is_classifier(estimator) and index is not None and (y == y[0]).all():
+        model = DummyClassifier(strategy="prior")
+    return model.fit(rest, y, **({} if weight is None else {"sample_weight": weight}))
+
+
+class OneModel(SharingForm):
+    """A single estimator behind all tasks; answers keep to a task's labels."""
+
+    def _answer(self, method, rest, task):
+        X = self._features(rest, task)
+        answer = getattr(self.estimator_, method)(X)
+        if not is_classifier(self.estimator) or self._label_sets.complete:
+            return answer
+        if method == "predict_proba":
+            return self._label_sets.restrict(answer, task)
+        if method == "predict":
+            return self._keep_to_labels(answer, X, task)
+        return answer
+
+    def _keep_to_labels(self, answer, X, task):
+        """Replace labels that the row's task does not have by its likeliest one."""
+        allowed = self._label_sets.allowed(task)
+        codes = np.searchsorted(self.classes_, answer)
+        wrong = np.flatnonzero(~allowed[np.arange(len(codes)), codes])
+        if len(wrong) == 0:
+            return answer
+        some = safe_indexing(X, wrong)
+        for method in ("predict_proba", "decision_function"):
+            if hasattr(self.estimator_, method):
+                scores = getattr(self.estimator_, method)(some)
+                break
+        else:
+            scores = np.broadcast_to(self._class_share, allowed[wrong].shape)
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        codes[wrong] = np.where(allowed[wrong], scores, -np.inf).argmax(axis=1)
+        return self.classes_[codes]
+
+    def _remember_shares(self, rows):
+        if is_classifier(self.estimator):
+            _, counts = np.unique(rows.y, return_counts=True)
+            self._class_share = counts / counts.sum()
+
+
+class Pooled(OneModel):
+    """One model for all tasks, which does not see the task.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn classifier or regressor.
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task for all rows.
+    unknown_task : {"error", "share"}, default="error"
+        What to do about tasks not seen in fit: refuse them, or answer with the
+        one model, as for all others.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit.
+    classes_ : ndarray of shape (n_classes,)
+        Union of all tasks' labels (classifiers).
+    task_classes_ : dict
+        Labels of each task (classifiers).
+    n_features_in_ : int
+        Number of columns of X in fit, the task included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    See Also
+    --------
+    PerTask : One model for each task.
+    TaskAsFeature : One model that sees the task.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from kinlearn.sharing import Pooled
+    >>> X = [[0, 1], [1, 1], [0, 2], [1, 2]]
+    >>> Pooled(Ridge(alpha=0), task=-1).fit(X, [0, 1, 2, 3]).predict([[0, 1], [0, 2]])
+    array([1., 1.])
+    """
+
+    def __init__(self, estimator, *, task=None, unknown_task="error"):
+        self.estimator = estimator
+        self.task = task
+        self.unknown_task = unknown_task
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit one model to all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, if the estimator takes them.
+
+        Returns
+        -------
+        Pooled
+            The fitted form.
+        """
+        rows = self._open_for_fit(X, y, sample_weight)
+        self._remember_shares(rows)
+        self.estimator_ = fit_clone(self.estimator, rows)
+        return self
+
+    def _features(self, rest, task):
+        return rest

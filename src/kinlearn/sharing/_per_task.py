@@ -1,0 +1,176 @@
+"""One model for each task."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from kinlearn.sharing._base import SharingForm
+from kinlearn.sharing._one_model import Pooled, fit_clone
+from kinlearn.utils import group_rows
+from kinlearn.utils._sklearn import Interval, safe_indexing
+
+__all__ = ["PerTask"]
+
+
+def _fit_task(estimator, rows, index, name):
+    try:
+        return fit_clone(estimator, rows, index)
+    except ValueError as error:
+        raise ValueError(
+            f"Task {name!r} ({len(index)} rows): {error} Give it more rows, drop it, "
+            "or set min_samples so that small tasks are answered by a pooled model."
+        ) from error
+
+
+class PerTask(SharingForm):
+    """One model for each task, fitted to its rows alone.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn classifier or regressor.
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task for all rows.
+    min_samples : int, default=1
+        Tasks with fewer rows get no model of their own: a pooled model answers
+        for them.
+    unknown_task : {"error", "share"}, default="error"
+        What to do about tasks not seen in fit: refuse them, or answer with a
+        pooled model, which is then fitted too.
+    n_jobs : int, default=None
+        Tasks to fit at the same time; None is 1 unless a joblib context says
+        otherwise.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The model of each of ``tasks_``; None where the pooled model answers. A
+        task with one class gets a constant classifier.
+    pooled_ : estimator or None
+        Model for small and unknown tasks, where they may occur.
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit.
+    classes_ : ndarray of shape (n_classes,)
+        Union of all tasks' labels (classifiers).
+    task_classes_ : dict
+        Labels of each task (classifiers).
+    n_features_in_ : int
+        Number of columns of X in fit, the task included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    See Also
+    --------
+    Pooled : One model for all tasks.
+    TaskAsFeature : One model that sees the task.
+
+    Notes
+    -----
+    `decision_function` is defined for two classes, where a task with a single
+    class gets -1 or 1, and for more classes if every task has them all.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from kinlearn.sharing import PerTask
+    >>> X = [[0, 1], [1, 1], [0, 2], [1, 2]]
+    >>> PerTask(Ridge(alpha=0), task=-1).fit(X, [0, 1, 2, 1]).predict([[3, 1], [3, 2]])
+    array([ 3., -1.])
+    """
+
+    _parameter_constraints: dict = {
+        **SharingForm._parameter_constraints,
+        "min_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        task=None,
+        min_samples=1,
+        unknown_task="error",
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.task = task
+        self.min_samples = min_samples
+        self.unknown_task = unknown_task
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit one model to the rows of each task.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, if the estimator takes them.
+
+        Returns
+        -------
+        PerTask
+            The fitted form.
+        """
+        rows = self._open_for_fit(X, y, sample_weight)
+        indptr, order = group_rows(rows.task, len(self.tasks_))
+        large = np.diff(indptr) >= self.min_samples
+        self.pooled_ = None
+        if self.unknown_task == "share" or not large.all():
+            self.pooled_ = Pooled(self.estimator, task=self.task).fit(
+                X, y, sample_weight
+            )
+        if len(self.tasks_) == 1:  # its errors need no task's name
+            self.estimators_ = [fit_clone(self.estimator, rows)]
+            return self
+        models = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_task)(
+                self.estimator, rows, order[indptr[t] : indptr[t + 1]], name
+            )
+            for t, name in enumerate(self.tasks_.tolist())
+            if large[t]
+        )
+        found = iter(models)
+        self.estimators_ = [next(found) if own else None for own in large]
+        return self
+
+    def _answer(self, method, rest, task):
+        indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
+        answer = None
+        for place in np.flatnonzero(np.diff(indptr)):
+            index = order[indptr[place] : indptr[place + 1]]
+            # place 0 holds the unknown tasks, whose code is -1
+            model = self.estimators_[place - 1] if place else None
+            some = safe_indexing(rest, index)
+            if model is None:
+                part = self.pooled_._answer(method, some, task[index])
+            else:
+                part = self._in_all_classes(method, model, some)
+            if answer is None:
+                answer = np.empty((len(task), *part.shape[1:]), dtype=part.dtype)
+            answer[index] = part
+        return answer
+
+    def _in_all_classes(self, method, model, X):
+        """The answer of one task's model, in terms of the union of the labels."""
+        part = getattr(model, "predict" if method == "predict" else method, None)
+        if method == "predict":
+            return part(X)
+        columns = np.searchsorted(self.classes_, model.classes_)
+        if method == "predict_proba":
+            out = np.zeros((X.shape[0], len(self.classes_)))
+            out[:, columns] = part(X)
+            return out
+        if len(self.classes_) == 2 and len(columns) == 1:
+            return np.full(X.shape[0], 2.0 * columns[0] - 1.0)
+        if len(columns) < len(self.classes_):
+            raise ValueError(
+                "decision_function is not defined here: some tasks lack some of the "
+                f"{len(self.classes_)} classes. Use predict_proba or predict."
+            )
+        return part(X)

@@ -1,0 +1,186 @@
+"""One model that sees the task."""
+
+from dataclasses import replace
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.preprocessing import TargetEncoder
+
+from kinlearn.sharing._base import SharingForm
+from kinlearn.sharing._one_model import OneModel, fit_clone
+from kinlearn.utils._sklearn import StrOptions
+
+__all__ = ["TaskAsFeature"]
+
+
+def _attach(rest, block, names):
+    """Put columns behind the others, in the container that those are in."""
+    frame = nw.from_native(rest, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        series = [
+            nw.new_series(name, block[:, j], backend=frame.implementation)
+            for j, name in enumerate(names)
+        ]
+        return frame.with_columns(*series).to_native()
+    if sp.issparse(rest):
+        kind = rest.format if rest.format in ("csr", "csc") else "csr"
+        return sp.hstack([rest, sp.csr_array(block)], format=kind)
+    if rest.dtype.kind == "f":
+        block = block.astype(rest.dtype, copy=False)
+    return np.hstack([rest, block])
+
+
+def _with_categorical(estimator, position):
+    """A clone that is told which column holds the task codes."""
+    before = estimator.get_params()["categorical_features"]
+    if before is None or isinstance(before, str):
+        after = [position]
+    elif np.asarray(before).dtype == bool:
+        after = [*before, True]
+    else:
+        after = [*before, position]
+    return clone(estimator).set_params(categorical_features=after)
+
+
+class TaskAsFeature(OneModel):
+    """One model for all tasks, which sees the task as one more feature.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn classifier or regressor.
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task for all rows.
+    encoding : {"auto", "onehot", "category", "target"}, default="auto"
+        How the task becomes features: an indicator column for each task; one
+        categorical column, for estimators that take such (a `category` column
+        of a pandas frame; for arrays, task codes that the estimator's
+        ``categorical_features`` is told of); or the tasks' cross-fitted mean
+        targets (scikit-learn's `TargetEncoder`). "auto" is "category" for
+        estimators with a ``categorical_features`` parameter and at most 255
+        tasks, "target" for these with more tasks, and "onehot" for all others.
+    unknown_task : {"error", "share"}, default="error"
+        What to do about tasks not seen in fit: refuse them, or answer for the
+        average task: no indicator set, a missing category, the overall mean.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    encoding_ : str
+        The encoding that was used.
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit.
+    classes_ : ndarray of shape (n_classes,)
+        Union of all tasks' labels (classifiers).
+    task_classes_ : dict
+        Labels of each task (classifiers).
+    n_features_in_ : int
+        Number of columns of X in fit, the task included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    See Also
+    --------
+    PerTask : One model for each task.
+    Pooled : One model that does not see the task.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from kinlearn.sharing import TaskAsFeature
+    >>> X = [[0, 1], [1, 1], [0, 2], [1, 2]]
+    >>> model = TaskAsFeature(LinearRegression(), task=-1).fit(X, [0, 1, 2, 3])
+    >>> model.predict([[0, 1], [0, 2]]).round(6)
+    array([0., 2.])
+    """
+
+    _parameter_constraints: dict = {
+        **SharingForm._parameter_constraints,
+        "encoding": [StrOptions({"auto", "onehot", "category", "target"})],
+    }
+
+    _MOST_CATEGORIES = 255  # of HistGradientBoosting's bins
+
+    def __init__(self, estimator, *, task=None, encoding="auto", unknown_task="error"):
+        self.estimator = estimator
+        self.task = task
+        self.encoding = encoding
+        self.unknown_task = unknown_task
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit one model to all rows and their tasks.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, if the estimator takes them.
+
+        Returns
+        -------
+        TaskAsFeature
+            The fitted form.
+        """
+        rows = self._open_for_fit(X, y, sample_weight)
+        self._remember_shares(rows)
+        self.encoding_ = self._choose_encoding()
+        estimator, block = self.estimator, None
+        if self.encoding_ == "target" and len(self.tasks_) > 1:
+            self._encoder = TargetEncoder(random_state=0)
+            block = self._encoder.fit_transform(rows.task.reshape(-1, 1), rows.y)
+        features = self._features(rows.rest, rows.task, block)
+        if self.encoding_ == "category" and isinstance(features, np.ndarray):
+            estimator = _with_categorical(estimator, features.shape[1] - 1)
+        self.estimator_ = fit_clone(estimator, replace(rows, rest=features))
+        return self
+
+    def _choose_encoding(self):
+        params = self.estimator.get_params()
+        native = "categorical_features" in params
+        if self.encoding == "auto":
+            if not native:
+                return "onehot"
+            few = len(self.tasks_) <= params.get("max_bins", self._MOST_CATEGORIES)
+            return "category" if few else "target"
+        if self.encoding == "category" and not native and self._columns.names is None:
+            raise ValueError(
+                f'encoding="category" on an array needs an estimator with a '
+                f"categorical_features parameter; {type(self.estimator).__name__} "
+                'has none. Use a data frame, or encoding="onehot".'
+            )
+        return self.encoding
+
+    def _features(self, rest, task, block=None):
+        if len(self.tasks_) == 1:
+            return rest
+        name = self._task_name()
+        if self.encoding_ == "onehot":
+            block = np.zeros((len(task), len(self.tasks_)))
+            known = np.flatnonzero(task >= 0)
+            block[known, task[known]] = 1.0
+            return _attach(rest, block, [f"{name}={t}" for t in self.tasks_])
+        if self.encoding_ == "target":
+            if block is None:
+                block = self._encoder.transform(task.reshape(-1, 1))
+            names = [f"{name}_mean_{j}" for j in range(block.shape[1])]
+            return _attach(rest, block, names)
+        if self._columns.names is None:
+            codes = task.astype(np.float64)
+            codes[task < 0] = np.nan
+            return _attach(rest, codes.reshape(-1, 1), [name])
+        frame = nw.from_native(rest)
+        labels = np.append(self.tasks_.astype(str).astype(object), None)[task]
+        series = nw.new_series(
+            name, labels.tolist(), nw.String, backend=frame.implementation
+        )
+        return frame.with_columns(series.cast(nw.Categorical)).to_native()
+
+    def _task_name(self):
+        names = self._columns.names
+        return "task" if names is None else names[self._columns.task]
