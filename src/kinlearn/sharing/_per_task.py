@@ -120,7 +120,7 @@ class PerTask(SharingForm):
         rows = self._open_for_fit(X, y, sample_weight)
         indptr, order = group_rows(rows.task, len(self.tasks_))
         large = np.diff(indptr) >= self.min_samples
-        self.pooled_ = None
+        self.pooled_: Pooled | None = None
         if self.unknown_task == "share" or not large.all():
             self.pooled_ = Pooled(self.estimator, task=self.task).fit(
                 X, y, sample_weight
@@ -147,7 +147,7 @@ class PerTask(SharingForm):
             # place 0 holds the unknown tasks, whose code is -1
             model = self.estimators_[place - 1] if place else None
             some = safe_indexing(rest, index)
-            if model is None:
+            if model is None and self.pooled_ is not None:
                 part = self.pooled_._answer(method, some, task[index])
             else:
                 part = self._in_all_classes(method, model, some)
@@ -158,13 +158,12 @@ class PerTask(SharingForm):
 
     def _in_all_classes(self, method, model, X):
         """The answer of one task's model, in terms of the union of the labels."""
-        part = getattr(model, "predict" if method == "predict" else method, None)
         if method == "predict":
-            return part(X)
+            return model.predict(X)
         columns = np.searchsorted(self.classes_, model.classes_)
         if method == "predict_proba":
             out = np.zeros((X.shape[0], len(self.classes_)))
-            out[:, columns] = part(X)
+            out[:, columns] = model.predict_proba(X)
             return out
         if len(self.classes_) == 2 and len(columns) == 1:
             return np.full(X.shape[0], 2.0 * columns[0] - 1.0)
@@ -173,4 +172,4 @@ class PerTask(SharingForm):
                 "decision_function is not defined here: some tasks lack some of the "
                 f"{len(self.classes_)} classes. Use predict_proba or predict."
             )
-        return part(X)
+        return model.decision_function(X)

@@ -25,8 +25,7 @@ def _attach(rest, block, names):
         ]
         return frame.with_columns(*series).to_native()
     if sp.issparse(rest):
-        kind = rest.format if rest.format in ("csr", "csc") else "csr"
-        return sp.hstack([rest, sp.csr_array(block)], format=kind)
+        return sp.hstack([rest, sp.csr_array(block)], format=rest.format)
     if rest.dtype.kind == "f":
         block = block.astype(rest.dtype, copy=False)
     return np.hstack([rest, block])
@@ -135,7 +134,11 @@ class TaskAsFeature(OneModel):
             self._encoder = TargetEncoder(random_state=0)
             block = self._encoder.fit_transform(rows.task.reshape(-1, 1), rows.y)
         features = self._features(rows.rest, rows.task, block)
-        if self.encoding_ == "category" and isinstance(features, np.ndarray):
+        if (
+            self.encoding_ == "category"
+            and isinstance(features, np.ndarray)
+            and len(self.tasks_) > 1
+        ):
             estimator = _with_categorical(estimator, features.shape[1] - 1)
         self.estimator_ = fit_clone(estimator, replace(rows, rest=features))
         return self
@@ -175,10 +178,9 @@ class TaskAsFeature(OneModel):
             codes[task < 0] = np.nan
             return _attach(rest, codes.reshape(-1, 1), [name])
         frame = nw.from_native(rest)
-        labels = np.append(self.tasks_.astype(str).astype(object), None)[task]
-        series = nw.new_series(
-            name, labels.tolist(), nw.String, backend=frame.implementation
-        )
+        known = [*map(str, self.tasks_.tolist()), None]  # -1, the unknown, is last
+        labels = [known[t] for t in task]
+        series = nw.new_series(name, labels, nw.String, backend=frame.implementation)
         return frame.with_columns(series.cast(nw.Categorical)).to_native()
 
     def _task_name(self):

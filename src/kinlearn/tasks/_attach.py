@@ -68,8 +68,7 @@ def append_column(table, values, name):
     column = values.reshape(-1, 1)
     if isinstance(table, SparseTable):
         column = sp.csr_array(column.astype(dtype))
-        kind = native.format if native.format in ("csr", "csc") else "csr"
-        return sp.hstack([native, column], format=kind, dtype=dtype)
+        return sp.hstack([native, column], format=native.format, dtype=dtype)
     out = np.empty((table.n_rows, table.n_columns + 1), dtype=dtype)
     out[:, :-1] = native
     out[:, -1:] = column

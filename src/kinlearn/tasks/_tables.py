@@ -101,22 +101,18 @@ class SparseTable:
     names = None
 
     def __init__(self, values):
-        self.native = values
+        # the other formats cannot be sliced
+        self.native = values if values.format in ("csr", "csc") else values.tocsr()
         self.n_rows, self.n_columns = values.shape
-
-    def _sliceable(self):
-        if self.native.format in ("csr", "csc"):
-            return self.native
-        return self.native.tocsr()
 
     def column(self, position):
         """One column, dense."""
-        return self._sliceable()[:, [position]].toarray().ravel()
+        return self.native[:, [position]].toarray().ravel()
 
     def without(self, position):
         """The matrix without one column."""
         keep = np.delete(np.arange(self.n_columns), position)
-        return self._sliceable()[:, keep]
+        return self.native[:, keep]
 
     def matrix(self, positions, *, accept_sparse, **_):
         """The columns as a CSR or CSC matrix of floats in canonical form."""
@@ -124,7 +120,7 @@ class SparseTable:
             check_array(self.native, accept_sparse=False)  # raises, as elsewhere
         formats = ("csr", "csc") if accept_sparse is True else accept_sparse
         formats = (formats,) if isinstance(formats, str) else tuple(formats)
-        values = self._sliceable()
+        values = self.native
         if values.dtype.kind not in "fiub":
             check_array(values, accept_sparse=True)  # complex
             raise TypeError(f"X has dtype {values.dtype}, which is not numeric.")

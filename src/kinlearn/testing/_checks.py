@@ -1,0 +1,354 @@
+"""The promises of a task-aware estimator, one function each.
+
+Each takes an estimator and raises AssertionError if it breaks the promise.
+"""
+
+import pickle
+from contextlib import suppress
+from unittest import SkipTest
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from kinlearn.tasks import with_task
+from kinlearn.testing._problems import fit_on, make_problem, set_up
+from kinlearn.utils import import_optional
+
+__all__ = ["FOR_ALL", "FOR_CLASSIFIERS", "FOR_N_JOBS", "FOR_UNKNOWN_TASKS"]
+
+
+def _answers(model, X):
+    """All that a model says about rows."""
+    out = {"predict": model.predict(X)}
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            with suppress(ValueError):  # not defined for these label sets
+                out[method] = getattr(model, method)(X)
+    return out
+
+
+def _assert_same(one, two, rtol=1e-7):
+    assert one.keys() == two.keys()
+    for method in one:
+        if one[method].dtype.kind == "f":
+            assert_allclose(one[method], two[method], rtol=rtol, atol=1e-8)
+        else:
+            assert_array_equal(one[method], two[method])
+
+
+def _is_random(estimator):
+    return any(name.endswith("random_state") for name in estimator.get_params())
+
+
+def _frame(library, X, task, names=("a", "b", "c", "d")):
+    frame = import_optional(library, extra="all", purpose="This check").DataFrame
+    data = {name: X[:, j] for j, name in enumerate(names)}
+    return frame({**data, "group": np.asarray(task)})
+
+
+def _must_raise(call, *words):
+    try:
+        call()
+    except (ValueError, TypeError) as error:
+        for word in words:
+            assert word in str(error), f"{word!r} is not in the message: {error}"
+        return
+    raise AssertionError(f"Bad input passed; expected an error with {words}.")
+
+
+def check_same_answers_from_every_container(estimator):
+    """Array, pandas, polars and sparse input of the same data agree."""
+    X, y, task = make_problem(estimator)
+    reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
+    for library in ("pandas", "polars"):
+        try:
+            frame = _frame(library, X, task)
+        except ImportError:
+            continue
+        model = set_up(estimator, task="group").fit(frame, y)
+        assert_array_equal(model.tasks_, [0, 1, 2])
+        _assert_same(_answers(model, frame), reference)
+    if get_tags(estimator).input_tags.sparse:
+        for kind in (sp.csr_array, sp.csc_matrix):
+            packed = with_task(kind(X), task)
+            model = set_up(estimator, task=-1).fit(packed, y)
+            # iterative solvers may take another path on sparse rows
+            _assert_same(_answers(model, packed), reference, rtol=1e-2)
+
+
+def check_renamed_tasks(estimator):
+    """Tasks under other names, in the same order, give the same model."""
+    X, y, task = make_problem(estimator)
+    reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
+    other = np.array([-7, 40, 1000])[task]
+    model = fit_on(estimator, X, y, other)
+    assert_array_equal(model.tasks_, [-7, 40, 1000])
+    _assert_same(_answers(model, with_task(X, other)), reference)
+    if _is_random(estimator):
+        return
+    shuffled = np.array([2, 0, 1])[task]
+    model = fit_on(estimator, X, y, shuffled)
+    _assert_same(_answers(model, with_task(X, shuffled)), reference, rtol=1e-4)
+
+
+def check_position_of_the_task_column(estimator):
+    """The task may stand in any column."""
+    X, y, task = make_problem(estimator)
+    reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
+    moved = np.column_stack([X[:, :2], task, X[:, 2:]])
+    model = set_up(estimator, task=2).fit(moved, y)
+    _assert_same(_answers(model, moved), reference)
+    assert model.n_features_in_ == 5
+
+
+def check_permuted_rows(estimator):
+    """The order of rows decides nothing, in prediction and (if exact) in fit."""
+    X, y, task = make_problem(estimator)
+    packed = with_task(X, task)
+    model = set_up(estimator, task=-1).fit(packed, y)
+    order = np.random.default_rng(1).permutation(len(y))
+    reference = {k: v[order] for k, v in _answers(model, packed).items()}
+    _assert_same(_answers(model, packed[order]), reference)
+    if _is_random(estimator):
+        return
+    again = set_up(estimator, task=-1).fit(packed[order], y[order])
+    _assert_same(_answers(again, packed[order]), reference, rtol=1e-4)
+
+
+def check_doubled_row_is_weight_two(estimator):
+    """Integer weights equal repeated rows, zero weight equals absence."""
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise SkipTest("fit takes no sample_weight")
+    if _is_random(estimator):
+        raise SkipTest("the random draws depend on the number of rows")
+    X, y, task = make_problem(estimator)
+    weight = np.random.default_rng(2).integers(0, 3, size=len(y))
+    packed = with_task(X, task)
+    weighted = set_up(estimator, task=-1)
+    try:
+        weighted.fit(packed, y, sample_weight=weight)
+    except TypeError as error:
+        raise SkipTest(str(error)) from error
+    times = np.repeat(np.arange(len(y)), weight)
+    repeated = set_up(estimator, task=-1).fit(packed[times], y[times])
+    _assert_same(_answers(weighted, packed), _answers(repeated, packed), rtol=1e-3)
+
+
+def check_one_task_is_the_plain_estimator(estimator):
+    """A task column with one value equals ``task=None`` without it."""
+    X, y, _ = make_problem(estimator)
+    one = np.full(len(y), 5)
+    plain = set_up(estimator, task=None).fit(X, y)
+    model = fit_on(estimator, X, y, one)
+    _assert_same(_answers(model, with_task(X, one)), _answers(plain, X))
+
+
+def check_noise_task(estimator):
+    """A task of pure noise is survived, and its answers are finite."""
+    X, y, task = make_problem(estimator)
+    rng = np.random.default_rng(3)
+    y = y.copy()
+    y[task == 2] = rng.permutation(y)[: (task == 2).sum()]
+    model = fit_on(estimator, X, y, task)
+    for answer in _answers(model, with_task(X, task)).values():
+        assert answer.dtype.kind != "f" or np.isfinite(answer).all()
+
+
+def check_task_of_one_row(estimator):
+    """A task of one row gets an answer, or an error that names it."""
+    X, y, task = make_problem(estimator)
+    task = task.copy()
+    task[0] = 77
+    try:
+        model = fit_on(estimator, X, y, task)
+    except ValueError as error:
+        assert "77" in str(error), f"the message does not name task 77: {error}"
+        return
+    answer = model.predict(with_task(X[:1], task[:1]))
+    assert answer.shape == (1,)
+
+
+def check_missing_task_values(estimator):
+    """NaN in the task column is refused, with the number of rows."""
+    X, y, task = make_problem(estimator)
+    packed = with_task(X, task)
+    packed[[3, 8], -1] = np.nan
+    _must_raise(
+        lambda: set_up(estimator, task=-1).fit(packed, y), "missing in 2 of", "row 3"
+    )
+    model = fit_on(estimator, X, y, task)
+    _must_raise(lambda: model.predict(packed), "missing in 2 of", "row 3")
+
+
+def check_columns_at_predict(estimator):
+    """A lost task column, lost or reordered features are noticed."""
+    X, y, task = make_problem(estimator)
+    model = fit_on(estimator, X, y, task)
+    _must_raise(lambda: model.predict(X), "4 features", "task")
+    try:
+        frame = _frame("pandas", X, task)
+    except ImportError as error:
+        raise SkipTest("pandas is not installed") from error
+    model = set_up(estimator, task="group").fit(frame, y)
+    _must_raise(
+        lambda: model.predict(frame.drop(columns="group")), "Task column 'group'"
+    )
+    _must_raise(lambda: model.predict(frame.drop(columns="b")), "now missing", "b")
+    _must_raise(
+        lambda: model.predict(frame[["b", "a", "c", "d", "group"]]), "same order"
+    )
+
+
+def check_task_column_not_found(estimator):
+    """A task column that is not there is an error that lists what is."""
+    X, y, task = make_problem(estimator)
+    packed = with_task(X, task)
+    _must_raise(lambda: set_up(estimator, task=5).fit(packed, y), "out of range")
+    _must_raise(lambda: set_up(estimator, task="no").fit(packed, y), "'no'", "by name")
+
+
+def check_input_is_left_alone(estimator):
+    """Read-only input works, and nothing of it is changed."""
+    X, y, task = make_problem(estimator)
+    packed = with_task(X, task)
+    before = packed.copy(), y.copy()
+    packed.flags.writeable = y.flags.writeable = False
+    set_up(estimator, task=-1).fit(packed, y).predict(packed)
+    assert_array_equal(packed, before[0])
+    assert_array_equal(y, before[1])
+
+
+def check_pickled_model(estimator):
+    """A model that was saved and loaded answers the same."""
+    X, y, task = make_problem(estimator)
+    packed = with_task(X, task)
+    model = set_up(estimator, task=-1).fit(packed, y)
+    again = pickle.loads(pickle.dumps(model))
+    _assert_same(_answers(again, packed), _answers(model, packed), rtol=0)
+
+
+def check_skops_model(estimator):
+    """A model goes through skops, which runs no code on loading."""
+    try:
+        skops = import_optional("skops.io", extra="report", purpose="This check")
+    except ImportError as error:
+        raise SkipTest("skops is not installed") from error
+    X, y, task = make_problem(estimator)
+    packed = with_task(X, task)
+    model = set_up(estimator, task=-1).fit(packed, y)
+    data = skops.dumps(model)
+    unknown = skops.get_untrusted_types(data=data)
+    # scikit-learn's gradient boosting keeps a partial of its own in fitted state
+    foreign = [
+        name
+        for name in unknown
+        if name.split(".")[0] not in ("kinlearn", "sklearn")
+        and name != "functools.partial"
+    ]
+    assert not foreign, f"the saved model holds types of other packages: {foreign}"
+    again = skops.loads(data, trusted=unknown)
+    _assert_same(_answers(again, packed), _answers(model, packed), rtol=0)
+
+
+def check_cross_validation_and_search(estimator):
+    """The task reaches the estimator in cross-validation and in a search."""
+    X, y, task = make_problem(estimator)
+    key: str | int = "group"
+    try:
+        packed = _frame("pandas", X, np.array(["u", "v", "w"])[task])
+    except ImportError:
+        packed, key = with_task(X, task), -1
+    model = set_up(estimator, task=key)
+    assert np.isfinite(cross_val_score(model, packed, y, cv=2)).all()
+    search = GridSearchCV(model, {"task": [key]}, cv=2).fit(packed, y)
+    assert len(search.best_estimator_.tasks_) == 3
+
+
+def check_disjoint_label_sets(estimator):
+    """A task gets only labels of its own; other columns of proba are zero."""
+    X, y, task = make_problem(estimator, n_samples=150)
+    labels = np.array([["no", "yes"], ["cold", "warm"], ["no", "warm"]])[task, y]
+    packed = with_task(X, task)
+    model = set_up(estimator, task=-1).fit(packed, labels)
+    assert_array_equal(model.classes_, ["cold", "no", "warm", "yes"])
+    assert list(model.task_classes_) == [0, 1, 2]
+    answer = model.predict(packed)
+    for t, allowed in model.task_classes_.items():
+        assert_array_equal(allowed, np.unique(labels[task == t]))
+        assert set(answer[task == t]) <= set(allowed)
+    if hasattr(model, "predict_proba"):
+        proba = model.predict_proba(packed)
+        assert proba.shape == (len(y), 4)
+        assert_allclose(proba.sum(axis=1), 1)
+        for t, allowed in model.task_classes_.items():
+            lacking = ~np.isin(model.classes_, allowed)
+            assert (proba[task == t][:, lacking] == 0).all()
+
+
+def check_task_with_one_class(estimator):
+    """A task with one class gets that class, or fit names the task."""
+    X, y, task = make_problem(estimator)
+    y = np.where(task == 1, 0, y)
+    packed = with_task(X, task)
+    try:
+        model = set_up(estimator, task=-1).fit(packed, y)
+    except ValueError as error:
+        assert "1" in str(error)
+        assert "task" in str(error).lower()
+        return
+    assert (model.predict(packed[task == 1]) == 0).all()
+
+
+def check_unknown_task_is_refused(estimator):
+    """By default a new task is an error that names it and some known ones."""
+    X, y, task = make_problem(estimator)
+    model = fit_on(estimator, X, y, task, unknown_task="error")
+    strange = with_task(X[:4], [0, 99, 99, 1])
+    _must_raise(lambda: model.predict(strange), "99", "2 of 4 rows", "0, 1, 2")
+
+
+def check_unknown_task_shares(estimator):
+    """With "share", a new task gets a finite answer; known ones keep theirs."""
+    X, y, task = make_problem(estimator)
+    model = fit_on(estimator, X, y, task, unknown_task="share")
+    known = with_task(X, task)
+    strange = with_task(X, np.where(np.arange(len(y)) < 10, 99, task))
+    before, after = _answers(model, known), _answers(model, strange)
+    for method, answer in after.items():
+        assert answer.dtype.kind != "f" or np.isfinite(answer).all()
+        assert_array_equal(answer[10:], before[method][10:])
+
+
+def check_n_jobs_changes_nothing(estimator):
+    """The model is the same for any number of jobs."""
+    X, y, task = make_problem(estimator)
+    packed = with_task(X, task)
+    one = fit_on(estimator, X, y, task, n_jobs=1)
+    two = fit_on(estimator, X, y, task, n_jobs=2)
+    _assert_same(_answers(one, packed), _answers(two, packed), rtol=0)
+
+
+FOR_ALL = [
+    check_same_answers_from_every_container,
+    check_renamed_tasks,
+    check_position_of_the_task_column,
+    check_permuted_rows,
+    check_doubled_row_is_weight_two,
+    check_one_task_is_the_plain_estimator,
+    check_noise_task,
+    check_task_of_one_row,
+    check_missing_task_values,
+    check_columns_at_predict,
+    check_task_column_not_found,
+    check_input_is_left_alone,
+    check_pickled_model,
+    check_skops_model,
+    check_cross_validation_and_search,
+]
+FOR_CLASSIFIERS = [check_disjoint_label_sets, check_task_with_one_class]
+FOR_UNKNOWN_TASKS = [check_unknown_task_is_refused, check_unknown_task_shares]
+FOR_N_JOBS = [check_n_jobs_changes_nothing]

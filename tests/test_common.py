@@ -1,0 +1,34 @@
+"""Promises that every public estimator keeps."""
+
+import inspect
+from importlib import import_module
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.registry import ESTIMATORS, expected_failures
+
+import kinlearn
+from kinlearn.testing import parametrize_with_task_checks
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_task_checks([e for e in ESTIMATORS if hasattr(e, "predict")])
+def test_task_checks(check):
+    check()
+
+
+@pytest.mark.parametrize("package", kinlearn._SUBPACKAGES)
+def test_every_public_estimator_is_registered(package):
+    module = import_module(f"kinlearn.{package}")
+    public = {
+        name
+        for name in module.__all__
+        if inspect.isclass(getattr(module, name))
+        and issubclass(getattr(module, name), BaseEstimator)
+    }
+    assert public <= {type(e).__name__ for e in ESTIMATORS}
