@@ -178,8 +178,8 @@ class TaskAsFeature(OneModel):
             codes[task < 0] = np.nan
             return _attach(rest, codes.reshape(-1, 1), [name])
         frame = nw.from_native(rest)
-        known = [*map(str, self.tasks_.tolist()), None]  # -1, the unknown, is last
-        labels = [known[t] for t in task]
+        values = [*map(str, self.tasks_.tolist()), None]  # -1, the unknown, is last
+        labels = [values[t] for t in task]
         series = nw.new_series(name, labels, nw.String, backend=frame.implementation)
         return frame.with_columns(series.cast(nw.Categorical)).to_native()
 

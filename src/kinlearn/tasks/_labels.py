@@ -109,7 +109,7 @@ def classes_by_task(task, y, n_tasks, n_classes):
     local : int32 array of shape (n,)
         Class of each row, counted within its task.
     """
-    pairs, place = np.unique(task.astype(np.int64) * n_classes + y, return_inverse=True)
+    pairs, place = encode_values(task.astype(np.int64) * n_classes + y)
     indptr = np.searchsorted(pairs, np.arange(n_tasks + 1) * n_classes)
     local = place - indptr[task]
     return indptr, (pairs % n_classes).astype(np.int32), local.astype(np.int32)

@@ -5,6 +5,7 @@ from numbers import Integral
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._validation import check_task_data, check_task_rows
 from kinlearn.utils._sklearn import StrOptions
 
@@ -58,6 +59,7 @@ class TaskMixin:
     """
 
     task: str | int | None
+    _columns: TaskColumns
 
     _task_parameter_constraints = {
         "task": [str, Integral, None],
