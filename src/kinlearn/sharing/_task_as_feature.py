@@ -5,7 +5,8 @@ from dataclasses import replace
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
 from kinlearn.sharing._base import SharingForm
@@ -131,7 +132,10 @@ class TaskAsFeature(OneModel):
         self.encoding_ = self._choose_encoding()
         estimator, block = self.estimator, None
         if self.encoding_ == "target" and len(self.tasks_) > 1:
-            self._encoder = TargetEncoder(random_state=0)
+            splitter = StratifiedKFold if is_classifier(self.estimator) else KFold
+            self._encoder = TargetEncoder(
+                cv=splitter(n_splits=5, shuffle=True, random_state=0)
+            )
             block = self._encoder.fit_transform(rows.task.reshape(-1, 1), rows.y)
         features = self._features(rows.rest, rows.task, block)
         if (

@@ -1,6 +1,7 @@
 """Targets: class codes over all tasks and within each, or numbers."""
 
 from dataclasses import dataclass
+from numbers import Number
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -37,30 +38,49 @@ def class_codes(y, estimator):
         Class of each row.
     """
     y = _vector(y, estimator)
+    if y.dtype.kind in "OT":
+        y = _plain_labels(y)
+    if y.dtype == object:  # strings
+        return encode_values(y)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    elif y.dtype.kind == "O":
-        missing = [
-            row
-            for row, label in enumerate(y)
-            if label is None
-            or type(label).__name__ in ("NAType", "NaTType")
-            or (isinstance(label, float) and label != label)
-        ]
-        if missing:
-            raise ValueError(
-                f"Input y contains NaN or None in {len(missing)} of {len(y)} rows "
-                f"(first: row {missing[0]}). Drop the rows without a label."
-            )
     check_classification_targets(y)
-    try:
-        return encode_values(y)
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in y})
+    return encode_values(y)
+
+
+def _plain_labels(y):
+    """Objects as an array of their own type; strings stay objects."""
+    cells = y.tolist()
+    types = set(map(type, cells))
+    missing = [
+        row
+        for row, label in enumerate(cells if types != {str} else ())
+        if label is None
+        or type(label).__name__ in ("NAType", "NaTType")
+        or (isinstance(label, float) and label != label)
+    ]
+    if missing:
+        raise ValueError(
+            f"Input y contains NaN or None in {len(missing)} of {len(y)} rows (first: "
+            f"row {missing[0]}). Drop the rows without a label."
+        )
+    if all(issubclass(t, str) for t in types):
+        return y.astype(object)
+    if any(issubclass(t, str) for t in types):
+        kinds = sorted(t.__name__ for t in types)
         raise TypeError(
             f"y mixes labels that cannot be ordered ({', '.join(kinds)}). Convert "
             "them to one type."
-        ) from error
+        )
+    numeric = all(issubclass(t, bool | Number | np.generic) for t in types)
+    plain = np.asarray(cells if numeric else "other")
+    if plain.dtype.kind not in "biuf":
+        kinds = sorted(t.__name__ for t in types)
+        raise ValueError(
+            f"Unknown label type: y holds {', '.join(kinds)}. Labels must be strings "
+            "or integers."
+        )
+    return plain
 
 
 def numbers(y, estimator):

@@ -1,0 +1,153 @@
+"""Each form equals what a user would write by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+from sklearn.svm import LinearSVC
+
+from kinlearn import with_task
+from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 3))
+TASK = RNG.integers(0, 4, size=200)
+Y = X @ [1, 2, 3] + TASK + RNG.normal(size=200)
+C = (np.median(Y) < Y).astype(int)
+XT = with_task(X, TASK)
+
+
+def test_pooled_is_the_plain_estimator():
+    assert_allclose(
+        Pooled(Ridge(), task=-1).fit(XT, Y).predict(XT), Ridge().fit(X, Y).predict(X)
+    )
+
+
+def test_per_task_is_one_model_each():
+    model = PerTask(Ridge(), task=-1).fit(XT, Y)
+    for t in range(4):
+        rows = t == TASK
+        by_hand = Ridge().fit(X[rows], Y[rows]).predict(X[rows])
+        assert_allclose(model.predict(XT[rows]), by_hand)
+
+
+def test_task_as_feature_is_one_hot_by_default():
+    coded = np.hstack([X, OneHotEncoder(sparse_output=False).fit_transform(XT[:, 3:])])
+    by_hand = LogisticRegression().fit(coded, C).predict_proba(coded)
+    model = TaskAsFeature(LogisticRegression(), task=-1).fit(XT, C)
+    assert model.encoding_ == "onehot"
+    assert_allclose(model.predict_proba(XT), by_hand)
+
+
+def test_task_as_feature_is_a_category_for_boosting():
+    by_hand = HistGradientBoostingClassifier(categorical_features=[3]).fit(XT, C)
+    boost = TaskAsFeature(HistGradientBoostingClassifier(), task=-1).fit(XT, C)
+    assert boost.encoding_ == "category"
+    assert_allclose(boost.predict_proba(XT), by_hand.predict_proba(XT))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(g=TASK)
+    framed = TaskAsFeature(HistGradientBoostingClassifier(), task="g").fit(frame, C)
+    assert_allclose(framed.predict_proba(frame), by_hand.predict_proba(XT))
+
+
+@pytest.mark.parametrize("before", [None, [0], [True, False, False]])
+def test_category_joins_those_the_user_has(before):
+    whole = XT.copy()
+    whole[:, 0] = np.abs(np.round(whole[:, 0]))
+    both = [3] if before is None else [0, 3]
+    inner = HistGradientBoostingClassifier(categorical_features=before)
+    model = TaskAsFeature(inner, task=-1).fit(whole, C)
+    by_hand = HistGradientBoostingClassifier(categorical_features=both).fit(whole, C)
+    assert_allclose(model.predict_proba(whole), by_hand.predict_proba(whole))
+    assert inner.categorical_features == before
+
+
+def test_many_tasks_are_target_encoded_for_boosting():
+    many = with_task(X, np.arange(200) % 90)
+    inner = HistGradientBoostingRegressor(max_bins=64, max_iter=5)
+    model = TaskAsFeature(inner, task=-1).fit(many, Y)
+    assert model.encoding_ == "target"
+    coded = TargetEncoder().fit(many[:, 3:], Y).transform(many[:, 3:])
+    by_hand = model.estimator_.predict(np.hstack([X, coded]))
+    assert_allclose(model.predict(many), by_hand)
+
+
+@pytest.mark.parametrize("form", [PerTask, Pooled, TaskAsFeature])
+def test_score_is_accuracy_or_r2(form):
+    model = form(LogisticRegression(), task=-1).fit(XT, C)
+    assert_allclose(model.score(XT, C), accuracy_score(C, model.predict(XT)))
+    model = form(Ridge(), task=-1).fit(XT, Y)
+    assert_allclose(model.score(XT, Y), r2_score(Y, model.predict(XT)))
+
+
+def test_per_task_answers_for_unknown_tasks_with_the_pooled_model():
+    model = PerTask(Ridge(), task=-1, unknown_task="share").fit(XT, Y)
+    strange = with_task(X, np.full(200, 50))
+    assert_allclose(model.predict(strange), Ridge().fit(X, Y).predict(X))
+
+
+def test_small_tasks_get_the_pooled_model():
+    task = np.where(np.arange(200) < 3, 9, TASK)
+    model = PerTask(Ridge(), task=-1, min_samples=4).fit(with_task(X, task), Y)
+    assert model.estimators_[-1] is None
+    small = with_task(X[:3], task[:3])
+    assert_allclose(model.predict(small), Ridge().fit(X, Y).predict(X[:3]))
+
+
+def test_one_hot_of_an_unknown_task_is_all_zero():
+    model = TaskAsFeature(LinearRegression(), task=-1, unknown_task="share").fit(XT, Y)
+    strange = with_task(X, np.full(200, 50))
+    plain = model.estimator_.predict(np.hstack([X, np.zeros((200, 4))]))
+    assert_allclose(model.predict(strange), plain)
+
+
+def test_decision_function_of_tasks_with_one_class():
+    labels = np.where(TASK == 2, 1, np.where(TASK == 3, 0, C))
+    model = PerTask(LinearSVC(), task=-1).fit(XT, labels)
+    scores = model.decision_function(XT)
+    assert (scores[TASK == 2] == 1).all()
+    assert (scores[TASK == 3] == -1).all()
+    assert_array_equal(model.predict(XT), (scores > 0).astype(int))
+
+
+def test_decision_function_with_missing_classes_says_why_not():
+    labels = C + 2 * (TASK == 1)
+    model = PerTask(LinearSVC(), task=-1).fit(XT, labels)
+    with pytest.raises(ValueError, match="some tasks lack some of the 4 classes"):
+        model.decision_function(XT)
+
+
+@pytest.mark.parametrize(
+    "inner", [LogisticRegression(), LinearSVC(), KNeighborsClassifier(), "votes"]
+)
+def test_pooled_answers_keep_to_the_labels_of_a_task(inner):
+    if inner == "votes":
+
+        class OnlyPredicts(KNeighborsClassifier):
+            predict_proba = property()
+
+        inner = OnlyPredicts()
+    labels = np.where(TASK == 1, C + 1, C)  # classes 0, 1, 2; task 1 has no 0
+    model = Pooled(inner, task=-1).fit(XT, labels)
+    answer = model.predict(XT)
+    assert set(answer[TASK == 1]) <= {1, 2}
+    assert set(answer[TASK != 1]) <= {0, 1}
+    plain = model.estimator_.predict(X)
+    right = np.where(TASK == 1, plain > 0, plain < 2)
+    assert_array_equal(answer[right], plain[right])
+
+
+def test_error_of_one_task_names_it():
+    frame = pd.DataFrame(X, columns=list("abc")).assign(
+        g=np.where(TASK > 0, "u", "tiny")
+    )
+    frame.loc[frame.g == "tiny", "a"] = np.nan
+    with pytest.raises(ValueError, match=r"Task 'tiny' \(\d+ rows\): .*NaN"):
+        PerTask(Ridge(), task="g").fit(frame, Y)
