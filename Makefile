@@ -49,7 +49,7 @@ test-doctest: $(STAMPS)/test
 # Same kernels, compiled with bounds checks: an index error inside a noexcept
 # function only warns, so that warning is made an error.
 test-kernels-debug: $(STAMPS)/debug
-	PYTHONPATH=build/debug-site $(BIN)/pytest -q tests/_kernels \
+	KINLEARN_DEBUG_BUILD=1 PYTHONPATH=build/debug-site $(BIN)/pytest -q tests/_kernels \
 	  -W error::pytest.PytestUnraisableExceptionWarning
 
 docs: $(STAMPS)/docs

@@ -151,3 +151,25 @@ def test_error_of_one_task_names_it():
     frame.loc[frame.g == "tiny", "a"] = np.nan
     with pytest.raises(ValueError, match=r"Task 'tiny' \(\d+ rows\): .*NaN"):
         PerTask(Ridge(), task="g").fit(frame, Y)
+
+
+def test_callbacks_see_every_task():
+    class Recorder:
+        seen = []
+
+        def setup(self, estimator, context):
+            self.seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            self.seen.append(context.task_name)
+
+        def teardown(self, estimator, context):
+            self.seen.append("teardown")
+
+    recorder = Recorder()
+    PerTask(Ridge(), task=-1).set_callbacks(recorder).fit(XT, Y)
+    tasks = [f"task {t}" for t in range(4)]
+    assert recorder.seen == ["setup", *tasks, "fit", "teardown"]

@@ -1,6 +1,20 @@
 """The command ``kin``."""
 
+import sys
+
+__all__ = ["main"]
+
 
 def main():
-    """Entry point of the command."""
-    raise SystemExit(2)
+    """Run the command; without its packages, say how to get them."""
+    try:
+        from kinlearn.cli._app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.stderr.write(
+            f"kin needs {error.name}, which is not installed. Install it with: "
+            "pip install 'kinlearn[report]'\n"
+        )
+        raise SystemExit(2) from error
+    app()

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._base import SharingForm
@@ -23,7 +24,7 @@ def _fit_task(estimator, rows, index, name):
         ) from error
 
 
-class PerTask(SharingForm):
+class PerTask(CallbackSupportMixin, SharingForm):
     """One model for each task, fitted to its rows alone.
 
     Parameters
@@ -39,8 +40,8 @@ class PerTask(SharingForm):
         What to do about tasks not seen in fit: refuse them, or answer with a
         pooled model, which is then fitted too.
     n_jobs : int, default=None
-        Tasks to fit at the same time; None is 1 unless a joblib context says
-        otherwise.
+        Tasks to fit at the same time, in threads unless a joblib context says
+        otherwise; None is 1.
 
     Attributes
     ----------
@@ -67,6 +68,9 @@ class PerTask(SharingForm):
 
     Notes
     -----
+    The loop over tasks takes scikit-learn's callbacks: ``PerTask(...).set_callbacks(
+    sklearn.callback.ProgressBar())`` shows how far it is.
+
     `decision_function` is defined for two classes, where a task with a single
     class gets -1 or 1, and for more classes if every task has them all.
 
@@ -100,6 +104,7 @@ class PerTask(SharingForm):
         self.unknown_task = unknown_task
         self.n_jobs = n_jobs
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit one model to the rows of each task.
 
@@ -128,15 +133,22 @@ class PerTask(SharingForm):
         if len(self.tasks_) == 1:  # its errors need no task's name
             self.estimators_ = [fit_clone(self.estimator, rows)]
             return self
-        models = Parallel(n_jobs=self.n_jobs)(
+        self.estimators_ = [None] * len(self.tasks_)
+        progress = self._init_callback_context(max_subtasks=int(large.sum()))
+        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        names = self.tasks_.tolist()
+        models = Parallel(self.n_jobs, prefer="threads", return_as="generator")(
             delayed(_fit_task)(
-                self.estimator, rows, order[indptr[t] : indptr[t + 1]], name
+                self.estimator, rows, order[indptr[t] : indptr[t + 1]], names[t]
             )
-            for t, name in enumerate(self.tasks_.tolist())
-            if large[t]
+            for t in np.flatnonzero(large)
         )
-        found = iter(models)
-        self.estimators_ = [next(found) if own else None for own in large]
+        for t, model in zip(np.flatnonzero(large), models, strict=True):
+            step = progress.subcontext(task_name=f"task {names[t]}")
+            step.call_on_fit_task_begin(estimator=self)
+            self.estimators_[t] = model
+            step.call_on_fit_task_end(estimator=self)
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _answer(self, method, rest, task):
