@@ -50,6 +50,10 @@ class ArrayTable:
         """One column as it is."""
         return self.native[:, position]
 
+    def distinct(self, position):
+        """No short cut to the distinct values."""
+        return None
+
     def without(self, position):
         """The array without one column (a view where it can be one)."""
         if position in (0, self.n_columns - 1):
@@ -109,6 +113,10 @@ class SparseTable:
         """One column, dense."""
         return self.native[:, [position]].toarray().ravel()
 
+    def distinct(self, position):
+        """No short cut to the distinct values."""
+        return None
+
     def without(self, position):
         """The matrix without one column."""
         keep = np.delete(np.arange(self.n_columns), position)
@@ -161,6 +169,27 @@ class FrameTable:
         if series.dtype.is_integer() and series.null_count():
             series = series.cast(nw.Float64)
         return series.to_numpy()
+
+    def distinct(self, position):
+        """Distinct strings of a column and the place of each row among them.
+
+        The library's own hashing is ten times as fast as Python's on a million
+        rows. None if the column is not one of strings, or has missing values.
+        """
+        series = self._series(position)
+        if series.dtype != nw.String or series.null_count():
+            return None
+        if series.implementation.is_pandas():
+            places, found = series.to_native().factorize()
+            found = list(found)
+        else:
+            found = series.unique().to_list()
+            places = series.replace_strict(
+                found, list(range(len(found))), return_dtype=nw.Int32
+            ).to_numpy()
+        values = np.empty(len(found), dtype=object)
+        values[:] = found
+        return values, places
 
     def without(self, position):
         """The frame without one column, in its own library."""

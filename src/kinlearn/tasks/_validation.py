@@ -114,20 +114,30 @@ def task_codes(X, task):
 def _read_tasks(table, task):
     if task is None:
         return np.zeros(1, dtype=np.int64), np.zeros(table.n_rows, dtype=np.int32)
-    position = find_column(task, table, "Task")
-    return encode_values(
-        task_values(table.column(position), f"Task column {task!r}"),
+    values, places = _task_column(
+        table, find_column(task, table, "Task"), f"Task column {task!r}"
     )
+    tasks, codes = encode_values(values)
+    return tasks, codes[places]
+
+
+def _task_column(table, position, where):
+    """Checked task values, and for each row its place among them."""
+    short_cut = table.distinct(position)
+    if short_cut is not None:
+        return short_cut
+    return task_values(table.column(position), where), slice(None)
 
 
 def _known_codes(table, columns, tasks, unknown_task, estimator):
     """Codes of the rows' tasks among those that fit saw; -1 if they may be new."""
     if columns.task is None:
         return np.zeros(table.n_rows, dtype=np.int32)
-    values = task_values(table.column(columns.task), columns.where)
-    codes = lookup_values(tasks, values, columns.where)
+    values, places = _task_column(table, columns.task, columns.where)
+    found = lookup_values(tasks, values, columns.where)
+    codes = found[places]
     if unknown_task == "error" and (codes < 0).any():
-        strange, _ = encode_values(values[codes < 0])
+        strange, _ = encode_values(values[found < 0])
         raise ValueError(
             f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
             f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
