@@ -1,0 +1,155 @@
+"""How generated and loaded data is handed over: arrays, frames, bunches."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import Bunch
+
+from kinlearn.tasks import with_task
+from kinlearn.utils import import_optional
+
+__all__ = ["as_table", "hand_over", "numbered", "to_bunch"]
+
+
+def numbered(n, prefix="x"):
+    """Column names x0, x1, ... for features that have none."""
+    return [f"{prefix}{i}" for i in range(n)]
+
+
+def as_table(X, task, *, feature_names, task_names, task_name, as_frame):
+    """X with the task as its last column.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix or data frame
+        Features.
+    task : int array of shape (n_samples,) or None
+        Task of each row, as a position in `task_names`; None adds no column.
+    feature_names : list of str
+        Names of the columns of X.
+    task_names : sequence
+        What the tasks are called; frames hold these, arrays the numbers.
+    task_name : str
+        Name of the task column in a frame.
+    as_frame : bool
+        Whether a pandas frame is wanted.
+
+    Returns
+    -------
+    ndarray, sparse matrix or data frame
+        Of one column more than X, if there are tasks.
+    """
+    if as_frame:
+        pandas = import_optional("pandas", extra="report", purpose="as_frame=True")
+        if not isinstance(X, pandas.DataFrame):
+            X = pandas.DataFrame(X, columns=list(feature_names))
+        if task is None:
+            return X
+        return with_task(X, np.asarray(task_names)[task].tolist(), name=task_name)
+    if task is None:
+        return X
+    return with_task(X, task)
+
+
+def as_series(y, *, target_name, as_frame):
+    """The target, as a named series if a frame is wanted."""
+    if not as_frame or y is None:
+        return y
+    pandas = import_optional("pandas", extra="report", purpose="as_frame=True")
+    return pandas.Series(y, name=target_name)
+
+
+def hand_over(
+    X,
+    task,
+    y,
+    truth,
+    *,
+    rng,
+    shuffle,
+    as_frame,
+    return_truth,
+    row_truth=None,
+    feature_names=None,
+    task_names=None,
+):
+    """What a generator returns: (X, y), or (X, y, truth).
+
+    Rows are shuffled here, after everything was drawn, so that the same seed
+    gives the same rows in another order. `row_truth` is the part of the truth
+    that has an entry for each row; it moves with them.
+    """
+    row_truth = row_truth or {}
+    if shuffle:
+        order = rng.permutation(len(y))
+        X, task, y = X[order], task[order], y[order]
+        row_truth = {key: value[order] for key, value in row_truth.items()}
+    feature_names = feature_names or numbered(X.shape[1])
+    if task_names is None:
+        task_names = np.arange(task.max() + 1)
+    sparse = sp.issparse(X)
+    if as_frame and sparse:
+        X = X.toarray()
+    X = as_table(
+        X,
+        task,
+        feature_names=feature_names,
+        task_names=task_names,
+        task_name="task",
+        as_frame=as_frame,
+    )
+    y = as_series(y, target_name="target", as_frame=as_frame)
+    if not return_truth:
+        return X, y
+    return X, y, Bunch(**truth, **row_truth)
+
+
+def to_bunch(
+    X,
+    y,
+    *,
+    descr,
+    feature_names,
+    task=None,
+    task_names=(),
+    task_name=None,
+    target_name="target",
+    target_names=None,
+    as_frame=False,
+    return_X_y=False,
+    **extra,
+):
+    """What a loader returns: a bunch, or (X, y).
+
+    Parameters are the parts of the data set; `extra` entries are kept as they
+    are. In the bunch, ``data`` is X with the task as its last column.
+    """
+    sparse = sp.issparse(X)
+    if as_frame and sparse:
+        raise ValueError(
+            f"as_frame=True is not offered for sparse features ({X.shape[1]} columns). "
+            "Leave it False and name the task by its position, task=-1."
+        )
+    data = as_table(
+        X,
+        task,
+        feature_names=feature_names,
+        task_names=task_names,
+        task_name=task_name,
+        as_frame=as_frame,
+    )
+    target = as_series(y, target_name=target_name, as_frame=as_frame)
+    if return_X_y:
+        return data, target
+    column = None if task is None else task_name if as_frame else -1
+    frame = data.assign(**{target_name: target}) if as_frame else None
+    return Bunch(
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=list(feature_names),
+        target_names=target_names,
+        task=column,
+        task_names=list(task_names),
+        DESCR=descr,
+        **extra,
+    )
