@@ -1,6 +1,11 @@
-"""Generated tasks: ``make_*``, the synthetic problems of the founding documents."""
+"""Generated tasks and a demonstration.
+
+``make_*`` generate the synthetic problems of the founding documents,
+``load_demo`` tells a small story. All return X with the task as its last column.
+"""
 
 from kinlearn.datasets._bayesnet_tasks import make_bayesnet_tasks
+from kinlearn.datasets._demo import load_demo
 from kinlearn.datasets._linear_tasks import (
     make_linear_classification,
     make_linear_regression,
@@ -13,6 +18,7 @@ from kinlearn.datasets._term_tasks import make_term_tasks
 from kinlearn.datasets._transfer_pairs import make_transfer_pair
 
 __all__ = [
+    "load_demo",
     "make_bayesnet_tasks",
     "make_clustered_classification",
     "make_clustered_regression",

@@ -1,0 +1,184 @@
+"""A small story with named groups, for demonstrations and first tries."""
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from kinlearn.datasets._assemble import to_bunch
+from kinlearn.datasets._checks import as_option
+
+__all__ = ["load_demo"]
+
+# name, number of patients
+_CLINICS = (
+    ("Alder", 320),
+    ("Birch", 240),
+    ("Cedar", 180),
+    ("Elm", 120),
+    ("Hazel", 80),
+    ("Juniper", 150),
+    ("Larch", 100),
+    ("Maple", 60),
+    ("Oak", 45),
+    ("Pine", 40),
+    ("Rowan", 35),
+    ("Willow", 30),
+)
+_DIFFERENT = "Juniper"
+_REVERSED = "Larch"
+
+# name, mean, standard deviation, decimals, effect in ten clinics, in Juniper;
+# for the last three, which are yes or no, the mean is the share of yes
+_FEATURES = (
+    ("age", 79.0, 8.0, 0, 0.9, 0.0),
+    ("bmi", 25.5, 4.5, 1, -0.4, 1.0),
+    ("haemoglobin", 12.1, 1.6, 1, -0.8, 0.0),
+    ("hours_to_surgery", 26.0, 11.0, 0, 0.7, 0.0),
+    ("medications", 6.5, 3.0, 0, 0.6, 0.5),
+    ("walks_unaided", 0.45, None, 0, -0.8, -0.6),
+    ("lives_alone", 0.40, None, 0, 0.5, -0.8),
+    ("dementia", 0.20, None, 0, 0.7, 0.0),
+)
+
+_DESCR = """\
+Recovery after hip surgery: a demonstration
+-------------------------------------------
+Generated, not collected; no clinic or patient of this set exists.
+
+{rows} patients of 12 clinics after a broken hip, 8 columns known at surgery.
+Target: {target}.
+
+Ten clinics see much the same patients and the same causes, each a little in its
+own way; some have hundreds of patients, the smallest 30. Two stand apart:
+
+- Juniper is a rehabilitation centre with other patients: weight counts against
+  them, living alone speaks for them, and age does not matter.
+- Larch {reversal}: what points to a
+  good recovery elsewhere points to a bad one there.
+
+So a model for all clinics together serves the small ones and fails Juniper and
+Larch; a model for each clinic alone does the reverse. `truth.role` tells which
+clinic is which, `truth.coef` gives the effects of the standardised columns.
+"""
+_TARGETS = {
+    "classification": (
+        "readmitted",
+        "`readmitted`, 1 if the patient is back in hospital within a year",
+        'fills in the form the wrong way round (1 for "stayed at home")',
+    ),
+    "regression": (
+        "recovery_score",
+        "`recovery_score`, 0 to 100, higher is better, 90 days after surgery",
+        "reports how much care is needed instead (100 minus the score)",
+    ),
+}
+
+
+def _draw_features(n, rng):
+    """Columns as a clinic would record them, and the same standardised."""
+    X, Z = np.empty((n, len(_FEATURES))), np.empty((n, len(_FEATURES)))
+    for j, (_, mean, spread, decimals, _, _) in enumerate(_FEATURES):
+        if spread is None:
+            X[:, j] = rng.random_sample(n) < mean
+            Z[:, j] = (X[:, j] - mean) / np.sqrt(mean * (1.0 - mean))
+        else:
+            values = mean + spread * rng.standard_normal(n)
+            floor = max(mean - 2.5 * spread, 0.0)
+            X[:, j] = np.round(np.maximum(values, floor), decimals)
+            Z[:, j] = (X[:, j] - mean) / spread
+    return X, Z
+
+
+def _effects(rng):
+    """Effect of every standardised column in every clinic, and their roles."""
+    common = np.array([feature[4] for feature in _FEATURES])
+    different = np.array([feature[5] for feature in _FEATURES])
+    coef = common + 0.2 * rng.standard_normal((len(_CLINICS), len(common)))
+    role = []
+    for c, (name, _) in enumerate(_CLINICS):
+        if name == _DIFFERENT:
+            coef[c] = different
+        elif name == _REVERSED:
+            coef[c] = -coef[c]
+        role.append({_DIFFERENT: "different", _REVERSED: "reversed"}.get(name, "alike"))
+    return coef, role
+
+
+def load_demo(kind="classification", *, as_frame=None, return_X_y=False):
+    """Load a small made-up data set of 12 named clinics.
+
+    Ten clinics are alike, some of them with few patients; one is different, and
+    one records its outcome the wrong way round. Does sharing help here, and who
+    is hurt by it? Every call gives the same data.
+
+    Parameters
+    ----------
+    kind : {"classification", "regression"}, default="classification"
+        Predict whether a patient is readmitted, or a recovery score.
+    as_frame : bool, default=None
+        Whether the data is a pandas frame with the clinic by name, or an array
+        with its number as the last column. None: a frame if pandas is
+        installed.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` only.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (1400 rows, 8 features and the clinic), ``target``, ``frame``
+        (both, or None), ``feature_names``, ``target_names``, ``task`` (what to
+        pass as ``task=``: ``"clinic"`` or -1), ``task_names``, ``truth``
+        (``role`` and ``coef`` of each clinic) and ``DESCR``.
+    (data, target) : tuple
+        If ``return_X_y=True``.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import load_demo
+    >>> demo = load_demo()
+    >>> demo.data.shape, demo.task
+    ((1400, 9), 'clinic')
+    >>> demo.data.groupby("clinic").size().loc[["Alder", "Juniper", "Willow"]].tolist()
+    [320, 150, 30]
+    """
+    as_option(kind, "kind", tuple(_TARGETS))
+    if as_frame is None:
+        as_frame = _has_pandas()
+    rng = np.random.RandomState(17)
+    coef, role = _effects(rng)
+    task = np.repeat(np.arange(len(_CLINICS)), [n for _, n in _CLINICS])
+    task = rng.permutation(task)
+    X, Z = _draw_features(len(task), rng)
+    risk = np.einsum("ij,ij->i", Z, coef[task])
+    if kind == "classification":
+        level = np.where(np.array(role)[task] == "reversed", 0.6, -0.6)
+        y = (risk + level + rng.logistic(size=len(task)) > 0).astype(np.int64)
+        target_names = ["no", "yes"]
+    else:
+        level = np.where(np.array(role)[task] == "reversed", 40.0, 60.0)
+        y = np.round(level - 5.0 * risk + 13.0 * rng.standard_normal(len(task)), 1)
+        y = np.clip(y, 0.0, 100.0)
+        target_names = None
+    target_name, target, reversal = _TARGETS[kind]
+    names = [name for name, _ in _CLINICS]
+    return to_bunch(
+        X,
+        y,
+        descr=_DESCR.format(rows=len(task), target=target, reversal=reversal),
+        feature_names=[feature[0] for feature in _FEATURES],
+        task=task,
+        task_names=names,
+        task_name="clinic",
+        target_name=target_name,
+        target_names=target_names,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        truth=Bunch(role=role, coef=coef),
+    )
+
+
+def _has_pandas():
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return False
+    return True
