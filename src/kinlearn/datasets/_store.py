@@ -1,0 +1,267 @@
+"""Files on disk: where they lie, whether they are the right ones, caches.
+
+Nothing here uses the network. A loader names a file of the catalogue; this
+module finds it, checks its SHA-256 and reads it, or says what is missing.
+"""
+
+import csv
+import gzip
+import hashlib
+import json
+import os
+import struct
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn.datasets._catalogue import CATALOGUE
+from kinlearn.datasets._checksums import SHA256
+
+__all__ = [
+    "cache_home",
+    "cached_arrays",
+    "data_home",
+    "file_path",
+    "locate",
+    "read_csr",
+    "read_csv",
+    "read_jsonl",
+    "read_lines",
+    "read_npz",
+    "sha256_of",
+]
+
+# What a damaged or foreign file makes the readers raise.
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    KeyError,
+    RuntimeError,
+    ValueError,
+)
+
+
+def data_home(path=None):
+    """Folder of the data files: `path`, else KINLEARN_DATA, else ~/kinlearn_data."""
+    if path is None:
+        path = os.environ.get("KINLEARN_DATA") or Path.home() / "kinlearn_data"
+    return Path(path).expanduser()
+
+
+def cache_home():
+    """Folder of parsed forms: KINLEARN_CACHE, else the user's cache folder."""
+    chosen = os.environ.get("KINLEARN_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "kinlearn"
+
+
+def file_path(file, home=None):
+    """Path of a file of the catalogue, there or not."""
+    return data_home(home).joinpath(*file.split("/"))
+
+
+def sha256_of(path):
+    """SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def locate(name, file, home=None, *, verify=True):
+    """Path of a file that is there and is the right one.
+
+    Parameters
+    ----------
+    name : str
+        Data set, a key of the catalogue.
+    file : str
+        One of its files, relative to the data folder.
+    home : path-like, default=None
+        The data folder.
+    verify : bool, default=True
+        Compare the checksum.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there; the message says where to put it.
+    OSError
+        If its checksum differs.
+    """
+    path = file_path(file, home)
+    entry = CATALOGUE[name]
+    if not path.is_file():
+        origin = entry.home or "not known"
+        raise FileNotFoundError(
+            f"The data set {name!r} needs the file {path}, which is not there. "
+            "kinlearn downloads nothing: put the file there, or say where the data "
+            "lies by data_home= or the environment variable KINLEARN_DATA. "
+            f"Original source: {origin}. The guide page 'Data sets' describes the "
+            "form of the file."
+        )
+    if verify:
+        expected, found = SHA256[file], sha256_of(path)
+        if expected != found:
+            raise OSError(
+                f"The file {path} of the data set {name!r} has the SHA-256 checksum "
+                f"{found}, but {expected} is expected: it is damaged or another "
+                "version. Replace it, or pass verify=False to read it all the same."
+            )
+    return path
+
+
+def _unreadable(path, why):
+    detail = str(why) or type(why).__name__
+    return OSError(f"The file {path} cannot be read as expected: {detail}.")
+
+
+def _load_arrays(path, names):
+    # opened here: numpy leaves a file open that turns out to be damaged
+    with (
+        open(path, "rb") as stream,
+        np.load(stream, allow_pickle=False) as stored,
+    ):
+        missing = [name for name in names if name not in stored.files]
+        if missing:
+            raise ValueError(f"no array named {', '.join(missing)}")
+        return {name: stored[name] for name in names}
+
+
+def read_npz(path, names):
+    """Arrays of an .npz file by name; pickled objects are refused."""
+    try:
+        return _load_arrays(path, names)
+    except _BROKEN as error:
+        raise _unreadable(path, error) from error
+
+
+def read_csr(path, *, suffix=""):
+    """A sparse matrix stored as data, indices, indptr and shape."""
+    names = [f"{part}{suffix}" for part in ("data", "indices", "indptr", "shape")]
+    parts = read_npz(path, names)
+    data, indices, indptr, shape = (parts[name] for name in names)
+    try:
+        return sp.csr_array((data, indices, indptr), shape=tuple(shape))
+    except ValueError as error:
+        raise _unreadable(path, error) from error
+
+
+def read_lines(path):
+    """Lines of a gzipped text file."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
+            return stream.read().removesuffix("\n").split("\n")
+    except _BROKEN as error:
+        raise _unreadable(path, error) from error
+
+
+def read_jsonl(path, fields):
+    """Columns of a gzipped file with one JSON object on each line."""
+    columns: dict[str, list] = {field: [] for field in fields}
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                row = json.loads(line)
+                for field, column in columns.items():
+                    column.append(row[field])
+    except (*_BROKEN, TypeError) as error:
+        raise OSError(
+            f"The file {path} cannot be read as expected at line "
+            f"{len(columns[fields[0]]) + 1}: {type(error).__name__}: {error}."
+        ) from error
+    if not columns[fields[0]]:
+        raise _unreadable(path, "it holds no rows")
+    return columns
+
+
+def read_csv(path):
+    """Columns of a csv file with a header; an empty cell is missing.
+
+    Returns
+    -------
+    dict of str to ndarray
+        float64 where every cell is a number or missing (NaN), else object, with
+        None for missing.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            header, *rows = csv.reader(stream)
+    except (*_BROKEN, csv.Error) as error:
+        raise _unreadable(path, error) from error
+    uneven = [i for i, row in enumerate(rows, 2) if len(row) != len(header)]
+    if uneven:
+        raise OSError(
+            f"The file {path} cannot be read as expected: line {uneven[0]} has "
+            f"{len(rows[uneven[0] - 2])} cells, the header {len(header)}."
+        )
+    return {name: _column(cells) for name, *cells in zip(header, *rows, strict=True)}
+
+
+def _column(cells):
+    try:
+        return np.array([cell or "nan" for cell in cells], dtype=np.float64)
+    except ValueError:
+        return np.array([cell or None for cell in cells], dtype=object)
+
+
+def cached_arrays(key, names, make):
+    """Arrays from the cache, or made and put there.
+
+    The file is written under a temporary name and renamed, so that a reader
+    never sees half of one; one that cannot be read is made again. Where the
+    cache cannot be written, the arrays are made each time.
+
+    Parameters
+    ----------
+    key : str
+        Says all that the arrays depend on, such as the source's checksum.
+    names : sequence of str
+        The arrays' names; a file that lacks one is made again.
+    make : callable
+        Returns the dict of arrays.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The arrays.
+    """
+    digest = hashlib.sha256(key.encode()).hexdigest()[:32]
+    path = cache_home() / f"{digest}.npz"
+    try:
+        return _load_arrays(path, names)
+    except _BROKEN:
+        pass  # none yet, or a damaged one
+    arrays = make()
+    _write_atomically(path, arrays)
+    return arrays
+
+
+def _write_atomically(path, arrays):
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
+    except OSError:
+        return  # a cache that cannot be written costs time, nothing else
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez_compressed(stream, **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(partial, path)
+    except OSError:
+        pass  # no space left: as above
+    finally:
+        Path(partial).unlink(missing_ok=True)
