@@ -36,7 +36,10 @@ def test_float32_stays_while_it_is_exact():
 
 
 def test_integers_and_sparse_keep_their_kind():
-    assert with_task(np.ones((2, 1), dtype="i4"), [1, 2]).dtype == np.int64
+    assert with_task(np.ones((2, 1), dtype="u1"), [1, 2]).dtype == np.uint8
+    assert with_task(np.ones((2, 1), dtype="u1"), [1, 300]).dtype == np.uint16
+    assert with_task(np.ones((2, 1), dtype="u1"), [-1, 2]).dtype == np.int16
+    assert with_task(np.ones((2, 1), dtype=bool), [0, 1]).tolist() == [[1, 0], [1, 1]]
     packed = with_task(sp.csc_matrix(X), np.arange(60))
     assert packed.format == "csc"
     assert_array_equal(packed.toarray()[:, -1], np.arange(60))

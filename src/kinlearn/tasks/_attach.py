@@ -11,18 +11,17 @@ __all__ = ["append_column", "with_task"]
 
 
 def _exact_dtype(values, dtype):
-    """A type that holds both the features of `dtype` and the task codes."""
-    if dtype.kind not in "fiub":
+    """The narrowest type that holds the features of `dtype` and the task values."""
+    if dtype.kind not in "fiub" or len(values) == 0:
         return dtype
+    low, high = int(values.min()), int(values.max())
     if dtype.kind != "f":
-        return np.result_type(dtype, values.dtype if values.dtype != bool else "i8")
-    largest = (
-        max((abs(int(values.min())), abs(int(values.max())))) if len(values) else 0
-    )
+        ends = np.min_scalar_type(low), np.min_scalar_type(high)
+        return np.result_type(np.int8 if dtype.kind == "b" else dtype, *ends)
+    largest = max(abs(low), abs(high))
     for wide in (dtype, np.dtype("f4"), np.dtype("f8")):
-        if wide.itemsize >= dtype.itemsize and largest <= 2 ** (
-            np.finfo(wide).nmant + 1
-        ):
+        exact = largest <= 2 ** (np.finfo(wide).nmant + 1)
+        if exact and wide.itemsize >= dtype.itemsize:
             return wide
     raise ValueError(
         f"The task value {largest} is not exact in a floating-point column. Number "
