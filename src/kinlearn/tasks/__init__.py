@@ -17,6 +17,7 @@ from kinlearn.tasks._validation import (
     split_task,
     task_codes,
 )
+from kinlearn.tasks._vector import encode_tasks
 
 __all__ = [
     "KeepTask",
@@ -29,6 +30,7 @@ __all__ = [
     "check_task_rows",
     "class_codes",
     "classes_by_task",
+    "encode_tasks",
     "keep_task",
     "remember_columns",
     "split_known_task",
