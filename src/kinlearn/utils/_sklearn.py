@@ -21,4 +21,26 @@ __all__ = [
     "StrOptions",
     "check_sample_weight",
     "safe_indexing",
+    "scorer_parts",
 ]
+
+
+def scorer_parts(scorer):
+    """Take a scorer apart; None for anything that is not one of scikit-learn's.
+
+    Parameters
+    ----------
+    scorer : object
+        What ``make_scorer`` or ``get_scorer`` gave.
+
+    Returns
+    -------
+    tuple or None
+        Function, its parameters, sign (-1 if less is better), and response
+        method.
+    """
+    names = ("_score_func", "_kwargs", "_sign", "_response_method")
+    if not all(hasattr(scorer, name) for name in names):
+        return None
+    function, params, sign, method = (getattr(scorer, name) for name in names)
+    return function, dict(params), sign, method

@@ -1,0 +1,177 @@
+"""One metric on all rows and on each task's, with the reasons where it fails.
+
+Rows stand task by task. Both evaluators answer the same two questions, for the
+rows as they are or for a bootstrap sample of them.
+"""
+
+import warnings
+from functools import cached_property
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.multiclass import type_of_target
+
+from kinlearn.metrics._grouped import find_grouped
+from kinlearn.metrics._rows import TooManyClassesError
+
+__all__ = ["make_evaluator"]
+
+# A plain warning with which scikit-learn gives a made-up value.
+_MADE_UP = "No positive class found in y_true"
+
+
+class GroupedEvaluator:
+    """All tasks in one go."""
+
+    def __init__(self, metric, rows, indptr, by_group, undefined):
+        self.metric = metric
+        self.rows = rows
+        self.indptr = indptr
+        self.by_group = by_group
+        self.undefined = undefined
+
+    def _values(self, sample, group, n_groups):
+        rows = self.rows if sample is None else self.rows.take(sample)
+        return self.metric.sign * self.by_group(rows, group, n_groups)
+
+    def overall(self, sample=None):
+        """Value on all rows, and None or the reason why it is undefined."""
+        group = np.zeros(len(self.rows.true), dtype=np.intp)
+        value = float(self._values(sample, group, 1)[0])
+        return value, self.undefined if np.isnan(value) else None
+
+    def by_task(self, sample=None):
+        """Value of each task, and the reasons by task code."""
+        n_tasks = len(self.indptr) - 1
+        group = np.repeat(np.arange(n_tasks), np.diff(self.indptr))
+        values = self._values(sample, group, n_tasks)
+        return values, dict.fromkeys(np.flatnonzero(np.isnan(values)), self.undefined)
+
+
+class CallEvaluator:
+    """Any function, called once for each task."""
+
+    def __init__(self, metric, y_true, y_pred, params, indptr):
+        self.metric = metric
+        self.y_true = y_true
+        self.y_pred = y_pred
+        self.params = params
+        self.indptr = indptr
+
+    @cached_property
+    def _classes(self):
+        """Number of classes of y_true; None for numbers."""
+        kind = type_of_target(self.y_true, input_name="y_true")
+        discrete = kind in ("binary", "multiclass")
+        return len(np.unique(self.y_true)) if discrete else None
+
+    def _call(self, rows, others):
+        """Value and reason on some rows; other warnings are kept for later."""
+        y_true = self.y_true[rows]
+        params = {name: values[rows] for name, values in self.params.items()}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                value = self.metric.function(
+                    y_true, self.y_pred[rows], **self.metric.params, **params
+                )
+            except ValueError as error:
+                if not self._lacks_classes(y_true):
+                    raise
+                return np.nan, str(error)
+        for warning in caught:
+            text = str(warning.message)
+            if issubclass(warning.category, UndefinedMetricWarning) or text.startswith(
+                _MADE_UP
+            ):
+                return np.nan, text
+            others[warning.category, text] = None
+        if np.ndim(value) != 0:
+            raise TypeError(
+                f"Metric {self.metric.name!r} gave {type(value).__name__} of shape "
+                f"{np.shape(value)}; a single number is needed."
+            )
+        value = self.metric.sign * float(value)
+        return value, "the metric gave NaN" if np.isnan(value) else None
+
+    def _lacks_classes(self, y_true):
+        """Whether an error may be due to the few classes or rows of a task."""
+        found = len(np.unique(y_true, axis=0))
+        return found < 2 or (self._classes is not None and found < self._classes)
+
+    def overall(self, sample=None):
+        """Value on all rows, and None or the reason why it is undefined."""
+        others: dict = {}
+        try:
+            answer = self._call(slice(None) if sample is None else sample, others)
+        except ValueError as error:
+            if not self._tasks_have_own_labels:
+                raise
+            return np.nan, str(error)
+        _repeat(others, sample)
+        return answer
+
+    @cached_property
+    def _tasks_have_own_labels(self):
+        """Whether all rows together have more classes than any task."""
+        tasks = np.split(self.y_true, self.indptr[1:-1])
+        most = max(len(np.unique(y, axis=0)) for y in tasks)
+        return self._classes is not None and most < self._classes
+
+    def by_task(self, sample=None):
+        """Value of each task, and the reasons by task code."""
+        indptr = self.indptr
+        values = np.empty(len(indptr) - 1)
+        reasons = {}
+        others: dict = {}
+        for t in range(len(values)):
+            rows = slice(indptr[t], indptr[t + 1])
+            values[t], reason = self._call(
+                rows if sample is None else sample[rows], others
+            )
+            if reason is not None:
+                reasons[t] = reason
+        _repeat(others, sample)
+        return values, reasons
+
+
+def _repeat(others, sample):
+    """Give a metric's own warnings once, and not again for bootstrap samples."""
+    if sample is None:
+        for category, text in others:
+            warnings.warn(text, category, stacklevel=4)
+
+
+def make_evaluator(metric, y_true, y_pred, params, indptr):
+    """The evaluator for a metric.
+
+    Parameters
+    ----------
+    metric : Metric
+        Metric with its settings.
+    y_true, y_pred : ndarray
+        Rows, task by task.
+    params : dict of str to ndarray
+        Parameters with a value per row, such as `sample_weight`.
+    indptr : intp array of shape (n_tasks + 1,)
+        Task t has the rows ``indptr[t]:indptr[t + 1]``.
+
+    Returns
+    -------
+    GroupedEvaluator or CallEvaluator
+        The faster one, where there is a choice.
+    """
+    grouped, row_params, group_params = find_grouped(metric, y_true, y_pred)
+    one_by_one = CallEvaluator(metric, y_true, y_pred, params, indptr)
+    if grouped is None or set(params) - {"sample_weight"}:
+        return one_by_one
+    weight = params.get("sample_weight")
+    try:
+        rows = grouped.prepare(y_true, y_pred, weight, **row_params)
+    except TooManyClassesError:
+        return one_by_one
+
+    def by_group(rows, group, n_groups):
+        return grouped.by_group(rows, group, n_groups, **group_params)
+
+    return GroupedEvaluator(metric, rows, indptr, by_group, grouped.undefined)

@@ -1,0 +1,211 @@
+"""Scorers that look at each task: for cross-validation and grid search."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import make_scorer
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from kinlearn.metrics._metric import resolve_metric
+from kinlearn.metrics._task_frame import TaskFrame
+from kinlearn.tasks import task_codes
+
+__all__ = ["make_task_scorer"]
+
+# Over the scores of the tasks, greater being better.
+_AGGREGATES = {
+    "macro": np.mean,
+    "worst": np.min,
+    "spread": lambda scores: -np.ptp(scores),
+}
+
+
+class TaskScorer:
+    """Scorer made by :func:`make_task_scorer`.
+
+    Call it as ``scorer(estimator, X, y)``, or give it as ``scoring`` to
+    scikit-learn's tools.
+
+    Parameters
+    ----------
+    metric : Metric
+        Metric with its settings.
+    task : str, int or None
+        The task column of X.
+    aggregate : str or callable
+        How the tasks' scores become one.
+    """
+
+    def __init__(self, metric, task, aggregate):
+        self._metric = metric
+        self._task = task
+        self._aggregate = aggregate
+        self._request = MetadataRequest(owner=self)
+        self._request.score.add_request(param="sample_weight", alias=None)
+
+    def __call__(self, estimator, X, y_true, sample_weight=None):
+        """Score of an estimator on the rows of X.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted estimator.
+        X : array-like, sparse matrix or data frame
+            Rows with the task column.
+        y_true : array-like of shape (n_samples,)
+            True labels or values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score; greater is better.
+        """
+        _, codes = task_codes(X, self._task)
+
+        def score(y_true, y_pred, pos_label):
+            # pos_label has done its work: the scorer took that class's column
+            return self._score(y_true, y_pred, codes, sample_weight)
+
+        scorer = make_scorer(
+            score,
+            response_method=self._metric.response_method,
+            pos_label=self._metric.setting("pos_label"),
+        )
+        return scorer(estimator, X, y_true)
+
+    def _score(self, y_true, y_pred, codes, sample_weight):
+        name = self._metric.name
+        frame = TaskFrame(
+            {name: self._metric},
+            y_true,
+            y_pred,
+            tasks=codes,
+            sample_weight=sample_weight,
+        )
+        direction = 1 if self._metric.greater_is_better else -1
+        if self._aggregate == "micro":
+            scores = np.array([direction * frame.overall[name]])
+        else:
+            scores = direction * frame.values[name]
+        scores = scores[~np.isnan(scores)]
+        if not len(scores):
+            where = "all rows together" if self._aggregate == "micro" else "every task"
+            warnings.warn(
+                f"{name} is undefined on {where} ({frame.undefined[0].reason}); the "
+                "score is NaN.",
+                UndefinedMetricWarning,
+                stacklevel=2,
+            )
+            return np.nan
+        if self._aggregate == "micro":
+            return float(scores[0])
+        return float(_AGGREGATES.get(self._aggregate, self._aggregate)(scores))
+
+    def set_score_request(self, *, sample_weight):
+        """Ask scikit-learn's metadata routing for sample weights.
+
+        Parameters
+        ----------
+        sample_weight : bool, None or str
+            As in scikit-learn's own scorers.
+
+        Returns
+        -------
+        TaskScorer
+            The scorer itself.
+        """
+        self._request.score.add_request(param="sample_weight", alias=sample_weight)
+        return self
+
+    def get_metadata_routing(self):
+        """What the scorer asks of scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRequest
+            The request.
+        """
+        return self._request
+
+    def _accept_sample_weight(self):
+        # scikit-learn asks its scorers this when several are scored at a time.
+        return True
+
+    def __repr__(self):
+        return (
+            f"make_task_scorer({self._metric.name}, task={self._task!r}, "
+            f"aggregate={self._aggregate!r})"
+        )
+
+
+def make_task_scorer(
+    metric,
+    *,
+    task,
+    aggregate="macro",
+    response_method=None,
+    greater_is_better=None,
+):
+    """Make a scorer out of a metric by task.
+
+    The task is a column of X, so the scorer finds it in every fold by itself.
+
+    Parameters
+    ----------
+    metric : callable or str
+        A function of `y_true` and `y_pred` (use :func:`functools.partial` for its
+        other parameters), or a name of scikit-learn's scorers.
+    task : str, int or None
+        Name or position of the task column of X; None is one task.
+    aggregate : {"macro", "worst", "micro", "spread"} or callable, default="macro"
+        How the tasks' scores become one: their mean, the worst task's, the score
+        of all rows together, or minus the range of the scores (so that alike is
+        best). A callable takes the array of the scores, greater being better.
+    response_method : str or list of str, default=None
+        Method of the estimator that gives the metric's second argument. None
+        takes the one that goes with the scorer's name, or with the name of the
+        second parameter: ``decision_function`` or ``predict_proba`` for
+        ``y_score``, ``predict_proba`` for ``y_proba``, else ``predict``.
+    greater_is_better : bool, default=None
+        False turns the sign of an error. None tells by the name of the function:
+        ``_error``, ``_loss``, ``_deviance`` and ``_distance`` are errors.
+
+    Returns
+    -------
+    callable
+        To be given as ``scoring`` to ``cross_validate`` or ``GridSearchCV``.
+
+    See Also
+    --------
+    TaskFrame : All tasks' scores, and those that are undefined.
+
+    Notes
+    -----
+    Tasks on which the metric is undefined are left out. If it is undefined on
+    all of them, the score is NaN with an ``UndefinedMetricWarning``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from kinlearn.metrics import make_task_scorer
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.c_[rng.normal(size=(90, 2)), np.arange(90) % 3]
+    >>> y = X[:, 0] + 0.3 * rng.normal(size=90) > 0
+    >>> scorer = make_task_scorer("roc_auc", task=-1, aggregate="worst")
+    >>> cross_val_score(LogisticRegression(), X, y, scoring=scorer, cv=3).round(2)
+    array([...])
+    """
+    resolved = resolve_metric(
+        metric, greater_is_better=greater_is_better, response_method=response_method
+    )
+    if not (aggregate == "micro" or aggregate in _AGGREGATES or callable(aggregate)):
+        raise ValueError(
+            "aggregate must be 'macro', 'worst', 'micro', 'spread' or a function of "
+            f"the tasks' scores; got {aggregate!r}."
+        )
+    return TaskScorer(resolved, task, aggregate)

@@ -1,0 +1,368 @@
+"""Any metric by task: overall, macro, worst, spread, intervals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from kinlearn.metrics._bootstrap import bootstrap_intervals
+from kinlearn.metrics._evaluate import make_evaluator
+from kinlearn.metrics._metric import resolve_metrics
+from kinlearn.tasks import encode_tasks
+from kinlearn.utils import group_rows, import_optional
+
+__all__ = ["TaskFrame", "UndefinedScore", "WorstTask"]
+
+
+@dataclass(frozen=True)
+class WorstTask:
+    """The task with the worst score.
+
+    Attributes
+    ----------
+    task : task value
+        None if the metric is undefined on all tasks.
+    score : float
+        Its score.
+    """
+
+    task: object
+    score: float
+
+
+@dataclass(frozen=True)
+class UndefinedScore:
+    """A score that does not exist.
+
+    Attributes
+    ----------
+    metric : str
+        Name of the metric.
+    task : task value
+        None is the score of all rows together.
+    reason : str
+        Why there is no score.
+    """
+
+    metric: str
+    task: object
+    reason: str
+
+
+class TaskFrame:
+    """Metrics by task.
+
+    The score of all rows together hides a task that is served badly. Here every
+    metric is given for each task, for all rows, and as mean, worst and spread
+    over the tasks. A metric that does not exist on a task (the AUC of rows of
+    one class) is NaN there, is left out of mean, worst and spread, and is
+    listed in `undefined`; it is never made up.
+
+    Parameters
+    ----------
+    metrics : callable, str, list of them, or dict
+        Functions of `y_true` and `y_pred`, or names of scikit-learn's scorers,
+        such as ``"roc_auc"``; a dict gives them names of your own. Use
+        :func:`functools.partial` for a function's other parameters.
+    y_true : array-like of shape (n_samples,)
+        True labels or values.
+    y_pred : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        Predictions.
+    tasks : array-like of shape (n_samples,)
+        Task of each row: integers or strings.
+    y_score : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        Scores or probabilities, for the metrics that take them: functions whose
+        second parameter is called ``y_score``, ``y_proba`` or ``pred_decision``,
+        and the scorers' names that go with them. None gives `y_pred` to all.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights for every metric.
+    sample_params : dict, default=None
+        Other parameters with a value per row, as ``{metric: {parameter: array}}``.
+    greater_is_better : bool or dict, default=None
+        Which way is good, for all or by metric; only the worst task depends on
+        it. None takes names that end in ``_error`` or ``_loss`` (or ``_deviance``,
+        ``_distance``) as errors, everything else as scores.
+
+    Attributes
+    ----------
+    tasks : ndarray of shape (n_tasks,)
+        Task values, ascending.
+    n_rows : intp array of shape (n_tasks,)
+        Rows of each task.
+    metrics : list of str
+        Names of the metrics.
+    overall, macro, worst, spread, n_defined : dict
+        By metric; see there.
+    by_task : dict of dict
+        By metric and task.
+    undefined : list of UndefinedScore
+        What could not be computed, and why.
+
+    See Also
+    --------
+    make_task_scorer : The same as a scorer for cross-validation.
+
+    Notes
+    -----
+    Made after fairlearn's ``MetricFrame``. Our own metrics and the common ones of
+    scikit-learn are computed for all tasks in one go; any other function is
+    called once for each task. ``r2_score`` of a constant truth is undefined
+    here, while scikit-learn answers 0 or 1.
+
+    Examples
+    --------
+    >>> from kinlearn.metrics import TaskFrame
+    >>> frame = TaskFrame(
+    ...     ["accuracy", "roc_auc"],
+    ...     y_true=[0, 1, 1, 0, 1, 1, 0, 0],
+    ...     y_pred=[0, 1, 1, 0, 0, 1, 0, 0],
+    ...     y_score=[0.1, 0.9, 0.8, 0.3, 0.2, 0.7, 0.4, 0.1],
+    ...     tasks=["a", "a", "a", "a", "b", "b", "b", "c"],
+    ... )
+    >>> frame
+    TaskFrame of 8 rows, 3 tasks
+              overall   macro  defined   worst  worst task  spread
+    accuracy    0.875  0.8889   3 of 3  0.6667         'b'  0.3333
+    roc_auc     0.875    0.75   2 of 3     0.5         'b'     0.5
+    roc_auc is undefined on 1 task: 'c' (y_true has fewer than two classes)
+    >>> frame.by_task["accuracy"]
+    {'a': 1.0, 'b': 0.666..., 'c': 1.0}
+    """
+
+    def __init__(
+        self,
+        metrics,
+        y_true,
+        y_pred=None,
+        *,
+        tasks,
+        y_score=None,
+        sample_weight=None,
+        sample_params=None,
+        greater_is_better=None,
+    ):
+        self._metrics = resolve_metrics(metrics, greater_is_better)
+        y_true = np.asarray(y_true)
+        self.tasks, codes = encode_tasks(tasks)
+        check_consistent_length(y_true, y_pred, tasks, y_score, sample_weight)
+        self._indptr, order = group_rows(codes, len(self.tasks))
+        row_params = self._row_params(sample_weight, sample_params, y_true, order)
+        self._evaluators = {}
+        for name, metric in self._metrics.items():
+            scores = metric.needs_scores and y_score is not None
+            answers = y_score if scores else y_pred
+            if answers is None:
+                raise ValueError(
+                    f"Metric {name!r} needs "
+                    + ("y_score or y_pred" if metric.needs_scores else "y_pred")
+                    + ", which is not given."
+                )
+            self._evaluators[name] = make_evaluator(
+                metric,
+                y_true[order],
+                np.asarray(answers)[order],
+                row_params[name],
+                self._indptr,
+            )
+
+    def _row_params(self, sample_weight, sample_params, y_true, order):
+        """Parameters with a value per row: by metric and name, task by task."""
+        sample_params = {} if sample_params is None else sample_params
+        if not isinstance(sample_params, Mapping) or not all(
+            name in self._metrics and isinstance(params, Mapping)
+            for name, params in sample_params.items()
+        ):
+            raise ValueError(
+                "sample_params must be a dict {metric: {parameter: values}} with the "
+                f"metrics {self.metrics}; got {sample_params!r}."
+            )
+        found = {}
+        for name, metric in self._metrics.items():
+            params = dict(sample_params.get(name, {}))
+            if sample_weight is not None:
+                params.setdefault("sample_weight", sample_weight)
+            for param, values in params.items():
+                if not metric.accepts(param):
+                    raise ValueError(
+                        f"Metric {name!r} takes no {param}. Give it to the other "
+                        "metrics only, through sample_params."
+                    )
+                check_consistent_length(y_true, values)
+                params[param] = np.asarray(values)[order]
+            found[name] = params
+        return found
+
+    @property
+    def metrics(self):
+        """Names of the metrics."""
+        return list(self._metrics)
+
+    @property
+    def n_rows(self):
+        """Rows of each task."""
+        return np.diff(self._indptr)
+
+    @cached_property
+    def _overall(self):
+        return {name: e.overall() for name, e in self._evaluators.items()}
+
+    @cached_property
+    def _by_task(self):
+        return {name: e.by_task() for name, e in self._evaluators.items()}
+
+    @property
+    def overall(self):
+        """Each metric on all rows together."""
+        return {name: value for name, (value, _) in self._overall.items()}
+
+    @property
+    def values(self):
+        """Each metric's score of every task, as an array in the order of `tasks`."""
+        return {name: values for name, (values, _) in self._by_task.items()}
+
+    @cached_property
+    def by_task(self):
+        """Each metric's score of every task, as a dict by task."""
+        keys = self.tasks.tolist()
+        return {
+            name: dict(zip(keys, values.tolist(), strict=True))
+            for name, values in self.values.items()
+        }
+
+    @property
+    def n_defined(self):
+        """Number of tasks on which each metric is defined."""
+        return {name: int((~np.isnan(v)).sum()) for name, v in self.values.items()}
+
+    @property
+    def macro(self):
+        """Mean over the tasks on which the metric is defined (see `n_defined`)."""
+        return {name: mean_defined(v) for name, v in self.values.items()}
+
+    @property
+    def worst(self):
+        """The task with the worst score, and that score."""
+        return {name: self._worst(name, v) for name, v in self.values.items()}
+
+    def _worst(self, name, values):
+        if np.isnan(values).all():
+            return WorstTask(None, np.nan)
+        better = self._metrics[name].greater_is_better
+        place = np.nanargmin(values) if better else np.nanargmax(values)
+        return WorstTask(self.tasks[[place]].tolist()[0], float(values[place]))
+
+    @property
+    def spread(self):
+        """Greatest minus least score over the tasks."""
+        return {
+            name: np.nan if np.isnan(v).all() else float(np.nanmax(v) - np.nanmin(v))
+            for name, v in self.values.items()
+        }
+
+    @property
+    def undefined(self):
+        """Scores that do not exist, with the reason; task None is all rows."""
+        found = []
+        keys = self.tasks.tolist()
+        for name in self.metrics:
+            reason = self._overall[name][1]
+            if reason is not None:
+                found.append(UndefinedScore(name, None, reason))
+            reasons = self._by_task[name][1]
+            found += [UndefinedScore(name, keys[t], reasons[t]) for t in reasons]
+        return found
+
+    def intervals(self, n_boot=1000, *, confidence=0.95, random_state=None):
+        """Bootstrap intervals of the scores.
+
+        Rows are drawn with replacement within each task, as many as it has, so
+        the tasks themselves are taken as given. Bounds are percentiles over the
+        draws.
+
+        Parameters
+        ----------
+        n_boot : int, default=1000
+            Number of draws. The scores of all draws are kept: n_boot times
+            n_tasks numbers for each metric.
+        confidence : float, default=0.95
+            Share of the draws inside an interval.
+        random_state : int, RandomState instance or None, default=None
+            Decides the draws.
+
+        Returns
+        -------
+        TaskIntervals
+            Intervals of `overall`, `macro` and `by_task`.
+
+        Notes
+        -----
+        Draws in which a metric is undefined are left out. If it is undefined in
+        more than half of them, or if a task has a single row (whose draws are
+        all alike), the interval is NaN.
+        """
+        return bootstrap_intervals(
+            self._evaluators,
+            self.tasks,
+            self.n_rows,
+            n_boot=n_boot,
+            confidence=confidence,
+            random_state=random_state,
+        )
+
+    def to_frame(self):
+        """Scores by task as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each task; the columns are ``n_rows`` and the metrics.
+        """
+        pandas = import_optional("pandas", extra="report", purpose="TaskFrame.to_frame")
+        index = pandas.Index(self.tasks, name="task")
+        return pandas.DataFrame({"n_rows": self.n_rows, **self.values}, index=index)
+
+    def __repr__(self):
+        head = ["", "overall", "macro", "defined", "worst", "worst task", "spread"]
+        table = [head]
+        overall, macro, spread, worst = (
+            self.overall,
+            self.macro,
+            self.spread,
+            self.worst,
+        )
+        for name, count in self.n_defined.items():
+            numbers = (overall[name], macro[name], worst[name].score, spread[name])
+            first, second, third, fourth = (f"{number:.4g}" for number in numbers)
+            share = f"{count} of {len(self.tasks)}"
+            task = repr(worst[name].task)
+            table.append([name, first, second, share, third, task, fourth])
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [f"TaskFrame of {self._indptr[-1]} rows, {len(self.tasks)} tasks"]
+        for name, *cells in table:
+            padded = map(str.rjust, cells, widths[1:])
+            lines.append("  ".join([name.ljust(widths[0]), *padded]))
+        return "\n".join(lines + self._undefined_lines())
+
+    def _undefined_lines(self):
+        keys, lines = self.tasks.tolist(), []
+        for name, (_, reasons) in self._by_task.items():
+            if not reasons:
+                continue
+            first = [repr(keys[t]) for t in list(reasons)[:5]]
+            more = len(reasons) - len(first)
+            plural = "s" if len(reasons) > 1 else ""
+            lines.append(
+                f"{name} is undefined on {len(reasons)} task{plural}: "
+                + ", ".join(first)
+                + (f" and {more} more" if more else "")
+                + f" ({next(iter(reasons.values()))})"
+            )
+        return lines
+
+
+def mean_defined(values):
+    """Mean of the values that are not NaN; NaN if there are none."""
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else np.nan
