@@ -1,0 +1,166 @@
+"""What splits are balanced over: tasks, and classes or quantiles within them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_array, column_or_1d
+
+from kinlearn.tasks import encode_tasks, task_codes
+
+__all__ = ["MAX_BINS", "Cells", "check_stratify", "make_cells", "read_tasks", "strata"]
+
+MAX_BINS = 10
+_STRATIFY = ("auto", "classes", "quantiles", None)
+
+
+def read_tasks(X, task, groups, *, needed_by=None):
+    """Tasks of the rows, from the task column or from `groups`.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame
+        Data.
+    task : str, int or None
+        Its task column.
+    groups : array-like of shape (n_samples,) or None
+        Task of each row, if there is no task column.
+    needed_by : str, default=None
+        Name of a splitter that cannot do with one task for all rows.
+
+    Returns
+    -------
+    tasks, codes : ndarray
+        As :func:`kinlearn.tasks.task_codes` gives them.
+    """
+    if groups is None:
+        if task is None and needed_by is not None:
+            raise ValueError(
+                f"{needed_by} needs tasks: name the task column with task=, or pass "
+                "groups= with the task of each row."
+            )
+        return task_codes(X, task)
+    if task is not None:
+        raise ValueError(
+            f"The tasks are given twice: task={task!r} names a column of X, and "
+            "groups= is passed too. Drop one of them."
+        )
+    return encode_tasks(groups, "groups")
+
+
+def check_stratify(stratify):
+    """Refuse an unknown option."""
+    if stratify not in _STRATIFY:
+        raise ValueError(
+            "stratify must be 'auto', 'classes', 'quantiles' or None; got "
+            f"{stratify!r}."
+        )
+
+
+def strata(y, codes, n_tasks, stratify, bin_rows):
+    """Stratum of each row within its task.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or None
+        Target.
+    codes : int array of shape (n_samples,)
+        Task of each row.
+    n_tasks : int
+        Number of tasks.
+    stratify : {"auto", "classes", "quantiles"} or None
+        What the strata are.
+    bin_rows : int
+        A task has at least so many rows in each bin of quantiles.
+
+    Returns
+    -------
+    int array of shape (n_samples,)
+        From 0. Classes have the same number in every task.
+    """
+    if stratify is None:
+        return np.zeros(len(codes), dtype=np.intp)
+    if y is None:
+        raise ValueError(
+            "y is needed to split every task in its own proportions. Pass y, or set "
+            "stratify=None."
+        )
+    y = column_or_1d(y)
+    if stratify == "auto":
+        kind = type_of_target(y, input_name="y")
+        if kind not in ("binary", "multiclass", "continuous"):
+            raise ValueError(
+                f"y is of kind {kind!r}; strata are made of classes or of one column "
+                "of numbers. Set stratify=None to split by task only."
+            )
+        stratify = "quantiles" if kind == "continuous" else "classes"
+    if stratify == "classes":
+        return np.unique(y, return_inverse=True)[1]
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    return _quantile_bins(y, codes, n_tasks, bin_rows)
+
+
+def _quantile_bins(y, codes, n_tasks, bin_rows):
+    """Bins between each task's own quantiles, equally full, `MAX_BINS` at the most."""
+    sizes = np.bincount(codes, minlength=n_tasks)
+    n_bins = np.clip(sizes // bin_rows, 1, MAX_BINS)
+    order = np.lexsort((y, codes))
+    starts = np.cumsum(sizes) - sizes
+    rank = np.arange(len(y)) - np.repeat(starts, sizes)
+    bins = np.empty(len(y), dtype=np.intp)
+    bins[order] = rank * np.repeat(n_bins, sizes) // np.repeat(sizes, sizes)
+    return bins
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows by task and stratum.
+
+    Attributes
+    ----------
+    order : intp array of shape (n_samples,)
+        Row numbers, cell by cell, the cells of a task next to each other.
+    counts : intp array of shape (n_cells,)
+        Rows of each cell; none is empty.
+    tasks, strata : intp arrays of shape (n_cells,)
+        What the cells are.
+    """
+
+    order: np.ndarray
+    counts: np.ndarray
+    tasks: np.ndarray
+    strata: np.ndarray
+
+
+def make_cells(codes, strata, rng=None):
+    """Sort rows into cells.
+
+    Parameters
+    ----------
+    codes, strata : int arrays of shape (n_samples,)
+        Task and stratum of each row.
+    rng : RandomState or None, default=None
+        Puts tasks, and rows within cells, in random order; None leaves them in
+        theirs.
+
+    Returns
+    -------
+    Cells
+        The rows by cell.
+    """
+    n_strata = int(strata.max()) + 1
+    n_tasks = int(codes.max()) + 1
+    place = np.arange(n_tasks) if rng is None else rng.permutation(n_tasks)
+    key = place[codes] * n_strata + strata
+    if rng is None:
+        order = np.argsort(key, kind="stable")
+    else:
+        mixed = rng.permutation(len(key))
+        order = mixed[np.argsort(key[mixed], kind="stable")]
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    return Cells(
+        order=order,
+        counts=np.diff(first, append=len(order)),
+        tasks=codes[order[first]].astype(np.intp),
+        strata=strata[order[first]],
+    )
