@@ -101,7 +101,7 @@ def run_demo():
 def _cell(score, scores):
     best, worst = max(scores), min(scores)
     style = "bold green" if score == best else "red" if score == worst else ""
-    return Text(f"{score:.3f}", style=style)
+    return Text(f"{score:.3f}{'*' if score == best else ' '}", style=style)
 
 
 def show_demo(scores, console):
@@ -125,7 +125,7 @@ def show_demo(scores, console):
             expand=False,
         )
     )
-    table = Table(caption="green: best of the row, red: worst of the row")
+    table = Table(caption="* best of the row; the worst in red")
     table.add_column("clinic")
     table.add_column("rows", justify="right")
     for name in scores.by_task:
