@@ -1,0 +1,229 @@
+"""Distances between the tasks' marginals, feature by feature.
+
+Each feature is summarised once per task, as a sorted column or a histogram, and
+all pairs are met at once. A feature never meets another one, so what only shows
+in their joint distribution is not seen.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist, squareform
+
+from kinlearn.utils._ecdf import add_ks_statistics, stack_ecdfs
+
+__all__ = ["bin_codes", "hellinger", "hellinger_between", "ks", "symmetric_kl"]
+
+
+def _columns(data):
+    """The features one by one, dense, their rows grouped by task."""
+    sparse = sp.issparse(data.X)
+    X = data.X.tocsc() if sparse else data.X
+    for j in range(X.shape[1]):
+        column = X[:, [j]].toarray().ravel() if sparse else X[:, j]
+        yield column[data.order]
+
+
+def _check_aggregate(aggregate):
+    if aggregate not in ("mean", "max"):
+        raise ValueError(f'aggregate must be "mean" or "max"; got {aggregate!r}.')
+
+
+def _over_features(total, present, aggregate, data):
+    """Turn the sum or maximum over features into the answer.
+
+    A feature of which a task has no value at all says nothing about its pairs,
+    and is not counted there.
+    """
+    names = data.tasks.tolist()
+    empty = np.flatnonzero(~present.any(axis=1))
+    if empty.size:
+        raise ValueError(
+            f"Task {names[empty[0]]!r} has no value of any feature. Impute the missing "
+            "values, or drop the task."
+        )
+    present = present.astype(np.float64)
+    shared = present @ present.T
+    if not shared.all():
+        a, b = np.argwhere(shared == 0)[0]
+        raise ValueError(
+            f"Tasks {names[a]!r} and {names[b]!r} have no feature of which both have a "
+            "value. Impute the missing values, or drop one of the tasks."
+        )
+    return total / shared if aggregate == "mean" else total
+
+
+def ks(data, *, aggregate="mean", n_jobs=None):
+    """Kolmogorov-Smirnov statistics; the method "ks" of `task_distances`.
+
+    Parameters
+    ----------
+    data : TaskData
+        Features; NaN is left out of its marginal.
+    aggregate : {"mean", "max"}, default="mean"
+        How the features' statistics become one number.
+    n_jobs : int, default=None
+        Number of threads.
+
+    Returns
+    -------
+    float64 array of shape (n_tasks, n_tasks)
+        Distances.
+    """
+    _check_aggregate(aggregate)
+    total = np.zeros((data.n_tasks, data.n_tasks))
+    present = np.empty((data.n_tasks, data.X.shape[1]), dtype=bool)
+    for j, column in enumerate(_columns(data)):
+        ecdfs = stack_ecdfs(column, data.indptr)
+        present[:, j] = ecdfs.n_values > 0
+        add_ks_statistics(ecdfs, total, take_max=aggregate == "max", n_jobs=n_jobs)
+    return _over_features(total + total.T, present, aggregate, data)
+
+
+def bin_codes(column, task, n_tasks, n_bins):
+    """Bins in which all tasks together lie evenly.
+
+    A feature with at most `n_bins` distinct values gets a bin for each. Else the
+    bins are cut at quantiles in which every task has the same say, however many
+    rows it has: a large task would otherwise put all small ones into its tails.
+
+    Parameters
+    ----------
+    column : float array of shape (n,)
+        Numbers without NaN.
+    task : int array of shape (n,)
+        Task of each.
+    n_tasks, n_bins : int
+        How many there are.
+
+    Returns
+    -------
+    codes : intp array of shape (n,)
+        Bin of each number.
+    n_bins : int
+        How many bins there came to be; fewer where values are often equal.
+    """
+    order = np.argsort(column)
+    ascending = column[order]
+    leads = np.ones(len(column), dtype=bool)
+    leads[1:] = ascending[1:] != ascending[:-1]
+    if leads.sum() <= n_bins:
+        edges = ascending[leads][:-1]
+    else:
+        share = 1.0 / np.maximum(np.bincount(task, minlength=n_tasks), 1)
+        mass = np.cumsum(share[task[order]])
+        goals = mass[-1] * np.arange(1, n_bins) / n_bins
+        # a hair less than the goal, so that rounding never decides about an edge
+        edges = np.unique(ascending[np.searchsorted(mass, goals * (1 - 1e-9))])
+    return np.searchsorted(edges, column), len(edges) + 1
+
+
+def _histograms(column, task, n_tasks, n_bins):
+    """Counts by task and bin."""
+    present = ~np.isnan(column)
+    column, task = column[present], task[present]
+    codes, n_bins = bin_codes(column, task, n_tasks, n_bins)
+    counts = np.bincount(task * n_bins + codes, minlength=n_tasks * n_bins)
+    return counts.reshape(n_tasks, n_bins)
+
+
+def _binned(data, between, n_bins, aggregate):
+    """Distances by histogram: ``between(counts)`` for each feature."""
+    _check_aggregate(aggregate)
+    if not isinstance(n_bins, Integral) or n_bins < 2:
+        raise ValueError(f"n_bins must be an integer of at least 2; got {n_bins!r}.")
+    total = np.zeros((data.n_tasks, data.n_tasks))
+    present = np.empty((data.n_tasks, data.X.shape[1]), dtype=bool)
+    task = np.repeat(np.arange(data.n_tasks), np.diff(data.indptr))
+    for j, column in enumerate(_columns(data)):
+        counts = _histograms(column, task, data.n_tasks, n_bins)
+        present[:, j] = counts.any(axis=1)
+        distances = between(counts)
+        distances[~present[:, j]] = 0.0
+        distances[:, ~present[:, j]] = 0.0
+        if aggregate == "max":
+            np.maximum(total, distances, out=total)
+        else:
+            total += distances
+    return _over_features(total, present, aggregate, data)
+
+
+def hellinger_between(shares):
+    """Hellinger distances between discrete distributions.
+
+    Parameters
+    ----------
+    shares : float array of shape (n_tasks, n_bins)
+        Probabilities.
+
+    Returns
+    -------
+    float64 array of shape (n_tasks, n_tasks)
+        Distances in 0 .. 1.
+    """
+    # differences, not 1 - sum(sqrt(pq)): equal distributions get exactly 0
+    return squareform(pdist(np.sqrt(shares)) / np.sqrt(2.0))
+
+
+def hellinger(data, *, n_bins=20, aggregate="mean"):
+    """Hellinger distances of binned marginals; see `task_distances`.
+
+    Parameters
+    ----------
+    data : TaskData
+        Features; NaN is left out of its marginal.
+    n_bins : int, default=20
+        Bins of a feature, at the most.
+    aggregate : {"mean", "max"}, default="mean"
+        How the features' distances become one number.
+
+    Returns
+    -------
+    float64 array of shape (n_tasks, n_tasks)
+        Distances.
+    """
+
+    def between(counts):
+        return hellinger_between(counts / np.maximum(counts.sum(1, keepdims=True), 1))
+
+    return _binned(data, between, n_bins, aggregate)
+
+
+def symmetric_kl(data, *, n_bins=20, smoothing=0.5, aggregate="mean"):
+    """Symmetric Kullback-Leibler divergences; see `task_distances`.
+
+    Parameters
+    ----------
+    data : TaskData
+        Features; NaN is left out of its marginal.
+    n_bins : int, default=20
+        Bins of a feature, at the most.
+    smoothing : float, default=0.5
+        Rows added to every bin of every task; greater than 0.
+    aggregate : {"mean", "max"}, default="mean"
+        How the features' divergences become one number.
+
+    Returns
+    -------
+    float64 array of shape (n_tasks, n_tasks)
+        Divergences.
+    """
+    if not isinstance(smoothing, Real) or not 0 < float(smoothing) < np.inf:
+        raise ValueError(
+            "smoothing must be a number greater than 0 (an empty bin would make the "
+            f"divergence infinite); got {smoothing!r}."
+        )
+
+    def between(counts):
+        shares = counts + smoothing
+        shares /= shares.sum(axis=1, keepdims=True)
+        logs = np.log(shares)
+        own = (shares * logs).sum(axis=1)
+        cross = shares @ logs.T
+        # sum of (p - q)(log p - log q), multiplied out
+        divergence = own[:, None] + own - cross - cross.T
+        np.fill_diagonal(divergence, 0.0)
+        return np.maximum(divergence, 0.0)
+
+    return _binned(data, between, n_bins, aggregate)

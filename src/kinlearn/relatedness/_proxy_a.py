@@ -1,0 +1,93 @@
+"""Proxy A-distance: how well can a linear classifier tell two tasks apart?"""
+
+from itertools import combinations
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.spatial.distance import squareform
+from sklearn.base import clone
+from sklearn.svm import LinearSVC
+from sklearn.utils import check_random_state
+
+from kinlearn.relatedness._mmd import feature_scaler
+from kinlearn.utils import group_rows
+
+__all__ = ["proxy_a"]
+
+
+def _assign_folds(data, cv, random_state):
+    """Fold of each row, dealt out evenly within its task.
+
+    One shuffle of all rows: a task's folds do not depend on the other tasks, nor
+    on what the tasks are called.
+    """
+    shuffled = random_state.permutation(data.n_samples)
+    indptr, order = group_rows(data.task[shuffled], data.n_tasks)
+    rank = np.arange(data.n_samples) - np.repeat(indptr[:-1], np.diff(indptr))
+    folds = np.empty(data.n_samples, dtype=np.intp)
+    folds[shuffled[order]] = rank % cv
+    return folds
+
+
+def _pair_distance(X, rows_a, rows_b, folds, estimator):
+    """2 (1 - 2 err) for two tasks, the mean of both tasks' errors being err."""
+    rows = np.concatenate([rows_a, rows_b])
+    is_b = np.arange(len(rows)) >= len(rows_a)
+    folds = folds[rows]
+    wrong = np.empty(len(rows), dtype=bool)
+    for fold in np.unique(folds):
+        test = folds == fold
+        classifier = clone(estimator).fit(X[rows[~test]], is_b[~test])
+        wrong[test] = classifier.predict(X[rows[test]]) != is_b[test]
+    error = (wrong[~is_b].mean() + wrong[is_b].mean()) / 2.0
+    return 2.0 * max(1.0 - 2.0 * error, 0.0)
+
+
+def proxy_a(data, *, estimator=None, cv=5, scale=True, n_jobs=None, random_state=None):
+    """Proxy A-distances of all pairs; see `task_distances`.
+
+    Parameters
+    ----------
+    data : TaskData
+        Features without NaN; at least two rows per task.
+    estimator : classifier, default=None
+        None is a linear SVM with balanced classes.
+    cv : int, default=5
+        Number of folds; a smaller task has one row in some of them.
+    scale : bool, default=True
+        Whether to scale the features to unit variance first.
+    n_jobs : int, default=None
+        Number of joblib workers that share the pairs.
+    random_state : int, RandomState or None, default=None
+        Deals the rows into folds.
+
+    Returns
+    -------
+    float64 array of shape (n_tasks, n_tasks)
+        Distances in 0 .. 2; a classifier worse than chance counts as chance.
+    """
+    if not isinstance(cv, Integral) or cv < 2:
+        raise ValueError(f"cv must be an integer of at least 2; got {cv!r}.")
+    sizes = np.diff(data.indptr)
+    if (sizes < 2).any():
+        smallest = data.tasks.tolist()[np.argmin(sizes)]
+        raise ValueError(
+            f"Task {smallest!r} has one row; cross-validation "
+            "needs two. Drop the task, or use another method."
+        )
+    random_state = check_random_state(random_state)
+    folds = _assign_folds(data, cv, random_state)
+    if estimator is None:
+        estimator = LinearSVC(
+            class_weight="balanced",
+            max_iter=10_000,
+            random_state=random_state.randint(2**31 - 1),
+        )
+    X = feature_scaler(data.X, scale).transform(data.X)
+    rows = [data.rows(t) for t in range(data.n_tasks)]
+    distances = Parallel(n_jobs=n_jobs)(
+        delayed(_pair_distance)(X, rows[a], rows[b], folds, estimator)
+        for a, b in combinations(range(data.n_tasks), 2)
+    )
+    return squareform(np.asarray(distances, dtype=np.float64))
