@@ -1,0 +1,214 @@
+"""A heat map of the distances between tasks."""
+
+import numpy as np
+
+from kinlearn.relatedness import task_distances
+from kinlearn.report._style import HEAT_MAP, new_axes, shorten, text_colour
+
+__all__ = ["TaskDistanceDisplay"]
+
+_TITLES = {
+    "hellinger": "Hellinger distance",
+    "kl": "Symmetric KL divergence",
+    "ks": "Kolmogorov-Smirnov statistic",
+    "label_shift": "Label shift",
+    "mmd": "Maximum mean discrepancy",
+    "proxy_a": "Proxy A-distance",
+}
+_WRITTEN_TASKS = 12
+
+
+class TaskDistanceDisplay:
+    """Heat map of the distances between tasks.
+
+    Make it with :meth:`from_data` or :meth:`from_distances`, which draw at once.
+
+    Parameters
+    ----------
+    distances : TaskDistances
+        What to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of `ax_`.
+    im_ : matplotlib AxesImage
+        The heat map.
+    text_ : list of matplotlib Text
+        The numbers in the cells; empty if there are none.
+
+    See Also
+    --------
+    kinlearn.relatedness.task_distances : The numbers.
+
+    Examples
+    --------
+    >>> from kinlearn.relatedness import TaskDistances
+    >>> from kinlearn.report import TaskDistanceDisplay
+    >>> distances = TaskDistances([[0, 0.2], [0.2, 0]], ["a", "b"], method="ks")
+    >>> display = TaskDistanceDisplay.from_distances(distances)
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['a', 'b']
+    """
+
+    def __init__(self, distances):
+        self.distances = distances
+
+    @classmethod
+    def from_distances(cls, distances, *, ax=None, **plot_options):
+        """Draw distances that are there already.
+
+        Parameters
+        ----------
+        distances : TaskDistances
+            What to draw.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **plot_options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        TaskDistanceDisplay
+            The display, drawn.
+        """
+        return cls(distances).plot(ax, **plot_options)
+
+    @classmethod
+    def from_data(
+        cls,
+        X,
+        y=None,
+        *,
+        task,
+        method="mmd",
+        n_jobs=None,
+        random_state=None,
+        options=None,
+        ax=None,
+        **plot_options,
+    ):
+        """Measure the distances between the tasks of a data set and draw them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame
+            Features, with the task column among them.
+        y : array-like of shape (n_samples,), default=None
+            Needed by the method "label_shift" only.
+        task : str or int
+            Name or position of the task column.
+        method : str, default="mmd"
+            See :func:`kinlearn.relatedness.task_distances`.
+        n_jobs : int, default=None
+            Workers or threads, where the method has use for them.
+        random_state : int, RandomState or None, default=None
+            For the methods that draw samples.
+        options : dict, default=None
+            Options of the method.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **plot_options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        TaskDistanceDisplay
+            The display, drawn; its `distances` are the numbers.
+        """
+        distances = task_distances(
+            X,
+            y,
+            task=task,
+            method=method,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            **(options or {}),
+        )
+        return cls(distances).plot(ax, **plot_options)
+
+    def plot(
+        self,
+        ax=None,
+        *,
+        cluster=True,
+        include_values=None,
+        values_format=".2f",
+        max_labels=40,
+        cmap=HEAT_MAP,
+        colorbar=True,
+        im_kw=None,
+    ):
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        cluster : bool, default=True
+            Whether to put similar tasks side by side; else they stand in the
+            order of ``distances.tasks``.
+        include_values : bool, default=None
+            Whether to write the numbers into the cells; None does so for at most
+            12 tasks.
+        values_format : str, default=".2f"
+            Format of the numbers.
+        max_labels : int, default=40
+            Names on each axis; of more tasks only every second, third, ... one
+            is named.
+        cmap : str or matplotlib Colormap, default="cividis"
+            Colours.
+        colorbar : bool, default=True
+            Whether to add a colour bar, which names the method.
+        im_kw : dict, default=None
+            Further arguments of ``Axes.imshow``, such as ``vmax``.
+
+        Returns
+        -------
+        TaskDistanceDisplay
+            The display itself.
+        """
+        n_tasks = self.distances.n_tasks
+        order = self.distances.order() if cluster else np.arange(n_tasks)
+        side = float(np.clip(2.5 + 0.24 * n_tasks, 4.0, 11.0))
+        self.figure_, self.ax_ = new_axes(ax, (side + 1.0, side))
+        self.im_ = self.ax_.imshow(
+            self.distances.values[np.ix_(order, order)],
+            **{"cmap": cmap, "vmin": 0.0, "interpolation": "nearest", **(im_kw or {})},
+        )
+        self._name_tasks(order, max_labels)
+        self.text_ = []
+        if include_values or (include_values is None and n_tasks <= _WRITTEN_TASKS):
+            self._write_values(values_format)
+        if colorbar:
+            title = _TITLES.get(self.distances.method, self.distances.method)
+            self.figure_.colorbar(self.im_, ax=self.ax_, label=title)
+        return self
+
+    def _name_tasks(self, order, max_labels):
+        step = -(-len(order) // max(max_labels, 1))
+        places = np.arange(0, len(order), step)
+        names = [shorten(task) for task in self.distances.tasks[order[places]].tolist()]
+        crowded = len(names) > 8 or max(map(len, names)) > 6
+        size = 10 if len(names) <= 20 else 8
+        self.ax_.set_xticks(places, names, rotation=90 if crowded else 0, fontsize=size)
+        self.ax_.set_yticks(places, names, fontsize=size)
+        if step > 1:
+            self.ax_.set_xlabel(f"{len(order)} tasks; one in {step} is named")
+
+    def _write_values(self, values_format):
+        for (i, j), distance in np.ndenumerate(self.im_.get_array()):
+            colour = text_colour(self.im_.cmap(self.im_.norm(distance)))
+            self.text_.append(
+                self.ax_.text(
+                    j,
+                    i,
+                    format(distance, values_format),
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color=colour,
+                )
+            )
