@@ -1,0 +1,1 @@
+"""How long we take and how much memory, next to the peers, in the same run."""

@@ -1,0 +1,5 @@
+"""The cases, one file an area; a new file is imported here."""
+
+from benchmarks.speed.cases import imports, relatedness, tasks, utils
+
+__all__ = ["imports", "relatedness", "tasks", "utils"]

@@ -1,0 +1,107 @@
+"""From seconds to ratios, and from ratios to a verdict."""
+
+import math
+import statistics
+from dataclasses import dataclass
+
+__all__ = ["Ratio", "Verdict", "fastest_peer", "growth", "ratio", "verdicts"]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times faster than the peer we are.
+
+    Parameters
+    ----------
+    best : float
+        The peer's best time over our best time: the headline, since noise on
+        a shared machine only ever adds time.
+    median, low, high : float
+        Of the ratios of the single rounds: how far to trust the headline.
+    """
+
+    best: float
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One figure of a bar, and whether it was reached."""
+
+    bar: str
+    found: str
+    met: bool
+
+
+def ratio(ours, peer):
+    """Ratio of two lists of seconds, entry i of both being of one round."""
+    rounds = [p / o for o, p in zip(ours, peer, strict=True)]
+    return Ratio(
+        best=min(peer) / min(ours),
+        median=statistics.median(rounds),
+        low=min(rounds),
+        high=max(rounds),
+    )
+
+
+def fastest_peer(seconds):
+    """Name of the peer with the best time, None if there is none."""
+    peers = [who for who in seconds if who != "ours"]
+    return min(peers, key=lambda who: min(seconds[who]), default=None)
+
+
+def growth(seconds_by_size):
+    """Exponent b of time ~ size ** b, by least squares on the best times."""
+    x = [math.log(size) for size in seconds_by_size]
+    y = [math.log(min(seconds)) for seconds in seconds_by_size.values()]
+    return statistics.linear_regression(x, y).slope
+
+
+def verdicts(bar, *, seconds=None, peak_bytes=None, data_bytes=None, exponent=None):
+    """Compare what was measured with a bar.
+
+    Parameters
+    ----------
+    bar : Bar
+        What must hold.
+    seconds : dict of str to list of float, optional
+        By contender, as `time_in_rounds` gives them.
+    peak_bytes, data_bytes : int, optional
+        Our peak memory and the size of the data.
+    exponent : float, optional
+        From `growth`.
+
+    Returns
+    -------
+    list of Verdict
+        One for each figure of the bar that the measurements speak about.
+    """
+    found = []
+    if seconds is not None:
+        best = min(seconds["ours"])
+        peer = fastest_peer(seconds)
+        if bar.seconds is not None:
+            found.append(_at_most(bar.seconds, best, "{:.3g} s"))
+        if peer is not None and bar.times_faster is not None:
+            faster = min(seconds[peer]) / best
+            text = f"{faster:.3g} x its speed"
+            met = faster >= bar.times_faster
+            found.append(
+                Verdict(f"at least {bar.times_faster:g} x its speed", text, met)
+            )
+        if peer is not None and bar.times_as_long is not None:
+            longer = best / min(seconds[peer])
+            found.append(_at_most(bar.times_as_long, longer, "{:.3g} x its time"))
+    if bar.memory_of_data is not None and peak_bytes is not None and data_bytes:
+        found.append(
+            _at_most(bar.memory_of_data, peak_bytes / data_bytes, "{:.3g} x the data")
+        )
+    if bar.growth is not None and exponent is not None:
+        found.append(_at_most(bar.growth, exponent, "n^{:.3g}"))
+    return found
+
+
+def _at_most(limit, value, form):
+    return Verdict(f"at most {form.format(limit)}", form.format(value), value <= limit)
