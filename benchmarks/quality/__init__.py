@@ -1,0 +1,1 @@
+"""How well we predict, next to the peers and to what was published."""

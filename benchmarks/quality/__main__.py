@@ -1,0 +1,80 @@
+"""The command ``python -m benchmarks.quality NAME ...``."""
+
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
+from benchmarks.commandline import count, make_parser, say, with_one_line_errors
+from benchmarks.jsonlines import JsonLines, read_records
+from benchmarks.quality.protocol import PROTOCOLS
+from benchmarks.quality.runner import finished, forget, plan, play
+from benchmarks.quality.table import render
+from benchmarks.registry import BenchmarkError
+
+
+def main(arguments=None):
+    """Play the named protocols and show their tables.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        The command line; None takes the process's own.
+
+    Returns
+    -------
+    int
+        0 if all was played, 2 for a wrong call.
+    """
+    parser = make_parser("quality", "protocols")
+    parser.add_argument("--jobs", type=count, default=1, help="runs at a time")
+    parser.add_argument("--limit", type=count, help="the first splits only")
+    parser.add_argument("--only", metavar="CONTENDER", help="play these only")
+    parser.add_argument("--again", metavar="CONTENDER", help="redo finished runs")
+    parser.add_argument("--table", action="store_true", help="show the table only")
+    return with_one_line_errors(_run, parser.parse_args(arguments))
+
+
+def _run(options):
+    if options.list:
+        for protocol in PROTOCOLS.select(options.names):
+            say(f"{protocol.name:<24}{protocol.title}")
+        return 0
+    if not options.names:
+        raise BenchmarkError(f"Name a protocol. Known: {', '.join(PROTOCOLS)}.")
+    for protocol in PROTOCOLS.select(options.names):
+        _play_and_show(protocol, options)
+    return 0
+
+
+def _play_and_show(protocol, options):
+    runs = plan(protocol, min(options.limit or protocol.n_splits, protocol.n_splits))
+    path = Path(options.results) / f"{protocol.name}.jsonl"
+    if options.table:
+        done = finished(read_records(path))
+    else:
+        with JsonLines(path) as store:
+            if store.dropped_bytes:
+                say(f"dropped a half-written line of {store.dropped_bytes} bytes")
+            if options.again:
+                forget(store, _of_contenders(protocol, runs, options.again))
+            chosen = _of_contenders(protocol, runs, options.only or "*")
+            play(protocol, chosen, store, jobs=options.jobs, say=say)
+            done = finished(store.records)
+    table = render(protocol, runs, done)
+    path.with_suffix(".md").write_text(table)
+    say(f"\n{table}")
+
+
+def _of_contenders(protocol, runs, pattern):
+    chosen = [run for run in runs if fnmatchcase(run.contender, pattern)]
+    if not chosen:
+        known = ", ".join(each.name for each in protocol.contenders)
+        raise BenchmarkError(
+            f"{protocol.name} has no contender {pattern!r}. Known: {known}."
+        )
+    return chosen
+
+
+if __name__ == "__main__":
+    sys.exit(main())

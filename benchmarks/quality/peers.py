@@ -1,0 +1,160 @@
+"""What people use today, for classification and for regression.
+
+Plain scikit-learn and the peers' own packages, without any of kinlearn's
+wrappers, so that a fault of ours cannot weaken a peer. X has the task as its
+last column. Where a peer has something to tune, it is tuned by inner
+cross-validation on the training rows.
+"""
+
+from benchmarks.quality.protocol import Contender
+
+__all__ = ["PEERS"]
+
+_FOLDS = 3
+_TREES = 300
+_TREES_IN_SEARCH = 60  # leaf size and features are told apart by far fewer trees
+
+
+def _classifies(problem):
+    return problem.kind == "classification"
+
+
+def _features_alone():
+    from sklearn.compose import ColumnTransformer
+
+    return ColumnTransformer([("features", "passthrough", slice(0, -1))])
+
+
+def _with_indicators(features="passthrough"):
+    """The features as they are or transformed, and a column for each task."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return ColumnTransformer(
+        [("features", features, slice(0, -1)), ("task", encoder, [-1])]
+    )
+
+
+class _Search:
+    """Search a grid, then fit the best setting, with `final` on top of it.
+
+    `fit` gives the fitted model back, which is what predicts.
+    """
+
+    def __init__(self, search, final):
+        self.search = search
+        self.final = final
+
+    def fit(self, X, y):
+        from sklearn.base import clone
+
+        best = self.search.fit(X, y).best_params_
+        model = clone(self.search.estimator)
+        return model.set_params(**best, **self.final).fit(X, y)
+
+
+def _tuned(problem, seed, estimator, grid, **final):
+    """The best of a grid by inner cross-validation, fitted to all rows."""
+    from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+
+    if _classifies(problem):
+        folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
+        binary = len(set(problem.y.tolist())) == 2
+        scoring = "roc_auc" if binary else "neg_log_loss"
+    else:
+        folds = KFold(_FOLDS, shuffle=True, random_state=seed)
+        scoring = "neg_mean_squared_error"
+    search = GridSearchCV(estimator, grid, scoring=scoring, cv=folds, refit=False)
+    return _Search(search, final)
+
+
+def linear(problem, seed):
+    """Ridge or logistic regression on scaled features and task indicators."""
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    columns = _with_indicators(StandardScaler())
+    if not _classifies(problem):
+        return make_pipeline(columns, RidgeCV(alphas=[10.0**k for k in range(-2, 5)]))
+    model = make_pipeline(columns, LogisticRegression(max_iter=1_000))
+    grid = {"logisticregression__C": [10.0**k for k in range(-3, 3)]}
+    return _tuned(problem, seed, model, grid)
+
+
+def extra_trees(problem, seed, *, task, leaves, max_features):
+    """scikit-learn's ExtraTrees; leaf size and features per split are searched."""
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+    from sklearn.pipeline import make_pipeline
+
+    forest = ExtraTreesClassifier if _classifies(problem) else ExtraTreesRegressor
+    columns = _with_indicators() if task == "indicators" else _features_alone()
+    model = make_pipeline(columns, forest(_TREES_IN_SEARCH, random_state=seed))
+    step = forest.__name__.lower()
+    grid = {
+        f"{step}__min_samples_leaf": leaves,
+        f"{step}__max_features": max_features,
+    }
+    return _tuned(problem, seed, model, grid, **{f"{step}__n_estimators": _TREES})
+
+
+def hist_gradient_boosting(problem, seed, *, iterations, rates, leaf_nodes):
+    """scikit-learn's booster with the task as a category."""
+    from sklearn.ensemble import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+    )
+
+    booster = (
+        HistGradientBoostingClassifier
+        if _classifies(problem)
+        else HistGradientBoostingRegressor
+    )
+    model = booster(
+        max_iter=iterations,
+        categorical_features=[problem.n_features],
+        early_stopping=False,
+        random_state=seed,
+    )
+    grid = {"learning_rate": rates, "max_leaf_nodes": leaf_nodes}
+    return _tuned(problem, seed, model, grid)
+
+
+def lightgbm(problem, seed, *, iterations, rates, leaf_nodes):
+    """LightGBM with the task as a category."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    # LightGBM takes the category's position in fit, not in the constructor.
+    class TaskClassifier(LGBMClassifier):
+        def fit(self, X, y):
+            return super().fit(X, y, categorical_feature=[problem.n_features])
+
+    class TaskRegressor(LGBMRegressor):
+        def fit(self, X, y):
+            return super().fit(X, y, categorical_feature=[problem.n_features])
+
+    booster = TaskClassifier if _classifies(problem) else TaskRegressor
+    model = booster(n_estimators=iterations, random_state=seed, n_jobs=1, verbose=-1)
+    grid = {"learning_rate": rates, "num_leaves": leaf_nodes}
+    return _tuned(problem, seed, model, grid)
+
+
+_FOREST_GRID = {"leaves": [2, 5, 10, 30], "max_features": [0.3, 1.0]}
+_BOOSTER_GRID = {
+    "iterations": 200,
+    "rates": [0.02, 0.05, 0.1],
+    "leaf_nodes": [4, 8, 31],
+}
+
+PEERS = (
+    Contender("linear-one-hot", linear),
+    Contender("extra-trees-pooled", extra_trees, {"task": "none", **_FOREST_GRID}),
+    Contender(
+        "extra-trees-one-hot", extra_trees, {"task": "indicators", **_FOREST_GRID}
+    ),
+    Contender("hist-gradient-boosting", hist_gradient_boosting, _BOOSTER_GRID),
+    Contender(
+        "lightgbm", lightgbm, _BOOSTER_GRID, packages=("lightgbm",), needs=("lightgbm",)
+    ),
+)

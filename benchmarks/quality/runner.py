@@ -1,0 +1,204 @@
+"""Play the runs of a protocol that are not done yet.
+
+A run is one contender on one split. The parent alone writes; workers fit and
+predict, with one thread each. A worker that dies costs one run, which is
+recorded as failed, and a new worker takes its place.
+"""
+
+import functools
+import math
+from collections import deque
+from dataclasses import dataclass
+from multiprocessing import connection
+from time import perf_counter
+
+import numpy as np
+
+import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
+from benchmarks.environment import build_of_kinlearn, machine, missing, now, versions
+from benchmarks.problems import load
+from benchmarks.quality.protocol import PROTOCOLS, run_key, split_fingerprint
+from benchmarks.registry import BenchmarkError
+from benchmarks.workers import Failure, Worker
+
+__all__ = ["Run", "finished", "forget", "plan", "play"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One contender on one split, and the key it is found by."""
+
+    protocol: str
+    contender: str
+    split: int
+    key: str
+
+
+def plan(protocol, n_splits):
+    """All runs of the first `n_splits` splits, split by split.
+
+    Contenders take turns, so that a stopped benchmark has all of them on the
+    splits that it got to.
+    """
+    try:
+        problem = _problem(protocol.problem)
+    except OSError as error:
+        raise BenchmarkError(f"{protocol.name}: {error}") from error
+    data = problem.fingerprint()
+    runs = []
+    for number in range(n_splits):
+        split = split_fingerprint(*protocol.split(problem, number))
+        for contender in protocol.contenders:
+            key = run_key(protocol, contender, data=data, split=split, number=number)
+            runs.append(Run(protocol.name, contender.name, number, key))
+    return runs
+
+
+def finished(records):
+    """The last record of each key that was not forgotten since."""
+    found = {}
+    for record in records:
+        if "forget" in record:
+            found.pop(record["forget"], None)
+        else:
+            found[record["key"]] = record
+    return found
+
+
+def forget(store, runs):
+    """Mark finished runs as to be done again, durably; how many there were."""
+    done = finished(store.records)
+    again = [run.key for run in runs if run.key in done]
+    for key in again:
+        store.append({"forget": key})
+    return len(again)
+
+
+def play(protocol, runs, store, *, jobs, say):
+    """Do the runs that the store does not hold, and append each as it ends.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        What they belong to.
+    runs : list of Run
+        From `plan`; those of contenders that cannot be imported are left out.
+    store : JsonLines
+        Takes the records.
+    jobs : int
+        Number of workers.
+    say : callable
+        Prints a line.
+    """
+    done = finished(store.records)
+    lacking = {each.name: missing(each.needs) for each in protocol.contenders}
+    for name, modules in lacking.items():
+        if modules:
+            say(f"left out: {name} needs {', '.join(modules)}")
+    waiting = deque(
+        run for run in runs if run.key not in done and not lacking[run.contender]
+    )
+    say(
+        f"{len(waiting)} runs to do, {sum(run.key in done for run in runs)} done before"
+    )
+    for number, (run, answer) in enumerate(_answers(waiting, jobs), start=1):
+        record = _record(protocol, run, answer)
+        store.append(record)
+        outcome = record["error"] or _scores_text(protocol, record["scores"])
+        say(f"{number}: split {run.split}, {run.contender}: {outcome}")
+
+
+def _answers(waiting, jobs):
+    """(run, answer) as the workers give them, one worker for each job."""
+    workers = {}
+    try:
+        while waiting or workers:
+            while waiting and len(workers) < jobs:
+                worker = Worker()
+                workers[worker.connection] = (worker, _send(worker, waiting))
+            for ready in connection.wait(list(workers)):
+                worker, run = workers.pop(ready)
+                answer = worker.receive()
+                if waiting and worker.alive:
+                    workers[ready] = (worker, _send(worker, waiting))
+                else:
+                    worker.close()
+                yield run, answer
+    finally:
+        for worker, _ in workers.values():
+            worker.close()
+
+
+def _send(worker, waiting):
+    run = waiting.popleft()
+    worker.send(_play_one, run)
+    return run
+
+
+@functools.lru_cache(maxsize=1)
+def _problem(name):
+    return load(name)
+
+
+def _play_one(run):
+    """In the worker: fit, predict and score."""
+    protocol = PROTOCOLS[run.protocol]
+    contender = protocol.contender(run.contender)
+    problem = _problem(protocol.problem)
+    train, test = protocol.split(problem, run.split)
+    model = contender.make(problem, run.split, **contender.params)
+    start = perf_counter()
+    if protocol.methods != ("fit_predict",):
+        model = model.fit(problem.X[train], problem.y[train])
+    fitted = perf_counter()
+    prediction = _predict(model, problem.X[test], protocol.methods)
+    predicted = perf_counter()
+    y, task = problem.y[test], problem.task[test]
+    scores = {}
+    for metric in protocol.metrics:
+        scores[metric.name] = float(metric.score(y, prediction, task))
+        if not math.isfinite(scores[metric.name]):
+            raise ValueError(f"{metric.name} is {scores[metric.name]}")
+    return {
+        "scores": scores,
+        "n_train": len(train),
+        "n_test": len(test),
+        "fit_seconds": fitted - start,
+        "predict_seconds": predicted - fitted,
+    }
+
+
+def _predict(model, X, methods):
+    method = next((name for name in methods if hasattr(model, name)), None)
+    if method is None:
+        raise TypeError(f"{type(model).__name__} has none of {', '.join(methods)}")
+    prediction = np.asarray(getattr(model, method)(X))
+    if method == "predict_proba" and prediction.shape[1] == 2:
+        return prediction[:, 1]
+    return prediction
+
+
+def _record(protocol, run, answer):
+    contender = protocol.contender(run.contender)
+    record = {
+        "key": run.key,
+        "protocol": run.protocol,
+        "contender": run.contender,
+        "params": dict(contender.params),
+        "split": run.split,
+        "versions": versions(contender.packages),
+        "build": build_of_kinlearn() if contender.kind == "ours" else None,
+        "machine": machine(),
+        "when": now(),
+        "error": None,
+    }
+    if isinstance(answer, Failure):
+        return record | {"error": answer.error, "details": answer.details}
+    return record | answer
+
+
+def _scores_text(protocol, scores):
+    return ", ".join(
+        f"{metric.name} {scores[metric.name]:.{metric.digits}f}"
+        for metric in protocol.metrics
+    )

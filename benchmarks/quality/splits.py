@@ -1,0 +1,33 @@
+"""How rows are divided."""
+
+import numpy as np
+
+__all__ = ["first_share_of_each_task"]
+
+
+def first_share_of_each_task(problem, number, share):
+    """Permute the rows of each task; the first `share` of them train.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to divide.
+    number : int
+        Number of the split; it seeds the permutations.
+    share : float
+        Of each task, rounded down to whole rows.
+
+    Returns
+    -------
+    train, test : int arrays
+        Row numbers.
+    """
+    rng = np.random.default_rng(number)
+    task = problem.task
+    train, test = [], []
+    for t in np.unique(task):
+        rows = rng.permutation(np.flatnonzero(task == t))
+        cut = int(share * len(rows))
+        train.append(rows[:cut])
+        test.append(rows[cut:])
+    return np.concatenate(train), np.concatenate(test)

@@ -1,0 +1,50 @@
+"""Intervals for scores on overlapping training sets."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+__all__ = ["Interval", "corrected_interval"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over splits and its limits; NaN limits if one split is all."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def corrected_interval(values, test_share, *, confidence=0.95):
+    """Corrected resampled t interval (Nadeau and Bengio, 2003).
+
+    Scores on random splits of one data set are not independent, because the
+    training sets overlap; their variance over `J` splits, divided by `J`, is
+    far too small. The correction puts ``1 / J + n_test / n_train`` in place
+    of ``1 / J``.
+
+    Parameters
+    ----------
+    values : array of shape (n_splits,)
+        Scores, or paired differences of scores.
+    test_share : float
+        Test rows over training rows.
+    confidence : float, default=0.95
+        Of the two-sided interval.
+
+    Returns
+    -------
+    Interval
+        Around the mean of `values`.
+    """
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    mean = float(values.mean())
+    if n < 2:
+        return Interval(mean, math.nan, math.nan)
+    scale = math.sqrt((1 / n + test_share) * values.var(ddof=1))
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * scale
+    return Interval(mean, mean - half, mean + half)
