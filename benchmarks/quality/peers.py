@@ -12,7 +12,7 @@ __all__ = ["PEERS"]
 
 _FOLDS = 3
 _TREES = 300
-_TREES_IN_SEARCH = 60  # leaf size and features are told apart by far fewer trees
+_TREES_IN_SEARCH = 30  # leaf size and features are told apart by far fewer trees
 
 
 def _classifies(problem):
