@@ -4,14 +4,13 @@ Peak memory is the high-water mark of the resident set, which counts what the
 kernels allocate by themselves; `tracemalloc` sees only what goes through
 Python's allocators, and slows the code down. The mark is set back before the
 call (Linux, ``/proc/self/clear_refs``), so that neither the making of the data
-nor an import counts.
+nor an import counts. It is read as VmHWM: `ru_maxrss` starts at the mark of
+the parent process, which would hide smaller peaks.
 """
 
 import ctypes
 import gc
 import math
-import resource
-import sys
 from contextlib import suppress
 from time import perf_counter
 
@@ -124,5 +123,6 @@ def _reset_high_water():
 
 
 def _high_water():
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    with open("/proc/self/status") as file:
+        line = next(line for line in file if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024

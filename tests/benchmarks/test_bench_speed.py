@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.jsonlines import read_records
 from benchmarks.registry import BenchmarkError, Registry
-from benchmarks.speed import measure
+from benchmarks.speed import measure, runner
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.case import CASES, Bar, Seconds, Work, case
 from benchmarks.speed.summary import fastest_peer, growth, ratio, verdicts
@@ -166,6 +167,41 @@ def test_a_missing_module_skips_a_case(declared, tmp_path, capsys):
 
     assert main(["lacking", "--results", str(tmp_path)]) == 0
     assert "skipped: needs no_such_package.part" in capsys.readouterr().out
+
+
+def test_growth_over_sizes_is_judged(declared, tmp_path, capsys, monkeypatch):
+    @case("grows", sizes=(10, 1_000), bar=Bar(growth=1.9))
+    def grows(size):
+        """Quadratic."""
+
+    def measured(case, function, size, repeats):
+        return {"ours": [1e-6 * size**2] * repeats}
+
+    monkeypatch.setattr(runner, "_in_worker", measured)
+    assert main(["grows", "--results", str(tmp_path), "--runs", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "  n = 10\n  ours: best 100 us, worst 100 us\n" in printed
+    assert "growth: n^2.00 from 10 to 1,000" in printed
+    assert "bar at most n^1.9: n^2, MISSED" in printed
+    records = read_records(tmp_path / "speed.jsonl")
+    assert [record.get("size") for record in records] == [10, 1_000, None]
+    assert_allclose(records[0]["seconds"]["ours"], [1e-4] * 10)
+    assert_allclose(records[2]["growth"], 2.0)
+
+
+def test_a_case_that_fails_is_told_and_the_rest_goes_on(declared, tmp_path, capsys):
+    @case("local")
+    def local():
+        """Not known to the fresh process."""
+
+    @case("lacking", needs=("no_such_package",))
+    def lacking():
+        """Skipped."""
+
+    assert main(["local", "lacking", "--results", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "failed: BenchmarkError: Unknown speed case 'local'" in printed
+    assert "skipped: needs no_such_package" in printed
 
 
 def test_a_name_is_declared_once():
