@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks.problems import PROBLEMS, load
+from benchmarks.problems import PROBLEMS, REAL, load
 from benchmarks.quality.splits import first_share_of_each_task
 from benchmarks.registry import BenchmarkError
 
@@ -16,11 +16,10 @@ SMALL = {
     "landmine-like": {},
     "school-like": {},
 }
-REAL = {"landmine", "school"}
 
 
 def test_every_problem_is_tested_or_real():
-    assert set(PROBLEMS) == set(SMALL) | REAL
+    assert set(PROBLEMS) == set(SMALL) | set(REAL)
 
 
 @pytest.mark.parametrize("name", SMALL)

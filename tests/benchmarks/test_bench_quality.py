@@ -251,7 +251,6 @@ def test_wrong_names_are_one_line(arguments, message, capsys):
 
 
 def test_missing_data_is_one_line(monkeypatch, tmp_path, capsys):
-    pytest.importorskip("kinlearn.datasets")
     monkeypatch.setenv("KINLEARN_DATA", str(tmp_path))
     assert main(["landmine-75", "--results", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
