@@ -1,4 +1,8 @@
-"""How rows are divided."""
+"""How rows are divided.
+
+Written out here, and not taken from `kinlearn.model_selection`: the splits of a
+protocol must stay the same when the library's splitters change.
+"""
 
 import numpy as np
 
