@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.jsonlines import read_records
+from benchmarks.quality.__main__ import main
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.runner import finished, plan
 from benchmarks.quality.table import render
@@ -103,10 +104,15 @@ def toy(tmp_path):
     return start, started
 
 
+def declare(folder):
+    """Make the protocol known to this process too."""
+    if "toy-resume" not in PROTOCOLS:
+        runpy.run_path(str(folder / "toy.py"), run_name="toy")
+
+
 def table(results):
     """The table as it is now, without times."""
-    if "toy-resume" not in PROTOCOLS:
-        runpy.run_path(str(results.parent / "toy.py"), run_name="toy")
+    declare(results.parent)
     runs = plan(PROTOCOLS["toy-resume"], N_SPLITS)
     done = finished(read_records(results / "toy-resume.jsonl"))
     return render(PROTOCOLS["toy-resume"], runs, done, times=False)
@@ -121,7 +127,7 @@ def test_killed_runs_resume(toy, tmp_path):
     for _ in range(3):
         before = read_records(records)
         n_started = len(started.read_text().splitlines())
-        process = start(killed, "--jobs", "2")
+        process = start(killed)
         deadline = time.monotonic() + 60
         while len(read_records(records)) == len(before) and process.poll() is None:
             assert time.monotonic() < deadline
@@ -133,7 +139,7 @@ def test_killed_runs_resume(toy, tmp_path):
         # what was finished before was not begun again
         begun = set(started.read_text().splitlines()[n_started:])
         assert begun.isdisjoint(f"{r['contender']} {r['split']}" for r in before)
-    last = start(killed, "--jobs", "2")
+    last = start(killed)
     assert "kind | splits" in last.communicate(timeout=60)[0]
     assert last.returncode == 0
     assert n_kills > 0
@@ -142,7 +148,7 @@ def test_killed_runs_resume(toy, tmp_path):
     assert len(keys) == 4 * N_SPLITS
     assert set(keys.values()) == {1}
     whole = tmp_path / "whole"
-    start(whole).communicate(timeout=60)
+    start(whole, "--jobs", "2").communicate(timeout=60)
     assert table(killed) == table(whole)
 
     # a second call has nothing to do
@@ -167,10 +173,12 @@ def test_failures_are_recorded_and_redone_on_request(toy, tmp_path):
     assert started.read_text().splitlines() == ["raises 0", "raises 1"]
     start(results, "--limit", "3", "--only", "*works").communicate(timeout=60)
     assert started.read_text().splitlines()[2:] == ["works 2", "also-works 2"]
-    process = start(results, "--only", "nobody")
-    printed, _ = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert printed == (
+
+
+def test_an_unknown_contender_is_one_line(toy, tmp_path, capsys):
+    declare(tmp_path)
+    assert main(["toy-resume", "--results", str(tmp_path), "--only", "nobody"]) == 2
+    assert capsys.readouterr().err == (
         "toy-resume has no contender 'nobody'. "
         "Known: works, raises, dies, also-works.\n"
     )
