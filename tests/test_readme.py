@@ -1,0 +1,167 @@
+"""Code in README.md and the guides runs, and prints what the page says.
+
+The Python blocks of a page run one after another in one namespace, in an empty
+folder. A block marked ``output`` behind one holds what it prints. Where code
+cannot run here (it needs a download, say), the line before it says so::
+
+    <!-- not run: needs the school data -->
+
+It must still be valid Python.
+"""
+
+import ast
+import contextlib
+import doctest
+import io
+import re
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+_BLOCK = re.compile(
+    r"(?:^<!-- not run: (?P<excuse>[^\n]+?) -->\n)?"
+    r"^(?P<fence>```+|~~~+)(?:\{code-block\} *)?(?P<language>\w*)[^\n]*\n"
+    r"(?P<code>.*?)^(?P=fence)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+_STATUS_ROW = re.compile(
+    r"^\| `(?P<name>kinlearn\.[\w.]+)` \|(?:.*\|)? (?P<status>here|planned) \|$",
+    re.MULTILINE,
+)
+
+
+@dataclass
+class Block:
+    """A piece of code, where it stands, and what it must print (None: anything)."""
+
+    code: str
+    line: int
+    excuse: str | None
+    output: str | None = None
+
+
+def python_blocks(text: str) -> list[Block]:
+    """The Python blocks of a Markdown page, in order."""
+    blocks: list[Block] = []
+    for match in _BLOCK.finditer(text):
+        language = match["language"].lower()
+        if language in {"python", "py", "pycon", "python3"}:
+            line = text.count("\n", 0, match.start("code")) + 1
+            blocks.append(Block(match["code"], line, match["excuse"]))
+        elif language == "output":
+            blocks[-1].output = match["code"]
+    return blocks
+
+
+def run_page(text: str, name: str) -> None:
+    """Run the blocks of a page; the first that fails raises."""
+    namespace: dict = {"__name__": "__main__"}
+    for block in python_blocks(text):
+        if ">>> " in block.code:
+            _run_prompts(block, namespace, name)
+            continue
+        # Blank lines in front, so that a traceback names the line of the page.
+        source = "\n" * (block.line - 1) + block.code
+        code = compile(ast.parse(source, name), name, "exec")
+        if block.excuse:
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        _compare(block.output, printed.getvalue(), f"{name}:{block.line}")
+
+
+def _run_prompts(block: Block, namespace: dict, name: str) -> None:
+    test = doctest.DocTestParser().get_doctest(
+        block.code, namespace, name, name, block.line - 1
+    )
+    if not block.excuse:
+        runner = doctest.DebugRunner(optionflags=LENIENT, verbose=False)
+        runner.run(test, clear_globs=False)
+        namespace.update(test.globs)
+
+
+def _compare(expected: str | None, printed: str, where: str) -> None:
+    if expected is not None and not doctest.OutputChecker().check_output(
+        expected, printed, LENIENT
+    ):
+        raise AssertionError(
+            f"{where} prints\n{printed}\nbut the page says\n{expected}"
+        )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    run_page(page.read_text(encoding="utf-8"), page.name)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+def _status_rows() -> list[tuple[str, str, str]]:
+    """(page, name, status) of the tables of methods."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs" / "papers").glob("*.md"))]
+    return [
+        (page.name, match["name"], match["status"])
+        for page in pages
+        for match in _STATUS_ROW.finditer(page.read_text(encoding="utf-8"))
+    ]
+
+
+def _exists(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    return bool(find_spec(module)) and hasattr(import_module(module), attribute)
+
+
+@pytest.mark.parametrize(("page", "name", "status"), _status_rows())
+def test_status_of_a_method_is_true(page, name, status):
+    true = "here" if _exists(name) else "planned"
+    assert status == true, f"{page}: the status of {name} must be {true!r}"
+
+
+def test_status_tables_are_found():
+    rows = _status_rows()
+    assert ("README.md", "kinlearn.sharing.PerTask", "here") in rows
+    assert len({page for page, _, _ in rows}) == 6  # the README and five papers
+
+
+def test_blocks_of_a_page_share_names_and_are_compared():
+    run_page("```python\na = 1\n```\ntext\n```python\nprint(a)\n```\n", "page")
+    run_page("~~~python\nprint(1.25, 2)\n~~~\n```output\n1... 2\n```\n", "page")
+    run_page("```pycon\n>>> b = 2\n```\n```python\nassert b == 2\n```\n", "page")
+    run_page("```bash\nrm -rf nothing\n```\n", "page")
+    run_page("```{code-block} python\na = 1\n```\n", "page")
+    run_page("<!-- not run: it would fail -->\n```python\n1 / 0\n```\n", "page")
+
+
+@pytest.mark.parametrize(
+    ("page", "error"),
+    [
+        ("```python\n1 / 0\n```\n", ZeroDivisionError),
+        ("```{code-block} python\n1 / 0\n```\n", ZeroDivisionError),
+        ("```python\nprint(1)\n```\n```output\n2\n```\n", AssertionError),
+        ("```pycon\n>>> 1 + 1\n3\n```\n", doctest.DocTestFailure),
+        ("<!-- not run: broken -->\n```python\n1 +\n```\n", SyntaxError),
+        ("<!-- not run: far away -->\n\n```python\n1 / 0\n```\n", ZeroDivisionError),
+    ],
+)
+def test_faults_of_a_page_are_found(page, error):
+    with pytest.raises(error):
+        run_page(page, "page")
+
+
+def test_a_traceback_names_the_line_of_the_page():
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_page("# Title\n\n```python\na = 1\n1 / 0\n```\n", "page.md")
+    place = caught.traceback[-1]
+    assert (str(place.path), place.lineno + 1) == ("page.md", 5)
