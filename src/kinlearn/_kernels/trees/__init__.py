@@ -1,0 +1,1 @@
+"""Compiled loops of the trees: growing, asking, and sums by leaf and task."""

@@ -1,0 +1,581 @@
+"""Growing one multi-task extremely randomised tree (Simm et al. 2014).
+
+A node is a function of its rows and of its key alone: the key is derived from its
+parent's and from the side, and is the state of the node's own random stream. So
+any order of growth gives the same tree; tests/reference/extra_trees.py says in
+which order a stream is drawn from. Here the order is depth first, left side first,
+in place: the rows of a node are one stretch of an array that each split partitions.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdlib cimport free, qsort, realloc
+from libc.string cimport memcpy, memset
+
+from kinlearn._kernels._random cimport derive_stream, next_uniform
+from kinlearn._kernels._typedefs cimport (
+    f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
+)
+from kinlearn._kernels.trees._arena cimport Arena, release, take, take_zeroed
+from kinlearn._kernels.trees._blocks cimport (
+    block_rows, enter_block, leave_block, use_data
+)
+from kinlearn._kernels.trees._criteria cimport (
+    GINI, VARIANCE, Criterion, classes_impurity, classes_purity, pair_impurity,
+    pair_purity,
+)
+from kinlearn._kernels.trees._feature_splits cimport try_features
+from kinlearn._kernels.trees._grower cimport (
+    LEAF, TASK_SPLIT, Data, Grower, Node, Part, Settings
+)
+from kinlearn._kernels.trees._scan cimport partition_i32, partition_i64
+from kinlearn._kernels.trees._task_splits cimport (
+    compare_i32, list_exceptions, try_tasks
+)
+
+cdef extern from *:
+    """
+    typedef volatile int stop_flag_t;
+    """
+    ctypedef int stop_flag_t
+
+cdef enum Status:
+    DONE = 0
+    STOPPED = 1
+    NO_MEMORY = 2
+
+cdef enum:
+    MIN_BLOCK_ROWS = 32
+
+cdef f64_t EPSILON = 2.220446049250313e-16
+
+# A node as prediction reads it, 16 bytes: the left child is the next node.
+NODE = np.dtype([
+    ("feature", np.int32), ("threshold", np.float32),
+    ("right", np.int32), ("slot", np.int32),
+])
+
+
+cdef struct Frame:
+    # A node that waits to be grown.
+    intp_t start
+    intp_t end
+    i64_t weight
+    i64_t total
+    u64_t key
+    intp_t n_constants
+    i32_t parent     # whose right child this is, or -1
+    i32_t depth
+
+
+cdef struct Tree:
+    # 2 n - 1 nodes at the most. Memory that is never touched costs nothing.
+    intp_t n_nodes
+    intp_t n_leaves
+    intp_t n_task_splits
+    Node* nodes
+    u8_t* default_left
+    f64_t* weight
+    f64_t* impurity
+    i32_t* leaf_start          # where the rows of a leaf begin
+    # tasks against the default side: task split k has those from start[k] on
+    i64_t* exception_start
+    i32_t* exceptions
+    intp_t exceptions_capacity
+
+
+# ----------------------------------------------------------------------------
+# One node
+# ----------------------------------------------------------------------------
+
+cdef void number_classes(Grower* g) noexcept nogil:
+    # Give the classes present at the node the numbers 0, 1, ... in their order,
+    # so that histograms are as long as they need be.
+    cdef Part* p = &g.part
+    cdef intp_t i, n_local = 0
+    cdef i32_t c
+    for i in range(p.n):
+        c = p.y[i]
+        if g.class_weight[c] == 0:
+            g.classes[n_local] = c
+            n_local += 1
+        g.class_weight[c] += 1 if p.w == NULL else p.w[i]
+    qsort(g.classes, n_local, sizeof(i32_t), &compare_i32)
+    for i in range(n_local):
+        c = g.classes[i]
+        g.local_class[c] = <i32_t>i
+        g.node_hist[i] = g.class_weight[c]
+        g.class_weight[c] = 0
+    for i in range(p.n):
+        g.local_y[i] = g.local_class[p.y[i]]
+    g.n_local = n_local
+
+
+cdef bint is_pure(Grower* g) noexcept nogil:
+    cdef Part* p = &g.part
+    cdef intp_t i
+    if g.data.n_classes > 0:
+        return g.n_local == 1
+    if g.settings.criterion != VARIANCE:
+        return p.total == 0 or p.total == p.weight
+    # A node of different numbers shows it within the first few rows.
+    for i in range(1, p.n):
+        if g.number[p.rows[i]] != g.number[p.rows[0]]:
+            return False
+    return True
+
+
+cdef f64_t node_impurity(Grower* g) noexcept nogil:
+    # Of classes; the variances are filled in when the tree is complete.
+    if g.data.n_classes > 0:
+        return classes_impurity(
+            g.settings.criterion, g.node_hist, g.n_local, g.part.weight)
+    if g.settings.criterion == VARIANCE:
+        return 0.0
+    return pair_impurity(
+        g.settings.criterion, g.part.weight * g.data.w_unit,
+        g.part.total * g.data.b_unit,
+    )
+
+
+cdef f64_t node_purity(Grower* g) noexcept nogil:
+    if g.data.n_classes > 0:
+        return classes_purity(
+            g.settings.criterion, g.node_hist, g.n_local, g.part.weight,
+            g.data.w_unit,
+        )
+    return pair_purity(
+        g.settings.criterion, g.part.weight * g.data.w_unit,
+        g.part.total * g.data.b_unit,
+    )
+
+
+cdef bint find_split(Grower* g, f64_t root_weight) noexcept nogil:
+    cdef intp_t n_varying
+    cdef f64_t decrease
+    g.best.score = -INFINITY
+    g.best.perfect = False
+    n_varying = try_features(g)
+    if (
+        g.settings.task_split_prob > 0 and g.data.n_tasks > 1
+        and not g.best.perfect
+    ):
+        # Where no feature varies the task split is the only way on.
+        if next_uniform(&g.stream) < g.settings.task_split_prob or n_varying == 0:
+            try_tasks(g)
+    if g.best.score == -INFINITY:
+        return False
+    if g.settings.min_impurity_decrease > 0:
+        decrease = (g.best.score - node_purity(g)) / root_weight
+        if g.settings.criterion == GINI and g.data.n_classes == 0:
+            decrease *= 2  # two classes: see _criteria.pxd
+        return decrease + EPSILON >= g.settings.min_impurity_decrease
+    return True
+
+
+cdef intp_t partition(Grower* g) noexcept nogil:
+    # Bring the rows of the left side to the front; return how many they are.
+    cdef Part* p = &g.part
+    cdef f32_t cut = g.best.threshold
+    cdef f32_t* x = g.best_x
+    cdef intp_t i
+    if g.best.feature >= 0 and g.best.default_left:
+        if g.data.has_missing[g.best.feature]:
+            for i in range(p.n):
+                x[i] = -INFINITY if x[i] != x[i] else x[i]
+    if p.y != NULL:
+        partition_i32(p.y, x, p.n, cut, g.spare_i32)
+    if p.b != NULL:
+        partition_i64(p.b, x, p.n, cut, g.spare_i64)
+    if p.w != NULL:
+        partition_i64(p.w, x, p.n, cut, g.spare_i64)
+    return partition_i32(p.rows, x, p.n, cut, g.spare_i32)
+
+
+# ----------------------------------------------------------------------------
+# The tree
+# ----------------------------------------------------------------------------
+
+cdef bint record_task_split(Grower* g, Tree* tree) noexcept nogil:
+    # False when there is no memory.
+    cdef intp_t n = tree.exception_start[tree.n_task_splits]
+    cdef intp_t capacity
+    cdef i32_t* grown
+    if n + g.n_present > tree.exceptions_capacity:
+        capacity = 2 * (n + g.n_present)
+        grown = <i32_t*>realloc(tree.exceptions, capacity * sizeof(i32_t))
+        if grown == NULL:
+            return False
+        tree.exceptions = grown
+        tree.exceptions_capacity = capacity
+    n += list_exceptions(g, tree.exceptions + n)
+    tree.n_task_splits += 1
+    tree.exception_start[tree.n_task_splits] = n
+    return True
+
+
+cdef Status grow(
+    Grower* g, const Part* everything, u64_t seed, const stop_flag_t* stop,
+    Frame* stack, Tree* tree,
+) noexcept nogil:
+    cdef Part* p = &g.part
+    cdef Frame f
+    cdef Node* node
+    cdef f64_t root_weight = everything.weight * g.data.w_unit
+    cdef f64_t weight
+    cdef f64_t enough = max(
+        g.settings.min_weight_split, 2 * g.settings.min_weight_leaf)
+    cdef intp_t n_stack = 1, i, n_left
+    stack[0] = Frame(
+        0, everything.n, everything.weight, everything.total,
+        derive_stream(seed, 0), 0, -1, 0,
+    )
+    tree.exception_start[0] = 0
+    use_data(g)
+    while n_stack > 0:
+        if stop[0]:
+            return STOPPED
+        n_stack -= 1
+        f = stack[n_stack]
+        i = tree.n_nodes
+        tree.n_nodes += 1
+        if f.parent >= 0:
+            tree.nodes[f.parent].right = <i32_t>i
+
+        if g.block.end > 0 and f.start >= g.block.end:
+            leave_block(g, everything.rows)
+        p.n = f.end - f.start
+        p.rows = everything.rows + f.start
+        p.y = NULL if everything.y == NULL else everything.y + f.start
+        p.b = NULL if everything.b == NULL else everything.b + f.start
+        p.w = NULL if everything.w == NULL else everything.w + f.start
+        p.weight = f.weight
+        p.total = f.total
+        while g.n_constants > f.n_constants:  # those of a finished branch
+            g.n_constants -= 1
+            g.known_constant[g.constants[g.n_constants]] = False
+        g.stream = f.key
+        if g.block.end == 0 and p.n <= g.block.max_rows and p.n > MIN_BLOCK_ROWS:
+            enter_block(g, f.start)
+        if g.data.n_classes > 0:
+            number_classes(g)
+
+        node = &tree.nodes[i]
+        weight = f.weight * g.data.w_unit
+        tree.weight[i] = weight
+        tree.impurity[i] = node_impurity(g)
+        tree.default_left[i] = False
+        if (
+            weight < enough or f.depth >= g.settings.max_depth or is_pure(g)
+            or not find_split(g, root_weight)
+        ):
+            node[0] = Node(LEAF, 0.0, -1, <i32_t>tree.n_leaves)
+            tree.leaf_start[tree.n_leaves] = <i32_t>f.start
+            tree.n_leaves += 1
+            continue
+
+        node[0] = Node(g.best.feature, g.best.threshold, -1, -1)
+        tree.default_left[i] = g.best.default_left
+        if g.best.feature == TASK_SPLIT:
+            node.slot = <i32_t>tree.n_task_splits
+            if not record_task_split(g, tree):
+                return NO_MEMORY
+        n_left = partition(g)
+        stack[n_stack] = Frame(
+            f.start + n_left, f.end, f.weight - g.best.weight,
+            f.total - g.best.total, derive_stream(f.key, 2), g.n_constants,
+            <i32_t>i, f.depth + 1,
+        )
+        stack[n_stack + 1] = Frame(
+            f.start, f.start + n_left, g.best.weight, g.best.total,
+            derive_stream(f.key, 1), g.n_constants, -1, f.depth + 1,
+        )
+        n_stack += 2
+    if g.block.end > 0:
+        leave_block(g, everything.rows)
+    tree.leaf_start[tree.n_leaves] = <i32_t>everything.n
+    return DONE
+
+
+cdef void fill_leaves(Grower* g, const Part* all, Tree* tree, f64_t[:, ::1] values
+                      ) noexcept nogil:
+    # Class frequencies (of the second class, if there are two) or the mean.
+    cdef intp_t leaf, i, c
+    cdef f64_t w, total, weight
+    for leaf in range(tree.n_leaves):
+        weight = total = 0.0
+        for c in range(g.data.n_classes):
+            values[leaf, c] = 0.0
+        for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
+            w = 1.0 if all.w == NULL else all.w[i] * g.data.w_unit
+            weight += w
+            if g.data.n_classes > 0:
+                values[leaf, all.y[i]] += w
+            elif g.data.number != NULL:
+                total += w * g.data.number[all.rows[i]]
+            else:
+                total += all.y[i] if all.b == NULL else all.b[i] * g.data.b_unit
+        if g.data.n_classes > 0:
+            for c in range(g.data.n_classes):
+                values[leaf, c] /= weight
+        else:
+            values[leaf, 0] = total / weight
+
+
+cdef void fill_variances(Grower* g, const Part* all, Tree* tree, f64_t* mean,
+                         const f64_t[:, ::1] values) noexcept nogil:
+    # Upwards from the leaves; tree.impurity holds sums of squares meanwhile.
+    # A child comes after its parent, so the reverse order meets it first.
+    cdef intp_t node, leaf, i, left, right
+    cdef f64_t gap, w, share
+    for node in range(tree.n_nodes - 1, -1, -1):
+        if tree.nodes[node].feature == LEAF:
+            leaf = tree.nodes[node].slot
+            mean[node] = values[leaf, 0]
+            tree.impurity[node] = 0.0
+            for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
+                w = 1.0 if all.w == NULL else all.w[i] * g.data.w_unit
+                gap = g.data.number[all.rows[i]] - mean[node]
+                tree.impurity[node] += w * gap * gap
+        else:
+            left = node + 1
+            right = tree.nodes[node].right
+            share = tree.weight[right] / tree.weight[node]
+            gap = mean[right] - mean[left]
+            mean[node] = mean[left] + share * gap
+            tree.impurity[node] = (
+                tree.impurity[left] + tree.impurity[right]
+                + share * tree.weight[left] * gap * gap
+            )
+    for node in range(tree.n_nodes):
+        tree.impurity[node] /= tree.weight[node]
+
+
+# ----------------------------------------------------------------------------
+# Memory
+# ----------------------------------------------------------------------------
+
+cdef void allocate(
+    Arena* arena, Grower* g, Part* all, Tree* tree, Frame** stack, intp_t n
+) noexcept nogil:
+    # For n rows. Memory that is never touched, as most of the tree's, costs nothing.
+    cdef intp_t d = g.data.n_features
+    cdef intp_t n_classes = g.data.n_classes
+    cdef intp_t n_tasks = g.data.n_tasks
+    cdef intp_t i, m
+    all.rows = <i32_t*>take(arena, n, sizeof(i32_t))
+    stack[0] = <Frame*>take(arena, n + 1, sizeof(Frame))
+    tree.nodes = <Node*>take(arena, 2 * n, sizeof(Node))
+    tree.default_left = <u8_t*>take(arena, 2 * n, sizeof(u8_t))
+    tree.weight = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
+    tree.impurity = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
+    tree.leaf_start = <i32_t*>take(arena, n + 1, sizeof(i32_t))
+    tree.exception_start = <i64_t*>take(arena, n + 1, sizeof(i64_t))
+    if g.block.max_rows > 0:
+        m = g.block.max_rows
+        g.block.columns = <f32_t*>take(arena, d * m, sizeof(f32_t))
+        g.block.rows = <i32_t*>take(arena, m, sizeof(i32_t))
+        g.block.task = <i32_t*>take(arena, m, sizeof(i32_t))
+        g.block.number = <f64_t*>take(arena, m, sizeof(f64_t))
+    g.x = <f32_t*>take(arena, n, sizeof(f32_t))
+    g.best_x = <f32_t*>take(arena, n, sizeof(f32_t))
+    g.present = <f32_t*>take(arena, n, sizeof(f32_t))
+    g.order = <i32_t*>take(arena, d, sizeof(i32_t))
+    g.swaps = <i32_t*>take(arena, d, sizeof(i32_t))
+    g.constants = <i32_t*>take(arena, d, sizeof(i32_t))
+    g.known_constant = <u8_t*>take_zeroed(arena, d, sizeof(u8_t))
+    g.spare_i32 = <i32_t*>take(arena, n, sizeof(i32_t))
+    g.spare_i64 = <i64_t*>take(arena, n, sizeof(i64_t))
+    if n_classes > 0:
+        g.local_y = <i32_t*>take(arena, n, sizeof(i32_t))
+        g.local_class = <i32_t*>take(arena, n_classes, sizeof(i32_t))
+        g.classes = <i32_t*>take(arena, n_classes, sizeof(i32_t))
+        g.class_weight = <i64_t*>take_zeroed(arena, n_classes, sizeof(i64_t))
+        g.node_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+        g.left_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+        g.right_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+        g.missing_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+    if n_tasks > 1 and g.settings.task_split_prob > 0:
+        g.tasks = <i32_t*>take(arena, n_tasks, sizeof(i32_t))
+        g.row_task = <i32_t*>take(arena, n, sizeof(i32_t))
+        g.task_weight = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
+        g.task_total = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
+        g.task_left = <u8_t*>take(arena, n_tasks, sizeof(u8_t))
+    if not arena.failed:
+        for i in range(d):
+            g.order[i] = <i32_t>i
+
+
+cdef void load_rows(
+    Arena* arena, Part* all, intp_t n_rows,
+    const i32_t* y, const i64_t* b, const i64_t* w,
+) noexcept nogil:
+    # The rows that have weight, and what growth keeps beside them.
+    cdef intp_t row, n = 0
+    if y != NULL:
+        all.y = <i32_t*>take(arena, n_rows, sizeof(i32_t))
+    if b != NULL:
+        all.b = <i64_t*>take(arena, n_rows, sizeof(i64_t))
+    if w != NULL:
+        all.w = <i64_t*>take(arena, n_rows, sizeof(i64_t))
+    if arena.failed:
+        return
+    for row in range(n_rows):
+        if w != NULL and w[row] == 0:
+            continue
+        all.rows[n] = <i32_t>row
+        if w != NULL:
+            all.w[n] = w[row]
+        if b != NULL:
+            all.b[n] = b[row]
+            all.total += b[row]
+        if y != NULL:
+            all.y[n] = y[row]
+            all.total += y[row]
+        all.weight += 1 if w == NULL else w[row]
+        n += 1
+    all.n = n
+
+
+# ----------------------------------------------------------------------------
+# The door
+# ----------------------------------------------------------------------------
+
+cdef object copied(const void* source, intp_t n, dtype):
+    out = np.empty(n, dtype=dtype)
+    cdef u8_t[::1] view
+    if n > 0:
+        view = out.view(np.uint8)
+        memcpy(&view[0], source, view.shape[0])
+    return out
+
+
+def grow_tree(
+    const f32_t[:, ::1] columns,
+    const u8_t[::1] has_missing,
+    const i32_t[::1] y,
+    const f64_t[::1] number,
+    const i64_t[::1] b,
+    const i64_t[::1] w,
+    f64_t b_unit,
+    f64_t w_unit,
+    intp_t n_classes,
+    const i32_t[::1] task,
+    intp_t n_tasks,
+    int criterion,
+    i32_t max_features,
+    i32_t n_cuts,
+    i32_t max_depth,
+    f64_t task_split_prob,
+    f64_t task_smoothing,
+    f64_t min_weight_split,
+    f64_t min_weight_leaf,
+    f64_t min_impurity_decrease,
+    u64_t seed,
+    const i32_t[::1] stop,
+):
+    """Grow one tree.
+
+    Labels come in one of these forms (the other arrays are None):
+
+    ==============  ==============================================================
+    two classes     `y` (0 or 1); with weights `b` (weight times y) and `w` instead
+    more classes    `y`, `n_classes`; with weights also `w`
+    numbers         `number`, and `b` (number times weight); with weights also `w`
+    ==============  ==============================================================
+
+    Weights and sums are integers, multiples of `w_unit` and `b_unit`, so that they
+    add up the same in any order. Their totals must stay below 2**53.
+
+    Parameters
+    ----------
+    columns : float32 array of shape (n_features, n_rows)
+        X transposed: each feature's values lie together.
+    has_missing : uint8 array of shape (n_features,)
+        Whether the feature has a NaN anywhere.
+    n_classes : int
+        Number of classes if it is more than two, else 0.
+    criterion : int
+        0 Gini, 1 entropy, 2 variance.
+    stop : int32 array of shape (1,)
+        Growth gives up soon after another thread makes it nonzero.
+
+    Returns
+    -------
+    tuple of arrays, or None if it was stopped
+        nodes (of dtype NODE, depth first, the left child right behind its parent),
+        default_left, weight, impurity (all by node), exception_start and exceptions
+        (task split k sends the tasks ``exceptions[start[k]:start[k + 1]]`` against
+        its default side), values (by leaf), rows and leaf_start (leaf k holds the
+        training rows ``rows[leaf_start[k]:leaf_start[k + 1]]``).
+    """
+    cdef intp_t n_rows = columns.shape[1]
+    cdef Grower g
+    cdef Part all
+    cdef Tree tree
+    cdef Arena arena
+    cdef Frame* stack = NULL
+    cdef const i32_t* y_given = NULL
+    cdef const i64_t* b_given = NULL
+    cdef const i64_t* w_given = NULL
+    cdef f64_t* mean = NULL
+    cdef f64_t[:, ::1] values
+    cdef Status status = NO_MEMORY
+    memset(&g, 0, sizeof(Grower))
+    memset(&all, 0, sizeof(Part))
+    memset(&tree, 0, sizeof(Tree))
+    arena.n_pieces = 0
+    arena.failed = False
+    g.data = Data(
+        n_rows, columns.shape[0], n_classes, n_tasks, &columns[0, 0],
+        &has_missing[0], &task[0], NULL, w_unit, b_unit,
+    )
+    if number is not None:
+        g.data.number = &number[0]
+    if y is not None:
+        y_given = &y[0]
+    if b is not None:
+        b_given = &b[0]
+    if w is not None:
+        w_given = &w[0]
+    g.settings = Settings(
+        <Criterion>criterion, max_features, n_cuts, max_depth, task_split_prob,
+        task_smoothing, min_weight_split, min_weight_leaf, min_impurity_decrease,
+    )
+    g.block.max_rows = block_rows(n_rows, columns.shape[0], max_features)
+    try:
+        with nogil:
+            allocate(&arena, &g, &all, &tree, &stack, n_rows)
+            load_rows(&arena, &all, n_rows, y_given, b_given, w_given)
+            if not arena.failed:
+                status = grow(
+                    &g, &all, seed, <const stop_flag_t*>&stop[0], stack, &tree)
+        if status == NO_MEMORY:
+            raise MemoryError("no memory for a tree of this many rows")
+        if status == STOPPED:
+            return None
+        values = np.empty((tree.n_leaves, max(n_classes, 1)))
+        with nogil:
+            fill_leaves(&g, &all, &tree, values)
+            if g.settings.criterion == VARIANCE:
+                mean = <f64_t*>take(&arena, tree.n_nodes, sizeof(f64_t))
+                if mean != NULL:
+                    fill_variances(&g, &all, &tree, mean, values)
+        if arena.failed:
+            raise MemoryError("no memory for a tree of this many rows")
+        return (
+            copied(tree.nodes, tree.n_nodes, NODE),
+            copied(tree.default_left, tree.n_nodes, np.uint8),
+            copied(tree.weight, tree.n_nodes, np.float64),
+            copied(tree.impurity, tree.n_nodes, np.float64),
+            copied(tree.exception_start, tree.n_task_splits + 1, np.int64),
+            copied(
+                tree.exceptions, tree.exception_start[tree.n_task_splits], np.int32),
+            np.asarray(values),
+            copied(all.rows, all.n, np.int32),
+            copied(tree.leaf_start, tree.n_leaves + 1, np.int32),
+        )
+    finally:
+        free(tree.exceptions)
+        release(&arena)
