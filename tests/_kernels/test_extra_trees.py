@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kinlearn._kernels.trees._extra_trees import grow_tree
+from kinlearn._kernels.trees._predict import add_values, apply_trees
 from tests.reference import extra_trees as reference
 
 CRITERIA = {"gini": 0, "entropy": 1}
@@ -28,6 +29,7 @@ def kernel_tree(p):
     X = np.asfortranarray(p.X, dtype=np.float32)
     return grow_tree(
         X.T,
+        p.X if p.seed % 2 else None,
         np.isnan(X).any(axis=0).astype(np.uint8),
         y,
         number,
@@ -122,3 +124,97 @@ def test_trees_equal_the_reference(block):
     for seed in range(30 * block, 30 * (block + 1)):
         p = random_problem(seed)
         assert_same_tree(kernel_tree(p), reference.grow_tree(p))
+
+
+def starts(lengths):
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def joined(trees):
+    """The arrays of several trees end to end, as prediction takes them."""
+    return {
+        "nodes": np.concatenate([tree[0] for tree in trees]),
+        "default_left": np.concatenate([tree[1] for tree in trees]),
+        "tree_start": starts([len(tree[0]) for tree in trees]),
+        "leaf_start": starts([len(tree[6]) for tree in trees]),
+        "split_start": starts([len(tree[4]) - 1 for tree in trees]),
+        "exception_start": starts(np.concatenate([np.diff(t[4]) for t in trees])),
+        "exceptions": np.concatenate([tree[5] for tree in trees]),
+        "values": np.concatenate([tree[6] for tree in trees]),
+    }
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("seed", range(12))
+def test_prediction_equals_a_walk_down_the_reference(seed, order):
+    p = random_problem(seed + 5000)
+    p.min_samples_leaf, p.max_depth = 1, 2**31 - 1
+    trees, twins = [], []
+    for tree in range(3):
+        p.seed = tree
+        trees.append(kernel_tree(p))
+        twins.append(reference.grow_tree(p))
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(500, p.X.shape[1])).astype(np.float32, order=order)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    task = rng.integers(-1, p.task.max() + 3, size=len(X)).astype(np.int32)
+    forest = joined(trees)
+    leaves = np.empty((3, len(X)), dtype=np.int32)
+    no_values = {k: v for k, v in forest.items() if k not in ("leaf_start", "values")}
+    apply_trees(**no_values, X=X, task=task, missing=True, out=leaves)
+    out = np.zeros((len(X), forest["values"].shape[1]))
+    add_values(
+        **forest, X=X, task=task, missing=True, first_tree=0, last_tree=3, out=out
+    )
+    for i in range(len(X)):
+        reached = [reference.find_leaf(nodes, X[i], task[i])[0] for nodes in twins]
+        assert_array_equal(leaves[:, i], reached)
+        values = [nodes[k]["value"] for nodes, k in zip(twins, reached, strict=True)]
+        assert_allclose(out[i], np.sum(values, axis=0), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+def test_copying_small_nodes_together_changes_nothing(n_classes):
+    # Enough data that branches are grown from copied blocks: 2 MB hold 5,242 rows.
+    rng = np.random.default_rng(n_classes)
+    n, d = 12_000, 100
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    X[:, 3] = np.where(X[:, 3] > 1, np.nan, 1.0)
+    signal = X[:, 0] + X[:, 1] + rng.normal(size=n)
+    y = np.round(signal * 8) / 8 if n_classes == 0 else np.digitize(signal, [-1, 0, 1])
+    p = reference.Problem(
+        X,
+        np.minimum(y, n_classes - 1) if n_classes else y,
+        n_classes=n_classes,
+        task=rng.integers(0, 50, size=n),
+        max_features=20,
+        task_split_prob=0.3,
+        min_samples_leaf=200,
+        seed=1,
+    )
+    assert_same_tree(kernel_tree(p), reference.grow_tree(p))
+    p.seed = 2
+    by_columns = kernel_tree(p)
+    assert_same_tree(by_columns, reference.grow_tree(p))
+
+
+def test_zero_weight_is_no_row():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = rng.integers(0, 2, size=200)
+    weight = rng.integers(0, 3, size=200).astype(float)
+    kept = np.repeat(np.arange(200), weight.astype(int))
+    task = rng.integers(0, 5, size=200)
+    settings = {"n_classes": 2, "max_features": 2, "task_split_prob": 0.5, "seed": 3}
+    a = kernel_tree(reference.Problem(X, y, weight=weight, task=task, **settings))
+    b = kernel_tree(reference.Problem(X[kept], y[kept], task=task[kept], **settings))
+    for one, other in zip(a[:7], b[:7], strict=True):
+        assert_array_equal(one, other)
+
+
+def test_growth_stops_when_told():
+    p = reference.Problem(np.arange(9.0)[:, None], np.arange(9) % 2, n_classes=2)
+    args = [p.X.T.copy(), None, np.zeros(1, np.uint8), p.y.astype(np.int32)]
+    args += [None, None, None, 1.0, 1.0, 0, np.zeros(9, np.int32), 1, 0, 1, 1, 99]
+    args += [0.0, 1.0, 2.0, 1.0, 0.0, 1, np.ones(1, dtype=np.int32)]
+    assert grow_tree(*args) is None

@@ -213,13 +213,14 @@ def grow_tree(p):
     nodes = []
 
     def grow(rows, depth, key):
+        number = len(nodes)
         node = {
             "rows": rows,
             "feature": LEAF,
             "threshold": np.nan,
             "default_left": False,
             "exceptions": (),
-            "right": -1,
+            "right": number,  # a leaf is its own right child
             "weight": p.weight[rows].sum(),
             "impurity": impurity(p, rows),
             "value": value(p, rows),

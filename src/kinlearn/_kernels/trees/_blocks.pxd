@@ -5,9 +5,10 @@ from libc.string cimport memcpy
 from kinlearn._kernels._typedefs cimport f32_t, i32_t, intp_t
 from kinlearn._kernels.trees._grower cimport Grower
 
-# Half of a common second-level cache.
+# More than fits near the processor; but one column at a time is read, densely.
 cdef enum:
-    BLOCK_BYTES = 524288
+    BLOCK_BYTES = 2097152
+    TILE = 16
 
 
 cdef inline intp_t block_rows(
@@ -31,21 +32,54 @@ cdef inline void use_data(Grower* g) noexcept nogil:
     g.number = g.data.number
 
 
-cdef inline void enter_block(Grower* g, intp_t start) noexcept nogil:
+cdef inline void copy_rows(Grower* g) noexcept nogil:
+    # From X by rows: the values of a row share a few cache lines. Sixteen rows
+    # at a time fill whole lines of the block's columns.
+    cdef intp_t n = g.part.n, d = g.data.n_features
+    cdef intp_t i, j, f, width
+    cdef const f32_t* source[TILE]
+    cdef f32_t* target
+    for i from 0 <= i < n by TILE:
+        width = min(<intp_t>TILE, n - i)
+        for j in range(width):
+            source[j] = g.data.rows + g.part.rows[i + j] * g.data.row_stride
+        target = g.block.columns + i
+        if width == TILE:
+            for f in range(d):
+                for j in range(TILE):
+                    target[j] = source[j][f]
+                target += n
+        else:
+            for f in range(d):
+                for j in range(width):
+                    target[j] = source[j][f]
+                target += n
+
+
+cdef inline void copy_columns(Grower* g) noexcept nogil:
     cdef intp_t n = g.part.n
-    cdef i32_t* rows = g.part.rows
     cdef intp_t f, i
     cdef const f32_t* source
     cdef f32_t* target
-    g.block.start = start
-    g.block.end = start + n
     for f in range(g.data.n_features):
         if g.known_constant[f]:  # nobody will ask
             continue
         source = g.data.columns + f * g.data.n_rows
         target = g.block.columns + f * n
         for i in range(n):
-            target[i] = source[rows[i]]
+            target[i] = source[g.part.rows[i]]
+
+
+cdef inline void enter_block(Grower* g, intp_t start) noexcept nogil:
+    cdef intp_t n = g.part.n
+    cdef i32_t* rows = g.part.rows
+    cdef intp_t i
+    g.block.start = start
+    g.block.end = start + n
+    if g.data.rows != NULL:
+        copy_rows(g)
+    else:
+        copy_columns(g)
     for i in range(n):
         g.block.task[i] = g.data.task[rows[i]]
     if g.data.number != NULL:

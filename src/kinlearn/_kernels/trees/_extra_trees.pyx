@@ -270,7 +270,8 @@ cdef Status grow(
             weight < enough or f.depth >= g.settings.max_depth or is_pure(g)
             or not find_split(g, root_weight)
         ):
-            node[0] = Node(LEAF, 0.0, -1, <i32_t>tree.n_leaves)
+            # Prediction stays at a leaf: nothing is <= -inf.
+            node[0] = Node(LEAF, -INFINITY, <i32_t>i, <i32_t>tree.n_leaves)
             tree.leaf_start[tree.n_leaves] = <i32_t>f.start
             tree.n_leaves += 1
             continue
@@ -453,6 +454,7 @@ cdef object copied(const void* source, intp_t n, dtype):
 
 def grow_tree(
     const f32_t[:, ::1] columns,
+    const f32_t[:, :] by_row,
     const u8_t[::1] has_missing,
     const i32_t[::1] y,
     const f64_t[::1] number,
@@ -492,6 +494,8 @@ def grow_tree(
     ----------
     columns : float32 array of shape (n_features, n_rows)
         X transposed: each feature's values lie together.
+    by_row : float32 array of shape (n_rows, n_features), or None
+        X itself, if it lies in memory by rows: large data is then grown faster.
     has_missing : uint8 array of shape (n_features,)
         Whether the feature has a NaN anywhere.
     n_classes : int
@@ -528,9 +532,12 @@ def grow_tree(
     arena.n_pieces = 0
     arena.failed = False
     g.data = Data(
-        n_rows, columns.shape[0], n_classes, n_tasks, &columns[0, 0],
+        n_rows, columns.shape[0], n_classes, n_tasks, &columns[0, 0], NULL, 0,
         &has_missing[0], &task[0], NULL, w_unit, b_unit,
     )
+    if by_row is not None:
+        g.data.rows = &by_row[0, 0]
+        g.data.row_stride = by_row.strides[0] // sizeof(f32_t)
     if number is not None:
         g.data.number = &number[0]
     if y is not None:

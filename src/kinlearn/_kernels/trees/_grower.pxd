@@ -14,7 +14,7 @@ cdef enum:
 cdef struct Node:
     i32_t feature      # LEAF, TASK_SPLIT, or the feature of x <= threshold
     f32_t threshold
-    i32_t right        # the left child is always the next node
+    i32_t right        # a leaf's is itself; the left child is always the next node
     i32_t slot         # number of the leaf, or of the task split
 
 
@@ -37,6 +37,8 @@ cdef struct Data:
     intp_t n_classes           # more than two, or 0: sums of y decide
     intp_t n_tasks
     const f32_t* columns       # n_features columns of n_rows values
+    const f32_t* rows          # the same by rows, if it is there; else NULL
+    intp_t row_stride
     const u8_t* has_missing    # by feature
     const i32_t* task
     const f64_t* number        # what y is if it is not a class
