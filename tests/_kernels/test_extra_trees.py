@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-
 from kinlearn._kernels.trees._extra_trees import grow_tree
 from kinlearn._kernels.trees._predict import add_values, apply_trees
+from numpy.testing import assert_allclose, assert_array_equal
 from tests.reference import extra_trees as reference
 
 CRITERIA = {"gini": 0, "entropy": 1}
@@ -66,9 +65,13 @@ def random_problem(seed):
         elif kind == 1:
             X[:, j] = 3.25
         elif kind == 2:  # neighbouring floats: a cut must still split them
-            X[:, j] = np.where(X[:, j] > 0, np.float32(1), np.nextafter(np.float32(1), 2))
+            X[:, j] = np.where(
+                X[:, j] > 0, np.float32(1), np.nextafter(np.float32(1), 2)
+            )
         if rng.random() < 0.4:
-            X[rng.random(n) < rng.choice([0.1, 0.5, 1.0], p=[0.6, 0.3, 0.1]), j] = np.nan
+            X[rng.random(n) < rng.choice([0.1, 0.5, 1.0], p=[0.6, 0.3, 0.1]), j] = (
+                np.nan
+            )
     n_classes = int(rng.choice([0, 2, 2, 3, 7]))
     if n_classes == 0:
         y = np.round(rng.normal(size=n) * 16) / 8
@@ -116,7 +119,9 @@ def assert_same_tree(tree, nodes):
             assert_array_equal(kept, node["exceptions"])
         else:
             assert_allclose(values[slot], node["value"], rtol=1e-12, atol=1e-12)
-            assert_array_equal(rows[leaf_start[slot] : leaf_start[slot + 1]], node["rows"])
+            assert_array_equal(
+                rows[leaf_start[slot] : leaf_start[slot + 1]], node["rows"]
+            )
 
 
 @pytest.mark.parametrize("block", range(20))

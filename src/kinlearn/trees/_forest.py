@@ -1,0 +1,306 @@
+"""A fitted forest as flat arrays, and what can be asked of it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn._kernels.trees._predict import add_values, apply_trees
+
+__all__ = ["LEAF", "TASK_SPLIT", "Forest", "as_float32"]
+
+LEAF, TASK_SPLIT = -1, -2  # what `feature` says of nodes that have none
+_ROWS_AT_ONCE = 8192  # Ctrl-C is noticed between two such lots
+
+
+def as_float32(X):
+    """X as float32, which trees work with; large values are refused.
+
+    Parameters
+    ----------
+    X : float array of shape (n_samples, n_features)
+        Finite values and NaN.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_features)
+        X itself if it is float32 already.
+    """
+    if X.dtype == np.float32:
+        return X
+    with np.errstate(over="ignore"):
+        narrow = X.astype(np.float32)
+    if np.isinf(narrow).any():
+        row, column = np.argwhere(np.isinf(narrow))[0]
+        raise ValueError(
+            f"Input X contains infinity or a value too large for dtype('float32') in "
+            f"row {row}, feature {column}: {X[row, column]:g}. Scale the feature."
+        )
+    return narrow
+
+
+def _starts(lengths):
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The trees' arrays end to end.
+
+    Attributes
+    ----------
+    nodes : structured array of shape (n_nodes,)
+        By node: `feature` (LEAF, TASK_SPLIT, or the feature of
+        ``x <= threshold``), `threshold`, `right` child (the left one is the next
+        node; a leaf is its own), `slot` (number of the leaf, or of the task
+        split). Numbers count from the start of the tree.
+    default_left : uint8 array of shape (n_nodes,)
+        Whether a missing value, or a task that is not listed, goes left.
+    weight, impurity : float64 arrays of shape (n_nodes,)
+        Of the training rows at the node.
+    values : float64 array of shape (n_leaves, n_values)
+        Answers: class frequencies (of the second class only, if there are two) or
+        the mean.
+    tree_start, leaf_start, split_start : int64 arrays of shape (n_trees + 1,)
+        Where the nodes, leaves and task splits of each tree begin.
+    exception_start : int64 array of shape (n_task_splits + 1,)
+        Where the exceptions of each task split begin.
+    exceptions : int32 array
+        Codes of the tasks that go against a task split's default side.
+    own_start : int64 array of shape (n_leaves + 1,), or None
+        With leaf smoothing: where the tasks of each leaf begin.
+    own_task : int32 array, or None
+        Tasks with answers of their own in the leaf, ascending.
+    own_values : float64 array of shape (len(own_task), n_values), or None
+        These answers.
+    """
+
+    nodes: np.ndarray
+    default_left: np.ndarray
+    weight: np.ndarray
+    impurity: np.ndarray
+    values: np.ndarray
+    tree_start: np.ndarray
+    leaf_start: np.ndarray
+    split_start: np.ndarray
+    exception_start: np.ndarray
+    exceptions: np.ndarray
+    own_start: np.ndarray | None = None
+    own_task: np.ndarray | None = None
+    own_values: np.ndarray | None = None
+
+    @classmethod
+    def join(cls, forests):
+        """One forest of many, in their order.
+
+        Parameters
+        ----------
+        forests : list of Forest
+            At least one; emptied, so that no array is held twice for long.
+
+        Returns
+        -------
+        Forest
+            All trees.
+        """
+        tables = [dict(vars(forest)) for forest in forests]
+        forests.clear()
+        joined = {}
+        for field in fields(cls):
+            parts = [table.pop(field.name) for table in tables]
+            if parts[0] is None:
+                joined[field.name] = None
+            elif field.name.endswith("_start"):
+                joined[field.name] = _starts(
+                    np.concatenate([np.diff(p) for p in parts])
+                )
+            else:
+                joined[field.name] = np.concatenate(parts)
+        return cls(**joined)
+
+    @property
+    def n_trees(self):
+        """Number of trees."""
+        return len(self.tree_start) - 1
+
+    @property
+    def is_task_split(self):
+        """By node, whether it splits by task."""
+        return self.nodes["feature"] == TASK_SPLIT
+
+    def _query(self, X):
+        X = as_float32(X)
+        return {
+            "nodes": self.nodes,
+            "default_left": self.default_left,
+            "tree_start": self.tree_start,
+            "split_start": self.split_start,
+            "exception_start": self.exception_start,
+            "exceptions": self.exceptions,
+            "X": X,
+            "missing": bool(np.isnan(X).any()),
+        }
+
+    def sum_values(self, X, task, *, first=0, last=None, n_jobs=1):
+        """The answers of some trees, added up.
+
+        Parameters
+        ----------
+        X : float array of shape (n_samples, n_features)
+            Rows; NaN is a missing value.
+        task : int32 array of shape (n_samples,)
+            Task codes; -1 is unknown.
+        first, last : int, default=0 and all
+            The trees ``first .. last - 1``.
+        n_jobs : int, default=1
+            Threads; the answer does not depend on it.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_values)
+            Sums over the trees.
+        """
+        out = np.zeros((len(X), self.values.shape[1]))
+        last = self.n_trees if last is None else last
+
+        def fill(start):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            add_values(
+                **self._query(X[rows]),
+                leaf_start=self.leaf_start,
+                values=self.values,
+                task=task[rows],
+                first_tree=first,
+                last_tree=last,
+                out=out[rows],
+                own_start=self.own_start,
+                own_task=self.own_task,
+                own_values=self.own_values,
+            )
+
+        starts = range(0, len(X), _ROWS_AT_ONCE)
+        if n_jobs == 1 or len(starts) < 2:
+            for start in starts:
+                fill(start)
+        else:
+            with ThreadPoolExecutor(n_jobs) as pool:
+                list(pool.map(fill, starts))
+        return out
+
+    def apply(self, X, task):
+        """The leaves that rows reach.
+
+        Parameters
+        ----------
+        X : float array of shape (n_samples, n_features)
+            Rows.
+        task : int32 array of shape (n_samples,)
+            Task codes.
+
+        Returns
+        -------
+        int32 array of shape (n_samples, n_trees)
+            Numbers of the leaves' nodes, each counted from its tree's start.
+        """
+        out = np.empty((self.n_trees, len(X)), dtype=np.int32)
+        apply_trees(**self._query(X), task=task, out=out)
+        return out.T
+
+    def parents(self):
+        """The parent of each node, over all trees; a root is its own."""
+        splits = np.flatnonzero(self.nodes["feature"] != LEAF)
+        first = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
+        parent = np.arange(len(self.nodes))
+        parent[splits + 1] = splits
+        parent[first[splits] + self.nodes["right"][splits]] = splits
+        return parent
+
+    def decision_path(self, X, task):
+        """The nodes that rows pass.
+
+        Parameters
+        ----------
+        X : float array of shape (n_samples, n_features)
+            Rows.
+        task : int32 array of shape (n_samples,)
+            Task codes.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_nodes)
+            1 where a row passes a node.
+        """
+        parent = self.parents()
+        at = (self.apply(X, task) + self.tree_start[:-1]).ravel()
+        row = np.repeat(np.arange(len(X)), self.n_trees)
+        rows, nodes = [row], [at]
+        while True:
+            above = parent[at]
+            moved = above != at
+            if not moved.any():
+                break
+            at, row = above[moved], row[moved]
+            rows.append(row)
+            nodes.append(at)
+        where = np.concatenate(rows), np.concatenate(nodes)
+        ones = np.ones(len(where[0]), dtype=np.int8)
+        return sp.csr_array((ones, where), shape=(len(X), len(self.nodes)))
+
+    def decreases(self):
+        """Impurity decrease of each node, as a share of its tree's; 0 for leaves."""
+        share = self.weight * self.impurity
+        splits = np.flatnonzero(self.nodes["feature"] != LEAF)
+        tree = np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
+        right = self.tree_start[tree[splits]] + self.nodes["right"][splits]
+        out = np.zeros(len(share))
+        out[splits] = np.maximum(share[splits] - share[splits + 1] - share[right], 0)
+        total = np.bincount(tree, weights=out, minlength=self.n_trees)
+        return out / np.where(total > 0, total, 1.0)[tree]
+
+    def importances(self, n_features):
+        """Shares of the impurity decrease: of each feature, and of the task.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        ndarray of shape (n_features + 1,)
+            Means over the trees that split at all; the task's share comes last.
+        """
+        feature = self.nodes["feature"]
+        used = np.where(feature == TASK_SPLIT, n_features, feature)
+        split = feature != LEAF
+        share = np.bincount(
+            used[split], weights=self.decreases()[split], minlength=n_features + 1
+        )
+        total = share.sum()
+        return share / total if total > 0 else share
+
+    def affinity(self, n_tasks):
+        """How often task splits keep two tasks together, weighted by rows.
+
+        Parameters
+        ----------
+        n_tasks : int
+            Number of tasks.
+
+        Returns
+        -------
+        ndarray of shape (n_tasks, n_tasks)
+            Between 0 and 1, 1 on the diagonal; all 1 if no node splits by task.
+        """
+        weight = self.weight[self.is_task_split]
+        listed = sp.csr_array(
+            (np.ones(len(self.exceptions)), self.exceptions, self.exception_start),
+            shape=(len(weight), n_tasks),
+        )
+        if len(weight) == 0:
+            return np.ones((n_tasks, n_tasks))
+        # Apart: one of the two tasks is listed as an exception, the other is not.
+        both = (listed.T @ listed.multiply(weight[:, None]).tocsr()).toarray()
+        one = np.diag(both)
+        return 1.0 - (one[:, None] + one[None, :] - 2.0 * both) / weight.sum()

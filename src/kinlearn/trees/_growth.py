@@ -1,0 +1,301 @@
+"""From checked data to grown trees: labels as integers, seeds, threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kinlearn._kernels._random import fill_below, stream_state
+from kinlearn._kernels.trees._extra_trees import grow_tree
+from kinlearn.trees._forest import Forest, as_float32
+
+__all__ = ["Growth", "Settings", "bootstrap_counts", "exact_integers", "grow_trees"]
+
+_BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
+
+
+def exact_integers(values):
+    """Values as integer multiples of a unit, so that sums are exact.
+
+    Sums of such integers do not depend on the order of the rows, so neither do the
+    splits that are chosen by them. The unit is the power of two that keeps the sum
+    of all magnitudes below 2**53.
+
+    Parameters
+    ----------
+    values : float array of shape (n,)
+        Finite numbers.
+
+    Returns
+    -------
+    integers : int64 array of shape (n,)
+        Rounded ``values / unit``.
+    unit : float
+        A power of two.
+    """
+    total = np.abs(values).sum()
+    if not total > 0:
+        return np.zeros(len(values), dtype=np.int64), 1.0
+    unit = 2.0 ** (np.ceil(np.log2(total)) - 52)
+    return np.rint(values / unit).astype(np.int64), unit
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to grow, in the kernel's terms; see the estimators' parameters."""
+
+    criterion: int
+    max_features: int
+    n_cuts: int
+    max_depth: int
+    task_split_prob: float
+    task_smoothing: float
+    min_weight_split: float
+    min_weight_leaf: float
+    min_impurity_decrease: float
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """Training rows as the kernel takes them.
+
+    Attributes
+    ----------
+    columns : float32 array of shape (n_features, n_samples)
+        X, feature by feature.
+    by_row : float32 array of shape (n_samples, n_features), or None
+        X row by row, if the caller's memory has it so.
+    has_missing : uint8 array of shape (n_features,)
+        Whether a feature has NaN.
+    y : int32 or float64 array of shape (n_samples,)
+        Class codes, or numbers.
+    n_classes : int
+        0 for numbers.
+    weight : float64 array of shape (n_samples,), or None
+        Weights of the rows; None is 1 for all.
+    task : int32 array of shape (n_samples,)
+        Task codes.
+    n_tasks : int
+        Number of tasks.
+    settings : Settings
+        How to grow.
+    leaf_smoothing : float or None
+        Weight of a leaf's answer in the answers for its tasks.
+    """
+
+    columns: np.ndarray
+    by_row: np.ndarray | None
+    has_missing: np.ndarray
+    y: np.ndarray
+    n_classes: int
+    weight: np.ndarray | None
+    task: np.ndarray
+    n_tasks: int
+    settings: Settings
+    leaf_smoothing: float | None
+
+    @classmethod
+    def from_data(cls, data, n_classes, weight, settings, leaf_smoothing):
+        """Lay out checked data; the one copy of X is made here."""
+        X = data.X
+        rows_at_hand = X.dtype == np.float32 and X.strides[1] == X.itemsize
+        columns = np.ascontiguousarray(as_float32(X).T)
+        return cls(
+            columns=columns,
+            by_row=X if rows_at_hand and X.strides[0] % X.itemsize == 0 else None,
+            has_missing=np.array([np.isnan(c).any() for c in columns], dtype=np.uint8),
+            y=data.y,
+            n_classes=n_classes,
+            weight=weight,
+            task=data.task,
+            n_tasks=data.n_tasks,
+            settings=settings,
+            leaf_smoothing=leaf_smoothing,
+        )
+
+    @property
+    def n_samples(self):
+        """Number of rows."""
+        return len(self.y)
+
+    @cached_property
+    def labels(self):
+        """The label arrays of the kernel; see `grow_tree`."""
+        y, number, b, w = None, None, None, None
+        b_unit = w_unit = 1.0
+        if self.weight is not None:
+            w, w_unit = exact_integers(self.weight)
+        if self.n_classes > 2:
+            y = self.y
+        elif self.n_classes > 0:
+            y, b, b_unit = (
+                (self.y, None, 1.0) if w is None else (None, w * self.y, w_unit)
+            )
+        else:
+            number = self.y
+            # Near zero, where sums of squares lose nothing to a large mean.
+            spread = self.y - np.float32(np.average(self.y, weights=self.weight))
+            b, b_unit = exact_integers(spread if w is None else self.weight * spread)
+        return {
+            "y": y,
+            "number": number,
+            "b": b,
+            "w": w,
+            "b_unit": b_unit,
+            "w_unit": w_unit,
+            "n_classes": self.n_classes if self.n_classes > 2 else 0,
+        }
+
+    def tree(self, seed, stop, bootstrap=False):
+        """Grow one tree.
+
+        Parameters
+        ----------
+        seed : int
+            The tree's own.
+        stop : int32 array of shape (1,)
+            Nonzero when growth shall end.
+        bootstrap : bool, default=False
+            Whether to draw the rows with replacement.
+
+        Returns
+        -------
+        Forest or None
+            A forest of one tree; None if it was stopped.
+        """
+        growth = self
+        if bootstrap:
+            counts = bootstrap_counts(seed, self.n_samples).astype(np.float64)
+            drawn = counts if self.weight is None else counts * self.weight
+            if not drawn.any():  # only rows of no weight were drawn
+                drawn = np.ones(self.n_samples) if self.weight is None else self.weight
+            growth = replace(self, weight=drawn)
+        grown = grow_tree(
+            self.columns,
+            self.by_row,
+            self.has_missing,
+            task=self.task,
+            n_tasks=self.n_tasks,
+            seed=seed,
+            stop=stop,
+            **growth.labels,
+            **vars(self.settings),
+        )
+        if grown is None:
+            return None
+        nodes, default_left, weight, impurity, start, exceptions, values = grown[:7]
+        forest = Forest(
+            nodes=nodes,
+            default_left=default_left,
+            weight=weight,
+            impurity=impurity,
+            values=values,
+            tree_start=np.array([0, len(nodes)]),
+            leaf_start=np.array([0, len(values)]),
+            split_start=np.array([0, len(start) - 1]),
+            exception_start=start,
+            exceptions=exceptions,
+        )
+        if self.leaf_smoothing is None:
+            return forest
+        return growth.smoothed(forest, *grown[7:])
+
+    def smoothed(self, forest, rows, leaf_start):
+        """Add answers for each task present in a leaf that tasks share.
+
+        Parameters
+        ----------
+        forest : Forest
+            Of one tree.
+        rows : int32 array
+            Training rows, leaf by leaf.
+        leaf_start : int32 array of shape (n_leaves + 1,)
+            Where each leaf's rows begin.
+
+        Returns
+        -------
+        Forest
+            With ``(sum of the task's labels + a * answer of the leaf) / (weight of
+            the task's rows + a)``, where a is `leaf_smoothing`.
+        """
+        n_leaves = len(leaf_start) - 1
+        leaf = np.repeat(np.arange(n_leaves), np.diff(leaf_start))
+        pairs, place = np.unique(
+            leaf * self.n_tasks + self.task[rows], return_inverse=True
+        )
+        pair_leaf = pairs // self.n_tasks
+        weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
+        y = self.y[rows]
+        n_values = forest.values.shape[1]
+        sums = np.empty((len(pairs), n_values))
+        for c in range(n_values):
+            label = y == c if n_values > 1 else y
+            sums[:, c] = np.bincount(place, weights=weight * label)
+        n = np.bincount(place, weights=weight)[:, None]
+        own = (sums + self.leaf_smoothing * forest.values[pair_leaf]) / (
+            n + self.leaf_smoothing
+        )
+        tasks_of_leaf = np.bincount(pair_leaf, minlength=n_leaves)
+        shared = tasks_of_leaf[pair_leaf] > 1
+        kept = np.where(tasks_of_leaf > 1, tasks_of_leaf, 0)
+        return replace(
+            forest,
+            own_start=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64),
+            own_task=(pairs[shared] % self.n_tasks).astype(np.int32),
+            own_values=np.ascontiguousarray(own[shared]),
+        )
+
+
+def bootstrap_counts(seed, n_samples):
+    """How often each row is drawn for the tree of this seed.
+
+    Parameters
+    ----------
+    seed : int
+        The tree's own.
+    n_samples : int
+        Number of rows, and of draws.
+
+    Returns
+    -------
+    int array of shape (n_samples,)
+        Counts; 0 for rows out of the bag.
+    """
+    drawn = np.empty(n_samples, dtype=np.int64)
+    fill_below(stream_state(seed, _BOOTSTRAP), n_samples, drawn)
+    return np.bincount(drawn, minlength=n_samples)
+
+
+def grow_trees(growth, seeds, *, bootstrap, n_jobs):
+    """Yield trees in the order of their seeds, grown on threads.
+
+    The caller's thread only waits, so Ctrl-C reaches it at once; then all growth
+    stops.
+
+    Parameters
+    ----------
+    growth : Growth
+        The rows and how to grow.
+    seeds : list of int
+        One for each tree.
+    bootstrap : bool
+        Whether each tree draws its rows.
+    n_jobs : int
+        Number of threads.
+
+    Yields
+    ------
+    Forest
+        Of one tree.
+    """
+    stop = np.zeros(1, dtype=np.int32)
+    pool = ThreadPoolExecutor(n_jobs)
+    try:
+        waiting = [pool.submit(growth.tree, seed, stop, bootstrap) for seed in seeds]
+        waiting.reverse()
+        while waiting:
+            yield waiting.pop().result()
+    finally:
+        stop[0] = 1
+        pool.shutdown(cancel_futures=True)
