@@ -1,269 +1,17 @@
 """Multi-task extremely randomised trees (Simm, Magrans de Abril & Sugiyama 2014)."""
 
-from abc import ABCMeta, abstractmethod
-from numbers import Integral, Real
-
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import compute_sample_weight
 
-from kinlearn._kernels._random import stream_state
-from kinlearn.tasks import TaskMixin
-from kinlearn.trees._forest import Forest
-from kinlearn.trees._growth import Growth, Settings, bootstrap_counts, grow_trees
-from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
+from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
 
 
-def _count(value, total):
-    """A number of features or of rows' weight: as it is, or a share of all."""
-    return value if isinstance(value, Integral) else value * total
-
-
-class _MultiTaskExtraTrees(
-    CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
-):
-    """What the classifier and the regressor share."""
-
-    _parameter_constraints: dict = {
-        **TaskMixin._task_parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "task_split_prob": [Interval(Real, 0, 1, closed="both")],
-        "task_smoothing": [Interval(Real, 0, None, closed="left")],
-        "leaf_smoothing": [Interval(Real, 0, None, closed="left"), None],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
-        "n_cuts": [Interval(Integral, 1, None, closed="left")],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
-        "bootstrap": ["boolean"],
-        "oob_score": ["boolean"],
-        "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    @abstractmethod
-    def _open_labels(self, X, y, sample_weight):
-        """Checked data, number of classes (0 for numbers), weights, criterion."""
-
-    @abstractmethod
-    def _score(self, y_true, answer):
-        """The score of `score`, for a prediction out of the bag."""
-
-    @abstractmethod
-    def _finish(self, sums, n_trees, task):
-        """The answer from the sum of the trees' values."""
-
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Grow the forest.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
-            Rows with the task column; NaN in features is a missing value.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights. All counts (`min_samples_leaf`, say) are sums of weights, so a
-            weight of 2 is the same as two rows, and 0 the same as none.
-
-        Returns
-        -------
-        self
-            The fitted forest.
-        """
-        self._validate_params()
-        if self.oob_score and not self.bootstrap:
-            raise ValueError(
-                "oob_score=True needs rows out of the bag; set bootstrap=True too."
-            )
-        data, n_classes, weight, criterion = self._open_labels(X, y, sample_weight)
-        settings = self._settings(data, weight, criterion)
-        growth = Growth.from_data(
-            data, n_classes, weight, settings, self.leaf_smoothing
-        )
-        old = self._trees_to_keep()
-        if not old:
-            random = check_random_state(self.random_state)
-            self._seed = int(random.randint(np.iinfo(np.int32).max))
-        n_old = old[0].n_trees if old else 0
-        seeds = [stream_state(self._seed, i) for i in range(n_old, self.n_estimators)]
-
-        progress = self._init_callback_context(max_subtasks=len(seeds))
-        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        trees = grow_trees(
-            growth,
-            seeds,
-            bootstrap=self.bootstrap,
-            n_jobs=effective_n_jobs(self.n_jobs),
-        )
-        forests = old
-        for i, tree in enumerate(trees):
-            step = progress.subcontext(task_name=f"tree {n_old + i}")
-            step.call_on_fit_task_begin(estimator=self)
-            forests.append(tree)
-            step.call_on_fit_task_end(estimator=self)
-        self.forest_ = Forest.join(forests)
-        if self.oob_score:
-            self._score_out_of_bag(data)
-        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _trees_to_keep(self):
-        if not (self.warm_start and hasattr(self, "forest_")):
-            return []
-        n_old = self.forest_.n_trees
-        if self.n_estimators < n_old:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} is less than the {n_old} trees that "
-                "are there (warm_start=True). Ask for more, or set warm_start=False."
-            )
-        return [self.forest_]
-
-    def _settings(self, data, weight, criterion):
-        d = data.X.shape[1]
-        named = {"sqrt": np.sqrt(d), "log2": np.log2(d), None: d}
-        k = (
-            named[self.max_features]
-            if self.max_features in named
-            else _count(self.max_features, d)
-        )
-        total = data.n_samples if weight is None else weight.sum()
-        return Settings(
-            criterion=criterion,
-            max_features=min(max(1, int(k)), d),
-            n_cuts=self.n_cuts,
-            max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
-            task_split_prob=self.task_split_prob,
-            task_smoothing=self.task_smoothing,
-            min_weight_split=_count(self.min_samples_split, total),
-            min_weight_leaf=_count(self.min_samples_leaf, total),
-            min_impurity_decrease=self.min_impurity_decrease,
-        )
-
-    def _sum_over_trees(self, X):
-        rows = self._predict_data(X)
-        sums = self.forest_.sum_values(
-            rows.X, rows.task, n_jobs=effective_n_jobs(self.n_jobs)
-        )
-        return sums, rows.task
-
-    def _score_out_of_bag(self, data):
-        """Answer for each row from the trees that did not see it."""
-        sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
-        n_trees = np.zeros(data.n_samples)
-        for i in range(self.forest_.n_trees):
-            seed = stream_state(self._seed, i)
-            out = np.flatnonzero(bootstrap_counts(seed, data.n_samples) == 0)
-            sums[out] += self.forest_.sum_values(
-                data.X[out], data.task[out], first=i, last=i + 1
-            )
-            n_trees[out] += 1
-        seen = n_trees > 0
-        answer = self._finish(sums[seen], n_trees[seen, None], data.task[seen])
-        self.oob_answer_ = np.full((data.n_samples, *answer.shape[1:]), np.nan)
-        self.oob_answer_[seen] = answer
-        self.oob_score_ = self._score(data.y[seen], answer)
-        self.oob_task_scores_ = {
-            name: self._score(data.y[rows], self.oob_answer_[rows])
-            for t, name in enumerate(data.tasks.tolist())
-            if len(rows := data.rows(t)[seen[data.rows(t)]]) > 1
-        }
-
-    def apply(self, X):
-        """The leaf that each row reaches in each tree.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        int32 array of shape (n_samples, n_estimators)
-            Number of the leaf's node, counted from the start of its tree.
-        """
-        rows = self._predict_data(X)
-        return self.forest_.apply(rows.X, rows.task)
-
-    def decision_path(self, X):
-        """The nodes that each row passes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        indicator : csr_array of shape (n_samples, n_nodes)
-            1 where a row passes a node.
-        n_nodes_ptr : int64 array of shape (n_estimators + 1,)
-            The nodes of tree i are the columns ``n_nodes_ptr[i]`` to
-            ``n_nodes_ptr[i + 1]``.
-        """
-        rows = self._predict_data(X)
-        return self.forest_.decision_path(rows.X, rows.task), self.forest_.tree_start
-
-    @property
-    def feature_importances_(self):
-        """Share of each column of X in the impurity decrease; they sum to 1.
-
-        The entry of the task column is what task splits account for.
-        """
-        share = self._importances()
-        out = np.zeros(self.n_features_in_)
-        out[list(self._columns.features)] = share[:-1]
-        if self._columns.task is not None:
-            out[self._columns.task] = share[-1]
-        return out
-
-    @property
-    def task_importance_(self):
-        """Share of the impurity decrease that task splits account for."""
-        return float(self._importances()[-1])
-
-    @property
-    def task_affinity_(self):
-        """How often task splits keep two tasks on the same side, weighted by rows.
-
-        Computed when asked for, of shape (n_tasks, n_tasks), in the order of
-        ``tasks_``. Task splits go by the tasks' means, so it tells tasks of another
-        level apart; tasks of the same level that differ in slope, only weakly.
-        """
-        check_is_fitted(self)
-        return self.forest_.affinity(len(self.tasks_))
-
-    def _importances(self):
-        check_is_fitted(self)
-        return self.forest_.importances(len(self.feature_names_))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-class MultiTaskExtraTreesClassifier(ClassifierMixin, _MultiTaskExtraTrees):
+class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     """Extremely randomised trees that may also split by task, for classes.
 
     Every node draws a few features, cuts each at random, and now and then also
@@ -378,7 +126,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, _MultiTaskExtraTrees):
     """
 
     _parameter_constraints: dict = {
-        **_MultiTaskExtraTrees._parameter_constraints,
+        **MultiTaskExtraTreesBase._parameter_constraints,
         "criterion": [StrOptions({"gini", "entropy"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
@@ -478,7 +226,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, _MultiTaskExtraTrees):
         return self.classes_[best]
 
 
-class MultiTaskExtraTreesRegressor(RegressorMixin, _MultiTaskExtraTrees):
+class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     """Extremely randomised trees that may also split by task, for numbers.
 
     Every node draws a few features, cuts each at random, and now and then also
@@ -582,7 +330,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, _MultiTaskExtraTrees):
     array([ 0., 10., 20.])
     """
 
-    _parameter_constraints: dict = _MultiTaskExtraTrees._parameter_constraints
+    _parameter_constraints: dict = MultiTaskExtraTreesBase._parameter_constraints
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -106,7 +107,7 @@ class Forest:
         """
         tables = [dict(vars(forest)) for forest in forests]
         forests.clear()
-        joined = {}
+        joined: dict[str, Any] = {}
         for field in fields(cls):
             parts = [table.pop(field.name) for table in tables]
             if parts[0] is None:

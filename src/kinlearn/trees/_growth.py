@@ -129,14 +129,15 @@ class Growth:
         if self.n_classes > 2:
             y = self.y
         elif self.n_classes > 0:
-            y, b, b_unit = (
-                (self.y, None, 1.0) if w is None else (None, w * self.y, w_unit)
-            )
+            y, b = (self.y, None) if w is None else (None, w * self.y)
+            b_unit = w_unit
         else:
             number = self.y
             # Near zero, where sums of squares lose nothing to a large mean.
             spread = self.y - np.float32(np.average(self.y, weights=self.weight))
-            b, b_unit = exact_integers(spread if w is None else self.weight * spread)
+            if self.weight is not None:
+                spread = self.weight * spread
+            b, b_unit = exact_integers(spread)
         return {
             "y": y,
             "number": number,
@@ -185,6 +186,7 @@ class Growth:
         if grown is None:
             return None
         nodes, default_left, weight, impurity, start, exceptions, values = grown[:7]
+        rows, leaf_start = grown[7:]
         forest = Forest(
             nodes=nodes,
             default_left=default_left,
@@ -199,9 +201,9 @@ class Growth:
         )
         if self.leaf_smoothing is None:
             return forest
-        return growth.smoothed(forest, *grown[7:])
+        return growth.smoothed(forest, rows, leaf_start, self.leaf_smoothing)
 
-    def smoothed(self, forest, rows, leaf_start):
+    def smoothed(self, forest, rows, leaf_start, a):
         """Add answers for each task present in a leaf that tasks share.
 
         Parameters
@@ -212,12 +214,14 @@ class Growth:
             Training rows, leaf by leaf.
         leaf_start : int32 array of shape (n_leaves + 1,)
             Where each leaf's rows begin.
+        a : float
+            The smoothing.
 
         Returns
         -------
         Forest
             With ``(sum of the task's labels + a * answer of the leaf) / (weight of
-            the task's rows + a)``, where a is `leaf_smoothing`.
+            the task's rows + a)``.
         """
         n_leaves = len(leaf_start) - 1
         leaf = np.repeat(np.arange(n_leaves), np.diff(leaf_start))
@@ -233,9 +237,7 @@ class Growth:
             label = y == c if n_values > 1 else y
             sums[:, c] = np.bincount(place, weights=weight * label)
         n = np.bincount(place, weights=weight)[:, None]
-        own = (sums + self.leaf_smoothing * forest.values[pair_leaf]) / (
-            n + self.leaf_smoothing
-        )
+        own = (sums + a * forest.values[pair_leaf]) / (n + a)
         tasks_of_leaf = np.bincount(pair_leaf, minlength=n_leaves)
         shared = tasks_of_leaf[pair_leaf] > 1
         kept = np.where(tasks_of_leaf > 1, tasks_of_leaf, 0)

@@ -17,7 +17,7 @@ from kinlearn._kernels._random cimport derive_stream, next_uniform
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 )
-from kinlearn._kernels.trees._arena cimport Arena, release, take, take_zeroed
+from kinlearn._kernels.trees._arena cimport Arena, release, take
 from kinlearn._kernels.trees._blocks cimport (
     block_rows, enter_block, leave_block, use_data
 )
@@ -27,8 +27,10 @@ from kinlearn._kernels.trees._criteria cimport (
 )
 from kinlearn._kernels.trees._feature_splits cimport try_features
 from kinlearn._kernels.trees._grower cimport (
-    LEAF, TASK_SPLIT, Data, Grower, Node, Part, Settings
+    LEAF, TASK_SPLIT, Data, Frame, Grower, Node, Part, Settings, Tree
 )
+from kinlearn._kernels.trees._leaves cimport fill_leaves, fill_variances
+from kinlearn._kernels.trees._memory cimport allocate, load_rows
 from kinlearn._kernels.trees._scan cimport partition_i32, partition_i64
 from kinlearn._kernels.trees._task_splits cimport (
     compare_i32, list_exceptions, try_tasks
@@ -55,34 +57,6 @@ NODE = np.dtype([
     ("feature", np.int32), ("threshold", np.float32),
     ("right", np.int32), ("slot", np.int32),
 ])
-
-
-cdef struct Frame:
-    # A node that waits to be grown.
-    intp_t start
-    intp_t end
-    i64_t weight
-    i64_t total
-    u64_t key
-    intp_t n_constants
-    i32_t parent     # whose right child this is, or -1
-    i32_t depth
-
-
-cdef struct Tree:
-    # 2 n - 1 nodes at the most. Memory that is never touched costs nothing.
-    intp_t n_nodes
-    intp_t n_leaves
-    intp_t n_task_splits
-    Node* nodes
-    u8_t* default_left
-    f64_t* weight
-    f64_t* impurity
-    i32_t* leaf_start          # where the rows of a leaf begin
-    # tasks against the default side: task split k has those from start[k] on
-    i64_t* exception_start
-    i32_t* exceptions
-    intp_t exceptions_capacity
 
 
 # ----------------------------------------------------------------------------
@@ -299,146 +273,6 @@ cdef Status grow(
     return DONE
 
 
-cdef void fill_leaves(Grower* g, const Part* all, Tree* tree, f64_t[:, ::1] values
-                      ) noexcept nogil:
-    # Class frequencies (of the second class, if there are two) or the mean.
-    cdef intp_t leaf, i, c
-    cdef f64_t w, total, weight
-    for leaf in range(tree.n_leaves):
-        weight = total = 0.0
-        for c in range(g.data.n_classes):
-            values[leaf, c] = 0.0
-        for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
-            w = 1.0 if all.w == NULL else all.w[i] * g.data.w_unit
-            weight += w
-            if g.data.n_classes > 0:
-                values[leaf, all.y[i]] += w
-            elif g.data.number != NULL:
-                total += w * g.data.number[all.rows[i]]
-            else:
-                total += all.y[i] if all.b == NULL else all.b[i] * g.data.b_unit
-        if g.data.n_classes > 0:
-            for c in range(g.data.n_classes):
-                values[leaf, c] /= weight
-        else:
-            values[leaf, 0] = total / weight
-
-
-cdef void fill_variances(Grower* g, const Part* all, Tree* tree, f64_t* mean,
-                         const f64_t[:, ::1] values) noexcept nogil:
-    # Upwards from the leaves; tree.impurity holds sums of squares meanwhile.
-    # A child comes after its parent, so the reverse order meets it first.
-    cdef intp_t node, leaf, i, left, right
-    cdef f64_t gap, w, share
-    for node in range(tree.n_nodes - 1, -1, -1):
-        if tree.nodes[node].feature == LEAF:
-            leaf = tree.nodes[node].slot
-            mean[node] = values[leaf, 0]
-            tree.impurity[node] = 0.0
-            for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
-                w = 1.0 if all.w == NULL else all.w[i] * g.data.w_unit
-                gap = g.data.number[all.rows[i]] - mean[node]
-                tree.impurity[node] += w * gap * gap
-        else:
-            left = node + 1
-            right = tree.nodes[node].right
-            share = tree.weight[right] / tree.weight[node]
-            gap = mean[right] - mean[left]
-            mean[node] = mean[left] + share * gap
-            tree.impurity[node] = (
-                tree.impurity[left] + tree.impurity[right]
-                + share * tree.weight[left] * gap * gap
-            )
-    for node in range(tree.n_nodes):
-        tree.impurity[node] /= tree.weight[node]
-
-
-# ----------------------------------------------------------------------------
-# Memory
-# ----------------------------------------------------------------------------
-
-cdef void allocate(
-    Arena* arena, Grower* g, Part* all, Tree* tree, Frame** stack, intp_t n
-) noexcept nogil:
-    # For n rows. Memory that is never touched, as most of the tree's, costs nothing.
-    cdef intp_t d = g.data.n_features
-    cdef intp_t n_classes = g.data.n_classes
-    cdef intp_t n_tasks = g.data.n_tasks
-    cdef intp_t i, m
-    all.rows = <i32_t*>take(arena, n, sizeof(i32_t))
-    stack[0] = <Frame*>take(arena, n + 1, sizeof(Frame))
-    tree.nodes = <Node*>take(arena, 2 * n, sizeof(Node))
-    tree.default_left = <u8_t*>take(arena, 2 * n, sizeof(u8_t))
-    tree.weight = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
-    tree.impurity = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
-    tree.leaf_start = <i32_t*>take(arena, n + 1, sizeof(i32_t))
-    tree.exception_start = <i64_t*>take(arena, n + 1, sizeof(i64_t))
-    if g.block.max_rows > 0:
-        m = g.block.max_rows
-        g.block.columns = <f32_t*>take(arena, d * m, sizeof(f32_t))
-        g.block.rows = <i32_t*>take(arena, m, sizeof(i32_t))
-        g.block.task = <i32_t*>take(arena, m, sizeof(i32_t))
-        g.block.number = <f64_t*>take(arena, m, sizeof(f64_t))
-    g.x = <f32_t*>take(arena, n, sizeof(f32_t))
-    g.best_x = <f32_t*>take(arena, n, sizeof(f32_t))
-    g.present = <f32_t*>take(arena, n, sizeof(f32_t))
-    g.order = <i32_t*>take(arena, d, sizeof(i32_t))
-    g.swaps = <i32_t*>take(arena, d, sizeof(i32_t))
-    g.constants = <i32_t*>take(arena, d, sizeof(i32_t))
-    g.known_constant = <u8_t*>take_zeroed(arena, d, sizeof(u8_t))
-    g.spare_i32 = <i32_t*>take(arena, n, sizeof(i32_t))
-    g.spare_i64 = <i64_t*>take(arena, n, sizeof(i64_t))
-    if n_classes > 0:
-        g.local_y = <i32_t*>take(arena, n, sizeof(i32_t))
-        g.local_class = <i32_t*>take(arena, n_classes, sizeof(i32_t))
-        g.classes = <i32_t*>take(arena, n_classes, sizeof(i32_t))
-        g.class_weight = <i64_t*>take_zeroed(arena, n_classes, sizeof(i64_t))
-        g.node_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
-        g.left_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
-        g.right_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
-        g.missing_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
-    if n_tasks > 1 and g.settings.task_split_prob > 0:
-        g.tasks = <i32_t*>take(arena, n_tasks, sizeof(i32_t))
-        g.row_task = <i32_t*>take(arena, n, sizeof(i32_t))
-        g.task_weight = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
-        g.task_total = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
-        g.task_left = <u8_t*>take(arena, n_tasks, sizeof(u8_t))
-    if not arena.failed:
-        for i in range(d):
-            g.order[i] = <i32_t>i
-
-
-cdef void load_rows(
-    Arena* arena, Part* all, intp_t n_rows,
-    const i32_t* y, const i64_t* b, const i64_t* w,
-) noexcept nogil:
-    # The rows that have weight, and what growth keeps beside them.
-    cdef intp_t row, n = 0
-    if y != NULL:
-        all.y = <i32_t*>take(arena, n_rows, sizeof(i32_t))
-    if b != NULL:
-        all.b = <i64_t*>take(arena, n_rows, sizeof(i64_t))
-    if w != NULL:
-        all.w = <i64_t*>take(arena, n_rows, sizeof(i64_t))
-    if arena.failed:
-        return
-    for row in range(n_rows):
-        if w != NULL and w[row] == 0:
-            continue
-        all.rows[n] = <i32_t>row
-        if w != NULL:
-            all.w[n] = w[row]
-        if b != NULL:
-            all.b[n] = b[row]
-            all.total += b[row]
-        if y != NULL:
-            all.y[n] = y[row]
-            all.total += y[row]
-        all.weight += 1 if w == NULL else w[row]
-        n += 1
-    all.n = n
-
-
 # ----------------------------------------------------------------------------
 # The door
 # ----------------------------------------------------------------------------
@@ -564,11 +398,11 @@ def grow_tree(
             return None
         values = np.empty((tree.n_leaves, max(n_classes, 1)))
         with nogil:
-            fill_leaves(&g, &all, &tree, values)
+            fill_leaves(&g, &all, &tree, &values[0, 0])
             if g.settings.criterion == VARIANCE:
                 mean = <f64_t*>take(&arena, tree.n_nodes, sizeof(f64_t))
                 if mean != NULL:
-                    fill_variances(&g, &all, &tree, mean, values)
+                    fill_variances(&g, &all, &tree, &values[0, 0], mean)
         if arena.failed:
             raise MemoryError("no memory for a tree of this many rows")
         return (

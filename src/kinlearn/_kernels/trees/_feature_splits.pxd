@@ -103,13 +103,13 @@ cdef inline void cut_with_missing(
     cdef i64_t missing_weight, missing_total, weight, total
     cdef f32_t cut
     cdef intp_t i, c
-    cdef i32_t k
+    cdef i32_t _k
     for i in range(g.part.n):
         g.present[i] = g.x[i] == g.x[i]
     sum_left(
         g, g.present, 0.5, g.missing_hist, &missing_weight, &missing_total)
     if low < high:
-        for k in range(g.settings.n_cuts):
+        for _k in range(g.settings.n_cuts):
             cut = random_cut(low, high, &g.stream)
             sum_left(g, g.x, cut, g.left_hist, &weight, &total)
             offer(g, feature, cut, False, weight, total)
@@ -138,7 +138,7 @@ cdef inline bint try_feature(Grower* g, i32_t feature) noexcept nogil:
     cdef f64_t best_before = g.best.score
     cdef f32_t low, high, cut
     cdef i64_t weight, total
-    cdef i32_t k
+    cdef i32_t _k
     gather(
         g.columns + feature * g.stride, g.part.rows, g.part.n, g.x, &low, &high
     )
@@ -149,7 +149,7 @@ cdef inline bint try_feature(Grower* g, i32_t feature) noexcept nogil:
     elif low == high:
         return False
     else:
-        for k in range(g.settings.n_cuts):
+        for _k in range(g.settings.n_cuts):
             cut = random_cut(low, high, &g.stream)
             sum_left(g, g.x, cut, g.left_hist, &weight, &total)
             # A NaN that comes later goes where most of the weight went.
@@ -161,8 +161,8 @@ cdef inline bint try_feature(Grower* g, i32_t feature) noexcept nogil:
 
 cdef inline intp_t try_features(Grower* g) noexcept nogil:
     # Draw features without replacement until max_features that vary here have
-    # been tried, or a perfect split is found; return how many varied. The draws start from the identity at
-    # every node, so that they depend on nothing but the node.
+    # been tried, or a perfect split is found; return how many varied. The draws
+    # start from the identity at every node, so that they depend on nothing else.
     cdef intp_t d = g.data.n_features
     cdef intp_t n_varying = 0, n_drawn = 0, i, j
     cdef i32_t feature

@@ -126,3 +126,31 @@ cdef struct Grower:
     i64_t* task_weight
     i64_t* task_total
     u8_t* task_left
+
+
+cdef struct Frame:
+    # A node that waits to be grown.
+    intp_t start
+    intp_t end
+    i64_t weight
+    i64_t total
+    u64_t key
+    intp_t n_constants
+    i32_t parent     # whose right child this is, or -1
+    i32_t depth
+
+
+cdef struct Tree:
+    # 2 n - 1 nodes at the most. Memory that is never touched costs nothing.
+    intp_t n_nodes
+    intp_t n_leaves
+    intp_t n_task_splits
+    Node* nodes
+    u8_t* default_left
+    f64_t* weight
+    f64_t* impurity
+    i32_t* leaf_start          # where the rows of a leaf begin
+    # tasks against the default side: task split k has those from start[k] on
+    i64_t* exception_start
+    i32_t* exceptions
+    intp_t exceptions_capacity

@@ -1,0 +1,87 @@
+# The memory of one tree's growth, and the rows it starts with.
+
+from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
+from kinlearn._kernels.trees._arena cimport Arena, take, take_zeroed
+from kinlearn._kernels.trees._grower cimport Frame, Grower, Node, Part, Tree
+
+
+cdef inline void allocate(
+    Arena* arena, Grower* g, Part* all, Tree* tree, Frame** stack, intp_t n
+) noexcept nogil:
+    # For n rows. Memory that is never touched, as most of the tree's, costs nothing.
+    cdef intp_t d = g.data.n_features
+    cdef intp_t n_classes = g.data.n_classes
+    cdef intp_t n_tasks = g.data.n_tasks
+    cdef intp_t i, m
+    all.rows = <i32_t*>take(arena, n, sizeof(i32_t))
+    stack[0] = <Frame*>take(arena, n + 1, sizeof(Frame))
+    tree.nodes = <Node*>take(arena, 2 * n, sizeof(Node))
+    tree.default_left = <u8_t*>take(arena, 2 * n, sizeof(u8_t))
+    tree.weight = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
+    tree.impurity = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
+    tree.leaf_start = <i32_t*>take(arena, n + 1, sizeof(i32_t))
+    tree.exception_start = <i64_t*>take(arena, n + 1, sizeof(i64_t))
+    if g.block.max_rows > 0:
+        m = g.block.max_rows
+        g.block.columns = <f32_t*>take(arena, d * m, sizeof(f32_t))
+        g.block.rows = <i32_t*>take(arena, m, sizeof(i32_t))
+        g.block.task = <i32_t*>take(arena, m, sizeof(i32_t))
+        g.block.number = <f64_t*>take(arena, m, sizeof(f64_t))
+    g.x = <f32_t*>take(arena, n, sizeof(f32_t))
+    g.best_x = <f32_t*>take(arena, n, sizeof(f32_t))
+    g.present = <f32_t*>take(arena, n, sizeof(f32_t))
+    g.order = <i32_t*>take(arena, d, sizeof(i32_t))
+    g.swaps = <i32_t*>take(arena, d, sizeof(i32_t))
+    g.constants = <i32_t*>take(arena, d, sizeof(i32_t))
+    g.known_constant = <u8_t*>take_zeroed(arena, d, sizeof(u8_t))
+    g.spare_i32 = <i32_t*>take(arena, n, sizeof(i32_t))
+    g.spare_i64 = <i64_t*>take(arena, n, sizeof(i64_t))
+    if n_classes > 0:
+        g.local_y = <i32_t*>take(arena, n, sizeof(i32_t))
+        g.local_class = <i32_t*>take(arena, n_classes, sizeof(i32_t))
+        g.classes = <i32_t*>take(arena, n_classes, sizeof(i32_t))
+        g.class_weight = <i64_t*>take_zeroed(arena, n_classes, sizeof(i64_t))
+        g.node_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+        g.left_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+        g.right_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+        g.missing_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
+    if n_tasks > 1 and g.settings.task_split_prob > 0:
+        g.tasks = <i32_t*>take(arena, n_tasks, sizeof(i32_t))
+        g.row_task = <i32_t*>take(arena, n, sizeof(i32_t))
+        g.task_weight = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
+        g.task_total = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
+        g.task_left = <u8_t*>take(arena, n_tasks, sizeof(u8_t))
+    if not arena.failed:
+        for i in range(d):
+            g.order[i] = <i32_t>i
+
+
+cdef inline void load_rows(
+    Arena* arena, Part* all, intp_t n_rows,
+    const i32_t* y, const i64_t* b, const i64_t* w,
+) noexcept nogil:
+    # The rows that have weight, and what growth keeps beside them.
+    cdef intp_t row, n = 0
+    if y != NULL:
+        all.y = <i32_t*>take(arena, n_rows, sizeof(i32_t))
+    if b != NULL:
+        all.b = <i64_t*>take(arena, n_rows, sizeof(i64_t))
+    if w != NULL:
+        all.w = <i64_t*>take(arena, n_rows, sizeof(i64_t))
+    if arena.failed:
+        return
+    for row in range(n_rows):
+        if w != NULL and w[row] == 0:
+            continue
+        all.rows[n] = <i32_t>row
+        if w != NULL:
+            all.w[n] = w[row]
+        if b != NULL:
+            all.b[n] = b[row]
+            all.total += b[row]
+        if y != NULL:
+            all.y[n] = y[row]
+            all.total += y[row]
+        all.weight += 1 if w == NULL else w[row]
+        n += 1
+    all.n = n
