@@ -169,7 +169,13 @@ def test_prediction_equals_a_walk_down_the_reference(seed, order):
     apply_trees(**no_values, X=X, task=task, missing=True, out=leaves)
     out = np.zeros((len(X), forest["values"].shape[1]))
     add_values(
-        **forest, X=X, task=task, missing=True, first_tree=0, last_tree=3, out=out
+        **forest,
+        X=X,
+        task=task,
+        missing=True,
+        first_tree=0,
+        last_tree=3,
+        out=out,
     )
     for i in range(len(X)):
         reached = [reference.find_leaf(nodes, X[i], task[i])[0] for nodes in twins]

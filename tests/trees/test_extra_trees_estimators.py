@@ -1,5 +1,10 @@
 """The extra-trees estimators: what the forest adds to the kernel."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from kinlearn._kernels._random import stream_state
@@ -278,3 +283,22 @@ def test_without_task_splits_it_is_scikit_learns_forest(kind):
                 sizes[k].append(sum(tree.tree_.node_count for tree in model))
     _same_within_noise(*scores)
     _same_within_noise(*sizes)
+
+
+def test_ctrl_c_stops_growth_long_before_it_ends():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_000, 20)).astype(np.float32)
+    y = rng.normal(size=len(X))
+    pressed = []
+
+    def press():
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        MultiTaskExtraTreesRegressor(500, min_samples_leaf=1).fit(X, y)
+    # Generous, because tests share the machine.
+    assert time.perf_counter() - pressed[0] < 5
+    timer.join()

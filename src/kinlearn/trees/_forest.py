@@ -12,7 +12,9 @@ from kinlearn._kernels.trees._predict import add_values, apply_trees
 __all__ = ["LEAF", "TASK_SPLIT", "Forest", "as_float32"]
 
 LEAF, TASK_SPLIT = -1, -2  # what `feature` says of nodes that have none
-_ROWS_AT_ONCE = 8192  # Ctrl-C is noticed between two such lots
+# Rows that go down the trees together: many, so that each node has several; few
+# enough that Ctrl-C, which is noticed between two lots, need not wait long.
+_ROWS_AT_ONCE = 16_384
 
 
 def as_float32(X):

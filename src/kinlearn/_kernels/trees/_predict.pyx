@@ -4,7 +4,7 @@ A forest is the trees' arrays end to end. Numbers inside a tree (right child, le
 task split) count from the tree's own start; `tree_start`, `leaf_start` and
 `split_start` say where each tree begins.
 
-A block of rows goes down a tree together: each node parts its rows as in growing,
+All rows go down a tree together: each node parts its rows as in growing,
 left side first, so that both the nodes and the rows of a branch are at hand when
 they are needed. A handful of rows goes on in step, each overlapping the others'
 waits for memory. Neither way has branches that depend on the values. A leaf is its
@@ -16,11 +16,11 @@ from libc.string cimport memcpy
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
 )
+from kinlearn._kernels.trees._arena cimport Arena, release, take
 from kinlearn._kernels.trees._grower cimport LEAF, TASK_SPLIT, Node
 
 cdef enum:
     LANES = 8
-    BLOCK = 8192         # rows that go down a tree together
 
 
 cdef struct Tree:
@@ -31,19 +31,21 @@ cdef struct Tree:
 
 
 cdef struct Branch:
-    # Rows that wait at a node, as a stretch of the block's rows.
+    # Rows that wait at a node, as a stretch of all rows.
     i32_t node
     i32_t start
     i32_t end
 
 
 cdef struct Workspace:
-    i32_t rows[BLOCK]
-    i32_t spare[BLOCK]
-    Branch waiting[BLOCK]    # none of them empty, so never more
+    i32_t* rows
+    i32_t* spare
+    Branch* waiting      # none of them empty, so never more than rows
+    i32_t* leaf_of
 
 
 cdef struct Queries:
+    intp_t n_rows
     const f32_t* x
     intp_t row_stride
     intp_t column_stride
@@ -146,16 +148,15 @@ cdef inline intp_t part_rows(
 
 
 cdef void find_leaves(
-    const Tree* tree, const Queries* q, intp_t first, intp_t n, Workspace* work,
-    i32_t* leaf_of,
+    const Tree* tree, const Queries* q, Workspace* work, i32_t* leaf_of
 ) noexcept nogil:
-    # leaf_of[row] becomes the number of the leaf's node, for n rows from first on.
+    # leaf_of[row] becomes the number of the leaf's node.
     cdef Branch b
     cdef intp_t n_waiting = 1, i
     cdef i32_t middle
-    for i in range(n):
-        work.rows[i] = <i32_t>(first + i)
-    work.waiting[0] = Branch(0, 0, <i32_t>n)
+    for i in range(q.n_rows):
+        work.rows[i] = <i32_t>i
+    work.waiting[0] = Branch(0, 0, <i32_t>q.n_rows)
     while n_waiting > 0:
         n_waiting -= 1
         b = work.waiting[n_waiting]
@@ -183,9 +184,23 @@ cdef Queries queries(
     const f32_t[:, :] X, const i32_t[::1] task, bint missing
 ) noexcept:
     return Queries(
-        &X[0, 0], X.strides[0] // sizeof(f32_t), X.strides[1] // sizeof(f32_t),
-        &task[0], missing,
+        X.shape[0], &X[0, 0], X.strides[0] // sizeof(f32_t),
+        X.strides[1] // sizeof(f32_t), &task[0], missing,
     )
+
+
+cdef Workspace workspace(Arena* arena, intp_t n) except *:
+    cdef Workspace work
+    arena.n_pieces = 0
+    arena.failed = False
+    work.rows = <i32_t*>take(arena, n, sizeof(i32_t))
+    work.spare = <i32_t*>take(arena, n, sizeof(i32_t))
+    work.waiting = <Branch*>take(arena, n, sizeof(Branch))
+    work.leaf_of = <i32_t*>take(arena, n, sizeof(i32_t))
+    if arena.failed:
+        release(arena)
+        raise MemoryError("no memory to predict so many rows at once")
+    return work
 
 
 cdef Tree tree_at(
@@ -220,23 +235,18 @@ def apply_trees(
     `missing` says whether X may hold NaN.
     """
     cdef Queries q = queries(X, task, missing)
+    cdef Arena arena
+    cdef Workspace work = workspace(&arena, X.shape[0])
     cdef Tree tree
-    cdef Workspace work
-    cdef intp_t n = X.shape[0]
-    cdef intp_t first, t
+    cdef intp_t t
     with nogil:
         for t in range(out.shape[0]):
             tree = tree_at(
                 nodes, default_left, exception_start, exceptions,
                 tree_start[t], split_start[t],
             )
-            first = 0
-            while first < n:
-                find_leaves(
-                    &tree, &q, first, min(<intp_t>BLOCK, n - first), &work,
-                    &out[t, 0],
-                )
-                first += BLOCK
+            find_leaves(&tree, &q, &work, &out[t, 0])
+    release(&arena)
 
 
 def add_values(
@@ -264,36 +274,31 @@ def add_values(
     ``own_task[own_start[k]:own_start[k + 1]]`` (ascending).
     """
     cdef Queries q = queries(X, task, missing)
+    cdef Arena arena
+    cdef Workspace work = workspace(&arena, X.shape[0])
     cdef Tree tree
-    cdef Workspace work
-    cdef i32_t leaf_of[BLOCK]
-    cdef intp_t n = X.shape[0]
     cdef intp_t n_values = values.shape[1]
-    cdef intp_t first = 0, size, t, i, c
+    cdef intp_t t, i, c
     cdef i64_t leaf, own
     with nogil:
-        while first < n:
-            size = min(<intp_t>BLOCK, n - first)
-            for t in range(first_tree, last_tree):
-                tree = tree_at(
-                    nodes, default_left, exception_start, exceptions,
-                    tree_start[t], split_start[t],
-                )
-                find_leaves(&tree, &q, first, size, &work, leaf_of - first)
-                for i in range(size):
-                    leaf = leaf_start[t] + tree.nodes[leaf_of[i]].slot
-                    if own_start is not None:
-                        own = find_own(
-                            own_start[leaf], own_start[leaf + 1], own_task,
-                            task[first + i],
-                        )
-                        if own >= 0:
-                            for c in range(n_values):
-                                out[first + i, c] += own_values[own, c]
-                            continue
-                    for c in range(n_values):
-                        out[first + i, c] += values[leaf, c]
-            first += size
+        for t in range(first_tree, last_tree):
+            tree = tree_at(
+                nodes, default_left, exception_start, exceptions,
+                tree_start[t], split_start[t],
+            )
+            find_leaves(&tree, &q, &work, work.leaf_of)
+            for i in range(q.n_rows):
+                leaf = leaf_start[t] + tree.nodes[work.leaf_of[i]].slot
+                if own_start is not None:
+                    own = find_own(
+                        own_start[leaf], own_start[leaf + 1], own_task, task[i])
+                    if own >= 0:
+                        for c in range(n_values):
+                            out[i, c] += own_values[own, c]
+                        continue
+                for c in range(n_values):
+                    out[i, c] += values[leaf, c]
+    release(&arena)
 
 
 cdef inline i64_t find_own(
