@@ -121,6 +121,7 @@ class MultiTaskExtraTreesBase(
             step.call_on_fit_task_begin(estimator=self)
             forests.append(tree)
             step.call_on_fit_task_end(estimator=self)
+        del growth, trees  # with their copy of X, before the trees are copied
         self.forest_ = Forest.join(forests)
         if self.oob_score:
             self._score_out_of_bag(data)
