@@ -25,7 +25,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Number of trees.
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
-    task_split_prob : float, default=0.5
+    task_split_prob : float, default=0.25
         Probability that a node considers a task split (the paper's lambda). 0 is
         the plain forest of all rows together.
     task_smoothing : float, default=1.0
@@ -36,7 +36,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         mean for all.
     criterion : {"gini", "entropy"}, default="gini"
         The impurity that splits lower.
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
         Features to try at each node that are not constant there: a number, a
         share, or a function of their number; None is all.
     n_cuts : int, default=1
@@ -45,7 +45,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Depth of a tree; None is no limit.
     min_samples_split : int or float, default=2
         Weight of the rows that a node needs to be split; a float is a share.
-    min_samples_leaf : int or float, default=1
+    min_samples_leaf : int or float, default=10
         Weight of the rows that a split must leave on each side; a float is a share.
     min_impurity_decrease : float, default=0.0
         What a split must gain, weighted by the node's share of the rows.
@@ -105,6 +105,14 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     lowers the impurity most, or part from all others. Where no feature varies, the
     task split is always tried.
 
+    `max_features` and `min_samples_leaf` were chosen by cross-validation inside the
+    training rows of one split of the landmine data, where large leaves matter more
+    than task splits do. On small or noiseless data try ``min_samples_leaf=1``.
+
+    A task split goes by the labels of the tasks' own rows. Tasks of a row or two are
+    then split by their noise; with many such tasks lower `task_split_prob`, or raise
+    `min_samples_leaf`.
+
     References
     ----------
     .. [1] J. Simm, I. Magrans de Abril, M. Sugiyama. Tree-based ensemble multi-task
@@ -136,15 +144,15 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         n_estimators=300,
         *,
         task=None,
-        task_split_prob=0.5,
+        task_split_prob=0.25,
         task_smoothing=1.0,
         leaf_smoothing=None,
         criterion="gini",
-        max_features="sqrt",
+        max_features=None,
         n_cuts=1,
         max_depth=None,
         min_samples_split=2,
-        min_samples_leaf=1,
+        min_samples_leaf=10,
         min_impurity_decrease=0.0,
         class_weight=None,
         bootstrap=False,
@@ -240,7 +248,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         Number of trees.
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
-    task_split_prob : float, default=0.5
+    task_split_prob : float, default=0.25
         Probability that a node considers a task split (the paper's lambda). 0 is
         the plain forest of all rows together.
     task_smoothing : float, default=1.0
@@ -249,7 +257,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         If given, a leaf answers for a task that it holds rows of with the mean of
         these, drawn towards the leaf's mean as by so many rows. None: the leaf's
         mean for all.
-    max_features : int, float, {"sqrt", "log2"} or None, default=1/3
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
         Features to try at each node that are not constant there: a number, a
         share, or a function of their number; None is all.
     n_cuts : int, default=1
@@ -258,7 +266,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         Depth of a tree; None is no limit.
     min_samples_split : int or float, default=2
         Weight of the rows that a node needs to be split; a float is a share.
-    min_samples_leaf : int or float, default=5
+    min_samples_leaf : int or float, default=10
         Weight of the rows that a split must leave on each side; a float is a share.
     min_impurity_decrease : float, default=0.0
         What a split must gain, weighted by the node's share of the rows.
@@ -310,6 +318,14 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     or part from all others. Where no feature varies, the task split is always
     tried.
 
+    Large leaves matter more than task splits on noisy data: on the school data
+    (11,500 rows) cross-validation inside the training rows prefers
+    ``min_samples_leaf=20``, which is too large for a few hundred rows.
+
+    A task split goes by the labels of the tasks' own rows. Tasks of a row or two are
+    then split by their noise; with many such tasks lower `task_split_prob`, or raise
+    `min_samples_leaf`.
+
     References
     ----------
     .. [1] J. Simm, I. Magrans de Abril, M. Sugiyama. Tree-based ensemble multi-task
@@ -337,14 +353,14 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         n_estimators=300,
         *,
         task=None,
-        task_split_prob=0.5,
+        task_split_prob=0.25,
         task_smoothing=1.0,
         leaf_smoothing=None,
-        max_features=1 / 3,
+        max_features=None,
         n_cuts=1,
         max_depth=None,
         min_samples_split=2,
-        min_samples_leaf=5,
+        min_samples_leaf=10,
         min_impurity_decrease=0.0,
         bootstrap=False,
         oob_score=False,
