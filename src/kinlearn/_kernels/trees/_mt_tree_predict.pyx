@@ -1,0 +1,210 @@
+"""Ways down a multi-task decision tree, and the answers at their ends."""
+
+import numpy as np
+
+from kinlearn._kernels._typedefs cimport (
+    f64_t, float_t, i32_t, i64_t, intp_t, u64_t
+)
+
+# What a walk reads of a node, in one piece of memory. A leaf is its own left
+# child and sends everything there. Bit (task mod 64) of `decided` is set if the
+# task may be decided at the node: a quick no for most.
+cdef packed struct Step:
+    f64_t threshold
+    i32_t left
+    i32_t feature
+    u64_t decided
+    i64_t missing_left
+
+STEP = np.dtype([
+    ("threshold", np.float64), ("left", np.int32), ("feature", np.int32),
+    ("decided", np.uint64), ("missing_left", np.int64),
+])
+
+# Rows that walk side by side: a step waits for memory, several wait together.
+cdef enum:
+    LANES = 8
+
+cdef struct Walkers:
+    intp_t[LANES] row
+    i32_t[LANES] node
+    intp_t n_lanes
+    intp_t n_started
+
+
+cdef inline void _start(Walkers* w, intp_t n) noexcept nogil:
+    cdef intp_t k
+    w.n_lanes = w.n_started = min(<intp_t>LANES, n)
+    for k in range(w.n_lanes):
+        w.row[k] = k
+        w.node[k] = 0
+
+
+cdef inline void _replace(Walkers* w, intp_t k, intp_t n) noexcept nogil:
+    """The row of lane k has arrived: the next one starts, or the lane closes."""
+    if w.n_started < n:
+        w.row[k] = w.n_started
+        w.node[k] = 0
+        w.n_started += 1
+    else:
+        w.n_lanes -= 1
+        w.row[k] = w.row[w.n_lanes]
+        w.node[k] = w.node[w.n_lanes]
+
+
+cdef inline i32_t _next(const Step* step, float_t x) noexcept nogil:
+    cdef bint left = x <= step.threshold
+    if x != x:
+        left = step.missing_left
+    return step.left + (not left)
+
+
+def find_leaves(const float_t[:, ::1] X, const Step[::1] steps, i32_t[::1] leaves):
+    """Leaf of each row.
+
+    Parameters
+    ----------
+    X : float array of shape (n, n_features), row-major
+        NaN is a missing value.
+    steps : structured array of shape (n_nodes,)
+        Nodes as a walk sees them.
+    leaves : int32 array of shape (n,), filled
+        Node numbers.
+    """
+    cdef intp_t n = X.shape[0], k
+    cdef Walkers w
+    cdef i32_t following
+    cdef const Step* step
+    with nogil:
+        _start(&w, n)
+        while w.n_lanes:
+            k = 0
+            while k < w.n_lanes:
+                step = &steps[w.node[k]]
+                following = _next(step, X[w.row[k], step.feature])
+                if following == w.node[k]:
+                    leaves[w.row[k]] = following
+                    _replace(&w, k, n)
+                else:
+                    w.node[k] = following
+                k += 1
+
+
+def find_decisions(const float_t[:, ::1] X, const i32_t[::1] task,
+                   const Step[::1] steps, const i32_t[::1] decision_indptr,
+                   const i32_t[::1] decision_task, i32_t[::1] decisions):
+    """Decision for each row: that of its task, wherever on its way it is taken.
+
+    Parameters
+    ----------
+    X : float array of shape (n, n_features), row-major
+        NaN is a missing value.
+    task : int32 array of shape (n,)
+        Task codes; -1 is unknown.
+    steps : structured array of shape (n_nodes,)
+        Nodes as a walk sees them.
+    decision_indptr : int32 array of shape (n_nodes + 1,)
+        Decisions of a node.
+    decision_task : int32 array of shape (n_decisions,)
+        Task of each decision, ascending at each node.
+    decisions : int32 array of shape (n,), filled
+        Number of the decision; -1 where the tree knows nothing of the task.
+    """
+    cdef intp_t n = X.shape[0], k
+    cdef Walkers w
+    cdef i32_t found, following
+    cdef const Step* step
+    with nogil:
+        _start(&w, n)
+        while w.n_lanes:
+            k = 0
+            while k < w.n_lanes:
+                step = &steps[w.node[k]]
+                found = -1
+                if step.decided >> (task[w.row[k]] & 63) & 1:
+                    found = _decision_of(
+                        task[w.row[k]], decision_indptr[w.node[k]],
+                        decision_indptr[w.node[k] + 1], &decision_task[0])
+                following = _next(step, X[w.row[k], step.feature])
+                if found >= 0 or following == w.node[k]:
+                    decisions[w.row[k]] = found
+                    _replace(&w, k, n)
+                else:
+                    w.node[k] = following
+                k += 1
+
+
+cdef inline i32_t _decision_of(i32_t task, i32_t low, i32_t high,
+                               const i32_t* decision_task) noexcept nogil:
+    """Decision of a task between `low` and `high`, or -1."""
+    cdef i32_t end = high, middle
+    while low < high:
+        middle = (low + high) >> 1
+        if decision_task[middle] < task:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and decision_task[low] == task:
+        return low
+    return -1
+
+
+def add_shares(const i32_t[::1] decisions, const i32_t[::1] value_indptr,
+               const i32_t[::1] value_label, const f64_t[::1] value_share,
+               f64_t[:, ::1] out):
+    """Add each row's label frequencies to its line of `out`.
+
+    Parameters
+    ----------
+    decisions : int32 array of shape (n,)
+        Decision of each row; -1 adds nothing.
+    value_indptr : int32 array of shape (n_decisions + 1,)
+        Values of a decision.
+    value_label, value_share : arrays of shape (n_values,)
+        Label code and its share of the decision's weight.
+    out : float64 array of shape (n, n_classes)
+        Added to.
+    """
+    cdef intp_t i, k
+    cdef i32_t d
+    with nogil:
+        for i in range(decisions.shape[0]):
+            d = decisions[i]
+            if d >= 0:
+                for k in range(value_indptr[d], value_indptr[d + 1]):
+                    out[i, value_label[k]] += value_share[k]
+
+
+def share_of_leaves(const Step[::1] steps, const i32_t[::1] decision_indptr,
+                    const i32_t[::1] value_indptr, const i32_t[::1] value_label,
+                    const f64_t[::1] value_share, f64_t[:, ::1] out):
+    """Average over the tasks of what each answers on the way to a node.
+
+    Every task is decided once on each way to a leaf, so the line of a leaf sums
+    to one. Children are numbered after their parents.
+
+    Parameters
+    ----------
+    steps, decision_indptr, value_indptr, value_label, value_share
+        The tree.
+    out : float64 array of shape (n_nodes, n_classes), zero, filled
+        Label frequencies; those of inner nodes lack the tasks decided below.
+    """
+    cdef intp_t v, c, d, k, child
+    cdef f64_t total
+    with nogil:
+        for v in range(steps.shape[0]):
+            for d in range(decision_indptr[v], decision_indptr[v + 1]):
+                for k in range(value_indptr[d], value_indptr[d + 1]):
+                    out[v, value_label[k]] += value_share[k]
+            if steps[v].left != v:
+                for child in range(steps[v].left, steps[v].left + 2):
+                    for c in range(out.shape[1]):
+                        out[child, c] += out[v, c]
+        for v in range(steps.shape[0]):
+            if steps[v].left == v:
+                total = 0.0
+                for c in range(out.shape[1]):
+                    total += out[v, c]
+                for c in range(out.shape[1]):
+                    out[v, c] /= total
