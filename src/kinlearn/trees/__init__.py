@@ -1,8 +1,18 @@
 """Trees and forests that share between tasks."""
 
+from kinlearn.trees._decision_tree import MultiTaskDecisionTreeClassifier
+from kinlearn.trees._export import export_text, plot_tree
 from kinlearn.trees._extra_trees import (
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
 )
+from kinlearn.trees._random_forest import MultiTaskRandomForestClassifier
 
-__all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
+__all__ = [
+    "MultiTaskDecisionTreeClassifier",
+    "MultiTaskExtraTreesClassifier",
+    "MultiTaskExtraTreesRegressor",
+    "MultiTaskRandomForestClassifier",
+    "export_text",
+    "plot_tree",
+]

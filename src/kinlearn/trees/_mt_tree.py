@@ -1,0 +1,367 @@
+"""A grown multi-task decision tree as arrays, and the data one is grown from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinlearn._kernels.trees._mt_tree import grow_tree
+from kinlearn._kernels.trees._mt_tree_predict import (
+    STEP,
+    add_shares,
+    find_decisions,
+    find_leaves,
+    share_of_leaves,
+)
+from kinlearn.trees._binning import Bins, bin_features
+
+__all__ = ["CRITERIA", "GrowthData", "MultiTaskTree"]
+
+CRITERIA = ("joint", "sum", "max")  # in the order of the kernel's numbers
+
+# Weights that are not whole numbers become multiples of their sum over this.
+_FIXED_POINT = 2.0**50
+
+
+@dataclass(frozen=True, eq=False)
+class MultiTaskTree:
+    """A tree in which tasks are decided at leaves and at inner nodes.
+
+    A *decision* belongs to a node and a task, and holds label frequencies. On
+    each way from the root to a leaf, every task is decided once.
+
+    Attributes
+    ----------
+    steps : structured array of shape (n_nodes,)
+        Fields ``threshold``, ``left`` (the right child is the next number; a
+        leaf is its own left child), ``feature``, ``missing_left``, and
+        ``decided``: a bit for each task, modulo 64, that is decided at the node.
+    stats : structured array of shape (n_nodes,)
+        Fields ``n_rows`` and ``weight`` that arrived at the node, ``impurity``
+        (mean entropy of the label within tasks, in nats), ``gain`` (of the
+        criterion) and ``decrease`` (weight times information gained within
+        tasks).
+    decision_indptr : int32 array of shape (n_nodes + 1,)
+        Decisions of each node.
+    decision_task : int32 array of shape (n_decisions,)
+        Task codes, ascending at each node.
+    decision_rows : int64 array of shape (n_decisions,)
+        Rows of the task at the node; 0 if its rows in the parent answer.
+    decision_weight : float64 array of shape (n_decisions,)
+        Weight of the rows that answer.
+    value_indptr : int32 array of shape (n_decisions + 1,)
+        Values of each decision.
+    value_label : int32 array of shape (n_values,)
+        Class codes, ascending in each decision.
+    value_share : float64 array of shape (n_values,)
+        Frequencies, which sum to one in each decision.
+    """
+
+    steps: np.ndarray
+    stats: np.ndarray
+    decision_indptr: np.ndarray
+    decision_task: np.ndarray
+    decision_rows: np.ndarray
+    decision_weight: np.ndarray
+    value_indptr: np.ndarray
+    value_label: np.ndarray
+    value_share: np.ndarray
+
+    @property
+    def node_count(self):
+        """Number of nodes."""
+        return len(self.steps)
+
+    @property
+    def is_leaf(self):
+        """Whether each node is a leaf."""
+        return self.steps["left"] == np.arange(len(self.steps))
+
+    @property
+    def parent(self):
+        """Parent of each node; -1 at the root."""
+        inner = np.flatnonzero(~self.is_leaf)
+        left = self.steps["left"][inner]
+        parent = np.full(len(self.steps), -1, dtype=np.int32)
+        parent[left] = parent[left + 1] = inner
+        return parent
+
+    @property
+    def depth(self):
+        """Depth of each node; 0 at the root."""
+        depth = np.zeros(len(self.steps), dtype=np.int32)
+        for node, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:  # parents are numbered before their children
+                depth[node] = depth[parent] + 1
+        return depth
+
+    def importances(self, n_features):
+        """Information gained within tasks by each feature, summing to one.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        float64 array of shape (n_features,)
+            Shares; all zero in a tree without a split.
+        """
+        total = np.bincount(
+            self.steps["feature"], self.stats["decrease"], minlength=n_features
+        )
+        return total / total.sum() if total.sum() > 0 else total
+
+    def decisions(self, X, task):
+        """Number of the decision that answers for each row; -1 if there is none."""
+        if not self.decision_task.any():  # one task is decided at leaves only
+            found = self.decision_indptr[self.leaves(X)]
+            return np.where(task == 0, found, np.int32(-1))
+        out = np.empty(len(task), dtype=np.int32)
+        find_decisions(
+            X, task, self.steps, self.decision_indptr, self.decision_task, out
+        )
+        return out
+
+    def leaves(self, X):
+        """Leaf of each row."""
+        out = np.empty(X.shape[0], dtype=np.int32)
+        find_leaves(X, self.steps, out)
+        return out
+
+    def nodes(self, X, task):
+        """Node at which each row is decided; the leaf if its task is unknown."""
+        found = self.decisions(X, task)
+        node = np.searchsorted(self.decision_indptr, found, side="right") - 1
+        unknown = found < 0
+        if unknown.any():
+            node[unknown] = self.leaves(X[unknown])
+        return node
+
+    def add_proba(self, X, task, out):
+        """Add the label frequencies of each row to `out`.
+
+        Parameters
+        ----------
+        X : float array of shape (n, n_features), row-major
+            Features.
+        task : int32 array of shape (n,)
+            Task codes; for -1 the tasks' answers are averaged.
+        out : float64 array of shape (n, n_classes)
+            Added to.
+        """
+        found = self.decisions(X, task)
+        add_shares(found, self.value_indptr, self.value_label, self.value_share, out)
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            shared = np.zeros((self.node_count, out.shape[1]))
+            share_of_leaves(
+                self.steps,
+                self.decision_indptr,
+                self.value_indptr,
+                self.value_label,
+                self.value_share,
+                shared,
+            )
+            out[unknown] += shared[self.leaves(X[unknown])]
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthData:
+    """Training rows in the form in which trees are grown.
+
+    Attributes
+    ----------
+    bins : Bins
+        Edges of the bins.
+    columns, lines : uint8 arrays of shape (n, n_features)
+        Bins, column-major and row-major.
+    cells : int32 array of shape (n,)
+        Pair of task and label of each row.
+    cell_task, cell_label : int32 arrays of shape (n_cells,)
+        What the pairs are.
+    weight : int64 array of shape (n,)
+        Whole weights.
+    unit : float
+        What a whole weight of 1 stands for.
+    n_tasks : int
+        Number of tasks.
+    """
+
+    bins: Bins
+    columns: np.ndarray
+    lines: np.ndarray
+    cells: np.ndarray
+    cell_task: np.ndarray
+    cell_label: np.ndarray
+    weight: np.ndarray
+    unit: float
+    n_tasks: int
+
+    @classmethod
+    def of(cls, data, class_weight):
+        """Bin the features and encode the rest.
+
+        Parameters
+        ----------
+        data : TaskData
+            Checked training data.
+        class_weight : dict, "balanced" or None
+            Weights of the classes.
+
+        Returns
+        -------
+        GrowthData
+            What every tree of a model is grown from.
+        """
+        bins, columns = bin_features(data.X, data.sample_weight)
+        row_weight = _row_weights(data, class_weight)
+        if row_weight is None:
+            weight, unit = np.ones(data.n_samples, dtype=np.int64), 1.0
+        else:
+            _check_weight_of_tasks(data, row_weight)
+            weight, unit = _whole_weights(row_weight)
+        sizes = np.diff(data.task_class_indptr)
+        first = data.task_class_indptr[data.task]
+        return cls(
+            bins=bins,
+            columns=columns,
+            lines=np.ascontiguousarray(columns),
+            cells=(first + data.y_in_task).astype(np.int32),
+            cell_task=np.repeat(np.arange(data.n_tasks, dtype=np.int32), sizes),
+            cell_label=data.task_class_codes.astype(np.int32),
+            weight=weight,
+            unit=unit,
+            n_tasks=data.n_tasks,
+        )
+
+    def grow(self, seed, counts=None, *, criterion, purity, max_depth,
+             min_samples_split, min_samples_leaf, min_weight_fraction_leaf,
+             max_features):  # fmt: skip
+        """Grow one tree.
+
+        Parameters
+        ----------
+        seed : int
+            Decides the features drawn at the nodes.
+        counts : int64 array of shape (n,), default=None
+            How often each row is in the sample.
+        criterion, purity, max_depth, min_samples_split, min_samples_leaf
+            The settings of the estimators; `max_depth` may be None.
+        min_weight_fraction_leaf, max_features
+            The others; `max_features` is a number here.
+
+        Returns
+        -------
+        MultiTaskTree
+            The tree.
+        """
+        weight = self.weight if counts is None else self.weight * counts
+        nodes, decisions, values = grow_tree(
+            self.columns,
+            self.lines,
+            self.bins.n_bins,
+            self.cells,
+            weight,
+            self.cell_task,
+            self.cell_label,
+            self.n_tasks,
+            CRITERIA.index(criterion),
+            purity,
+            len(self.cells) if max_depth is None else max_depth,
+            min_samples_split,
+            min_samples_leaf,
+            int(np.ceil(min_weight_fraction_leaf * weight.sum())),
+            max_features,
+            seed,
+        )
+        return _tree_of(nodes, decisions, values, self.bins, self.unit)
+
+
+def _tree_of(nodes, decisions, values, bins, unit):
+    """The kernel's result as a tree with real thresholds and weights."""
+    n_nodes, n_decisions = len(nodes), len(decisions)
+    number = np.arange(n_nodes, dtype=np.int32)
+    leaf = nodes["left"] < 0
+    steps = np.empty(n_nodes, dtype=STEP)
+    steps["left"] = np.where(leaf, number, nodes["left"])
+    steps["feature"] = np.where(leaf, 0, nodes["feature"])
+    steps["threshold"] = bins.thresholds(steps["feature"], nodes["bin"])
+    steps["threshold"][leaf] = np.inf
+    steps["missing_left"] = np.where(leaf, 1, nodes["missing_left"])
+    decision_indptr = np.searchsorted(decisions["node"], np.arange(n_nodes + 1))
+    steps["decided"] = 0
+    np.bitwise_or.at(
+        steps["decided"],
+        decisions["node"],
+        np.uint64(1) << (decisions["task"] & 63).astype(np.uint64),
+    )
+
+    names = ["n_rows", "weight", "impurity", "gain", "decrease"]
+    stats = np.empty(
+        n_nodes, dtype=[(k, np.int64 if k == "n_rows" else np.float64) for k in names]
+    )
+    for name in names:
+        stats[name] = nodes[name] * (unit if name in ("weight", "decrease") else 1)
+
+    value_indptr = np.append(decisions["first_value"], len(values))
+    sizes = np.diff(value_indptr)
+    weight = np.add.reduceat(values["weight"], decisions["first_value"])
+    return MultiTaskTree(
+        steps=steps,
+        stats=stats,
+        decision_indptr=decision_indptr.astype(np.int32),
+        decision_task=np.ascontiguousarray(decisions["task"]),
+        decision_rows=np.ascontiguousarray(decisions["n_rows"]),
+        decision_weight=weight * unit,
+        value_indptr=value_indptr.astype(np.int32),
+        value_label=np.ascontiguousarray(values["label"]),
+        value_share=values["weight"] / weight[np.repeat(np.arange(n_decisions), sizes)],
+    )
+
+
+def _row_weights(data, class_weight):
+    """Sample weights times class weights; None if all are one."""
+    weight = data.sample_weight
+    if class_weight is None:
+        return weight
+    if weight is None:
+        weight = np.ones(data.n_samples)
+    if isinstance(class_weight, str):  # "balanced", within each task
+        cell = data.task_class_indptr[data.task] + data.y_in_task
+        of_cell = np.bincount(cell, weight, minlength=len(data.task_class_codes))
+        of_task = np.bincount(data.task, weight, minlength=data.n_tasks)
+        n_classes = np.diff(data.task_class_indptr)[data.task]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            factor = of_task[data.task] / (n_classes * of_cell[cell])
+        return weight * np.where(weight > 0, factor, 0.0)
+    classes = data.classes.tolist()
+    strange = [c for c in class_weight if c not in classes]
+    if strange and not all(c in class_weight for c in classes):
+        raise ValueError(
+            f"class_weight names classes that are not in y, {strange!r}, and lacks "
+            f"some that are: y has {classes!r}. Name the classes as in y."
+        )
+    factor = np.array([class_weight.get(c, 1.0) for c in classes])
+    return weight * factor[data.y]
+
+
+def _whole_weights(weight):
+    """Weights as whole numbers, and what one of them stands for."""
+    total = weight.sum()
+    if total < 2.0**31 and (weight == np.rint(weight)).all():
+        return weight.astype(np.int64), 1.0
+    unit = total / _FIXED_POINT
+    whole = np.rint(weight / unit).astype(np.int64)
+    return np.maximum(whole, weight > 0), unit
+
+
+def _check_weight_of_tasks(data, weight):
+    total = np.bincount(data.task, weight, minlength=data.n_tasks)
+    without = np.flatnonzero(total == 0)
+    if len(without):
+        name = data.tasks.tolist()[without[0]]
+        raise ValueError(
+            f"Task {name!r} has no row of positive weight ({len(without)} of "
+            f"{data.n_tasks} tasks are like that). Drop its rows, or weight them."
+        )
