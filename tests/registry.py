@@ -9,6 +9,12 @@ from sklearn.preprocessing import StandardScaler
 
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
 from kinlearn.tasks import KeepTask
+from kinlearn.trees import (
+    MultiTaskDecisionTreeClassifier,
+    MultiTaskExtraTreesClassifier,
+    MultiTaskExtraTreesRegressor,
+    MultiTaskRandomForestClassifier,
+)
 
 ESTIMATORS = [
     KeepTask(StandardScaler()),
@@ -18,10 +24,22 @@ ESTIMATORS = [
     Pooled(HistGradientBoostingRegressor(max_iter=5)),
     TaskAsFeature(LogisticRegression()),
     TaskAsFeature(HistGradientBoostingRegressor(max_iter=5)),
+    MultiTaskDecisionTreeClassifier(),
+    MultiTaskExtraTreesClassifier(n_estimators=10),
+    MultiTaskExtraTreesRegressor(n_estimators=10),
+    MultiTaskRandomForestClassifier(n_estimators=10),
 ]
 
 # check of scikit-learn's that fails -> why a reader should accept it
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+_BOOTSTRAP = (
+    "a weight scales a row that was drawn, a repeated row is drawn more often: equal "
+    "in the mean over draws, not in one (as in scikit-learn's random forest)"
+)
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    "MultiTaskRandomForestClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": _BOOTSTRAP
+    },
+}
 
 
 def expected_failures(estimator):

@@ -26,6 +26,7 @@ _SUBPACKAGES = (
     "sharing",
     "tasks",
     "testing",
+    "trees",
 )
 _HOMES = {
     "keep_task": "kinlearn.tasks",

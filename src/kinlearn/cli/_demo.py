@@ -19,6 +19,7 @@ from kinlearn.metrics import TaskFrame
 from kinlearn.model_selection import TaskStratifiedKFold
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
 from kinlearn.tasks import task_codes
+from kinlearn.trees import MultiTaskExtraTreesClassifier
 
 __all__ = ["DemoScores", "run_demo", "show_demo"]
 
@@ -69,6 +70,9 @@ def _contenders(task):
         "pooled": Pooled(linear, task=task),
         "task as feature": TaskAsFeature(linear, task=task),
         "boosting, task as category": TaskAsFeature(boosting, task=task),
+        "multi-task extra trees": MultiTaskExtraTreesClassifier(
+            task=task, random_state=0
+        ),
     }
 
 

@@ -36,6 +36,12 @@ def class_codes(y, estimator):
         Distinct labels, ascending.
     codes : int32 array of shape (n,)
         Class of each row.
+
+    Examples
+    --------
+    >>> from kinlearn.tasks import class_codes
+    >>> class_codes(["yes", "no", "yes"], "This estimator")
+    (array(['no', 'yes'], dtype='<U3'), array([1, 0, 1], dtype=int32))
     """
     y = _vector(y, estimator)
     if y.dtype.kind in "OT":
@@ -128,6 +134,13 @@ def classes_by_task(task, y, n_tasks, n_classes):
         Class codes, ascending within each task.
     local : int32 array of shape (n,)
         Class of each row, counted within its task.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.tasks import classes_by_task
+    >>> classes_by_task(np.array([0, 0, 1]), np.array([0, 2, 2]), 2, 3)[1]
+    array([0, 2, 2], dtype=int32)
     """
     pairs, place = encode_values(task.astype(np.int64) * n_classes + y)
     indptr = np.searchsorted(pairs, np.arange(n_tasks + 1) * n_classes)

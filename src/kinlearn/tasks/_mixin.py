@@ -21,6 +21,16 @@ def remember_columns(estimator, columns):
         Gets ``n_features_in_`` and, where X has names, ``feature_names_in_``.
     columns : TaskColumns
         What fit saw.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from kinlearn.tasks import remember_columns, split_task
+    >>> estimator = SimpleNamespace()
+    >>> remember_columns(estimator, split_task(np.ones((2, 3)), -1)[-1])
+    >>> estimator.n_features_in_
+    3
     """
     estimator._columns = columns
     estimator.n_features_in_ = columns.n_columns
@@ -56,6 +66,29 @@ class TaskMixin:
         scikit-learn's tools, which count the columns of X, agree.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of these columns, where X has names.
+
+    Examples
+    --------
+    An estimator that predicts the mean of each task:
+
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator, RegressorMixin
+    >>> from kinlearn.tasks import TaskMixin
+    >>> class TaskMean(TaskMixin, RegressorMixin, BaseEstimator):
+    ...     def __init__(self, *, task=None):
+    ...         self.task = task
+    ...
+    ...     def fit(self, X, y):
+    ...         data = self._fit_data(X, y, labels="numbers")
+    ...         sums = np.bincount(data.task, weights=data.y)
+    ...         self.means_ = sums / np.bincount(data.task)
+    ...         return self
+    ...
+    ...     def predict(self, X):
+    ...         return self.means_[self._predict_data(X).task]
+    >>> X = [[0.5, 7], [1.5, 3], [2.5, 7]]
+    >>> TaskMean(task=-1).fit(X, [1, 2, 3]).predict(X)
+    array([2., 2., 2.])
     """
 
     task: str | int | None

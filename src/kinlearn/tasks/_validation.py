@@ -208,6 +208,14 @@ def split_known_task(X, columns, tasks, *, unknown_task="error", estimator="It")
         The other columns, in the container they came in.
     codes : int32 array of shape (n_samples,)
         Task of each row among `tasks`; -1 is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.tasks import split_known_task, split_task
+    >>> rest, tasks, codes, columns = split_task(np.array([[0.5, 7], [1.5, 3]]), -1)
+    >>> split_known_task(np.array([[2.5, 3]]), columns, tasks)
+    (array([[2.5]]), array([0], dtype=int32))
     """
     table = open_table(X)
     columns = columns.match(table, estimator)
@@ -346,6 +354,13 @@ def check_task_rows(
     -------
     TaskRows
         The checked rows.
+
+    Examples
+    --------
+    >>> from kinlearn.tasks import check_task_data, check_task_rows
+    >>> data = check_task_data([[0.5, 7], [1.5, 3]], task=1)
+    >>> check_task_rows([[2.5, 7]], columns=data.columns, tasks=data.tasks).task
+    array([1], dtype=int32)
     """
     table = open_table(X)
     columns = columns.match(table, estimator)
