@@ -35,6 +35,7 @@ myst_heading_anchors = 3
 
 autosummary_generate = False  # api_pages writes all pages
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # names of classes are long
 numpydoc_show_class_members = False  # api_pages lists them
 
 sphinx_gallery_conf = {
