@@ -29,6 +29,7 @@ from kinlearn._kernels.trees._mt_tree_split cimport (
 cdef enum:
     VISITS_PER_CHECK = 1 << 26
     SPARSE_NODE = 16
+    CACHE_BYTES = 1 << 19
 
 # a node that waits for its turn
 cdef packed struct Item:
@@ -113,12 +114,11 @@ cdef class Grower:
     # rows: each node owns a stretch, ascending in the row number
     cdef i32_t[::1] row, cell, spare_row, spare_cell
     cdef i64_t[::1] weight, spare_weight
-    cdef intp_t n_rows
+    cdef intp_t n_rows, n_touched
     # by cell and by task of the whole data, zero between nodes
     cdef i64_t[::1] cell_weight, task_weight, task_top
     cdef i32_t[::1] task_rows, task_cells, task_head, cell_next
     cdef i32_t[::1] touched_task, local_cell
-    cdef intp_t n_touched
     # by cell and by task as numbered within the node
     cdef i32_t n_local_cells, n_open
     cdef i32_t[::1] node_cell, cell_open, open_task, open_start, zeros
@@ -127,10 +127,9 @@ cdef class Grower:
     cdef Search search
     cdef i64_t[::1] histogram, left_cell, left_group
     cdef i32_t[::1] bin_rows, head, next_row, touched_group, is_touched, features
-    cdef i32_t[::1] drawn
+    cdef i32_t[::1] drawn, local
     cdef u64_t[::1] occupied
     cdef f64_t[::1] reduction
-    cdef i32_t[::1] local
     cdef intp_t visits
     # the tree, and the nodes that wait
     cdef TreeArrays tree
@@ -388,11 +387,12 @@ cdef class Grower:
         return 0
 
     cdef inline intp_t _stride(self, intp_t n_rows) noexcept nogil:
-        # A column is read in order while the node's rows are close to each
-        # other. When they are far apart, every read is a cache miss, and then a
-        # line of the row-major copy brings all features of a row at once, for
-        # this node and for those below it.
-        return 1 if n_rows * SPARSE_NODE > self.bins.shape[0] else self.bins.shape[1]
+        # Rows that are far apart miss the cache at every read of a column; a line
+        # of the row-major copy brings all features at once, for the nodes below too.
+        if (n_rows * SPARSE_NODE > self.bins.shape[0]
+                or n_rows * self.bins.shape[1] > CACHE_BYTES):
+            return 1
+        return self.bins.shape[1]
 
     cdef inline const u8_t* _column(self, intp_t n_rows, i32_t feature) noexcept nogil:
         if self._stride(n_rows) == 1:
