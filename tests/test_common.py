@@ -6,10 +6,10 @@ from importlib import import_module
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.registry import ESTIMATORS, expected_failures
 
 import kinlearn
 from kinlearn.testing import parametrize_with_task_checks
+from tests.registry import ESTIMATORS, expected_failures
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)

@@ -6,6 +6,7 @@ import inspect
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import ERROR_MSGS, validate
+
 from tests.surface import own_members, public_objects
 
 # Rules that are not enforced, with the reason. All others of numpydoc are.

@@ -13,9 +13,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.surface import own_members, public_modules, public_objects
 
 import kinlearn
+from tests.surface import own_members, public_modules, public_objects
 
 SNAPSHOT = Path(__file__).with_name("public_api.txt")
 # Packages that a user imports by themselves, or not at all.

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+
 from kinlearn._kernels._sorting import group_by_code
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from kinlearn._kernels._ecdf import add_ks, fill_wasserstein
 from numpy.testing import assert_allclose, assert_array_equal
+
+from kinlearn._kernels._ecdf import add_ks, fill_wasserstein
 from tests.reference.task_distances import ks_statistic, wasserstein
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
 from kinlearn._kernels.trees._extra_trees import grow_tree
 from kinlearn._kernels.trees._predict import add_values, apply_trees
-from numpy.testing import assert_allclose, assert_array_equal
 from tests.reference import extra_trees as reference
 
 CRITERIA = {"gini": 0, "entropy": 1}

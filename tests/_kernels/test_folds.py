@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from tests.reference.deal import deal
 
 from kinlearn.utils import deal_to_folds
+from tests.reference.deal import deal
 
 
 def random_cells(seed):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.reference import mt_tree as reference
 
 from kinlearn._kernels.trees import _mt_tree
+from tests.reference import mt_tree as reference
 
 CRITERIA = ["joint", "sum", "max"]
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from benchmarks.jsonlines import JsonLines, read_records
 from benchmarks.registry import BenchmarkError
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from benchmarks.problems import PROBLEMS, REAL, load
 from benchmarks.quality.splits import first_share_of_each_task
 from benchmarks.registry import BenchmarkError

@@ -5,6 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
 from benchmarks.environment import build_of_kinlearn, versions
 from benchmarks.problems import load
 from benchmarks.quality.__main__ import main
@@ -23,8 +26,6 @@ from benchmarks.quality.protocol import (
 from benchmarks.quality.runner import Run, finished
 from benchmarks.quality.statistics import corrected_interval
 from benchmarks.quality.table import render
-from numpy.testing import assert_allclose
-from scipy import stats
 
 
 def test_the_interval_by_hand():

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from benchmarks.jsonlines import read_records
 from benchmarks.quality.__main__ import main
 from benchmarks.quality.protocol import PROTOCOLS

@@ -5,13 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+
 from benchmarks.jsonlines import read_records
 from benchmarks.registry import BenchmarkError, Registry
 from benchmarks.speed import measure, runner
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.case import CASES, Bar, Seconds, Work, case
 from benchmarks.speed.summary import fastest_peer, growth, ratio, verdicts
-from numpy.testing import assert_allclose
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-from kinlearn.datasets import load_demo
 from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -15,6 +14,7 @@ from typer.testing import CliRunner
 import kinlearn
 from kinlearn.cli._app import app
 from kinlearn.cli._demo import DemoScores, run_demo, show_demo
+from kinlearn.datasets import load_demo
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ from imblearn.metrics import (
 from numpy.testing import assert_allclose
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import balanced_accuracy_score, recall_score
-from tests.reference import scores
 
 from kinlearn.metrics import (
     g_mean_score,
     rare_class_recall_score,
     sensitivity_specificity_f_score,
 )
+from tests.reference import scores
 
 SCORES = [g_mean_score, sensitivity_specificity_f_score, rare_class_recall_score]
 TWINS = {

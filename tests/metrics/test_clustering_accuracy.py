@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from tests.reference import scores
 
 from kinlearn.metrics import clustering_accuracy_score
+from tests.reference import scores
 
 row = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 3))
 

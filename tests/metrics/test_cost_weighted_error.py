@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import confusion_matrix, zero_one_loss
-from tests.reference import scores
 
 from kinlearn.metrics import cost_weighted_error
+from tests.reference import scores
 
 
 def problem(seed, n_classes=2):

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics as skm
-from tests.reference import scores
 
 from kinlearn.metrics import (
     TaskFrame,
@@ -16,6 +15,7 @@ from kinlearn.metrics import (
     g_mean_score,
     sensitivity_specificity_f_score,
 )
+from tests.reference import scores
 
 
 def problem(seed=0, n=90):

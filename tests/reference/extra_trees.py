@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+
 from kinlearn._kernels._random import fill_below, fill_uniform, stream_state
 
 LEAF, TASK_SPLIT = -1, -2

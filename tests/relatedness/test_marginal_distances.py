@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from tests.reference import task_distances as twin
 
 from kinlearn import with_task
 from kinlearn.relatedness import task_distances
+from tests.reference import task_distances as twin
 
 MARGINAL = ["ks", "kl", "hellinger"]
 

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 from sklearn.preprocessing import scale
-from tests.reference.task_distances import squared_mmd
 
 from kinlearn import with_task
 from kinlearn.relatedness import _mmd, task_distances
+from tests.reference.task_distances import squared_mmd
 
 
 def _problem(sizes=(6, 15, 9), n_features=3, seed=0, shift=0.5):

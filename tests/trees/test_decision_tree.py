@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.tree import DecisionTreeClassifier
-from tests.reference import mt_tree as reference
 
 from kinlearn import with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
 from kinlearn.trees._binning import bin_features
+from tests.reference import mt_tree as reference
 
 CRITERIA = ["joint", "sum", "max"]
 

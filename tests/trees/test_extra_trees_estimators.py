@@ -7,13 +7,13 @@ import time
 
 import numpy as np
 import pytest
-from kinlearn._kernels._random import stream_state
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.metrics import accuracy_score, r2_score
 
 from kinlearn import with_task
+from kinlearn._kernels._random import stream_state
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 from kinlearn.trees._growth import bootstrap_counts, exact_integers
 
