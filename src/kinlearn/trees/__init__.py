@@ -7,6 +7,7 @@ from kinlearn.trees._extra_trees import (
     MultiTaskExtraTreesRegressor,
 )
 from kinlearn.trees._random_forest import MultiTaskRandomForestClassifier
+from kinlearn.trees._shap import shap_rows, to_shap
 
 __all__ = [
     "MultiTaskDecisionTreeClassifier",
@@ -15,4 +16,6 @@ __all__ = [
     "MultiTaskRandomForestClassifier",
     "export_text",
     "plot_tree",
+    "shap_rows",
+    "to_shap",
 ]

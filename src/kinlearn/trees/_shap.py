@@ -1,0 +1,190 @@
+"""The extra trees as SHAP's tree explainer takes them: the task as one more feature.
+
+A task's code, its position in ``tasks_``, is the last feature. `_task_runs` turns task
+splits into thresholds of the code; here is what surrounds the trees.
+"""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
+from kinlearn.trees._forest import TASK_SPLIT, as_float32
+from kinlearn.trees._task_runs import RunTree, TreeSource
+from kinlearn.utils._sklearn import check_sample_weight
+
+__all__ = ["shap_rows", "to_shap"]
+
+
+def to_shap(model, X, *, sample_weight=None, restrict=True):
+    """Export multi-task extra trees for SHAP's tree explainer.
+
+    Parameters
+    ----------
+    model : MultiTaskExtraTreesClassifier or MultiTaskExtraTreesRegressor
+        A fitted forest.
+    X : array-like or data frame of shape (n_samples, n_columns)
+        Background rows, with the task column. SHAP values compare a row to their
+        mean answer. The training rows, or some thousand of them, are a good choice.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the background rows.
+    restrict : bool, default=True
+        Whether the trees answer as ``predict_proba`` does: nothing for classes that
+        the task lacks. False: the mean of the leaves' class frequencies.
+
+    Returns
+    -------
+    dict
+        What ``shap.TreeExplainer`` takes as its model. It has one output for numbers
+        and for two classes (the probability of the second), and one for each of more
+        classes. Rows for it come from :func:`shap_rows`.
+
+    See Also
+    --------
+    shap_rows : Rows as the exported trees take them.
+
+    Notes
+    -----
+    SHAP's trees ask ``x <= threshold`` only. The task becomes a feature behind the
+    others, its code, the position in ``tasks_``; a task split becomes thresholds
+    between runs of neighbouring codes, each with a copy of its side's subtree. A leaf
+    of the forest so becomes as many leaves as the codes that can reach it form runs;
+    with `leaf_smoothing`, at most two more for each task that has an answer of its
+    own there. With a hundred tasks that may be ten times the forest's nodes, with
+    thousands a hundred times; larger leaves and fewer trees keep the export small.
+
+    The weight of a node is that of the background rows that pass it, plus a millionth
+    of a row for the whole tree, which goes down by the training weights and the
+    numbers of tasks, so that no node weighs nothing.
+
+    A task with one class is answered at the root. The probabilities of a task that
+    has some classes of three or more, but not all, are normalised over the whole
+    forest, so they are no sum over trees: with ``restrict=True`` this is an error.
+
+    If the forest has ``unknown_task="share"``, the trees also answer for tasks not seen
+    in fit, whose code is -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.trees import MultiTaskExtraTreesRegressor, shap_rows, to_shap
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=(200, 2)), np.arange(200) % 4])
+    >>> y = X[:, 0] + 2 * (X[:, 2] == 3)
+    >>> forest = MultiTaskExtraTreesRegressor(50, task=-1, random_state=0).fit(X, y)
+    >>> trees = to_shap(forest, X)
+    >>> len(trees["trees"])
+    50
+    >>> shap_rows(forest, X).shape
+    (200, 3)
+
+    Then ``shap.TreeExplainer(trees)(shap_rows(forest, X))`` explains.
+    """
+    _check_forest(model)
+    rows = model._predict_data(X)
+    weight = check_sample_weight(
+        sample_weight, rows.task, dtype=np.float64, ensure_non_negative=True
+    )
+    certain = _certain_answers(model)
+    only_class = _only_class(model, restrict)
+    first = -1 if model.unknown_task == "share" else 0
+    forest, n_features = model.forest_, len(model.feature_names_)
+    leaves = forest.apply(rows.X, rows.task)
+    trees = []
+    for i in range(forest.n_trees):
+        source = TreeSource(forest, i, certain)
+        tree = RunTree.grow(source, first, only_class)
+        leaf = source.leaf_of(leaves[:, i], only_class[rows.task])
+        trees.append(
+            {
+                "children_left": tree.left,
+                "children_right": tree.right,
+                "children_default": np.where(tree.default_left, tree.left, tree.right),
+                "features": np.where(
+                    tree.feature == TASK_SPLIT, n_features, tree.feature
+                ),
+                "thresholds": tree.threshold,
+                "values": tree.values / forest.n_trees,
+                "node_sample_weight": tree.cover(leaf, rows.task, weight),
+            }
+        )
+    classifies = len(certain) > 0
+    return {
+        "trees": trees,
+        "base_offset": 0.0,
+        "tree_output": "probability" if classifies else "raw_value",
+        "objective": "binary_crossentropy" if classifies else "squared_error",
+        "input_dtype": np.float32,
+        "internal_dtype": np.float64,
+    }
+
+
+def shap_rows(model, X):
+    """Rows as the trees of `to_shap` take them.
+
+    Parameters
+    ----------
+    model : MultiTaskExtraTreesClassifier or MultiTaskExtraTreesRegressor
+        The forest that was exported.
+    X : array-like or data frame of shape (n_samples, n_columns)
+        Rows as for its ``predict``, with the task column.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_features + 1)
+        The features in the order of ``feature_names_``, then the code of the task:
+        its position in ``tasks_``, -1 for a task not seen in fit.
+
+    See Also
+    --------
+    to_shap : Export the forest.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kinlearn.trees import MultiTaskExtraTreesRegressor, shap_rows
+    >>> X = pd.DataFrame({"shop": ["Oak", "Elm", "Oak"], "price": [3.0, 2.0, 1.0]})
+    >>> forest = MultiTaskExtraTreesRegressor(5, task="shop").fit(X, [1, 2, 3])
+    >>> shap_rows(forest, X)
+    array([[3., 1.],
+           [2., 0.],
+           [1., 1.]], dtype=float32)
+    """
+    _check_forest(model)
+    rows = model._predict_data(X)
+    return np.column_stack([as_float32(rows.X), rows.task.astype(np.float32)])
+
+
+def _check_forest(model):
+    if not isinstance(model, MultiTaskExtraTreesBase):
+        raise TypeError(
+            "SHAP's form is there for MultiTaskExtraTreesClassifier and "
+            f"MultiTaskExtraTreesRegressor; got {type(model).__name__}."
+        )
+    check_is_fitted(model)
+
+
+def _certain_answers(model):
+    """What a tree answers for a task that has one class only, by class."""
+    n_classes = len(getattr(model, "classes_", ()))
+    if n_classes == 2:  # trees answer for the second class alone
+        return np.array([[0.0], [1.0]])
+    return np.eye(n_classes, model.forest_.values.shape[1])
+
+
+def _only_class(model, restrict):
+    """By task, its class if it has but one, else -1; the last entry: unknown."""
+    n_tasks, n_classes = len(model.tasks_), len(getattr(model, "classes_", ()))
+    if n_classes == 0 or (n_classes > 1 and not restrict):
+        return np.full(n_tasks + 1, -1)
+    allowed = model._label_sets.allowed(np.append(np.arange(n_tasks), -1))
+    n_allowed = allowed.sum(axis=1)
+    some = np.flatnonzero((n_allowed > 1) & (n_allowed < n_classes))
+    if len(some):
+        raise ValueError(
+            f"Task {model.tasks_.tolist()[some[0]]!r} has {n_allowed[some[0]]} of "
+            f"{n_classes} classes (tasks with some, but not all: {len(some)}). "
+            "predict_proba divides its probabilities by their sum over all trees, "
+            "which no tree can do alone. Pass restrict=False to explain the mean of "
+            "the leaves' class frequencies instead."
+        )
+    return np.where(n_allowed == 1, allowed.argmax(axis=1), -1)

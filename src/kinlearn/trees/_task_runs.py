@@ -1,0 +1,287 @@
+"""Trees that split by task, as trees of thresholds alone.
+
+A task split sends a *set* of tasks left. Where tasks are numbered, the set is a few
+runs of neighbouring codes; each run gets a copy of the subtree on its side, and a
+threshold parts it from the next run. A copy holds only what its run can reach: inside
+a run, a later task split concerns the run's codes only. So the runs that come to a
+node are those which the codes that can reach it form, and a leaf has a copy for each.
+"""
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinlearn.trees._forest import LEAF, TASK_SPLIT
+
+__all__ = ["RunTree", "TreeSource"]
+
+# Rows' worth of weight that a tree has besides the rows it is weighed by. SHAP divides
+# by the weights of nodes, so a node that no row reaches must not weigh nothing.
+_UNSEEN_WEIGHT = 1e-6
+
+
+class TreeSource:
+    """A tree of a forest, read node by node.
+
+    A *target* is a node of the tree or, from ``n_nodes`` on, an answer: of a leaf, of
+    a leaf to one of its tasks, or of a class that is certain.
+
+    Parameters
+    ----------
+    forest : Forest
+        The forest.
+    number : int
+        Which tree.
+    certain : float array of shape (n_classes, n_values)
+        The answers to tasks that have one class.
+    """
+
+    def __init__(self, forest, number, certain):
+        nodes = slice(*forest.tree_start[number : number + 2])
+        leaves = slice(*forest.leaf_start[number : number + 2])
+        # Lists, because single elements of arrays are slow to read.
+        self.feature = forest.nodes["feature"][nodes].tolist()
+        self.threshold = forest.nodes["threshold"][nodes].tolist()
+        self.right = forest.nodes["right"][nodes].tolist()
+        self.slot = forest.nodes["slot"][nodes].tolist()
+        self.default_left = forest.default_left[nodes].tolist()
+        self.weight = forest.weight[nodes].tolist()
+        self.n_nodes = len(self.feature)
+        self.n_leaves = leaves.stop - leaves.start
+
+        splits = range(*forest.split_start[number : number + 2])
+        self._changes = [
+            _changes(forest.exceptions[slice(*forest.exception_start[k : k + 2])])
+            for k in splits
+        ]
+        values, leaf = [forest.values[leaves]], [np.arange(self.n_leaves)]
+        self._own_start = [0] * (self.n_leaves + 1)
+        self._own_task: list[int] = []
+        if forest.own_start is not None:
+            start = forest.own_start[leaves.start : leaves.stop + 1]
+            own = slice(start[0], start[-1])
+            values.append(forest.own_values[own])
+            leaf.append(np.repeat(leaf[0], np.diff(start)))
+            self._own_start = (start - start[0]).tolist()
+            self._own_task = forest.own_task[own].tolist()
+        self._first_certain = self.n_nodes + sum(map(len, leaf))
+        self.values = np.concatenate([*values, certain])
+        # The leaf of each answer; a certain class is a leaf behind the others.
+        self.leaf = np.concatenate([*leaf, self.n_leaves + np.arange(len(certain))])
+
+    def start(self, only_class):
+        """The target of all rows, or of those whose class is certain."""
+        return 0 if only_class < 0 else self._first_certain + int(only_class)
+
+    def leaf_of(self, node, only_class):
+        """Numbers of the leaves that rows reach, as `leaf` counts them.
+
+        Parameters
+        ----------
+        node : int array of shape (n_samples,)
+            The leaves' nodes in the forest.
+        only_class : int array of shape (n_samples,)
+            The class that is certain, -1 for none.
+
+        Returns
+        -------
+        int array of shape (n_samples,)
+            Numbers of leaves.
+        """
+        slot = np.array(self.slot)[node]
+        return np.where(only_class < 0, slot, self.n_leaves + only_class)
+
+    def runs(self, node, low, high):
+        """Where the codes ``low .. high - 1`` go from a leaf or a task split.
+
+        Parameters
+        ----------
+        node : int
+            A leaf or a task split.
+        low, high : int
+            The first code, and the one behind the last.
+
+        Returns
+        -------
+        cuts : list of int
+            From `low` to `high`: the first code of each run, and the end.
+        targets : list of int
+            Of each run.
+        """
+        if self.feature[node] == LEAF:
+            return self._answer_runs(self.slot[node], low, high)
+        changes = self._changes[self.slot[node]]
+        i, j = bisect_right(changes, low), bisect_left(changes, high)
+        left = bool(self.default_left[node]) ^ (i % 2 == 1)
+        sides = [node + 1, self.right[node]] if left else [self.right[node], node + 1]
+        targets = [sides[k % 2] for k in range(j - i + 1)]
+        return [low, *changes[i:j], high], targets
+
+    def _answer_runs(self, leaf, low, high):
+        cuts, targets, shared = [low], [], self.n_nodes + leaf
+        tasks, ends = self._own_task, self._own_start[leaf : leaf + 2]
+        own = bisect_left(tasks, low, *ends), bisect_left(tasks, high, *ends)
+        for k in range(*own):
+            if tasks[k] > cuts[-1]:
+                cuts.append(tasks[k])
+                targets.append(shared)
+            cuts.append(tasks[k] + 1)
+            targets.append(self.n_nodes + self.n_leaves + k)
+        if cuts[-1] < high:
+            cuts.append(high)
+            targets.append(shared)
+        return cuts, targets
+
+
+def _changes(codes):
+    """The codes at which being in a set changes, ascending, from outside."""
+    return np.setxor1d(codes, codes + 1, assume_unique=True).tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class RunTree:
+    """A tree whose nodes ask a feature or a task code ``x <= threshold``.
+
+    Attributes
+    ----------
+    feature : int array of shape (n_nodes,)
+        The feature, TASK_SPLIT for the code of the task, LEAF for none.
+    threshold : float64 array of shape (n_nodes,)
+        Where to go right.
+    left, right : int arrays of shape (n_nodes,)
+        Children, always behind their parent; -1 for leaves.
+    default_left : bool array of shape (n_nodes,)
+        Whether a missing value goes left.
+    values : float64 array of shape (n_nodes, n_values)
+        Answers of the leaves, 0 elsewhere.
+    leaf : int array of shape (n_nodes,)
+        The leaf of the source that a leaf is a copy of, -1 for other nodes.
+    first_code : int array of shape (n_nodes,)
+        The least code that comes here.
+    unseen : float64 array of shape (n_nodes,)
+        Share of the rows that are expected here if none is known.
+    depth : int array of shape (n_nodes,)
+        Steps from the root.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    default_left: np.ndarray
+    values: np.ndarray
+    leaf: np.ndarray
+    first_code: np.ndarray
+    unseen: np.ndarray
+    depth: np.ndarray
+
+    @classmethod
+    def grow(cls, source, first, only_class):
+        """Copy a tree, run by run.
+
+        Parameters
+        ----------
+        source : TreeSource
+            The tree.
+        first : {-1, 0}
+            The least code: -1 if there shall be an answer for unknown tasks.
+        only_class : int array of shape (n_tasks + 1,)
+            By code, the class that is certain, -1 for none; the last is that of -1.
+
+        Returns
+        -------
+        RunTree
+            It answers as the source does.
+        """
+        end = len(only_class) - 1
+        only_class = only_class[np.arange(first, end)]
+        new = np.flatnonzero(np.diff(only_class)) + 1
+        cuts = [first, *(first + new).tolist(), end]
+        targets = [source.start(c) for c in only_class[[0, *new]]]
+        made: list[tuple] = []
+        left: list[int] = []
+        right: list[int] = []
+        waiting = [(cuts, targets, [0], 0, 1.0, 0)]
+        while waiting:
+            cuts, targets, siblings, parent, share, depth = waiting.pop()
+            while len(targets) == 1 and _has_runs(source, targets[0]):
+                cuts, targets = source.runs(targets[0], cuts[0], cuts[1])
+            node = siblings[parent] = len(made)
+            left.append(-1)
+            right.append(-1)
+            if len(targets) == 1 and targets[0] >= source.n_nodes:
+                answer, test = targets[0] - source.n_nodes, (LEAF, 0.0, False)
+            else:
+                answer = -1
+                test, sides, shares = _part(source, cuts, targets)
+                for side, of_side, children in zip(
+                    sides, shares, (left, right), strict=True
+                ):
+                    waiting.append((*side, children, node, share * of_side, depth + 1))
+            made.append((*test, answer, cuts[0], share, depth))
+        columns = [np.array(column) for column in zip(*made, strict=True)]
+        feature, threshold, default_left, answer, first_code, unseen, depths = columns
+        return cls(
+            feature=feature,
+            threshold=threshold,
+            left=np.array(left),
+            right=np.array(right),
+            default_left=default_left.astype(bool),
+            values=np.where((answer >= 0)[:, None], source.values[answer], 0.0),
+            leaf=np.where(answer >= 0, source.leaf[answer], -1),
+            first_code=first_code,
+            unseen=unseen,
+            depth=depths,
+        )
+
+    def cover(self, leaf, code, weight):
+        """Weights of the nodes, each the sum of its children's, none 0.
+
+        Parameters
+        ----------
+        leaf : int array of shape (n_samples,)
+            The leaves of the source that rows reach.
+        code : int array of shape (n_samples,)
+            Their task codes.
+        weight : float64 array of shape (n_samples,)
+            Their weights.
+
+        Returns
+        -------
+        float64 array of shape (n_nodes,)
+            Weights of the rows that pass, and a little more.
+        """
+        # A row's copy is the last of its leaf's that starts at its code or before.
+        leaves = np.flatnonzero(self.leaf >= 0)
+        leaves = leaves[np.lexsort([self.first_code[leaves], self.leaf[leaves]])]
+        low = self.first_code.min()
+        width = max(code.max(), self.first_code.max()) - low + 1
+        keys = self.leaf[leaves] * width + self.first_code[leaves] - low
+        at = leaves[np.searchsorted(keys, leaf * width + code - low, side="right") - 1]
+        cover = np.bincount(at, weights=weight, minlength=len(self.leaf))
+        cover[leaves] += _UNSEEN_WEIGHT * weight.mean() * self.unseen[leaves]
+        for depth in range(self.depth.max() - 1, -1, -1):
+            nodes = np.flatnonzero((self.depth == depth) & (self.left >= 0))
+            cover[nodes] = cover[self.left[nodes]] + cover[self.right[nodes]]
+        return cover
+
+
+def _has_runs(source, target):
+    return target < source.n_nodes and source.feature[target] < 0
+
+
+def _part(source, cuts, targets):
+    """The test of a node, its two sides (cuts and targets), and shares of the rows."""
+    if len(targets) > 1:
+        k = len(targets) // 2
+        sides = (cuts[: k + 1], targets[:k]), (cuts[k:], targets[k:])
+        test = TASK_SPLIT, cuts[k] - 0.5, False
+        weights = [ends[-1] - ends[0] for ends, _ in sides]
+    else:
+        node = targets[0]
+        children = node + 1, source.right[node]
+        sides = (cuts, [children[0]]), (cuts, [children[1]])
+        test = source.feature[node], source.threshold[node], source.default_left[node]
+        weights = [source.weight[child] for child in children]
+    return test, sides, [w / sum(weights) for w in weights]
