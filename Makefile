@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
-SOURCES := $(shell find src tools -type f ! -name '*.pyc') \
+# directories too: their time changes when a file is deleted
+SOURCES := $(shell find src tools ! -name '*.pyc' ! -name __pycache__) \
            pyproject.toml meson.build meson.options
 # Kernels run on plain threads; spinning BLAS and OpenMP pools only get in
 # the way of the tests that run side by side.
@@ -43,13 +44,13 @@ test-suite: $(STAMPS)/test
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -q $(PYTEST_ARGS)
 
 test-doctest: $(STAMPS)/test
-	cd $(VENV) && $(ONE_THREAD) $(abspath $(BIN))/pytest -q -c ../pyproject.toml \
+	cd $(VENV) && $(ONE_THREAD) $(abspath $(BIN))/pytest -q -c $(CURDIR)/pyproject.toml \
 	  -p no:cacheprovider --rootdir=. --doctest-modules --pyargs kinlearn
 
 # Same kernels, compiled with bounds checks: an index error inside a noexcept
 # function only warns, so that warning is made an error.
 test-kernels-debug: $(STAMPS)/debug
-	KINLEARN_DEBUG_BUILD=1 PYTHONPATH=build/debug-site $(BIN)/pytest -q tests/_kernels \
+	$(ONE_THREAD) KINLEARN_DEBUG_BUILD=1 PYTHONPATH=build/debug-site $(BIN)/pytest -q tests/_kernels \
 	  -W error::pytest.PytestUnraisableExceptionWarning
 
 docs: $(STAMPS)/docs

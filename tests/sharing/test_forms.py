@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -12,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from kinlearn import with_task
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
@@ -151,6 +152,61 @@ def test_error_of_one_task_names_it():
     frame.loc[frame.g == "tiny", "a"] = np.nan
     with pytest.raises(ValueError, match=r"Task 'tiny' \(\d+ rows\): .*NaN"):
         PerTask(Ridge(), task="g").fit(frame, Y)
+
+
+def test_longer_labels_of_later_tasks_are_not_cut():
+    labels = np.where(TASK == 0, "no", np.where(C, "yes, always", "no"))
+    model = PerTask(LogisticRegression(), task=-1).fit(XT, labels)
+    assert set(model.predict(XT)) == {"no", "yes, always"}
+
+
+def test_integer_targets_of_regressors_are_numbers_to_the_encoder():
+    whole, y = with_task(X, np.arange(200) % 30), (np.arange(200) % 30) * 3
+    model = TaskAsFeature(Ridge(), task=-1, encoding="target").fit(whole, y)
+    assert model.estimator_.n_features_in_ == 4
+    assert model.score(whole, y) > 0.9
+
+
+@pytest.mark.parametrize("encoding", ["onehot", "target"])
+def test_a_column_that_the_task_would_overwrite_is_an_error(encoding):
+    names = {"onehot": "g=1", "target": "g_mean_0"}
+    frame = pd.DataFrame({names[encoding]: X[:, 0], "g": TASK})
+    with pytest.raises(ValueError, match="Rename that column"):
+        TaskAsFeature(Ridge(), task="g", encoding=encoding).fit(frame, Y)
+
+
+@pytest.mark.parametrize("shape", ["ovo", "ovr"])
+def test_one_vs_one_scores_are_not_taken_for_class_scores(shape):
+    labels = np.where(TASK == 1, C + 2, C)
+    model = Pooled(SVC(decision_function_shape=shape), task=-1).fit(XT, labels)
+    answer = model.predict(XT)
+    assert set(answer[TASK == 1]) <= {2, 3}
+    assert set(answer[TASK != 1]) <= {0, 1}
+
+
+@pytest.mark.parametrize("before", [None, ["k"], [0], [True], "from_dtype"])
+def test_category_of_a_frame_is_used_as_one(before):
+    frame = pd.DataFrame({"k": np.abs(np.round(X[:, 0])), "g": TASK.astype(str)})
+    inner = HistGradientBoostingRegressor(categorical_features=before, max_iter=5)
+    model = TaskAsFeature(inner, task="g").fit(frame, Y)
+    assert model.estimator_.is_categorical_[-1]
+
+
+def test_sparse_indicators_stay_sparse_and_dense_ones_have_a_limit():
+    many = np.arange(200)
+    packed = with_task(sp.csr_array(X), many)
+    model = TaskAsFeature(Ridge(), task=-1).fit(packed, Y)
+    assert model.estimator_.n_features_in_ == 203
+    form = TaskAsFeature(Ridge(), task=-1)
+    form._MOST_CELLS = 100
+    with pytest.raises(ValueError, match="200 tasks would take .* Use encoding="):
+        form.fit(with_task(X, many), Y)
+
+
+def test_sharing_that_fit_did_not_prepare_is_an_error():
+    model = PerTask(Ridge(), task=-1).fit(XT, Y).set_params(unknown_task="share")
+    with pytest.raises(ValueError, match="before fit"):
+        model.predict(with_task(X, np.full(200, 50)))
 
 
 def test_callbacks_see_every_task():

@@ -17,6 +17,7 @@ from kinlearn.tasks import check_task_data, check_task_rows, task_codes
 TASK_VALUES = st.one_of(
     st.text(max_size=5),
     st.integers(),
+    st.just(10**400),
     st.integers(-5, 5),
     st.booleans(),
     st.none(),

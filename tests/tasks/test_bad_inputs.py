@@ -20,7 +20,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from kinlearn import keep_task, with_task
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
-from kinlearn.tasks import check_task_data, check_task_rows, task_codes
+from kinlearn.tasks import (
+    check_task_data,
+    check_task_rows,
+    encode_tasks,
+    task_codes,
+)
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.array([0, 1, 0, 1, 0, 1])
@@ -514,7 +519,85 @@ BAD = [
         ValueError,
         "Task column 'g' is not in X",
     ),
+    (
+        "one task for all",
+        lambda: with_task(X, 3),
+        ValueError,
+        "task is 3, a single value",
+    ),
+    (
+        "unnamed columns",
+        lambda: with_task(pd.DataFrame(X), T),
+        ValueError,
+        r"no string names.*astype\(str\)",
+    ),
+    (
+        "no common integer type",
+        lambda: with_task(np.full((2, 1), 2**63, dtype="u8"), [-1, 1]),
+        ValueError,
+        "No integer type holds both",
+    ),
+    ("vector of two columns", lambda: encode_tasks(X), ValueError, r"shape \(6, 2\)"),
+    # numbers beyond all types, options beyond all lists
+    (
+        "huge cell",
+        lambda: fit(_set(XT.astype(object), 4, 1, 10**400)),
+        ValueError,
+        "'x1' holds 1000.*in row 4, which is not a number",
+    ),
+    (
+        "huge cell of a frame",
+        lambda: fit(DF.assign(b=np.array([10**400] * 6, dtype=object)), task="g"),
+        ValueError,
+        "'b' holds 1000",
+    ),
+    (
+        "huge float task",
+        lambda: fit(_set(XT.astype(object), 3, 2, 10**400)),
+        ValueError,
+        "beyond 64 bits",
+    ),
+    (
+        "huge target",
+        lambda: fit(XT, np.array([10**400] * 6, dtype=object), labels="numbers"),
+        ValueError,
+        "too large for float64",
+    ),
+    (
+        "128-bit tasks",
+        lambda: fit(
+            pl.DataFrame({"a": [1.0], "g": pl.Series([2**100], dtype=pl.Int128)}),
+            task="g",
+        ),
+        ValueError,
+        "beyond 64 bits",
+    ),
+    (
+        "NumPy's NaN among strings",
+        lambda: encode_tasks(np.array(["a", np.float64("nan")], dtype=object)),
+        ValueError,
+        "missing in 1 of 2 rows",
+    ),
+    (
+        "misspelt labels",
+        lambda: fit(XT, Y, labels="clases"),
+        ValueError,
+        "got 'clases'",
+    ),
+    (
+        "misspelt unknown_task",
+        lambda: _rows(XT, unknown_task="shar"),
+        ValueError,
+        "got 'shar'",
+    ),
+    ("privileged number", lambda: fit(XT, privileged=0.5), TypeError, "of type float"),
     # the forms
+    (
+        "NaN target",
+        lambda: PerTask(Ridge()).fit(X, Y * np.nan),
+        ValueError,
+        "y contains NaN",
+    ),
     ("clusterer", lambda: Pooled(KMeans()).fit(X, Y), TypeError, "KMeans is neither"),
     ("form without y", lambda: Pooled(Ridge()).fit(X, None), ValueError, "y is None"),
     (

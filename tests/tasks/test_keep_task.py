@@ -20,6 +20,7 @@ from sklearn.preprocessing import (
 
 from kinlearn import keep_task, with_task
 from kinlearn.sharing import PerTask
+from kinlearn.tasks import check_task_data, encode_tasks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -43,6 +44,21 @@ def test_integers_and_sparse_keep_their_kind():
     packed = with_task(sp.csc_matrix(X), np.arange(60))
     assert packed.format == "csc"
     assert_array_equal(packed.toarray()[:, -1], np.arange(60))
+
+
+def test_text_arrays_take_the_task_as_an_object():
+    whole = with_task(np.array([["a"], ["b"]]), [10, 11])
+    assert whole.tolist() == [["a", 10], ["b", 11]]
+
+
+def test_large_unsigned_tasks_stay_exact():
+    tasks, _ = encode_tasks([2**63 + 1, 1])
+    assert tasks.tolist() == [1, 2**63 + 1]
+
+
+def test_sparse_columns_of_pandas_are_numbers():
+    frame = pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 2.0]), "g": ["u", "v"]})
+    assert_array_equal(check_task_data(frame, task="g").X, [[0.0], [2.0]])
 
 
 def test_frame_keeps_its_index():

@@ -10,7 +10,7 @@ from sklearn.utils.validation import (
 )
 
 from kinlearn.relatedness._marginals import hellinger_between
-from kinlearn.tasks._labels import class_codes, numbers
+from kinlearn.tasks import class_codes, numbers
 from kinlearn.utils import group_rows
 from kinlearn.utils._ecdf import stack_ecdfs, wasserstein_distances
 

@@ -9,12 +9,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_re
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from kinlearn.tasks import (
     LabelSets,
     class_codes,
-    classes_by_task,
+    numbers,
     remember_columns,
     split_known_task,
     split_task,
@@ -83,26 +83,18 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         if is_classifier(self.estimator):
             self.classes_, codes = class_codes(y, name)
             y = self.classes_[codes]
-        elif y is None:
-            raise ValueError(
-                f"{name} requires y to be passed, but the target y is None."
-            )
         else:
-            y = column_or_1d(y, warn=True)
+            y = numbers(y, name)
         if len(y) != len(task):
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: "
                 f"X has {len(task)} rows, y has {len(y)}."
             )
         if is_classifier(self.estimator):
-            indptr, labels, _ = classes_by_task(
+            self._label_sets = LabelSets.of(
                 task, codes, len(self.tasks_), len(self.classes_)
             )
-            self._label_sets = LabelSets(indptr, labels, len(self.classes_))
-            self.task_classes_ = {
-                value: self.classes_[labels[indptr[t] : indptr[t + 1]]]
-                for t, value in enumerate(self.tasks_.tolist())
-            }
+            self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         if sample_weight is not None:
             if not has_fit_parameter(self.estimator, "sample_weight"):
                 raise TypeError(

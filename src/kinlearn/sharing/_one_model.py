@@ -23,7 +23,10 @@ def fit_clone(estimator, rows, index=None):
 
 
 class OneModel(SharingForm):
-    """A single estimator behind all tasks; answers keep to a task's labels."""
+    """A single estimator behind all tasks; answers keep to a task's labels.
+
+    Labels and probabilities do; `decision_function` is the estimator's own.
+    """
 
     def _answer(self, method, rest, task):
         X = self._features(rest, task)
@@ -43,17 +46,24 @@ class OneModel(SharingForm):
         wrong = np.flatnonzero(~allowed[np.arange(len(codes)), codes])
         if len(wrong) == 0:
             return answer
-        some = safe_indexing(X, wrong)
-        for method in ("predict_proba", "decision_function"):
-            if hasattr(self.estimator_, method):
-                scores = getattr(self.estimator_, method)(some)
-                break
-        else:
-            scores = np.broadcast_to(self._class_share, allowed[wrong].shape)
-        if scores.ndim == 1:
-            scores = np.column_stack([-scores, scores])
+        scores = self._class_scores(safe_indexing(X, wrong))
         codes[wrong] = np.where(allowed[wrong], scores, -np.inf).argmax(axis=1)
         return self.classes_[codes]
+
+    def _class_scores(self, X):
+        """A score for each class; their shares in training if there is none."""
+        model = self.estimator_
+        if hasattr(model, "predict_proba"):
+            return model.predict_proba(X)
+        # one-vs-one scores are of pairs of classes, not of classes
+        pairs = getattr(model, "decision_function_shape", None) == "ovo"
+        if hasattr(model, "decision_function") and not pairs:
+            scores = model.decision_function(X)
+            if scores.ndim == 1:
+                return np.column_stack([-scores, scores])
+            if scores.shape[1] == len(self.classes_):
+                return scores
+        return np.broadcast_to(self._class_share, (X.shape[0], len(self.classes_)))
 
     def _remember_shares(self, rows):
         if is_classifier(self.estimator):

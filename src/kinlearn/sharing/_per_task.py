@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -14,13 +15,20 @@ from kinlearn.utils._sklearn import Interval, safe_indexing
 __all__ = ["PerTask"]
 
 
+_FEW_ROWS = 10  # up to here, a failed fit is likely a matter of size
+
+
 def _fit_task(estimator, rows, index, name):
     try:
         return fit_clone(estimator, rows, index)
     except ValueError as error:
+        advice = (
+            " Give it more rows, drop it, or set min_samples so that small tasks are "
+            "answered by a pooled model."
+        )
         raise ValueError(
-            f"Task {name!r} ({len(index)} rows): {error} Give it more rows, drop it, "
-            "or set min_samples so that small tasks are answered by a pooled model."
+            f"Task {name!r} ({len(index)} rows): {error}"
+            + (advice if len(index) <= _FEW_ROWS else "")
         ) from error
 
 
@@ -153,13 +161,23 @@ class PerTask(CallbackSupportMixin, SharingForm):
 
     def _answer(self, method, rest, task):
         indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
-        answer = None
+        if method == "predict" and is_classifier(self.estimator):
+            # of the union's type: a task's own labels may be shorter strings
+            answer = np.empty(len(task), dtype=self.classes_.dtype)
+        else:
+            answer = None
         for place in np.flatnonzero(np.diff(indptr)):
             index = order[indptr[place] : indptr[place + 1]]
             # place 0 holds the unknown tasks, whose code is -1
             model = self.estimators_[place - 1] if place else None
             some = safe_indexing(rest, index)
-            if model is None and self.pooled_ is not None:
+            if model is None:
+                if self.pooled_ is None:
+                    raise ValueError(
+                        'PerTask was fitted with unknown_task="error", so it has no '
+                        "model for unknown tasks. Set "
+                        'unknown_task="share" before fit.'
+                    )
                 part = self.pooled_._answer(method, some, task[index])
             else:
                 part = self._in_all_classes(method, model, some)

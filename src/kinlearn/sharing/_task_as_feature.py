@@ -20,6 +20,8 @@ def _attach(rest, block, names):
     """Put columns behind the others, in the container that those are in."""
     frame = nw.from_native(rest, pass_through=True)
     if isinstance(frame, nw.DataFrame):
+        _check_names(frame, names)
+        block = block.toarray() if sp.issparse(block) else block
         series = [
             nw.new_series(name, block[:, j], backend=frame.implementation)
             for j, name in enumerate(names)
@@ -27,18 +29,37 @@ def _attach(rest, block, names):
         return frame.with_columns(*series).to_native()
     if sp.issparse(rest):
         return sp.hstack([rest, sp.csr_array(block)], format=rest.format)
+    block = block.toarray() if sp.issparse(block) else block
     if rest.dtype.kind == "f":
         block = block.astype(rest.dtype, copy=False)
     return np.hstack([rest, block])
 
 
-def _with_categorical(estimator, position):
-    """A clone that is told which column holds the task codes."""
+def _check_names(frame, names):
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise ValueError(
+            "The columns of X have no string names, so the task cannot be added to "
+            "them. Name them: X.columns = X.columns.astype(str)."
+        )
+    taken = [name for name in names if name in frame.columns]
+    if taken:
+        raise ValueError(
+            f"X has a column named {taken[0]!r}, which is what the task becomes. "
+            "Rename that column."
+        )
+
+
+def _with_categorical(estimator, position, name=None):
+    """A clone that is told which column holds the task, by name in a frame."""
     before = estimator.get_params()["categorical_features"]
+    if isinstance(before, str) and name is not None:
+        return estimator  # "from_dtype": the column says what it is
     if before is None or isinstance(before, str):
-        after = [position]
+        after = [position if name is None else name]
     elif np.asarray(before).dtype == bool:
         after = [*before, True]
+    elif isinstance(before[0], str):
+        after = [*before, name]
     else:
         after = [*before, position]
     return clone(estimator).set_params(categorical_features=after)
@@ -58,9 +79,9 @@ class TaskAsFeature(OneModel):
         categorical column, for estimators that take such (a `category` column
         of a pandas frame; for arrays, task codes that the estimator's
         ``categorical_features`` is told of); or the tasks' cross-fitted mean
-        targets (scikit-learn's `TargetEncoder`). "auto" is "category" for
-        estimators with a ``categorical_features`` parameter and at most 255
-        tasks, "target" for these with more tasks, and "onehot" for all others.
+        targets (scikit-learn's `TargetEncoder`, which knows no weights). "auto" is
+        "category" for estimators with a ``categorical_features`` parameter and at
+        most 255 tasks, "target" for these with more, and "onehot" for all others.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or answer for the
         average task: no indicator set, a missing category, the overall mean.
@@ -103,6 +124,7 @@ class TaskAsFeature(OneModel):
     }
 
     _MOST_CATEGORIES = 255  # of HistGradientBoosting's bins
+    _MOST_CELLS = 2**29  # of dense indicators: 4 GiB
 
     def __init__(self, estimator, *, task=None, encoding="auto", unknown_task="error"):
         self.estimator = estimator
@@ -133,17 +155,20 @@ class TaskAsFeature(OneModel):
         estimator, block = self.estimator, None
         if self.encoding_ == "target" and len(self.tasks_) > 1:
             splitter = StratifiedKFold if is_classifier(self.estimator) else KFold
+            kind = "continuous"
+            if is_classifier(self.estimator):
+                kind = "binary" if len(self.classes_) == 2 else "multiclass"
+            n_splits = min(5, len(rows.y))
             self._encoder = TargetEncoder(
-                cv=splitter(n_splits=5, shuffle=True, random_state=0)
+                target_type=kind,
+                cv=splitter(n_splits=n_splits, shuffle=True, random_state=0),
             )
             block = self._encoder.fit_transform(rows.task.reshape(-1, 1), rows.y)
         features = self._features(rows.rest, rows.task, block)
-        if (
-            self.encoding_ == "category"
-            and isinstance(features, np.ndarray)
-            and len(self.tasks_) > 1
-        ):
-            estimator = _with_categorical(estimator, features.shape[1] - 1)
+        native = "categorical_features" in estimator.get_params()
+        if self.encoding_ == "category" and native and len(self.tasks_) > 1:
+            name = None if self._columns.names is None else self._task_name()
+            estimator = _with_categorical(estimator, features.shape[1] - 1, name)
         self.estimator_ = fit_clone(estimator, replace(rows, rest=features))
         return self
 
@@ -168,9 +193,17 @@ class TaskAsFeature(OneModel):
             return rest
         name = self._task_name()
         if self.encoding_ == "onehot":
-            block = np.zeros((len(task), len(self.tasks_)))
             known = np.flatnonzero(task >= 0)
-            block[known, task[known]] = 1.0
+            shape = len(task), len(self.tasks_)
+            if shape[0] * shape[1] > self._MOST_CELLS and not sp.issparse(rest):
+                raise ValueError(
+                    f"One indicator column for each of {shape[1]} tasks would take "
+                    f"{shape[0] * shape[1] * 8 / 2**30:.1f} GiB for {shape[0]} rows. "
+                    'Use encoding="target", or pass X as a sparse matrix.'
+                )
+            block = sp.csr_array(
+                (np.ones(len(known)), (known, task[known])), shape=shape
+            )
             return _attach(rest, block, [f"{name}={t}" for t in self.tasks_])
         if self.encoding_ == "target":
             if block is None:
@@ -182,6 +215,7 @@ class TaskAsFeature(OneModel):
             codes[task < 0] = np.nan
             return _attach(rest, codes.reshape(-1, 1), [name])
         frame = nw.from_native(rest)
+        _check_names(frame, [name])
         values = [*map(str, self.tasks_.tolist()), None]  # -1, the unknown, is last
         labels = [values[t] for t in task]
         series = nw.new_series(name, labels, nw.String, backend=frame.implementation)

@@ -8,7 +8,7 @@ from kinlearn.tasks._attach import with_task
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._keep_task import KeepTask, keep_task
-from kinlearn.tasks._labels import LabelSets, class_codes, classes_by_task
+from kinlearn.tasks._labels import LabelSets, class_codes, classes_by_task, numbers
 from kinlearn.tasks._mixin import TaskMixin, remember_columns
 from kinlearn.tasks._validation import (
     check_task_data,
@@ -32,6 +32,7 @@ __all__ = [
     "classes_by_task",
     "encode_tasks",
     "keep_task",
+    "numbers",
     "remember_columns",
     "split_known_task",
     "split_task",

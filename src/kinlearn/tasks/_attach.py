@@ -12,12 +12,20 @@ __all__ = ["append_column", "with_task"]
 
 def _exact_dtype(values, dtype):
     """The narrowest type that holds the features of `dtype` and the task values."""
-    if dtype.kind not in "fiub" or len(values) == 0:
+    if len(values) == 0:
         return dtype
+    if dtype.kind not in "fiub":
+        return np.dtype(object)
     low, high = int(values.min()), int(values.max())
     if dtype.kind != "f":
         ends = np.min_scalar_type(low), np.min_scalar_type(high)
-        return np.result_type(np.int8 if dtype.kind == "b" else dtype, *ends)
+        both = np.result_type(np.int8 if dtype.kind == "b" else dtype, *ends)
+        if both.kind == "f":
+            raise ValueError(
+                f"No integer type holds both {dtype} features and the tasks {low} to "
+                f"{high}. Number the tasks from 0, or use a data frame."
+            )
+        return both
     largest = max(abs(low), abs(high))
     for wide in (dtype, np.dtype("f4"), np.dtype("f8")):
         exact = largest <= 2 ** (np.finfo(wide).nmant + 1)
@@ -51,6 +59,11 @@ def append_column(table, values, name):
             raise ValueError(
                 f"X has a column named {name!r} already. Choose another name for the "
                 "task column."
+            )
+        if not all(isinstance(c, str) for c in table.frame.columns):
+            raise ValueError(
+                "The columns of X have no string names, so none can be given to the "
+                "task. Name them: X.columns = X.columns.astype(str)."
             )
         if not isinstance(values, nw.Series):
             values = nw.new_series(
@@ -106,6 +119,11 @@ def with_task(X, task, *, name="task"):
     raw = nw.from_native(task, series_only=True, pass_through=True)
     if isinstance(raw, nw.Series):
         raw = FrameTable(raw.to_frame(), None).column(0)
+    elif np.ndim(raw) == 0:
+        raise ValueError(
+            f"task is {raw!r}, a single value; it must give the task of each of the "
+            f"{table.n_rows} rows."
+        )
     elif not isinstance(raw, np.ndarray):
         # an array of mixed values would turn numbers into strings
         cells = list(raw)

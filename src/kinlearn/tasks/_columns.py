@@ -209,6 +209,11 @@ def resolve_columns(table, task, privileged):
         privileged = []
     elif isinstance(privileged, str | numbers.Integral):
         privileged = [privileged]
+    elif not isinstance(privileged, list | tuple | np.ndarray):
+        raise TypeError(
+            "privileged must be a column name, a position, a list of them or None; "
+            f"got {privileged!r} of type {type(privileged).__name__}."
+        )
     extra = [find_column(key, table, "Privileged") for key in privileged]
     for i, key in enumerate(privileged):
         if extra[i] == position:

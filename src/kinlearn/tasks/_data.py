@@ -50,8 +50,8 @@ class TaskRows:
 class TaskData:
     """Checked training data: features, tasks, targets and weights.
 
-    All arrays are read-only views; `X` is the caller's own memory where no
-    conversion was needed.
+    All arrays are read-only views (a sparse matrix is passed as it is); `X` is the
+    caller's own memory where no conversion was needed.
 
     Attributes
     ----------
@@ -168,9 +168,4 @@ class TaskData:
     @property
     def task_classes(self):
         """The labels that each task has, as a dict from task value to labels."""
-        labels = self.classes[self.task_class_codes]
-        bounds = self.task_class_indptr
-        return {
-            task: labels[bounds[t] : bounds[t + 1]]
-            for t, task in enumerate(self.tasks.tolist())
-        }
+        return self.label_sets.by_task(self.tasks, self.classes)

@@ -103,6 +103,12 @@ def numbers(y, estimator):
     -------
     float64 array of shape (n,)
         The target.
+
+    Examples
+    --------
+    >>> from kinlearn.tasks import numbers
+    >>> numbers([1, 2], "This estimator")
+    array([1., 2.])
     """
     y = _vector(y, estimator)
     if y.dtype.kind == "c":
@@ -111,9 +117,14 @@ def numbers(y, estimator):
         raise ValueError(
             f"y has dtype {y.dtype}, which is not numeric. Regression needs numbers."
         )
-    return check_array(
-        y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=estimator
-    )
+    try:
+        return check_array(
+            y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=estimator
+        )
+    except OverflowError as error:
+        raise ValueError(
+            f"y holds a number too large for float64 ({error})."
+        ) from error
 
 
 def classes_by_task(task, y, n_tasks, n_classes):
@@ -165,6 +176,44 @@ class LabelSets:
     indptr: np.ndarray
     codes: np.ndarray
     n_classes: int
+
+    @classmethod
+    def of(cls, task, y, n_tasks, n_classes):
+        """The label sets of coded rows.
+
+        Parameters
+        ----------
+        task, y : int arrays of shape (n,)
+            Task code and class code of each row.
+        n_tasks, n_classes : int
+            How many there are.
+
+        Returns
+        -------
+        LabelSets
+            The classes that occur in each task.
+        """
+        indptr, codes, _ = classes_by_task(task, y, n_tasks, n_classes)
+        return cls(indptr, codes, n_classes)
+
+    def by_task(self, tasks, classes):
+        """The labels of each task.
+
+        Parameters
+        ----------
+        tasks, classes : ndarray
+            Task values and labels that the codes stand for.
+
+        Returns
+        -------
+        dict
+            From task value to an array of labels.
+        """
+        labels = classes[self.codes]
+        return {
+            task: labels[self.indptr[t] : self.indptr[t + 1]]
+            for t, task in enumerate(tasks.tolist())
+        }
 
     @property
     def n_tasks(self):

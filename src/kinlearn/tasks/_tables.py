@@ -86,7 +86,7 @@ class ArrayTable:
                 out[:, start : start + width] = values[:, run]
                 start += width
             return out
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise self._first_bad_cell(positions, error) from error
 
     def _first_bad_cell(self, positions, error):
@@ -94,7 +94,7 @@ class ArrayTable:
             for row, value in enumerate(self.native[:, position]):
                 try:
                     float(value)
-                except (TypeError, ValueError) as cell_error:
+                except (TypeError, ValueError, OverflowError) as cell_error:
                     return _not_a_number(f"x{position}", row, value, cell_error)
         return error
 
@@ -162,7 +162,8 @@ class FrameTable:
     def column(self, position):
         """One column as a NumPy array; missing values are None or NaN."""
         series = self._series(position)
-        if series.dtype in (nw.Categorical, nw.Enum, nw.String):
+        # the last two have no NumPy type
+        if series.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Int128, nw.UInt128):
             out = np.empty(len(series), dtype=object)
             out[:] = series.to_list()
             return out
@@ -211,6 +212,10 @@ class FrameTable:
             return series.to_numpy()
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
             return series.cast(nw.Float64).to_numpy()
+        if series.dtype == nw.Unknown:  # such as pandas' sparse columns
+            values = np.asarray(series.to_native())
+            if values.dtype.kind in "fiub":
+                return values
         if series.dtype != nw.Object:
             raise TypeError(
                 f"Column {name!r} has dtype {series.dtype}, which is not numeric. "
@@ -220,11 +225,11 @@ class FrameTable:
         values = series.to_numpy()
         try:
             return values.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             for row, value in enumerate(values):
                 try:
                     float(value)
-                except (TypeError, ValueError) as error:
+                except (TypeError, ValueError, OverflowError) as error:
                     raise _not_a_number(name, row, value, error) from error
             raise
 

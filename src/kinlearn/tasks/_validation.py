@@ -131,6 +131,10 @@ def _task_column(table, position, where):
 
 def _known_codes(table, columns, tasks, unknown_task, estimator):
     """Codes of the rows' tasks among those that fit saw; -1 if they may be new."""
+    if unknown_task not in ("error", "share"):
+        raise ValueError(
+            f'unknown_task must be "error" or "share"; got {unknown_task!r}.'
+        )
     if columns.task is None:
         return np.zeros(table.n_rows, dtype=np.int32)
     values, places = _task_column(table, columns.task, columns.where)
@@ -282,6 +286,10 @@ def check_task_data(
     >>> data.tasks, data.rows(1), data.task_classes
     (array([3, 7]), array([0, 2]), {3: array(['b'], ...), 7: array(['a', 'b'], ...)})
     """
+    if labels not in (None, "classes", "numbers"):
+        raise ValueError(
+            f'labels must be "classes", "numbers" or None; got {labels!r}.'
+        )
     table = open_table(X)
     columns = resolve_columns(table, task, privileged)
     _check_rows(table)

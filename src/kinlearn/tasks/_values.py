@@ -33,7 +33,7 @@ def _from_floats(values, where):
     if missing.any():
         _raise_missing(missing, where)
     # beyond this, neighbouring integers share one float and tasks would merge
-    limit = 2.0 ** (np.finfo(values.dtype).nmant + 1)
+    limit = 2.0 ** min(np.finfo(values.dtype).nmant + 1, 53)
     bad = ~(np.abs(values) <= limit) | (values != np.floor(values))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
@@ -53,7 +53,8 @@ def _from_floats(values, where):
 def _from_objects(values, where):
     types = set(map(type, values))
     names = {t.__name__ for t in types}
-    if names & _MISSING_TYPES or float in types or np.floating in types:
+    floats = any(issubclass(t, float | np.floating) for t in types)
+    if floats or names & _MISSING_TYPES:
         missing = np.fromiter(
             (
                 type(v).__name__ in _MISSING_TYPES
@@ -84,12 +85,13 @@ def _from_objects(values, where):
             f"{values[number]!r} in row {number}). Convert the column to str, or to "
             "int."
         )
-    if any(issubclass(t, float | np.floating) for t in types):
-        return _from_floats(values.astype(np.float64), where)
     if all(issubclass(t, bool | np.bool_) for t in types):
         return values.astype(bool)
     try:
-        return values.astype(np.int64)
+        if floats:
+            return _from_floats(values.astype(np.float64), where)
+        largest = max(values)
+        return values.astype(np.uint64 if largest >= 2**63 else np.int64)
     except OverflowError as error:
         raise ValueError(
             f"{where} holds integers beyond 64 bits. Convert the column to str."

@@ -2,7 +2,6 @@
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from kinlearn.tasks._validation import task_codes
 from kinlearn.tasks._values import encode_values, task_values
@@ -36,7 +35,12 @@ def encode_tasks(values, name="tasks"):
         return task_codes(series.alias(name).to_frame().to_native(), name)
     # NumPy would turn the list ["a", 1] into strings without a word.
     dtype = object if isinstance(values, list | tuple) else None
-    array = column_or_1d(np.asarray(values, dtype=dtype))
+    array = np.asarray(values, dtype=dtype)
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be a vector with the task of each row; it has shape "
+            f"{array.shape}."
+        )
     if not len(array):
         raise ValueError(f"{name} is empty: there are no rows.")
     return encode_values(task_values(array, f"Task array {name!r}"))
