@@ -199,7 +199,7 @@ def test_sparse_indicators_stay_sparse_and_dense_ones_have_a_limit():
     assert model.estimator_.n_features_in_ == 203
     form = TaskAsFeature(Ridge(), task=-1)
     form._MOST_CELLS = 100
-    with pytest.raises(ValueError, match="200 tasks would take .* Use encoding="):
+    with pytest.raises(ValueError, match=r"200 tasks would take .* Use encoding="):
         form.fit(with_task(X, many), Y)
 
 
