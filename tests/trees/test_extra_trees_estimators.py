@@ -270,17 +270,21 @@ def test_without_task_splits_it_is_scikit_learns_forest(kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5)).astype(np.float32)
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=600)
+    tasks = with_task(X, rng.integers(4, size=600))
     pair = MultiTaskExtraTreesRegressor, ExtraTreesRegressor
+    options = {"max_features": 2, "min_samples_leaf": 2}
     if kind == "classes":
         pair = MultiTaskExtraTreesClassifier, ExtraTreesClassifier
         y = np.digitize(y, [-1, 1])
+        options["criterion"] = "gini"
     scores, sizes = ([], []), ([], [])
     for seed in range(30):
-        for k, estimator in enumerate(pair):
-            model = estimator(
-                5, max_features=2, min_samples_leaf=2, random_state=seed
-            ).fit(X[:300], y[:300])
-            scores[k].append(model.score(X[300:], y[300:]))
+        for k, (estimator, rows, own) in enumerate(
+            zip(pair, (tasks, X), ({"task": -1, "task_split_prob": 0}, {}), strict=True)
+        ):
+            model = estimator(5, **options, **own, random_state=seed)
+            model.fit(rows[:300], y[:300])
+            scores[k].append(model.score(rows[300:], y[300:]))
             if k == 0:
                 sizes[k].append(len(model.forest_.nodes))
             else:

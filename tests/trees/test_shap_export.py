@@ -41,7 +41,12 @@ def problem(kind, *, n=400, n_tasks=12, n_features=4, missing=0.1, seed=0):
 
 def fitted(kind, X, y, **params):
     estimator = BOTH[kind == "numbers"]
-    params = {"n_estimators": 4, "task_split_prob": 0.7, **params}
+    params = {
+        "n_estimators": 4,
+        "task_split_prob": 0.7,
+        "max_features": None,
+        **params,
+    }
     return estimator(task=-1, min_samples_leaf=5, random_state=0, **params).fit(X, y)
 
 

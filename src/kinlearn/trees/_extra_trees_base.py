@@ -1,6 +1,7 @@
 """What the multi-task extra-trees estimators share: growing, asking, explaining."""
 
 from abc import ABCMeta, abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,6 +15,7 @@ from kinlearn._kernels._random import stream_state
 from kinlearn.tasks import TaskMixin
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Growth, Settings, bootstrap_counts, grow_trees
+from kinlearn.trees._pilot import LEAVES, TASK_SPLIT_PROBS, Pilot
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskExtraTreesBase"]
@@ -32,7 +34,7 @@ class MultiTaskExtraTreesBase(
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "task_split_prob": [Interval(Real, 0, 1, closed="both")],
+        "task_split_prob": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "task_smoothing": [Interval(Real, 0, None, closed="left")],
         "leaf_smoothing": [Interval(Real, 0, None, closed="left"), None],
         "max_features": [
@@ -50,6 +52,7 @@ class MultiTaskExtraTreesBase(
         "min_samples_leaf": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="neither"),
+            StrOptions({"auto"}),
         ],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "bootstrap": ["boolean"],
@@ -104,6 +107,7 @@ class MultiTaskExtraTreesBase(
         if not old:
             random = check_random_state(self.random_state)
             self._seed = int(random.randint(np.iinfo(np.int32).max))
+        growth = self._choose_what_is_auto(growth)
         n_old = old[0].n_trees if old else 0
         seeds = [stream_state(self._seed, i) for i in range(n_old, self.n_estimators)]
 
@@ -148,17 +152,43 @@ class MultiTaskExtraTreesBase(
             else _count(self.max_features, d)
         )
         total = data.n_samples if weight is None else weight.sum()
+        leaf, prob = self.min_samples_leaf, self.task_split_prob
         return Settings(
             criterion=criterion,
             max_features=min(max(1, int(k)), d),
             n_cuts=self.n_cuts,
             max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
-            task_split_prob=self.task_split_prob,
+            task_split_prob=TASK_SPLIT_PROBS[0] if prob == "auto" else prob,
             task_smoothing=self.task_smoothing,
             min_weight_split=_count(self.min_samples_split, total),
-            min_weight_leaf=_count(self.min_samples_leaf, total),
+            min_weight_leaf=LEAVES[-1] if leaf == "auto" else _count(leaf, total),
             min_impurity_decrease=self.min_impurity_decrease,
         )
+
+    def _choose_what_is_auto(self, growth):
+        """Leaves first, which matter most; then how often tasks may split."""
+        settings = growth.settings
+        auto_leaf = self.min_samples_leaf == "auto"
+        auto_prob = self.task_split_prob == "auto" and growth.n_tasks > 1
+        if auto_leaf or auto_prob:
+            pilot = Pilot(
+                growth,
+                self._seed,
+                bootstrap=self.bootstrap,
+                n_jobs=effective_n_jobs(self.n_jobs),
+            )
+            if auto_leaf and pilot.enough:
+                leaves = [n for n in LEAVES if n == 1 or 8 * n <= growth.total_weight]
+                settings = pilot.best(
+                    [replace(settings, min_weight_leaf=n) for n in leaves]
+                )
+            if auto_prob and pilot.enough:
+                settings = pilot.best(
+                    [replace(settings, task_split_prob=p) for p in TASK_SPLIT_PROBS]
+                )
+        self.min_samples_leaf_ = settings.min_weight_leaf
+        self.task_split_prob_ = settings.task_split_prob
+        return replace(growth, settings=settings)
 
     def _sum_over_trees(self, X):
         rows = self._predict_data(X)

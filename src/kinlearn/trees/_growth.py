@@ -119,6 +119,11 @@ class Growth:
         """Number of rows."""
         return len(self.y)
 
+    @property
+    def total_weight(self):
+        """Sum of the rows' weights."""
+        return self.n_samples if self.weight is None else self.weight.sum()
+
     @cached_property
     def labels(self):
         """The label arrays of the kernel; see `grow_tree`."""

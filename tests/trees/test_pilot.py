@@ -1,0 +1,115 @@
+"""Settings that the extra trees choose by pilot forests."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+
+from kinlearn import with_task
+from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
+from kinlearn.trees._pilot import LEAVES, row_groups
+
+BOTH = [MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor]
+
+
+def rows_of(estimator, *, n=600, noise=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    task = rng.integers(3, size=n)
+    y = X[:, 0] + 0.5 * task + noise * rng.normal(size=n)
+    if estimator is MultiTaskExtraTreesClassifier:
+        y = np.digitize(y, [0, 1])
+    return with_task(X, task), y
+
+
+def test_noise_wants_large_leaves_and_clean_data_small_ones():
+    for estimator in BOTH:
+        clean = estimator(1, task=-1, random_state=0)
+        clean.fit(*rows_of(estimator, noise=0.0))
+        noisy = estimator(1, task=-1, random_state=0)
+        noisy.fit(*rows_of(estimator, noise=8.0))
+        assert clean.min_samples_leaf_ <= 2
+        assert noisy.min_samples_leaf_ >= 20
+
+
+@pytest.mark.parametrize("noise", [0.1, 3.0])
+def test_the_choice_is_near_the_best_on_new_rows(noise):
+    X, y = rows_of(MultiTaskExtraTreesRegressor, n=2600, noise=noise)
+    model = MultiTaskExtraTreesRegressor(50, task=-1, random_state=0)
+    score = {}
+    for leaf in [*LEAVES, "auto"]:
+        fitted = clone(model).set_params(min_samples_leaf=leaf).fit(X[:600], y[:600])
+        score[leaf] = r2_score(y[600:], fitted.predict(X[600:]))
+    auto = score.pop("auto")
+    assert 1 - auto < 1.05 * (1 - max(score.values()))
+    assert auto > min(score.values()) + 0.05
+
+
+def test_tasks_of_opposite_slope_want_many_task_splits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6))
+    task = np.arange(600) % 6
+    y = np.where(task < 3, 1, -1) * X[:, 0]
+    model = MultiTaskExtraTreesRegressor(1, task=-1, random_state=0)
+    assert model.fit(with_task(X, task), y).task_split_prob_ == 1.0
+    alike = model.fit(with_task(X, task), X[:, 0])
+    assert alike.task_split_prob_ == 0.5
+
+
+def test_levels_far_apart_are_kept_apart():
+    rng = np.random.default_rng(0)
+    task = np.arange(300) % 3
+    x = rng.normal(size=300)
+    X = np.column_stack([x, task])
+    model = MultiTaskExtraTreesRegressor(100, task=-1, random_state=0)
+    predicted = model.fit(X, x + 10 * task).predict([[0, 0], [0, 1], [0, 2]])
+    assert_allclose(predicted, [0, 10, 20], atol=0.5)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_order_and_repeats_of_rows_do_not_matter(estimator):
+    X, y = rows_of(estimator)
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 3, size=len(y))
+    order = rng.permutation(np.repeat(np.arange(len(y)), weight))
+    model = estimator(2, task=-1, random_state=0)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(X[order], y[order])
+    assert weighted.min_samples_leaf_ == repeated.min_samples_leaf_
+    assert weighted.task_split_prob_ == repeated.task_split_prob_
+    assert_array_equal(
+        weighted.forest_.nodes["feature"], repeated.forest_.nodes["feature"]
+    )
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_numbers_are_taken_as_they_are(estimator):
+    X, y = rows_of(estimator)
+    model = estimator(1, task=-1, min_samples_leaf=0.1, task_split_prob=0.3)
+    model.fit(X, y)
+    assert model.min_samples_leaf_ == pytest.approx(60)
+    assert model.task_split_prob_ == 0.3
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_few_rows_are_not_compared(estimator):
+    X, y = rows_of(estimator, n=30)
+    model = estimator(1, task=-1).fit(X, y)
+    assert (model.min_samples_leaf_, model.task_split_prob_) == (1, 0.5)
+
+
+def test_equal_rows_are_one_group_and_groups_are_balanced():
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(2, 4000)).astype(np.float32)
+    y = rng.integers(2, size=4000)
+    columns[0, :3] = [0.0, -0.0, 0.0]
+    columns[1, :3] = np.nan
+    y[:3] = 1
+    group = row_groups(columns, y)
+    assert_array_equal(group[1:3], group[0])
+    assert_array_equal(np.unique(group), np.arange(3998))
+    # As if drawn at random: labels and values are the same in every quarter.
+    for k in range(4):
+        assert abs(y[group % 4 == k].mean() - y.mean()) < 4 * 0.5 / np.sqrt(1000)
+        assert abs(np.nanmean(columns[1, group % 4 == k])) < 4 / np.sqrt(1000)
