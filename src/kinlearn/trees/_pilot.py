@@ -81,10 +81,11 @@ class Pilot:
         self.growth = growth
         self.seed = stream_state(seed, _STREAM)
         self.how = {"bootstrap": bootstrap, "n_jobs": n_jobs}
-        rows = np.arange(growth.n_samples)
-        if growth.weight is not None:
+        rows, columns = np.arange(growth.n_samples), growth.columns
+        if growth.weight is not None and not growth.weight.all():
             rows = rows[growth.weight > 0]
-        group = row_groups(growth.columns[:, rows], growth.y[rows])
+            columns = columns[:, rows]  # a copy, so only where rows drop out
+        group = row_groups(columns, growth.y[rows])
         self.enough = group.max() + 1 >= _FEWEST_ROWS
         rows, group = rows[group < _MOST_ROWS], group[group < _MOST_ROWS]
         fold = group % _FOLDS
