@@ -1,5 +1,5 @@
 """The cases, one file an area; a new file is imported here."""
 
-from benchmarks.speed.cases import imports, relatedness, tasks, utils
+from benchmarks.speed.cases import imports, relatedness, tasks, trees, utils
 
-__all__ = ["imports", "relatedness", "tasks", "utils"]
+__all__ = ["imports", "relatedness", "tasks", "trees", "utils"]
