@@ -30,7 +30,7 @@ from kinlearn._kernels.trees._grower cimport (
     LEAF, TASK_SPLIT, Data, Frame, Grower, Node, Part, Settings, Tree
 )
 from kinlearn._kernels.trees._leaves cimport fill_leaves, fill_variances
-from kinlearn._kernels.trees._memory cimport allocate, load_rows
+from kinlearn._kernels.trees._memory cimport allocate, load_rows, make_room, make_room
 from kinlearn._kernels.trees._scan cimport partition_i32, partition_i64
 from kinlearn._kernels.trees._task_splits cimport (
     compare_i32, list_exceptions, try_tasks
@@ -191,7 +191,7 @@ cdef bint record_task_split(Grower* g, Tree* tree) noexcept nogil:
 
 cdef Status grow(
     Grower* g, const Part* everything, u64_t seed, const stop_flag_t* stop,
-    Frame* stack, Tree* tree,
+    Tree* tree,
 ) noexcept nogil:
     cdef Part* p = &g.part
     cdef Frame f
@@ -201,7 +201,9 @@ cdef Status grow(
     cdef f64_t enough = max(
         g.settings.min_weight_split, 2 * g.settings.min_weight_leaf)
     cdef intp_t n_stack = 1, i, n_left
-    stack[0] = Frame(
+    if not make_room(g, 32):
+        return NO_MEMORY
+    g.stack[0] = Frame(
         0, everything.n, everything.weight, everything.total,
         derive_stream(seed, 0), 0, -1, 0,
     )
@@ -211,7 +213,7 @@ cdef Status grow(
         if stop[0]:
             return STOPPED
         n_stack -= 1
-        f = stack[n_stack]
+        f = g.stack[n_stack]
         i = tree.n_nodes
         tree.n_nodes += 1
         if f.parent >= 0:
@@ -257,12 +259,14 @@ cdef Status grow(
             if not record_task_split(g, tree):
                 return NO_MEMORY
         n_left = partition(g)
-        stack[n_stack] = Frame(
+        if not make_room(g, n_stack + 2):
+            return NO_MEMORY
+        g.stack[n_stack] = Frame(
             f.start + n_left, f.end, f.weight - g.best.weight,
             f.total - g.best.total, derive_stream(f.key, 2), g.n_constants,
             <i32_t>i, f.depth + 1,
         )
-        stack[n_stack + 1] = Frame(
+        g.stack[n_stack + 1] = Frame(
             f.start, f.start + n_left, g.best.weight, g.best.total,
             derive_stream(f.key, 1), g.n_constants, -1, f.depth + 1,
         )
@@ -353,7 +357,6 @@ def grow_tree(
     cdef Part all
     cdef Tree tree
     cdef Arena arena
-    cdef Frame* stack = NULL
     cdef const i32_t* y_given = NULL
     cdef const i64_t* b_given = NULL
     cdef const i64_t* w_given = NULL
@@ -387,11 +390,11 @@ def grow_tree(
     g.block.max_rows = block_rows(n_rows, columns.shape[0], max_features)
     try:
         with nogil:
-            allocate(&arena, &g, &all, &tree, &stack, n_rows)
             load_rows(&arena, &all, n_rows, y_given, b_given, w_given)
+            allocate(&arena, &g, &all, &tree)
             if not arena.failed:
                 status = grow(
-                    &g, &all, seed, <const stop_flag_t*>&stop[0], stack, &tree)
+                    &g, &all, seed, <const stop_flag_t*>&stop[0], &tree)
         if status == NO_MEMORY:
             raise MemoryError("no memory for a tree of this many rows")
         if status == STOPPED:
@@ -419,4 +422,5 @@ def grow_tree(
         )
     finally:
         free(tree.exceptions)
+        free(g.stack)
         release(&arena)

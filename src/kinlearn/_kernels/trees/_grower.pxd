@@ -84,6 +84,18 @@ cdef struct Block:
     f64_t* number
 
 
+cdef struct Frame:
+    # A node that waits to be grown.
+    intp_t start
+    intp_t end
+    i64_t weight
+    i64_t total
+    u64_t key
+    intp_t n_constants
+    i32_t parent     # whose right child this is, or -1
+    i32_t depth
+
+
 cdef struct Grower:
     Data data
     Settings settings
@@ -96,6 +108,8 @@ cdef struct Grower:
     const i32_t* task
     const f64_t* number
     Block block
+    Frame* stack               # grows with the depth
+    intp_t stack_capacity
     # the feature at hand
     f32_t* x                   # its values, by row of the node
     f32_t* best_x              # those of the best split so far
@@ -128,20 +142,7 @@ cdef struct Grower:
     u8_t* task_left
 
 
-cdef struct Frame:
-    # A node that waits to be grown.
-    intp_t start
-    intp_t end
-    i64_t weight
-    i64_t total
-    u64_t key
-    intp_t n_constants
-    i32_t parent     # whose right child this is, or -1
-    i32_t depth
-
-
 cdef struct Tree:
-    # 2 n - 1 nodes at the most. Memory that is never touched costs nothing.
     intp_t n_nodes
     intp_t n_leaves
     intp_t n_task_splits

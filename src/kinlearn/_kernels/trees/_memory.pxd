@@ -1,26 +1,39 @@
 # The memory of one tree's growth, and the rows it starts with.
 
+from libc.stdlib cimport realloc
+
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
 from kinlearn._kernels.trees._arena cimport Arena, take, take_zeroed
 from kinlearn._kernels.trees._grower cimport Frame, Grower, Node, Part, Tree
 
 
+cdef inline intp_t most_leaves(const Grower* g, const Part* all) noexcept nogil:
+    # No leaf has less weight than min_weight_leaf, unless it is the only one.
+    cdef f64_t by_weight = all.weight * g.data.w_unit
+    if g.settings.min_weight_leaf * all.n <= by_weight:
+        return all.n
+    return 1 + <intp_t>(by_weight / g.settings.min_weight_leaf)
+
+
 cdef inline void allocate(
-    Arena* arena, Grower* g, Part* all, Tree* tree, Frame** stack, intp_t n
+    Arena* arena, Grower* g, const Part* all, Tree* tree
 ) noexcept nogil:
-    # For n rows. Memory that is never touched, as most of the tree's, costs nothing.
+    # As little as the rows loaded may need: an allocator hands out what the last
+    # tree gave back in other places, so in the end every byte has been touched.
+    cdef intp_t n = all.n, leaves = most_leaves(g, all)
     cdef intp_t d = g.data.n_features
     cdef intp_t n_classes = g.data.n_classes
     cdef intp_t n_tasks = g.data.n_tasks
     cdef intp_t i, m
-    all.rows = <i32_t*>take(arena, n, sizeof(i32_t))
-    stack[0] = <Frame*>take(arena, n + 1, sizeof(Frame))
-    tree.nodes = <Node*>take(arena, 2 * n, sizeof(Node))
-    tree.default_left = <u8_t*>take(arena, 2 * n, sizeof(u8_t))
-    tree.weight = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
-    tree.impurity = <f64_t*>take(arena, 2 * n, sizeof(f64_t))
-    tree.leaf_start = <i32_t*>take(arena, n + 1, sizeof(i32_t))
-    tree.exception_start = <i64_t*>take(arena, n + 1, sizeof(i64_t))
+    cdef bint missing = False
+    for i in range(d):
+        missing = missing or g.data.has_missing[i]
+    tree.nodes = <Node*>take(arena, 2 * leaves, sizeof(Node))
+    tree.default_left = <u8_t*>take(arena, 2 * leaves, sizeof(u8_t))
+    tree.weight = <f64_t*>take(arena, 2 * leaves, sizeof(f64_t))
+    tree.impurity = <f64_t*>take(arena, 2 * leaves, sizeof(f64_t))
+    tree.leaf_start = <i32_t*>take(arena, leaves + 1, sizeof(i32_t))
+    tree.exception_start = <i64_t*>take(arena, leaves + 1, sizeof(i64_t))
     if g.block.max_rows > 0:
         m = g.block.max_rows
         g.block.columns = <f32_t*>take(arena, d * m, sizeof(f32_t))
@@ -29,13 +42,14 @@ cdef inline void allocate(
         g.block.number = <f64_t*>take(arena, m, sizeof(f64_t))
     g.x = <f32_t*>take(arena, n, sizeof(f32_t))
     g.best_x = <f32_t*>take(arena, n, sizeof(f32_t))
-    g.present = <f32_t*>take(arena, n, sizeof(f32_t))
+    g.present = <f32_t*>take(arena, n if missing else 0, sizeof(f32_t))
     g.order = <i32_t*>take(arena, d, sizeof(i32_t))
     g.swaps = <i32_t*>take(arena, d, sizeof(i32_t))
     g.constants = <i32_t*>take(arena, d, sizeof(i32_t))
     g.known_constant = <u8_t*>take_zeroed(arena, d, sizeof(u8_t))
     g.spare_i32 = <i32_t*>take(arena, n, sizeof(i32_t))
-    g.spare_i64 = <i64_t*>take(arena, n, sizeof(i64_t))
+    if all.b != NULL or all.w != NULL:
+        g.spare_i64 = <i64_t*>take(arena, n, sizeof(i64_t))
     if n_classes > 0:
         g.local_y = <i32_t*>take(arena, n, sizeof(i32_t))
         g.local_class = <i32_t*>take(arena, n_classes, sizeof(i32_t))
@@ -62,6 +76,7 @@ cdef inline void load_rows(
 ) noexcept nogil:
     # The rows that have weight, and what growth keeps beside them.
     cdef intp_t row, n = 0
+    all.rows = <i32_t*>take(arena, n_rows, sizeof(i32_t))
     if y != NULL:
         all.y = <i32_t*>take(arena, n_rows, sizeof(i32_t))
     if b != NULL:
@@ -85,3 +100,16 @@ cdef inline void load_rows(
         all.weight += 1 if w == NULL else w[row]
         n += 1
     all.n = n
+
+
+cdef inline bint make_room(Grower* g, intp_t n) noexcept nogil:
+    # For n frames on the stack; False when there is no memory.
+    cdef Frame* grown
+    if n <= g.stack_capacity:
+        return True
+    grown = <Frame*>realloc(g.stack, 2 * n * sizeof(Frame))
+    if grown == NULL:
+        return False
+    g.stack = grown
+    g.stack_capacity = 2 * n
+    return True
