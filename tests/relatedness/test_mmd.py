@@ -165,3 +165,60 @@ def test_one_seed_one_answer():
 def test_bad_options(options, match):
     with pytest.raises(ValueError, match=match):
         _values(*_problem(), **options)
+
+
+def _far(X, shift):
+    """Rows on a grid, so that a shift by a power of ten loses nothing."""
+    return np.round(X * 64) / 64 + shift
+
+
+@pytest.mark.parametrize("shift", [1e8, -1e9])
+@pytest.mark.parametrize("estimate", ["exact", "fourier"])
+@pytest.mark.parametrize("scale", [True, False])
+def test_far_from_the_origin_is_the_same_as_near(shift, estimate, scale):
+    X, task = _problem(sizes=(60, 80, 90))
+    options = {"estimate": estimate, "scale": scale}
+    near = _values(_far(X, 0.0), task, **options)
+    assert_allclose(_values(_far(X, shift), task, **options), near, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shift", [1e3, 1e4])
+@pytest.mark.parametrize("estimate", ["exact", "fourier"])
+def test_sparse_rows_far_from_the_origin(shift, estimate):
+    X, task = _problem(sizes=(60, 80, 90))
+    options = {"estimate": estimate, "task": -1, "random_state": 0, "scale": False}
+    sparse = sp.csr_array(with_task(_far(X, shift), task))
+    near = _values(_far(X, 0.0), task, estimate=estimate, scale=False)
+    assert_allclose(task_distances(sparse, **options).values, near, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["mmd", "proxy_a"])
+def test_sparse_rows_too_far_to_be_told_apart_are_refused(method):
+    X, task = _problem()
+    X[:, 1] += 1e8
+    sparse = sp.csr_array(with_task(X, task))
+    with pytest.raises(ValueError, match=r"Feature 'x1' of the sparse X has a mean"):
+        task_distances(sparse, task=-1, method=method)
+
+
+def test_a_constant_column_says_nothing_however_large():
+    X, task = _problem(sizes=(10, 20))
+    wide = np.column_stack([X, np.full(len(X), 1e12)])
+    for scale in (True, False):
+        expected = _values(X, task, scale=scale)
+        assert_allclose(_values(wide, task, scale=scale), expected, rtol=1e-9)
+        sparse = task_distances(
+            sp.csr_array(with_task(wide, task)), task=-1, random_state=0, scale=scale
+        )
+        assert_allclose(sparse.values, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_tiny_and_huge_features(size, make):
+    X, task = _problem(sizes=(10, 20))
+    options = {"task": -1, "random_state": 0}
+    for scale in (True, False):
+        table = make(with_task(X * size, task))
+        values = task_distances(table, scale=scale, **options).values
+        assert_allclose(values, _values(X, task, scale=scale), rtol=1e-9)

@@ -95,3 +95,11 @@ def test_sparse_and_workers_and_names_do_not_matter():
 def test_bad_number_of_folds(cv):
     with pytest.raises(ValueError, match="cv must be an integer of at least 2"):
         _values(np.ones((4, 1)), [0, 0, 1, 1], cv=cv)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_tiny_and_huge_features_are_told_apart_as_others(size):
+    rng = np.random.default_rng(4)
+    task = np.repeat([0, 1], 60)
+    X = rng.normal(size=(120, 2)) + task[:, None]
+    assert_allclose(_values(X * size, task), _values(X, task))

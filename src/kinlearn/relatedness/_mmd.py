@@ -5,35 +5,16 @@ from numbers import Integral, Real
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-__all__ = ["feature_scaler", "median_gamma", "mmd"]
+from kinlearn.relatedness._scale import fit_scaler
+
+__all__ = ["median_gamma", "mmd"]
 
 _EXACT_ROWS = 10_000  # 10^8 kernel values, a few seconds
 _MEDIAN_ROWS = 2_000
 _BLOCK_CELLS = 4_000_000  # of a temporary matrix, 32 MB
-
-
-def feature_scaler(X, scale):
-    """A fitted scaler to zero mean and unit variance over all rows.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix
-        Features.
-    scale : bool
-        False fits a scaler that changes nothing. Sparse features are not
-        centred, which would fill them.
-
-    Returns
-    -------
-    StandardScaler
-        The fitted scaler.
-    """
-    scaler = StandardScaler(with_mean=scale and not sp.issparse(X), with_std=scale)
-    return scaler.fit(X)
 
 
 def _dense(X):
@@ -48,7 +29,7 @@ def median_gamma(X, scaler, random_state):
     ----------
     X : ndarray or sparse matrix
         Features; of more than 2,000 rows a sample is drawn.
-    scaler : StandardScaler
+    scaler : FeatureScaler
         What the kernel sees the features through.
     random_state : RandomState
         Draws the sample.
@@ -71,7 +52,6 @@ def median_gamma(X, scaler, random_state):
 
 def _kernel_sums(X, indptr, gamma):
     """Sum of k(x, x') over the rows x of one task and x' of another, all pairs."""
-    X = X.astype(np.float64, copy=False)
     squares = row_norms(X, squared=True)
     sums = np.zeros((len(indptr) - 1,) * 2)
     task = np.repeat(np.arange(len(sums)), np.diff(indptr))
@@ -104,19 +84,24 @@ def _fourier_means(data, scaler, gamma, n_components, random_state):
 
     k(x, x') is the mean over frequencies w of cos(w'x) cos(w'x') + sin(w'x)
     sin(w'x'), so a task is summarised by its mean cosines and sines: linear in
-    the rows, and all pairs share the frequencies. In single precision, whose
-    error is far below that of the draw.
+    the rows, and all pairs share the frequencies. Centred rows are taken in
+    single precision, whose error is far below that of the draw; sparse rows are
+    not centred, but their angles are.
     """
     X = data.X
     frequencies = random_state.standard_normal((X.shape[1], n_components))
-    frequencies = (np.sqrt(2.0 * gamma) * frequencies).astype(np.float32)
+    frequencies *= np.sqrt(2.0 * gamma)
+    sparse = sp.issparse(X)
+    origin = scaler.offset @ frequencies if sparse else np.float32(0.0)
+    precision = np.float64 if sparse else np.float32
+    frequencies = frequencies.astype(precision, copy=False)
     means = np.zeros((data.n_tasks, 2 * n_components))
     step = max(1, _BLOCK_CELLS // n_components)
     task = data.task[data.order]
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
-        block = scaler.transform(X[data.order[rows]]).astype(np.float32, copy=False)
-        angles = np.asarray(block @ frequencies)
+        block = scaler.transform(X[data.order[rows]]).astype(precision, copy=False)
+        angles = np.asarray(block @ frequencies) - origin
         here, first = np.unique(task[rows], return_index=True)
         for half, wave in enumerate((np.cos, np.sin)):
             sums = np.add.reduceat(wave(angles), first, axis=0, dtype=np.float64)
@@ -124,6 +109,12 @@ def _fourier_means(data, scaler, gamma, n_components, random_state):
             means[here, columns] += sums
     means /= np.diff(data.indptr)[:, None]
     return means @ means.T / n_components
+
+
+def _gamma_in_units(gamma, unit):
+    """Gamma of the rows over a unit; within what a kernel can be taken with."""
+    tiny, huge = np.finfo(np.float64).tiny, np.finfo(np.float64).max
+    return np.clip(float(gamma) * float(unit) * float(unit), tiny, huge / 1e6)
 
 
 def _check_options(gamma, estimate, n_components):
@@ -187,9 +178,11 @@ def mmd(
             f"Task {smallest!r} has one row; the unbiased MMD "
             "needs two. Drop the task, or set biased=True."
         )
-    scaler = feature_scaler(data.X, scale)
+    scaler = fit_scaler(data.X, scale, data.feature_names)
     if gamma is None:
         gamma = median_gamma(data.X, scaler, random_state)
+    elif not scale:
+        gamma = _gamma_in_units(gamma, scaler.unit[0])
     if estimate == "exact" or (estimate == "auto" and data.n_samples <= _EXACT_ROWS):
         means = _exact_means(data, scaler, gamma)
     else:

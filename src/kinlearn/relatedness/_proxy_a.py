@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from kinlearn.relatedness._mmd import feature_scaler
+from kinlearn.relatedness._scale import fit_scaler
 from kinlearn.utils import group_rows
 
 __all__ = ["proxy_a"]
@@ -84,7 +84,9 @@ def proxy_a(data, *, estimator=None, cv=5, scale=True, n_jobs=None, random_state
             max_iter=10_000,
             random_state=random_state.randint(2**31 - 1),
         )
-    X = feature_scaler(data.X, scale).transform(data.X)
+    X = data.X
+    if scale:
+        X = fit_scaler(X, True, data.feature_names).transform(X)
     rows = [data.rows(t) for t in range(data.n_tasks)]
     distances = Parallel(n_jobs=n_jobs)(
         delayed(_pair_distance)(X, rows[a], rows[b], folds, estimator)
