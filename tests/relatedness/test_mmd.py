@@ -204,11 +204,11 @@ def test_sparse_rows_too_far_to_be_told_apart_are_refused(method):
 def test_a_constant_column_says_nothing_however_large():
     X, task = _problem(sizes=(10, 20))
     wide = np.column_stack([X, np.full(len(X), 1e12)])
-    for scale in (True, False):
-        expected = _values(X, task, scale=scale)
-        assert_allclose(_values(wide, task, scale=scale), expected, rtol=1e-9)
+    for scaled in (True, False):
+        expected = _values(X, task, scale=scaled)
+        assert_allclose(_values(wide, task, scale=scaled), expected, rtol=1e-9)
         sparse = task_distances(
-            sp.csr_array(with_task(wide, task)), task=-1, random_state=0, scale=scale
+            sp.csr_array(with_task(wide, task)), task=-1, random_state=0, scale=scaled
         )
         assert_allclose(sparse.values, expected, rtol=1e-9)
 
@@ -218,7 +218,7 @@ def test_a_constant_column_says_nothing_however_large():
 def test_tiny_and_huge_features(size, make):
     X, task = _problem(sizes=(10, 20))
     options = {"task": -1, "random_state": 0}
-    for scale in (True, False):
+    for scaled in (True, False):
         table = make(with_task(X * size, task))
-        values = task_distances(table, scale=scale, **options).values
-        assert_allclose(values, _values(X, task, scale=scale), rtol=1e-9)
+        values = task_distances(table, scale=scaled, **options).values
+        assert_allclose(values, _values(X, task, scale=scaled), rtol=1e-9)

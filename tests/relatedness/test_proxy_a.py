@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier
 
 from kinlearn import with_task
@@ -103,3 +104,9 @@ def test_tiny_and_huge_features_are_told_apart_as_others(size):
     task = np.repeat([0, 1], 60)
     X = rng.normal(size=(120, 2)) + task[:, None]
     assert_allclose(_values(X * size, task), _values(X, task))
+
+
+@pytest.mark.parametrize("estimator", [Ridge(), "svm"])
+def test_what_is_no_classifier_is_refused(estimator):
+    with pytest.raises(ValueError, match="estimator must be a classifier"):
+        _values(np.ones((4, 1)), [0, 0, 1, 1], estimator=estimator)

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.spatial.distance import squareform
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
@@ -69,6 +69,13 @@ def proxy_a(data, *, estimator=None, cv=5, scale=True, n_jobs=None, random_state
     """
     if not isinstance(cv, Integral) or cv < 2:
         raise ValueError(f"cv must be an integer of at least 2; got {cv!r}.")
+    if estimator is not None and not (
+        hasattr(estimator, "fit") and is_classifier(estimator)
+    ):
+        raise ValueError(
+            "estimator must be a classifier, which tells the rows of two tasks apart; "
+            f"got {estimator!r}."
+        )
     sizes = np.diff(data.indptr)
     if (sizes < 2).any():
         smallest = data.tasks.tolist()[np.argmin(sizes)]
