@@ -110,7 +110,7 @@ tables = st.integers(2, 60).flatmap(
 def test_any_table_keeps_a_training_row_of_every_task(table):
     task, y, share, seed = table
     sizes = np.bincount(task)
-    if (sizes < 2).all():
+    if share * sizes[sizes > 1].sum() < 1:
         return
     cv = TaskShuffleSplit(1, test_size=share, random_state=seed)
     ((train, test),) = cv.split(np.zeros((len(y), 1)), y, groups=task)
@@ -118,6 +118,7 @@ def test_any_table_keeps_a_training_row_of_every_task(table):
     assert_array_equal(np.unique(task[train]), np.unique(task))
     wanted = np.minimum(share * sizes, np.maximum(sizes - 1, 0))
     got = np.bincount(task[test], minlength=len(sizes))
+    assert got.any()
     assert (np.abs(got - wanted) < 1).all()
 
 
@@ -134,6 +135,24 @@ def test_is_decided_by_random_state_and_nothing_else():
     assert tests(0) == first
     assert tests(1) != first
     assert first[0] != first[1]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "sizes"),
+    [(6, {"test_size": 0.01}), (30, {"test_size": 0.02}), (30, {"train_size": 0.98})],
+)
+def test_a_share_of_less_than_one_row_is_refused(n_rows, sizes):
+    cv = TaskShuffleSplit(50, random_state=0, stratify=None, **sizes)
+    with pytest.raises(ValueError, match="The test set would be empty"):
+        next(cv.split(np.zeros((n_rows, 1)), groups=np.arange(n_rows) % 3))
+
+
+@pytest.mark.parametrize("sizes", [{"test_size": 0.1}, {"train_size": 0.9}])
+def test_no_test_set_is_empty_though_most_tasks_have_one_row(sizes):
+    cv = TaskShuffleSplit(200, random_state=0, stratify=None, **sizes)
+    task = np.r_[np.arange(20), np.zeros(9, dtype=int)]  # task 0 has 10 rows
+    tests = [test for _, test in cv.split(np.zeros((29, 1)), groups=task)]
+    assert [task[test].tolist() for test in tests] == [[0]] * 200
 
 
 def test_repr():

@@ -149,19 +149,36 @@ class TaskShuffleSplit(BaseShuffleSplit):
                 "Every task has a single row, so that no row can be tested on while "
                 "its task is trained on."
             )
+        share, n_rows = self._test_share(), sizes[sizes > 1].sum()
+        if share is not None and share * n_rows < 1 - 1e-9:
+            raise ValueError(
+                f"The test set would be empty: train_size={self.train_size}, "
+                f"test_size={self.test_size} leave less than one of the {n_rows} rows "
+                "of tasks with two rows or more. Test on a larger share."
+            )
+
+    def _test_share(self):
+        """Share that is tested on; None where a number of rows decides."""
+        if self.test_size is not None:
+            return None if _is_count(self.test_size) else self.test_size
+        if self.train_size is not None:
+            return None if _is_count(self.train_size) else 1 - self.train_size
+        return 0.25
 
     def _rows_of_tasks(self, sizes, rng):
         """Training and test rows of each task."""
+        # A task of one row is trained on; it takes no part in the rounding.
+        shared = np.where(sizes > 1, sizes, 0)
         test_size = self.test_size
         if test_size is None and self.train_size is None:
             test_size = 0.25
         if test_size is None:
-            n_train = np.clip(_round_shares(self.train_size, sizes, rng), 1, None)
+            n_train = np.clip(_round_shares(self.train_size, shared, rng), 1, None)
             return n_train, sizes - n_train
-        n_test = np.minimum(_round_shares(test_size, sizes, rng), sizes - 1)
+        n_test = np.minimum(_round_shares(test_size, shared, rng), sizes - 1)
         if self.train_size is None:
             return sizes - n_test, n_test
-        n_train = np.clip(_round_shares(self.train_size, sizes, rng), 1, None)
+        n_train = np.clip(_round_shares(self.train_size, shared, rng), 1, None)
         return np.minimum(n_train, sizes - n_test), n_test
 
 
