@@ -92,7 +92,6 @@ def test_auc_of_one_class_is_undefined_and_listed_never_a_half(auc):
     [
         (skm.average_precision_score, [0, 0, 1, 0], [0.2, 0.3, 0.4, 0.1]),
         (partial(skm.f1_score, average="binary"), [0, 0, 1, 0], [0, 0, 1, 0]),
-        (skm.log_loss, [0, 0, 1, 0], [0.2, 0.3, 0.4, 0.1]),
         (partial(skm.fbeta_score, beta=2), [0, 0, 1, 0], [0, 0, 1, 0]),
         (skm.d2_absolute_error_score, [0.5, 1, 2], [0.5, 1, 2]),
     ],
@@ -350,3 +349,42 @@ def test_a_metric_must_give_one_number():
     frame = TaskFrame(skm.confusion_matrix, [0, 1], [0, 1], tasks=[0, 0])
     with pytest.raises(TypeError, match="a single number is needed"):
         frame.overall  # noqa: B018
+
+
+ONE_CLASS_TASK = {
+    "y_true": np.array([0, 1, 1, 0, 1, 1, 1]),
+    "tasks": ["a", "a", "a", "a", "b", "b", "b"],
+}
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        skm.matthews_corrcoef,
+        skm.cohen_kappa_score,
+        skm.balanced_accuracy_score,
+        partial(skm.balanced_accuracy_score, adjusted=True),
+        "balanced_accuracy",
+    ],
+)
+@pytest.mark.parametrize("last", [[1, 1, 1], [1, 0, 1]])
+def test_agreement_is_undefined_on_a_task_of_one_class(metric, last):
+    y_pred = np.array([0, 1, 0, 0, *last])
+    frame = TaskFrame({"score": metric}, y_pred=y_pred, **ONE_CLASS_TASK)
+    function = skm.balanced_accuracy_score if isinstance(metric, str) else metric
+    expected = function(ONE_CLASS_TASK["y_true"][:4], y_pred[:4])
+    assert_allclose(frame.values["score"], [expected, np.nan])
+    assert [(u.task, u.reason) for u in frame.undefined] == [
+        ("b", "y_true has fewer than two classes")
+    ]
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_log_loss_knows_the_classes_of_all_rows(columns):
+    chance = np.array([0.2, 0.7, 0.6, 0.4, 0.9, 0.8, 0.5])
+    y_score = chance if columns == 1 else np.c_[1 - chance, chance]
+    frame = TaskFrame("neg_log_loss", y_score=y_score, **ONE_CLASS_TASK)
+    right = np.where(ONE_CLASS_TASK["y_true"] == 1, chance, 1 - chance)
+    expected = [np.log(right[:4]).mean(), np.log(right[4:]).mean()]
+    assert_allclose(frame.values["neg_log_loss"], expected)
+    assert frame.undefined == []

@@ -8,9 +8,11 @@ import warnings
 from functools import cached_property
 
 import numpy as np
+from sklearn import metrics as skm
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.multiclass import type_of_target
 
+from kinlearn.metrics._balanced import ONE_CLASS
 from kinlearn.metrics._grouped import find_grouped
 from kinlearn.metrics._rows import TooManyClassesError
 
@@ -18,6 +20,14 @@ __all__ = ["make_evaluator"]
 
 # A plain warning with which scikit-learn gives a made-up value.
 _MADE_UP = "No positive class found in y_true"
+# For these scikit-learn makes up a value where y_true has one class.
+_NEED_TWO_CLASSES = (
+    skm.balanced_accuracy_score,
+    skm.cohen_kappa_score,
+    skm.matthews_corrcoef,
+)
+# Said of a task that lacks a class, which is nothing to warn of.
+_EXPECTED = "y_pred contains classes not in y_true"
 
 
 class GroupedEvaluator:
@@ -65,10 +75,37 @@ class CallEvaluator:
         discrete = kind in ("binary", "multiclass")
         return len(np.unique(self.y_true)) if discrete else None
 
+    @cached_property
+    def _labels(self):
+        """The classes of all rows, for metrics that cannot tell them from a task's.
+
+        Only those of scores or probabilities: the others take `labels` as the
+        classes to look at, which is not ours to choose.
+        """
+        metric = self.metric
+        if not metric.needs_scores or metric.setting("labels") is not None:
+            return {}
+        if not metric.accepts("labels") or self._classes is None:
+            return {}
+        columns = 2 if self.y_pred.ndim == 1 else self.y_pred.shape[1]
+        if columns != self._classes:
+            return {}
+        return {"labels": np.unique(self.y_true)}
+
+    def _is_made_up(self, y_true, params):
+        if self.metric.function not in _NEED_TWO_CLASSES:
+            return False
+        weight = params.get("sample_weight")
+        counted = y_true if weight is None else y_true[weight > 0]
+        return len(np.unique(counted)) < 2
+
     def _call(self, rows, others):
         """Value and reason on some rows; other warnings are kept for later."""
         y_true = self.y_true[rows]
         params = {name: values[rows] for name, values in self.params.items()}
+        if self._is_made_up(y_true, params):
+            return np.nan, ONE_CLASS
+        params.update(self._labels)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -85,6 +122,8 @@ class CallEvaluator:
                 _MADE_UP
             ):
                 return np.nan, text
+            if text.startswith(_EXPECTED):
+                continue
             others[warning.category, text] = None
         if np.ndim(value) != 0:
             raise TypeError(

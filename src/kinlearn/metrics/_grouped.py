@@ -64,9 +64,10 @@ def zero_one_loss_by_group(rows, group, n_groups):
 
 
 def balanced_accuracy_by_group(rows, group, n_groups):
-    """scikit-learn's balanced_accuracy_score: mean recall of the classes present."""
+    """scikit-learn's balanced_accuracy_score, undefined where there is one class."""
     recall, support = class_recalls(rows, group, n_groups)
-    return ratio(np.nansum(recall, axis=1), (support > 0).sum(axis=1))
+    n_present = (support > 0).sum(axis=1)
+    return ratio(np.nansum(recall, axis=1), np.where(n_present > 1, n_present, 0))
 
 
 def mean_absolute_error_by_group(rows, group, n_groups):
@@ -202,7 +203,9 @@ GROUPED = {
     ),
     skm.accuracy_score: GroupedMetric(label_rows, accuracy_by_group),
     skm.zero_one_loss: GroupedMetric(label_rows, zero_one_loss_by_group),
-    skm.balanced_accuracy_score: GroupedMetric(label_rows, balanced_accuracy_by_group),
+    skm.balanced_accuracy_score: GroupedMetric(
+        label_rows, balanced_accuracy_by_group, ONE_CLASS
+    ),
     skm.precision_score: _of_two_classes(
         precision_by_group, "no row is predicted as positive"
     ),
