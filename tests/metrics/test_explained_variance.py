@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import explained_variance_score, r2_score
 
-from kinlearn.metrics import explained_variance_percent
+from kinlearn.metrics import TaskFrame, explained_variance_percent
 
 
 def problem(seed):
@@ -52,10 +52,24 @@ def test_rows_without_weight_do_not_count():
 
 @pytest.mark.parametrize("total_variance", [0, -1.0, np.nan])
 def test_total_variance_must_be_positive(total_variance):
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ValueError, match="total_variance must be a finite number > 0"):
         explained_variance_percent([1, 2], [1, 2], total_variance=total_variance)
 
 
 def test_nan_is_refused():
     with pytest.raises(ValueError, match="y_pred contains NaN"):
         explained_variance_percent([1.0, 2.0], [1.0, np.nan])
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_tiny_and_huge_values_are_explained_as_others(size):
+    y_true, y_pred = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.5, 2.0, 3.0, 3.5])
+    assert_allclose(explained_variance_percent(y_true * size, y_pred * size), 90.0)
+    frame = TaskFrame(
+        ["r2", explained_variance_percent],
+        np.r_[y_true * size, y_true],
+        np.r_[y_pred * size, y_pred],
+        tasks=[0, 0, 0, 0, 1, 1, 1, 1],
+    )
+    assert_allclose(frame.values["r2"], [0.9, 0.9])
+    assert_allclose(frame.values["explained_variance_percent"], [90.0, 90.0])

@@ -12,6 +12,7 @@ from kinlearn.metrics import (
     TaskFrame,
     UndefinedScore,
     WorstTask,
+    explained_variance_percent,
     g_mean_score,
     sensitivity_specificity_f_score,
 )
@@ -388,3 +389,26 @@ def test_log_loss_knows_the_classes_of_all_rows(columns):
     expected = [np.log(right[:4]).mean(), np.log(right[4:]).mean()]
     assert_allclose(frame.values["neg_log_loss"], expected)
     assert frame.undefined == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "setting"),
+    [
+        (explained_variance_percent, {"total_variance": -5}),
+        (explained_variance_percent, {"total_variance": np.inf}),
+        (g_mean_score, {"correction": -1}),
+        (g_mean_score, {"correction": 1.5}),
+        (sensitivity_specificity_f_score, {"beta": np.nan}),
+        (sensitivity_specificity_f_score, {"beta": -1}),
+    ],
+)
+def test_bad_settings_are_refused_as_in_a_direct_call(metric, setting):
+    y_true, y_pred = [0, 1, 1, 0], [0, 1, 0, 0]
+    (name,) = setting
+    with pytest.raises(ValueError, match=f"{name} must be a finite number") as direct:
+        metric(y_true, y_pred, **setting)
+    frame = TaskFrame(partial(metric, **setting), y_true, y_pred, tasks=[0, 0, 1, 1])
+    for attribute in ("overall", "by_task"):
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            getattr(frame, attribute)
+        assert str(error.value) == str(direct.value)

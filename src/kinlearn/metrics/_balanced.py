@@ -15,6 +15,7 @@ import numpy as np
 
 from kinlearn.metrics._rows import (
     binary_rows,
+    check_number,
     group_sums,
     label_rows,
     one_group,
@@ -49,6 +50,7 @@ def class_recalls(rows, group, n_groups):
 
 def g_mean_by_group(rows, group, n_groups, *, correction=0.0):
     """See :func:`g_mean_score`."""
+    check_number(correction, "correction", high=1.0)
     recall, support = class_recalls(rows, group, n_groups)
     recall[recall == 0] = correction
     n_present = (support > 0).sum(axis=1)
@@ -122,6 +124,7 @@ def f_mean(first, recall, beta):
 
 def sensitivity_specificity_f_by_group(rows, group, n_groups, *, beta=1.0):
     """See :func:`sensitivity_specificity_f_score`."""
+    check_number(beta, "beta")
     sensitivity, specificity = sensitivity_specificity_by_group(rows, group, n_groups)
     return f_mean(specificity, sensitivity, beta)
 

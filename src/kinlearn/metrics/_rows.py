@@ -8,6 +8,7 @@ gets NaN.
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -20,6 +21,7 @@ __all__ = [
     "Rows",
     "TooManyClassesError",
     "binary_rows",
+    "check_number",
     "group_sums",
     "label_rows",
     "number_rows",
@@ -113,6 +115,16 @@ def number_rows(y_true, y_pred, sample_weight=None):
     )
     check_consistent_length(y_true, y_pred, sample_weight)
     return Rows(y_true, y_pred, _weights(sample_weight, y_true))
+
+
+def check_number(value, name, *, low=0.0, high=np.inf, open_low=False):
+    """Refuse a setting that is not a finite number within its bounds."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    inside = real and np.isfinite(value) and low <= value <= high
+    if not inside or (open_low and value == low):
+        wanted = f"{'>' if open_low else '>='} {low:g}"
+        wanted += "" if high == np.inf else f" and <= {high:g}"
+        raise ValueError(f"{name} must be a finite number {wanted}; got {value!r}.")
 
 
 def group_sums(values, group, n_groups):

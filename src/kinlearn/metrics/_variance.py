@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from kinlearn.metrics._rows import group_sums, number_rows, one_group, ratio
+from kinlearn.metrics._rows import (
+    Rows,
+    check_number,
+    group_sums,
+    number_rows,
+    one_group,
+    ratio,
+)
 
 __all__ = ["explained_variance_percent"]
 
@@ -29,13 +36,30 @@ def variance_by_group(rows, group, n_groups):
     return ratio(group_sums(squared, group, n_groups), total)
 
 
+def _in_units(rows, group, n_groups):
+    """Rows over a power of two by group, so that squares neither overflow nor vanish.
+
+    The quotient of two squares is the same in every unit.
+    """
+    size = np.zeros(n_groups)
+    np.maximum.at(size, group, np.maximum(np.abs(rows.true), np.abs(rows.pred)))
+    unit = np.ldexp(0.5, np.frexp(size)[1])
+    mine = unit[group]
+    return Rows(rows.true / mine, rows.pred / mine, rows.weight), unit
+
+
 def explained_variance_percent_by_group(rows, group, n_groups, *, total_variance=None):
     """See :func:`explained_variance_percent`."""
+    if total_variance is not None:
+        check_number(total_variance, "total_variance", open_low=True)
+    rows, unit = _in_units(rows, group, n_groups)
     error = mean_squared_error_by_group(rows, group, n_groups)
     if total_variance is None:
         variance = variance_by_group(rows, group, n_groups)
     else:
-        variance = np.full(n_groups, float(total_variance))
+        with np.errstate(over="ignore"):
+            variance = float(total_variance) / unit / unit
+        variance = np.maximum(variance, 1e-300)  # the quotient stays finite
     return 100 * (1 - ratio(error, variance))
 
 
@@ -93,8 +117,6 @@ def explained_variance_percent(
     >>> explained_variance_percent([1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 3.0, 3.5])
     90.0
     """
-    if total_variance is not None and not total_variance > 0:
-        raise ValueError(f"total_variance must be positive; got {total_variance!r}.")
     rows = number_rows(y_true, y_pred, sample_weight)
     return one_group(
         explained_variance_percent_by_group,
