@@ -12,8 +12,12 @@ from kinlearn.metrics import (
     TaskFrame,
     UndefinedScore,
     WorstTask,
+    clustering_accuracy_score,
+    cost_weighted_error,
     explained_variance_percent,
+    f_lambda_curve,
     g_mean_score,
+    rare_class_recall_score,
     sensitivity_specificity_f_score,
 )
 from tests.reference import scores
@@ -309,7 +313,7 @@ def test_many_tasks_take_one_pass():
     ("arguments", "error", "message"),
     [
         ({"metrics": []}, ValueError, "No metric is given"),
-        ({"metrics": 7}, TypeError, "not iterable"),
+        ({"metrics": 7}, TypeError, "metrics must be a metric"),
         ({"metrics": [7]}, TypeError, "must be a function of y_true and y_pred"),
         ({"metrics": "accuracies"}, ValueError, "not a valid scoring value"),
         (
@@ -409,6 +413,30 @@ def test_bad_settings_are_refused_as_in_a_direct_call(metric, setting):
         metric(y_true, y_pred, **setting)
     frame = TaskFrame(partial(metric, **setting), y_true, y_pred, tasks=[0, 0, 1, 1])
     for attribute in ("overall", "by_task"):
-        with pytest.raises(ValueError) as error:  # noqa: PT011
+        with pytest.raises(ValueError) as error:
             getattr(frame, attribute)
         assert str(error.value) == str(direct.value)
+
+
+def test_metrics_that_are_none():
+    with pytest.raises(
+        TypeError, match=r"metrics must be a metric, a list .* got None"
+    ):
+        TaskFrame(None, [0, 1], [0, 1], tasks=[0, 0])
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        clustering_accuracy_score,
+        cost_weighted_error,
+        explained_variance_percent,
+        f_lambda_curve,
+        g_mean_score,
+        rare_class_recall_score,
+        sensitivity_specificity_f_score,
+    ],
+)
+def test_no_rows(metric):
+    with pytest.raises(ValueError, match="y_true has no rows"):
+        metric([], [])

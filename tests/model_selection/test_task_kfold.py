@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.model_selection import (
     RepeatedTaskStratifiedKFold,
+    TaskShuffleSplit,
     TaskStratifiedKFold,
 )
 
@@ -245,3 +246,12 @@ def test_many_tiny_tasks_are_no_burden():
 )
 def test_repr(cv, shown):
     assert repr(cv).split() == shown.split()
+
+
+@pytest.mark.parametrize("splitter", [TaskStratifiedKFold, TaskShuffleSplit])
+@pytest.mark.parametrize("stratify", ["auto", "classes"])
+def test_labels_of_two_kinds_are_refused(splitter, stratify):
+    y = np.array(["a", 1, "a", 1, "a", 1], dtype=object)
+    cv = splitter(2, stratify=stratify)
+    with pytest.raises(ValueError, match=r"y mixes strings with other.* 1 in row 1"):
+        next(cv.split(np.zeros((6, 1)), y, groups=[0, 0, 0, 1, 1, 1]))

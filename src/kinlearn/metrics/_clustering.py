@@ -2,8 +2,8 @@
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from kinlearn.metrics._rows import check_pairs
 from kinlearn.utils._sklearn import check_sample_weight
 
 __all__ = ["clustering_accuracy_score"]
@@ -42,8 +42,7 @@ def clustering_accuracy_score(y_true, y_pred, *, sample_weight=None):
     >>> clustering_accuracy_score(["a", "a", "b", "b"], [1, 1, 0, 1])
     0.75
     """
-    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
-    check_consistent_length(y_true, y_pred, sample_weight)
+    y_true, y_pred = check_pairs(y_true, y_pred, sample_weight)
     weight = check_sample_weight(
         sample_weight, y_true, dtype=np.float64, ensure_non_negative=True
     )

@@ -1,6 +1,6 @@
 """What users may call a metric, brought into one form."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
@@ -152,6 +152,11 @@ def resolve_metrics(metrics, greater_is_better=None):
         named = list(metrics.items())
     else:
         single = isinstance(metrics, str) or callable(metrics)
+        if not single and not isinstance(metrics, Iterable):
+            raise TypeError(
+                "metrics must be a metric, a list of metrics, or a dict of them by "
+                f"name; got {metrics!r}."
+            )
         named = [(None, m) for m in ([metrics] if single else metrics)]
     if not named:
         raise ValueError("No metric is given.")

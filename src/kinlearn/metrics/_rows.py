@@ -22,6 +22,7 @@ __all__ = [
     "TooManyClassesError",
     "binary_rows",
     "check_number",
+    "check_pairs",
     "group_sums",
     "label_rows",
     "number_rows",
@@ -65,10 +66,18 @@ def _weights(sample_weight, y):
     )
 
 
-def label_rows(y_true, y_pred, sample_weight=None):
-    """Rows with class codes, over the classes of both truth and prediction."""
+def check_pairs(y_true, y_pred, sample_weight=None):
+    """Truth and prediction as vectors of one length, with a row at the least."""
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
+    if len(y_true) == 0:
+        raise ValueError("y_true has no rows; a metric needs one row or more.")
+    return y_true, y_pred
+
+
+def label_rows(y_true, y_pred, sample_weight=None):
+    """Rows with class codes, over the classes of both truth and prediction."""
+    y_true, y_pred = check_pairs(y_true, y_pred, sample_weight)
     for y in (y_true, y_pred):
         check_classification_targets(y)
     classes = unique_labels(y_true, y_pred)
@@ -94,8 +103,7 @@ def binary_rows(y_true, y_pred, sample_weight=None, *, pos_label=None):
 
 def score_rows(y_true, y_score, sample_weight=None):
     """Rows with a truth that is positive (the greater class) or not, and a score."""
-    y_true, y_score = column_or_1d(y_true), column_or_1d(y_score)
-    check_consistent_length(y_true, y_score, sample_weight)
+    y_true, y_score = check_pairs(y_true, y_score, sample_weight)
     check_classification_targets(y_true)
     classes = unique_labels(y_true)
     if len(classes) > 2:
@@ -109,11 +117,11 @@ def score_rows(y_true, y_score, sample_weight=None):
 
 def number_rows(y_true, y_pred, sample_weight=None):
     """Rows with numbers."""
+    y_true, y_pred = check_pairs(y_true, y_pred, sample_weight)
     y_true, y_pred = (
-        check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name=name)
+        check_array(y, ensure_2d=False, dtype=np.float64, input_name=name)
         for y, name in ((y_true, "y_true"), (y_pred, "y_pred"))
     )
-    check_consistent_length(y_true, y_pred, sample_weight)
     return Rows(y_true, y_pred, _weights(sample_weight, y_true))
 
 

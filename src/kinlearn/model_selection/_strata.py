@@ -86,6 +86,7 @@ def strata(y, codes, n_tasks, stratify, bin_rows):
             "stratify=None."
         )
     y = column_or_1d(y)
+    _check_one_kind(y)
     if stratify == "auto":
         kind = type_of_target(y, input_name="y")
         if kind not in ("binary", "multiclass", "continuous"):
@@ -98,6 +99,19 @@ def strata(y, codes, n_tasks, stratify, bin_rows):
         return np.unique(y, return_inverse=True)[1]
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     return _quantile_bins(y, codes, n_tasks, bin_rows)
+
+
+def _check_one_kind(y):
+    """Refuse labels that cannot be sorted."""
+    if y.dtype == object:
+        strings = [isinstance(label, str) for label in y.tolist()]
+        if any(strings) and not all(strings):
+            label = y[strings.index(False)]
+            raise ValueError(
+                "y mixes strings with other values, such as "
+                f"{label!r} in row {strings.index(False)}. Make all of them strings, "
+                "or set stratify=None."
+            )
 
 
 def _quantile_bins(y, codes, n_tasks, bin_rows):
