@@ -1,0 +1,3 @@
+"""Does sharing help, which tasks, and by how much?"""
+
+__all__: list[str] = []
