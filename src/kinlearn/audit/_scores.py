@@ -62,6 +62,10 @@ class Scores:
         Score on all test rows of the fold together.
     n_train, n_test : ndarray of shape (n_repeats, n_splits, n_tasks)
         Rows of the task in training and in test.
+    n_units : ndarray of shape (n_tasks,), optional
+        Rows that carry the score: of a classifier, those outside the task's most
+        common class (an AUC with five positive rows rests on five rows). None
+        is all rows, as in regression.
     """
 
     contenders: tuple[Contender, ...]
@@ -71,6 +75,7 @@ class Scores:
     micro: np.ndarray
     n_train: np.ndarray
     n_test: np.ndarray
+    n_units: np.ndarray | None = None
 
     def __post_init__(self):
         names = [contender.name for contender in self.contenders]
@@ -81,6 +86,9 @@ class Scores:
         object.__setattr__(self, "tasks", np.asarray(self.tasks))
         shape = (len(names), *np.shape(self.n_train)[:2], len(self.tasks))
         self._check("n_rows", np.int64, shape[3:])
+        if self.n_units is None:
+            object.__setattr__(self, "n_units", self.n_rows)
+        self._check("n_units", np.int64, shape[3:])
         self._check("n_train", np.int64, shape[1:])
         self._check("n_test", np.int64, shape[1:])
         self._check("values", np.float64, shape)
@@ -103,6 +111,11 @@ class Scores:
     def names(self):
         """Names of the contenders."""
         return [contender.name for contender in self.contenders]
+
+    @property
+    def counts(self):
+        """`n_train`, `n_test` and `n_units`: what standard errors need."""
+        return self.n_train, self.n_test, self.n_units
 
     def index(self, name):
         """Position of a contender.

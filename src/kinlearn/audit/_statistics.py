@@ -1,0 +1,354 @@
+"""What the cube of scores says of contenders and tasks.
+
+Every figure is a mean over folds. Its standard error and interval are those of
+:mod:`kinlearn.audit._intervals`: they speak of other rows of the same tasks,
+with training sets of this size.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from kinlearn.audit._intervals import fold_means, holm, macro_mean
+
+__all__ = [
+    "ContenderSummary",
+    "PoolingGain",
+    "TaskGain",
+    "TaskScore",
+    "difference",
+    "gains_by_task",
+    "pooling_gains",
+    "ranks_by_task",
+    "summarise",
+    "task_gains",
+    "task_scores",
+]
+
+# Two scores that are closer than this, relatively, differ by rounding only.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class ContenderSummary:
+    """One line of the leaderboard; NaN is a figure that does not exist.
+
+    Attributes
+    ----------
+    name, family, form : str
+        As in :class:`~kinlearn.audit._scores.Contender`.
+    macro, macro_se : float
+        Mean over tasks, every task alike, and its corrected standard error.
+    micro, micro_se : float
+        The same for the score on all test rows together.
+    mean_rank : float
+        Mean over tasks of the rank among the contenders, 1 is best.
+    n_tasks : int
+        Tasks with a score.
+    """
+
+    name: str
+    family: str
+    form: str
+    macro: float
+    macro_se: float
+    micro: float
+    micro_se: float
+    mean_rank: float
+    n_tasks: int
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """Score of one contender on one task.
+
+    Attributes
+    ----------
+    contender : str
+        Name of the contender.
+    task : task value
+        The task.
+    mean : float
+        Mean over folds.
+    se : float
+        Its corrected standard error.
+    n_folds : int
+        Folds with a score, over all repeats.
+    """
+
+    contender: str
+    task: object
+    mean: float
+    se: float
+    n_folds: int
+
+
+@dataclass(frozen=True)
+class TaskGain:
+    """What sharing changes for one task.
+
+    Attributes
+    ----------
+    task : task value
+        The task.
+    n_rows : int
+        Its rows.
+    gain : float
+        Score with sharing minus score alone, mean over folds; above 0 is good.
+    low, high : float
+        Corrected interval of the gain, for this task by itself.
+    p, p_holm : float
+        Two-sided p of no gain, and the same adjusted for the number of tasks.
+    verdict : {"helped", "hurt", "unclear", "not scored"}
+        By `p_holm`, so that an interval may lie off zero and the verdict still
+        be "unclear".
+    """
+
+    task: object
+    n_rows: int
+    gain: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class PoolingGain:
+    """What one model for all tasks changes within a family.
+
+    Attributes
+    ----------
+    family, pooled, alone : str
+        The family and the names of its two contenders.
+    gain, low, high : float
+        Gain of the mean over tasks, with its interval.
+    n_helped, n_hurt, n_tasks : int
+        Tasks by verdict, and tasks with a score.
+    """
+
+    family: str
+    pooled: str
+    alone: str
+    gain: float
+    low: float
+    high: float
+    n_helped: int
+    n_hurt: int
+    n_tasks: int
+
+
+def summarise(scores):
+    """The leaderboard, in the order of the contenders.
+
+    Parameters
+    ----------
+    scores : Scores
+        The cube.
+
+    Returns
+    -------
+    summaries : list of ContenderSummary
+        One for each contender, also for those that failed.
+    """
+    ranked, _, ranks = ranks_by_task(scores)
+    rank = dict(zip(ranked, ranks.mean(axis=1), strict=True)) if ranks.size else {}
+    train, test = (
+        n.sum(axis=-1, keepdims=True) for n in (scores.n_train, scores.n_test)
+    )
+    summaries = []
+    for i, contender in enumerate(scores.contenders):
+        values = scores.values[i]
+        macro = macro_mean(values, *scores.counts)
+        micro = fold_means(
+            scores.micro[i, ..., np.newaxis], train, test, [scores.n_units.sum()]
+        )
+        summaries.append(
+            ContenderSummary(
+                contender.name,
+                contender.family,
+                contender.form,
+                macro=float(macro.mean[0]),
+                macro_se=float(macro.se[0]),
+                micro=float(micro.mean[0]),
+                micro_se=float(micro.se[0]),
+                mean_rank=float(rank.get(i, np.nan)),
+                n_tasks=int((~np.isnan(values)).any(axis=(0, 1)).sum()),
+            )
+        )
+    return summaries
+
+
+def ranks_by_task(scores):
+    """Ranks of the contenders on each task, 1 is best; ties share a rank.
+
+    A contender that lacks a task which another one has is left out: ranks
+    among different rivals cannot be averaged.
+
+    Parameters
+    ----------
+    scores : Scores
+        The cube.
+
+    Returns
+    -------
+    contenders : ndarray of int
+        Positions of the contenders that are ranked.
+    tasks : ndarray of int
+        Positions of the tasks.
+    ranks : ndarray of shape (n_contenders, n_tasks)
+        Of these contenders on these tasks.
+    """
+    means = np.stack(
+        [fold_means(values, *scores.counts).mean for values in scores.values]
+    )
+    tasks = np.flatnonzero((~np.isnan(means)).any(axis=0))
+    means = means[:, tasks]
+    contenders = np.flatnonzero(~np.isnan(means).any(axis=1) & (len(tasks) > 0))
+    # Scores that differ by rounding tie.
+    size = np.abs(means[contenders]).max(axis=0, initial=0)
+    step = np.where(size > 0, size * _ROUNDING * 100, 1)
+    ranks = rankdata(-np.round(means[contenders] / step), axis=0)
+    return contenders, tasks, ranks
+
+
+def task_scores(scores):
+    """Mean and standard error of every contender on every task.
+
+    Parameters
+    ----------
+    scores : Scores
+        The cube.
+
+    Returns
+    -------
+    rows : list of TaskScore
+        Contender by contender, in the order of the tasks.
+    """
+    rows = []
+    for contender, values in zip(scores.contenders, scores.values, strict=True):
+        means = fold_means(values, *scores.counts)
+        rows += [
+            TaskScore(contender.name, task, float(mean), float(se), int(n_folds))
+            for task, mean, se, n_folds in zip(
+                scores.tasks.tolist(), means.mean, means.se, means.n_folds, strict=True
+            )
+        ]
+    return rows
+
+
+def difference(better, worse):
+    """Paired difference of scores, exactly 0 where it is only rounding."""
+    change = better - worse
+    size = np.maximum(np.abs(better), np.abs(worse))
+    return np.where(np.abs(change) <= _ROUNDING * size, 0.0, change)
+
+
+def task_gains(scores, sharing, alone, level=0.95):
+    """Gain of one contender over another, task by task.
+
+    Only for a pair that was fixed before the scores were seen; for the best
+    of many there is :func:`~kinlearn.audit._selection.nested_selection`.
+
+    Parameters
+    ----------
+    scores : Scores
+        The cube.
+    sharing, alone : str
+        Names of the two contenders.
+    level : float, default=0.95
+        Of the intervals and, over all tasks together, of the verdicts.
+
+    Returns
+    -------
+    gains : list of TaskGain
+        One for each task.
+    """
+    pair = (scores.values[scores.index(name)] for name in (sharing, alone))
+    return gains_by_task(scores, difference(*pair), level)
+
+
+def gains_by_task(scores, differences, level):
+    """Intervals and verdicts from paired differences.
+
+    Parameters
+    ----------
+    scores : Scores
+        The cube that they come from.
+    differences : array of shape (n_repeats, n_splits, n_tasks)
+        Sharing minus alone; NaN where there is no pair.
+    level : float
+        As for :func:`task_gains`.
+
+    Returns
+    -------
+    gains : list of TaskGain
+        One for each task.
+    """
+    means = fold_means(differences, *scores.counts)
+    low, high = means.interval(level)
+    p = means.p_values()
+    scored = means.n_folds > 0
+    p_holm = np.full_like(p, np.nan)
+    p_holm[scored] = holm(p[scored])
+    sure = p_holm <= 1 - level
+    verdicts = np.select(
+        [~scored, sure & (means.mean > 0), sure & (means.mean < 0)],
+        ["not scored", "helped", "hurt"],
+        "unclear",
+    )
+    columns = (scores.n_rows, means.mean, low, high, p, p_holm, verdicts)
+    return [
+        TaskGain(*row)
+        for row in zip(
+            scores.tasks.tolist(), *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def pooling_gains(scores, level=0.95):
+    """Pooled against alone within each family that has both.
+
+    Pooling is what people do first, and its harm is not seen in a headline
+    that compares the best models. These pairs are fixed, not chosen, so no
+    selection makes them look better than they are.
+
+    Parameters
+    ----------
+    scores : Scores
+        The cube.
+    level : float, default=0.95
+        As for :func:`task_gains`.
+
+    Returns
+    -------
+    gains : list of PoolingGain
+        One for each pair with a score.
+    """
+    found = []
+    for pooled in (c for c in scores.contenders if c.form == "pooled"):
+        rivals = [c for c in scores.contenders if c.form == "alone"]
+        for alone in (c for c in rivals if c.family == pooled.family):
+            pair = (scores.values[scores.index(c.name)] for c in (pooled, alone))
+            change = difference(*pair)
+            means = macro_mean(change, *scores.counts)
+            verdicts = [gain.verdict for gain in gains_by_task(scores, change, level)]
+            n_tasks = len(verdicts) - verdicts.count("not scored")
+            if n_tasks:
+                low, high = means.interval(level)
+                found.append(
+                    PoolingGain(
+                        pooled.family,
+                        pooled.name,
+                        alone.name,
+                        float(means.mean[0]),
+                        float(low[0]),
+                        float(high[0]),
+                        verdicts.count("helped"),
+                        verdicts.count("hurt"),
+                        n_tasks,
+                    )
+                )
+    return found
