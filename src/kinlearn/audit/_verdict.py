@@ -1,0 +1,255 @@
+"""The answer in plain sentences.
+
+"We cannot tell" is not "no difference": the words helped, hurt, raises and
+lowers appear only where a test says so.
+"""
+
+import math
+from dataclasses import dataclass
+
+from kinlearn.audit._words import figures, listing, percent, plural
+
+__all__ = ["Verdict", "verdict"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to tell the user first.
+
+    Attributes
+    ----------
+    sentence : str
+        One sentence; two at most.
+    details : list of str
+        Sentences that say what it rests on.
+    """
+
+    sentence: str
+    details: list[str]
+
+
+def verdict(headline, gains, metric, task_name, pooling=()):
+    """Put the audit's findings into words.
+
+    Parameters
+    ----------
+    headline : Headline
+        Sharing against not sharing.
+    gains : list of TaskGain
+        By task; usually ``headline.gains``.
+    metric : dict
+        ``"label"`` for sentences, and ``"greater_is_better"``: errors, which
+        come negated, are told with their natural sign.
+    task_name : str
+        What a task is: ``"school"``. Anything but a word becomes "task".
+    pooling : list of PoolingGain, default=()
+        What pooling does within families.
+
+    Returns
+    -------
+    verdict : Verdict
+        True whatever was found.
+    """
+    story = _Story(headline, gains, metric, task_name)
+    return Verdict(story.sentence(), story.details(pooling))
+
+
+class _Story:
+    """The parts of the sentences; all that differs by case is here once."""
+
+    def __init__(self, headline, gains, metric, task_name):
+        self.headline = headline
+        self.label = metric["label"]
+        self.sign = 1 if metric["greater_is_better"] else -1
+        self.task_name = task_name
+        self.n_all = len(gains)
+        by_verdict = {
+            word: [gain for gain in gains if gain.verdict == word]
+            for word in ("helped", "hurt", "unclear", "not scored")
+        }
+        # Those who are concerned most come first.
+        self.helped = sorted(by_verdict["helped"], key=lambda gain: -gain.gain)
+        self.hurt = sorted(by_verdict["hurt"], key=lambda gain: gain.gain)
+        self.unclear = by_verdict["unclear"]
+        self.unscored = by_verdict["not scored"]
+        self.n = self.n_all - len(self.unscored)
+
+    def sentence(self):
+        """The verdict."""
+        if self.n_all == 1:
+            return (
+                f"There is only one {self.tasks(1)}, so there is nobody to share with "
+                "and nothing to compare."
+            )
+        if self.headline.reason is not None or self.n == 0:
+            reason = self.headline.reason or f"no {self.tasks(1)} could be scored"
+            return f"We cannot say whether sharing helps: {reason}."
+        if self.n == 1:
+            return self.sentence_of_one()
+        if not self.helped and not self.hurt:
+            return self.sentence_of_none()
+        counts = self.counts()
+        if self.direction == 0:
+            return (
+                f"Sharing {' and '.join(counts)}; what it does to {self.mean} we "
+                f"cannot tell ({self.both})."
+            )
+        return f"Sharing {', '.join(counts)}, and {self.change}."
+
+    def sentence_of_one(self):
+        """One task has scores: the mean over tasks is that task."""
+        (only,) = (*self.helped, *self.hurt, *self.unclear)
+        start = f"Only 1 of {self.n_all} {self.tasks(self.n_all)} has scores"
+        if only.verdict == "unclear":
+            end = f"we cannot tell whether sharing helps it ({self.both})"
+        else:
+            low, high = self.values
+            verb = "helps" if only.verdict == "helped" else "hurts"
+            end = f"sharing {verb} it ({self.label} {low} alone, {high} sharing)"
+        return f"{start} ({only.task}): {end}."
+
+    def sentence_of_none(self):
+        """No task is helped or hurt for sure."""
+        tasks = f"{self.n} {self.tasks(self.n)}"
+        if self.direction != 0:
+            return (
+                f"Sharing {self.change} over {tasks}, but we cannot tell for any "
+                f"single {self.tasks(1)} whether it is helped or hurt."
+            )
+        if self.headline.gain == 0:
+            found = f"{self.mean} over {tasks} is {self.values[0]} either way"
+        else:
+            found = (
+                f"{self.mean} over {tasks} is {self.values[0]} alone and "
+                f"{self.values[1]} sharing, which may be chance"
+            )
+        return (
+            f"We cannot tell whether sharing helps: {found}, and no single "
+            f"{self.tasks(1)} is clearly helped or hurt."
+        )
+
+    def counts(self):
+        """``["helps 21 of 29 schools", "hurts 2 (7, 12)"]``, the larger first."""
+        groups = [("helps", self.helped), ("hurts", self.hurt)]
+        groups.sort(key=lambda group: -len(group[1]))
+        words = []
+        for verb, group in groups:
+            if not group:
+                words.append(f"{verb} none for sure")
+                continue
+            of_all = "" if words else f" of {self.n} {self.tasks(self.n)}"
+            # Who is hurt has a name; the helped ones are named if they are few.
+            named = verb == "hurts" or len(group) <= 2
+            names = f" ({_names(group)})" if named else ""
+            words.append(f"{verb} {len(group)}{of_all}{names}")
+        return words
+
+    @property
+    def direction(self):
+        """1 or -1 if the gain of the mean is off zero for sure, else 0."""
+        if self.headline.low > 0:
+            return 1
+        return -1 if self.headline.high < 0 else 0
+
+    @property
+    def mean(self):
+        return f"mean {self.label}"
+
+    @property
+    def values(self):
+        """Mean alone and mean sharing, as text with their natural sign."""
+        pair = (self.headline.macro_alone, self.headline.macro_sharing)
+        return figures(*(self.sign * value for value in pair))
+
+    @property
+    def both(self):
+        alone, sharing = self.values
+        return f"{alone} alone, {sharing} sharing"
+
+    @property
+    def change(self):
+        """``raises mean AUC from 0.74 to 0.78``, for better or worse."""
+        alone, sharing = self.values
+        verb = "raises" if self.direction * self.sign > 0 else "lowers"
+        better = "" if self.sign > 0 else " (lower is better)"
+        if alone == sharing:
+            return f"{verb} {self.mean} of {alone} by a trace{better}"
+        return f"{verb} {self.mean} from {alone} to {sharing}{better}"
+
+    def tasks(self, n):
+        return plural(self.task_name, n)
+
+    def details(self, pooling):
+        """What the verdict rests on, one sentence each."""
+        found = []
+        if self.headline.reason is None and self.n > 0 and self.n_all > 1:
+            found += self.what_was_compared()
+            found += self.by_task()
+        if self.unscored and self.n > 0:
+            n = len(self.unscored)
+            were = "was" if n == 1 else "were"
+            found.append(
+                f"{n} {self.tasks(n)} could not be scored and {were} used for training "
+                f"only: {_names(self.unscored)}."
+            )
+        found += [self.pooled(gain) for gain in pooling if gain.n_hurt]
+        return found
+
+    def what_was_compared(self):
+        """The models, the interval, and what naming the winner would add."""
+        headline = self.headline
+        n = headline.n_folds
+        sharing, alone = (
+            f"{name!r} (chosen in {headline.how_often.get(name, 0)} of {n} "
+            f"{'fold' if n == 1 else 'folds'})"
+            for name in (headline.sharing, headline.alone)
+        )
+        yield f"Sharing is {sharing}; alone is {alone}. No fold scores its own choice."
+        level = percent(headline.level)
+        if math.isnan(headline.low):
+            yield (
+                f"There is no interval for the change in {self.mean}: it takes two "
+                "folds that do not score alike."
+            )
+            return
+        ends = sorted(self.sign * end for end in (headline.low, headline.high))
+        low, high = figures(*ends)
+        yield f"Sharing changes {self.mean} by {low} to {high} ({level} interval)."
+
+    def by_task(self):
+        """Who is helped, hurt and left open."""
+        if self.hurt:
+            worst = self.hurt[0]
+            yield (
+                f"Hurt most: {worst.task}, whose {self.label} {self.move(worst)} by "
+                f"{figures(abs(worst.gain))[0]}."
+            )
+        if len(self.hurt) > len(self.helped):
+            yield (
+                f"More {self.tasks(2)} are hurt than helped: fit them alone, or let "
+                "only those share that are alike."
+            )
+        if len(self.helped) > 2:
+            yield f"Helped: {_names(self.helped)}."
+        n = len(self.unclear)
+        if n and (self.helped or self.hurt):
+            yield (
+                f"For {n} {self.tasks(n)} we cannot tell, which does not mean that "
+                "sharing makes no difference."
+            )
+
+    def move(self, gain):
+        return "rises" if gain.gain * self.sign > 0 else "falls"
+
+    def pooled(self, gain):
+        """Harm by one model for all."""
+        helped = f" and helps {gain.n_helped}" if gain.n_helped else ""
+        return (
+            f"One {gain.family} model for all ({gain.pooled!r} against "
+            f"{gain.alone!r}) hurts {gain.n_hurt} of {gain.n_tasks} "
+            f"{self.tasks(gain.n_tasks)}{helped}."
+        )
+
+
+def _names(gains):
+    return listing(gain.task for gain in gains)
