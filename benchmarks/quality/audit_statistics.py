@@ -409,6 +409,7 @@ def main(arguments=None):
         ("1 against 1, 40 rows", TWINS, (1, 1)),
         ("1 against 1, 15 rows", coarse, (1, 1)),
         ("1 against 1, AUC, 5 of 100 rows positive", RARE, (1, 1)),
+        ("the same, one repeat", replace(RARE, n_repeats=1), (1, 1)),
         ("8 against 2, 40 rows", TWINS, (8, 2)),
     ):
         for nested in (True, False) if max(sides) > 1 else (True,):

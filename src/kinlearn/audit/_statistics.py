@@ -201,9 +201,9 @@ def ranks_by_task(scores):
     ranks : ndarray of shape (n_contenders, n_tasks)
         Of these contenders on these tasks.
     """
-    means = np.stack(
-        [fold_means(values, *scores.counts).mean for values in scores.values]
-    )
+    means = np.empty((len(scores.contenders), len(scores.tasks)))
+    for i, values in enumerate(scores.values):
+        means[i] = fold_means(values, *scores.counts).mean
     tasks = np.flatnonzero((~np.isnan(means)).any(axis=0))
     means = means[:, tasks]
     contenders = np.flatnonzero(~np.isnan(means).any(axis=1) & (len(tasks) > 0))
