@@ -381,50 +381,70 @@ def optimism(cubes):
     return Share.of(naive), Share.of(nested), float(nested.std(ddof=1))
 
 
-def main(arguments=None):
-    """Play everything and print the tables of the guide."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args(arguments).runs
-
-    print(f"Nominal 95%, {runs} runs\n\n| problem | a task | mean gain | width |")
-    print("|---|---|---|---|")
+def _coverage_table(runs):
+    _row("problem", "a task", "mean gain", "width", head=True)
     for problem in PROBLEMS:
         by_task, overall, width = coverage(play(problem, runs))
-        print(f"| {problem.name} | {by_task} | {overall} | {width:.2f} |", flush=True)
+        _row(problem.name, by_task, overall, f"{width:.2f}")
 
-    print("\n| unstable twins, AUC | the audit | as published | independent |")
-    print("|---|---|---|---|")
+
+def _unstable_table(runs):
+    _row("unstable twins", "the audit", "as published", "independent", head=True)
     for n_repeats in (1, 3, 10):
-        problem = replace(RARE, n_repeats=n_repeats)
-        cells = [
-            str(coverage(twins(runs, 1, 1, problem), interval)[0])
-            for interval in (None, published_interval, naive_interval)
-        ]
-        print(f"| {n_repeats} x 5 folds |", " | ".join(cells), "|", flush=True)
+        cubes = list(twins(runs, 1, 1, replace(RARE, n_repeats=n_repeats)))
+        ways = (None, published_interval, naive_interval)
+        _row(f"{n_repeats} x 5 folds", *(coverage(cubes, way)[0] for way in ways))
 
-    print("\n| no contender is better | any task | mean gain |\n|---|---|---|")
-    coarse = Problem("twins", (15,) * 10, 0.0)
-    for name, problem, sides in (
-        ("1 against 1, 40 rows", TWINS, (1, 1)),
-        ("1 against 1, 15 rows", coarse, (1, 1)),
-        ("1 against 1, AUC, 5 of 100 rows positive", RARE, (1, 1)),
-        ("the same, one repeat", replace(RARE, n_repeats=1), (1, 1)),
-        ("8 against 2, 40 rows", TWINS, (8, 2)),
+
+def _verdict_table(runs):
+    _row("no contender is better", "any task", "mean gain", head=True)
+    for name, problem in (
+        ("40 rows", TWINS),
+        ("15 rows", replace(TWINS, sizes=(15,) * 10)),
+        ("unstable: 5 of 100 rows positive", RARE),
+        ("unstable, one repeat", replace(RARE, n_repeats=1)),
     ):
-        for nested in (True, False) if max(sides) > 1 else (True,):
-            cubes = twins(runs, *sides, problem)
-            any_task, overall = false_verdicts(cubes, nested=nested)
-            label = name if max(sides) == 1 else f"{name}, nested {nested}"
-            print(f"| {label} | {any_task} | {overall} |", flush=True)
+        _row(name, *false_verdicts(twins(runs, 1, 1, problem), nested=True))
+    for nested in (True, False):
+        found = false_verdicts(twins(runs, 8, 2), nested=nested)
+        _row(f"best of 8 against best of 2, {'nested' if nested else 'naive'}", *found)
 
-    print(
-        "\n| sharing against alone | naive gain | nested gain | sd |\n|---|---|---|---|"
-    )
+
+def _optimism_table(runs):
+    _row("contenders", "naive gain", "nested gain", "sd of a gain", head=True)
     for sides in ((1, 1), (4, 2), (8, 2)):
         naive, nested, sd = optimism(twins(runs, *sides))
-        cells = (f"{figure.mean:+.4f} ± {figure.se:.4f}" for figure in (naive, nested))
-        print(f"| {sides[0]} against {sides[1]} |", " | ".join(cells), f"| {sd:.4f} |")
+        cells = [f"{found.mean:+.4f} ± {found.se:.4f}" for found in (naive, nested)]
+        _row(f"{sides[0]} sharing, {sides[1]} alone", *cells, f"{sd:.4f}")
+
+
+def _row(*cells, head=False):
+    if head:
+        print()
+    print("|", " | ".join(map(str, cells)), "|", flush=True)
+    if head:
+        print("|---" * len(cells) + "|")
+
+
+TABLES = {
+    "coverage": _coverage_table,
+    "unstable": _unstable_table,
+    "verdicts": _verdict_table,
+    "optimism": _optimism_table,
+}
+
+
+def main(arguments=None):
+    """Play the simulations and print the tables of the guide."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("tables", nargs="*", default=[], help=", ".join(TABLES))
+    parser.add_argument("--runs", type=int, default=1000)
+    options = parser.parse_args(arguments)
+    unknown = sorted({*options.tables} - {*TABLES})
+    if unknown:
+        parser.error(f"no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+    for name in options.tables or TABLES:
+        TABLES[name](options.runs)
 
 
 if __name__ == "__main__":

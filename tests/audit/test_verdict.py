@@ -122,8 +122,8 @@ ERROR_UP = headline(-9.8, -10.2, -0.7, -0.1)
             {"unclear": 29, "unscored": 1},
             AUC,
             "We cannot tell whether sharing helps: mean AUC over 29 minefields is "
-            "0.740 alone and 0.750 sharing, which may be chance, and no single minefield "
-            "is clearly helped or hurt.",
+            "0.740 alone and 0.750 sharing, which may be chance, and no single "
+            "minefield is clearly helped or hurt.",
         ),
         (
             headline(-9.8, -9.8, NAN, NAN),

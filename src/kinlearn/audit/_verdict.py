@@ -187,9 +187,10 @@ class _Story:
             found += self.by_task()
         if self.unscored and self.n > 0:
             n = len(self.unscored)
+            whose = "its" if n == 1 else "their"
             found.append(
                 f"{n} {self.tasks(n)} could not be scored ({_names(self.unscored)}); "
-                f"{'its' if n == 1 else 'their'} rows still train the models that share."
+                f"{whose} rows still train the models that share."
             )
         found += [self.pooled(gain) for gain in pooling if gain.n_hurt]
         return found
