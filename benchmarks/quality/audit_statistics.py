@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtrit
 
+from kinlearn.audit._overall import overall_tests
 from kinlearn.audit._scores import Contender, Scores
 from kinlearn.audit._selection import nested_selection
 from kinlearn.audit._statistics import task_gains
@@ -204,11 +205,11 @@ def play(problem, n_runs, seed=0):
         yield _cube(problem, PAIR, fits, *data, seed=run)
 
 
-def twins(n_runs, n_sharing, n_alone, problem=TWINS, seed=0):
+def twins(n_runs, n_sharing, n_alone, problem=TWINS, pooled=False, seed=0):
     """Cubes in which no contender is better than another, on any task.
 
-    Every contender is the same ridge, task by task, on two features of its
-    own, and all features are alike. Which ones are said to share is a label.
+    Every contender is the same model on two features of its own, and all
+    features are alike. Which ones are said to share is a label.
 
     Parameters
     ----------
@@ -218,6 +219,8 @@ def twins(n_runs, n_sharing, n_alone, problem=TWINS, seed=0):
         Contenders of each label.
     problem : Problem
         Its sizes, metric and folds.
+    pooled : bool
+        Whether each is fitted once for all tasks; otherwise task by task.
     seed : int
         Decides everything.
 
@@ -232,7 +235,7 @@ def twins(n_runs, n_sharing, n_alone, problem=TWINS, seed=0):
         Contender(f"twin {i}", "ridge", "pooled" if i < n_sharing else "alone")
         for i in range(n)
     ]
-    fits = [(slice(2 * i, 2 * i + 2), False) for i in range(n)]
+    fits = [(slice(2 * i, 2 * i + 2), pooled) for i in range(n)]
     weights = np.full((len(problem.sizes), 2 * n), 0.3)
     for run in range(n_runs):
         yield _cube(problem, contenders, fits, *_draw(problem, weights, rng), seed=run)
@@ -410,6 +413,16 @@ def _verdict_table(runs):
         _row(f"best of 8 against best of 2, {'nested' if nested else 'naive'}", *found)
 
 
+def _wilcoxon_table(runs):
+    _row("no contender is better", "Wilcoxon's p below 5%", head=True)
+    for pooled in (False, True):
+        for size in (40, 15):
+            problem = replace(TWINS, sizes=(size,) * 10)
+            cubes = twins(runs, 1, 1, problem, pooled=pooled)
+            rejected = Share.of([overall_tests(c).wilcoxon_p < 0.05 for c in cubes])
+            _row(f"{size} rows, {'pooled' if pooled else 'task by task'}", rejected)
+
+
 def _optimism_table(runs):
     _row("contenders", "naive gain", "nested gain", "sd of a gain", head=True)
     for sides in ((1, 1), (4, 2), (8, 2)):
@@ -430,6 +443,7 @@ TABLES = {
     "coverage": _coverage_table,
     "unstable": _unstable_table,
     "verdicts": _verdict_table,
+    "wilcoxon": _wilcoxon_table,
     "optimism": _optimism_table,
 }
 
