@@ -18,7 +18,7 @@ For one repeat it is [1]_ to the letter. For repeated folds [2]_ put
 freedom. But a repeat deals the same rows again: it steadies the mean and brings
 no new rows, and models that change much with their training rows are lucky or
 unlucky in all repeats alike. Measured on such models, the false alarms at 5%
-rise from 8% with one repeat to 23% with ten; see the guide on the audit's
+rise from 8% with one repeat to 25% with ten; see the guide on the audit's
 statistics. So repeats are not counted in the variance, and the degrees of
 freedom are what :math:`S^2` is worth if scores are means over :math:`n` normal
 rows:
