@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import (
+    ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
@@ -229,3 +230,11 @@ def test_callbacks_see_every_task():
     PerTask(Ridge(), task=-1).set_callbacks(recorder).fit(XT, Y)
     tasks = [f"task {t}" for t in range(4)]
     assert recorder.seen == ["setup", *tasks, "fit", "teardown"]
+
+
+def test_task_as_feature_on_sparse_rows_suits_trees():
+    # they take indices of 32 bits only
+    dense = TaskAsFeature(ExtraTreesRegressor(5, random_state=0), task=-1)
+    sparse = TaskAsFeature(ExtraTreesRegressor(5, random_state=0), task=-1)
+    answer = sparse.fit(sp.csr_array(XT), Y).predict(sp.csr_array(XT))
+    assert_allclose(answer, dense.fit(XT, Y).predict(XT))

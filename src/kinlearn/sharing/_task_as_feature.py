@@ -193,7 +193,8 @@ class TaskAsFeature(OneModel):
             return rest
         name = self._task_name()
         if self.encoding_ == "onehot":
-            known = np.flatnonzero(task >= 0)
+            # int32: scikit-learn's trees take no wider indices of sparse X
+            known = np.flatnonzero(task >= 0).astype(np.int32)
             shape = len(task), len(self.tasks_)
             if shape[0] * shape[1] > self._MOST_CELLS and not sp.issparse(rest):
                 raise ValueError(
