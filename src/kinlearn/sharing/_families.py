@@ -1,0 +1,135 @@
+"""The models that are worth comparing on any data: one line each.
+
+A method that lands later joins the comparison by a line of its own. The list
+stands here, and not in the audit, because this layer knows all estimators.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from kinlearn.trees import (
+    MultiTaskExtraTreesClassifier,
+    MultiTaskExtraTreesRegressor,
+    MultiTaskRandomForestClassifier,
+)
+
+__all__ = ["CANDIDATES", "Candidate"]
+
+_ALONE = ("alone",)
+_ONE_MODEL = ("pooled", "task as feature")
+_PLAIN = (*_ALONE, *_ONE_MODEL)
+_MULTI = ("multi-task",)
+
+# Rows up to which a contender takes seconds rather than minutes on each fold.
+_SMALL = 20_000
+_MIDDLE = 200_000
+# Tasks up to which the same holds where each costs a forest, or a booster.
+_MANY = 200
+_FEW = 50
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that takes part unless the data is too big for it.
+
+    Attributes
+    ----------
+    family : str
+        What it is called in tables.
+    kind : {"classification", "regression"}
+        What it predicts.
+    forms : tuple of str
+        A contender each; ``("multi-task",)`` for an estimator of kinlearn.
+    estimator : estimator
+        The model, unfitted; one of kinlearn has its ``task`` set later.
+    scaled : bool, default=False
+        Whether it needs numbers of one scale and none missing.
+    most_rows, most_tasks : int or None, default=None
+        Limits up to which it takes part.
+    least_rows : int, default=0
+        Limit from which it takes part.
+    """
+
+    family: str
+    kind: str
+    forms: tuple[str, ...]
+    estimator: Any
+    scaled: bool = False
+    most_rows: int | None = None
+    most_tasks: int | None = None
+    least_rows: int = 0
+
+    def suits(self, kind, n_rows, n_tasks):
+        """Whether it takes part in a comparison of this size.
+
+        Parameters
+        ----------
+        kind : {"classification", "regression"}
+            What is predicted.
+        n_rows, n_tasks : int
+            Size of the data.
+
+        Returns
+        -------
+        bool
+            True if it does.
+        """
+        return (
+            kind == self.kind
+            and n_rows >= self.least_rows
+            and (self.most_rows is None or n_rows < self.most_rows)
+            and (self.most_tasks is None or n_tasks <= self.most_tasks)
+        )
+
+
+def _classifier(family, forms, estimator, **limits):
+    return Candidate(family, "classification", forms, estimator, **limits)
+
+
+def _regressor(family, forms, estimator, **limits):
+    return Candidate(family, "regression", forms, estimator, **limits)
+
+
+_LINEAR = {"scaled": True}
+_SMALL_ONLY = {"most_rows": _SMALL, "most_tasks": _MANY}
+_FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
+_BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
+_TREES, _BOOSTING = "extra trees", "gradient boosting"
+
+CANDIDATES = (
+    _classifier(
+        "logistic regression", _PLAIN, LogisticRegression(max_iter=1000), **_LINEAR
+    ),
+    _classifier(_TREES, _PLAIN, ExtraTreesClassifier(**_FOREST), **_SMALL_ONLY),
+    _classifier(_BOOSTING, _ALONE, HistGradientBoostingClassifier(), most_tasks=_FEW),
+    _classifier(_BOOSTING, _ONE_MODEL, HistGradientBoostingClassifier()),
+    _classifier(_TREES, _MULTI, MultiTaskExtraTreesClassifier(), most_rows=_MIDDLE),
+    _classifier(
+        _TREES,
+        _MULTI,
+        MultiTaskExtraTreesClassifier(**_BIG_FOREST),
+        least_rows=_MIDDLE,
+    ),
+    _classifier(
+        "random forest", _MULTI, MultiTaskRandomForestClassifier(), most_rows=_SMALL
+    ),
+    _regressor("ridge regression", _PLAIN, Ridge(), **_LINEAR),
+    _regressor(_TREES, _PLAIN, ExtraTreesRegressor(**_FOREST), **_SMALL_ONLY),
+    _regressor(_BOOSTING, _ALONE, HistGradientBoostingRegressor(), most_tasks=_FEW),
+    _regressor(_BOOSTING, _ONE_MODEL, HistGradientBoostingRegressor()),
+    _regressor(_TREES, _MULTI, MultiTaskExtraTreesRegressor(), most_rows=_MIDDLE),
+    _regressor(
+        _TREES,
+        _MULTI,
+        MultiTaskExtraTreesRegressor(**_BIG_FOREST),
+        least_rows=_MIDDLE,
+    ),
+)
