@@ -1,0 +1,320 @@
+"""Who is compared: the default contenders, and those that a user brings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import get_tags
+
+from kinlearn.audit._columns import read_columns
+from kinlearn.audit._problem import open_problem
+from kinlearn.audit._scores import Contender
+from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
+from kinlearn.sharing._families import CANDIDATES
+from kinlearn.tasks import keep_task
+from kinlearn.tasks._columns import find_column
+from kinlearn.tasks._tables import open_table
+
+__all__ = ["Entry", "choose_contenders", "default_contenders"]
+
+# Of such a task a fold may have a single row, on which boosting cannot be fitted.
+_TINY = 3
+_WRAPPERS = {"alone": PerTask, "pooled": Pooled, "task as feature": TaskAsFeature}
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A contender with its model.
+
+    Attributes
+    ----------
+    contender : Contender
+        Name, family and form.
+    estimator : estimator
+        The model, not fitted.
+    """
+
+    contender: Contender
+    estimator: Any
+
+    @property
+    def name(self):
+        """Name of the contender."""
+        return self.contender.name
+
+
+def with_random_state(estimator, random_state):
+    """A clone in which no random state is left open.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any.
+    random_state : int
+        Stands in wherever the estimator, or one inside it, has None.
+
+    Returns
+    -------
+    estimator
+        Whose fits give the same model every time.
+    """
+    estimator = clone(estimator)
+    for key, value in estimator.get_params().items():
+        if value is None and key.split("__")[-1] == "random_state":
+            estimator.set_params(**{key: random_state})
+    return estimator
+
+
+def innermost(estimator):
+    """The model behind the steps of a pipeline, a search or a form.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any.
+
+    Returns
+    -------
+    estimator
+        The model that predicts.
+    """
+    while True:
+        if isinstance(estimator, Pipeline):
+            estimator = estimator.steps[-1][1]
+        elif isinstance(getattr(estimator, "estimator", None), BaseEstimator):
+            estimator = estimator.estimator
+        else:
+            return estimator
+
+
+def default_contenders(X, y, *, task, kind=None, random_state=0):
+    """The models that `compare_sharing` compares by default.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        Rows with the task column. Its size and the types of its columns decide.
+    y : array-like of shape (n_samples,)
+        Class labels or numbers.
+    task : str or int
+        Name or position of the task column.
+    kind : {"classification", "regression"} or None, default=None
+        What y is; None guesses, as :func:`compare_sharing` does.
+    random_state : int, default=0
+        Decides the models.
+
+    Returns
+    -------
+    dict of str to estimator
+        Models by name, not fitted. Add to it, or take from it, and pass it as
+        ``estimators`` to :func:`compare_sharing`.
+
+    Examples
+    --------
+    >>> from kinlearn.audit import default_contenders
+    >>> from kinlearn.datasets import load_demo
+    >>> X, y = load_demo(as_frame=True, return_X_y=True)
+    >>> for name in default_contenders(X, y, task="clinic"):
+    ...     print(name)
+    logistic regression, alone
+    logistic regression, pooled
+    logistic regression, task as feature
+    ...
+    """
+    problem = open_problem(X, y, task, kind)
+    entries = default_entries(problem, random_state=random_state)
+    return {entry.name: entry.estimator for entry in entries}
+
+
+def default_entries(problem, *, random_state, unknown_task="error"):
+    """The default contenders for some data.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    random_state : int
+        Decides the models.
+    unknown_task : {"error", "share"}, default="error"
+        What the models do about tasks that training lacks.
+
+    Returns
+    -------
+    list of Entry
+        In the order of the list of candidates.
+    """
+    columns = read_columns(problem.X, problem.task)
+    entries = []
+    for candidate in CANDIDATES:
+        if not candidate.suits(problem.kind, problem.n_rows, problem.n_tasks):
+            continue
+        if columns.sparse and not get_tags(candidate.estimator).input_tags.sparse:
+            continue
+        prepare = columns.preparation(scaled=candidate.scaled)
+        for form in candidate.forms:
+            model = _build(candidate, form, prepare, problem, unknown_task)
+            name = f"{candidate.family}, {form}"
+            if form == "multi-task":
+                name = f"multi-task {candidate.family}"
+            model = with_random_state(model, random_state)
+            entries.append(Entry(Contender(name, candidate.family, form), model))
+    return entries
+
+
+def _build(candidate, form, prepare, problem, unknown_task):
+    """The estimator of one form, its columns prepared by its own training rows."""
+    inner = candidate.estimator
+    if form in ("alone", "pooled"):
+        # The preparation goes inside: a scaler of all rows would share a little.
+        inner = inner if prepare is None else make_pipeline(prepare, inner)
+        model = _WRAPPERS[form](inner, task=problem.task, unknown_task=unknown_task)
+        if form == "alone" and problem.sizes.min() <= _TINY:
+            model.set_params(min_samples=2)
+        return model
+    # Behind keep_task the task column of an array is the last one.
+    moved = prepare is not None and not problem.is_frame
+    options = {"task": -1 if moved else problem.task, "unknown_task": unknown_task}
+    if form == "task as feature":
+        model = TaskAsFeature(inner, **options)
+    else:
+        model = clone(inner).set_params(**options)
+    if prepare is None:
+        return model
+    return make_pipeline(keep_task(prepare, task=problem.task), model)
+
+
+def choose_contenders(estimators, problem, *, random_state, unknown_task="error"):
+    """The contenders of a comparison.
+
+    Parameters
+    ----------
+    estimators : None, or dict of str to estimator
+        None takes the default ones. A plain scikit-learn estimator stands for
+        its three forms.
+    problem : Problem
+        The data.
+    random_state : int
+        Stands in for open random states.
+    unknown_task : {"error", "share"}, default="error"
+        What default contenders do about tasks that training lacks.
+
+    Returns
+    -------
+    list of Entry
+        With at least one contender that shares, and one that does not.
+    """
+    if estimators is None:
+        return default_entries(
+            problem, random_state=random_state, unknown_task=unknown_task
+        )
+    if not isinstance(estimators, Mapping):
+        raise TypeError(
+            "estimators must be a dict of estimators by name, or None; got "
+            f"{type(estimators).__name__}."
+        )
+    entries = []
+    for name, estimator in estimators.items():
+        _check_estimator(name, estimator, problem)
+        entries += _read_entries(name, estimator, problem, random_state)
+    names = [entry.name for entry in entries]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"Two contenders are named {twice!r}. Rename one of them.")
+    _check_both_kinds(entries, problem)
+    return entries
+
+
+def _check_estimator(name, estimator, problem):
+    if not isinstance(name, str):
+        raise TypeError(f"Names of estimators must be strings; got {name!r}.")
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"Estimator {name!r} is the class {estimator.__name__}. Pass an object: "
+            f"{estimator.__name__}(...)."
+        )
+    methods = ("fit", "predict", "get_params")
+    if not all(hasattr(estimator, method) for method in methods):
+        raise TypeError(
+            f"Estimator {name!r} is {estimator!r}, which is not an estimator: it lacks "
+            "one of fit, predict and get_params."
+        )
+    fits = is_classifier if problem.kind == "classification" else is_regressor
+    if not fits(estimator):
+        what = "classifier" if problem.kind == "classification" else "regressor"
+        raise TypeError(
+            f"Estimator {name!r} ({type(estimator).__name__}) is not a {what}, but y "
+            f"was taken for {problem.kind}. Say kind='classification' or "
+            "kind='regression' if that is wrong."
+        )
+
+
+def _read_entries(name, estimator, problem, random_state):
+    """One entry for an estimator that knows tasks, three for one that does not."""
+    form = _form_of(name, estimator, problem)
+    model = with_random_state(estimator, random_state)
+    family = type(innermost(estimator)).__name__
+    if form is not None:
+        return [Entry(Contender(name, family, form), model)]
+    return [
+        Entry(
+            Contender(f"{name}, {form}", family, form),
+            wrapper(model, task=problem.task),
+        )
+        for form, wrapper in _WRAPPERS.items()
+    ]
+
+
+def _form_of(name, estimator, problem):
+    """Form of an estimator; None if it knows nothing of tasks."""
+    behind = estimator
+    while isinstance(behind, Pipeline) or not _knows_task(behind):
+        if isinstance(behind, Pipeline):
+            behind = behind.steps[-1][1]
+        elif isinstance(getattr(behind, "estimator", None), BaseEstimator):
+            behind = behind.estimator
+        else:
+            return None
+    key = behind.task
+    if key is None:
+        raise ValueError(
+            f"Estimator {name!r} ({type(behind).__name__}) has task=None, so it does "
+            f"not see the tasks. Set task={problem.task!r}, or wrap it in PerTask, "
+            "Pooled or TaskAsFeature."
+        )
+    if behind is estimator:  # behind a transformer the column may have moved
+        table = open_table(problem.X)
+        if find_column(key, table, "Task") != find_column(problem.task, table, "Task"):
+            raise ValueError(
+                f"Estimator {name!r} has task={key!r}, but the comparison is by "
+                f"task={problem.task!r}. Use the same column."
+            )
+    for form, wrapper in _WRAPPERS.items():
+        if isinstance(behind, wrapper):
+            return form
+    return "multi-task"
+
+
+def _knows_task(estimator):
+    return hasattr(estimator, "get_params") and "task" in estimator.get_params(
+        deep=False
+    )
+
+
+def _check_both_kinds(entries, problem):
+    shares = {entry.contender.shares for entry in entries}
+    if shares == {True, False}:
+        return
+    if not entries:
+        raise ValueError("estimators is empty. Pass estimators by name, or None.")
+    lacking, remedy = (
+        ("shares", "a multi-task estimator, Pooled(...) or TaskAsFeature(...)")
+        if shares == {False}
+        else ("keeps the tasks apart", "PerTask(...)")
+    )
+    raise ValueError(
+        f"None of the estimators {lacking}, so there is nothing to compare with. Add "
+        f"{remedy}, task={problem.task!r}; a plain scikit-learn estimator stands for "
+        "all three forms."
+    )

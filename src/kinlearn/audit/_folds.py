@@ -1,0 +1,202 @@
+"""The folds that all contenders are compared on."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from kinlearn.audit._problem import hash_arrays
+from kinlearn.model_selection import TaskStratifiedKFold
+
+__all__ = ["Folds", "make_folds"]
+
+# Rows up to which the folds are drawn so many times, if the user does not say.
+_REPEATS = ((3_000, 3), (10_000, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Training and test rows of every split of every repeat.
+
+    Attributes
+    ----------
+    splits : list of list of (train, test)
+        By repeat and split.
+    splitter : str
+        What drew them.
+    kept : dict of int to str
+        Tasks that are never tested, by code, and why.
+    n_train, n_test : int64 arrays of shape (n_repeats, n_splits, n_tasks)
+        Rows of each task.
+    """
+
+    splits: list
+    splitter: str
+    kept: dict[int, str]
+    n_train: np.ndarray
+    n_test: np.ndarray
+
+    @property
+    def n_repeats(self):
+        """Number of repeats."""
+        return len(self.splits)
+
+    @property
+    def n_splits(self):
+        """Number of splits of each repeat."""
+        return len(self.splits[0])
+
+    @property
+    def tests_unseen_tasks(self):
+        """Whether some split tests a task of which training has no row."""
+        return bool(((self.n_test > 0) & (self.n_train == 0)).any())
+
+    def fingerprint(self):
+        """Hash of all rows of all folds."""
+        rows = [rows for repeat in self.splits for pair in repeat for rows in pair]
+        return hash_arrays(f"{self.n_repeats} repeats", *rows)
+
+
+def make_folds(problem, *, cv, n_splits, n_repeats, random_state):
+    """Draw the folds, or take the user's.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    cv : None, int, splitter or iterable of (train, test)
+        None and int draw stratified folds by task.
+    n_splits : int
+        Number of splits, where `cv` does not say.
+    n_repeats : int or None
+        Number of repeats; None goes by the number of rows.
+    random_state : int
+        Decides the folds.
+
+    Returns
+    -------
+    Folds
+        At least one split.
+    """
+    if cv is None or isinstance(cv, Integral):
+        n_splits = n_splits if cv is None else cv
+        splits, kept = _draw(problem, n_splits, n_repeats, random_state)
+        splitter = f"TaskStratifiedKFold({n_splits}, shuffle=True)"
+    else:
+        if n_repeats is not None:
+            raise ValueError(
+                "n_repeats is for the folds that compare_sharing draws itself; give "
+                "repeats through cv, such as RepeatedTaskStratifiedKFold."
+            )
+        splits, kept = _read(problem, cv), {}
+        splitter = type(cv).__name__ if hasattr(cv, "split") else "given"
+    return _count(problem, splits, splitter, kept)
+
+
+def _check_count(value, name, least):
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer >= {least}; got {value!r}.")
+
+
+def _rows_are(number):
+    return "1 row is" if number == 1 else f"{number} rows are"
+
+
+def _default_repeats(n_rows):
+    return next((repeats for limit, repeats in _REPEATS if n_rows <= limit), 1)
+
+
+def _draw(problem, n_splits, n_repeats, random_state):
+    _check_count(n_splits, "n_splits", 2)
+    if n_repeats is None:
+        n_repeats = _default_repeats(problem.n_rows)
+    _check_count(n_repeats, "n_repeats", 1)
+    large = problem.sizes >= n_splits
+    if not large.any():
+        raise ValueError(
+            f"No task has {n_splits} rows, one for each fold; the largest has "
+            f"{problem.sizes.max()}. Lower n_splits, or choose a coarser task column."
+        )
+    kept = {
+        int(code): f"{_rows_are(problem.sizes[code])} too few for {n_splits} folds: "
+        "always in training, never tested"
+        for code in np.flatnonzero(~large)
+    }
+    rows = np.flatnonzero(large[problem.codes])
+    always = np.flatnonzero(~large[problem.codes])
+    seeds = np.random.RandomState(random_state).randint(2**31 - 1, size=n_repeats)
+    splits = []
+    for seed in seeds:
+        folds = TaskStratifiedKFold(
+            n_splits,
+            shuffle=True,
+            random_state=int(seed),
+            stratify="classes" if problem.kind == "classification" else "quantiles",
+        ).split(rows, problem.y[rows], problem.codes[rows])
+        splits.append(
+            [
+                (np.sort(np.concatenate([rows[train], always])), rows[test])
+                for train, test in folds
+            ]
+        )
+    return splits, kept
+
+
+def _read(problem, cv):
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        # kinlearn's own splitters read the task from X if they are told its column
+        by_groups = getattr(cv, "task", problem.task) is None
+        groups = problem.tasks[problem.codes] if by_groups else None
+        pairs = list(cv.split(problem.X, problem.y, groups))
+    else:
+        try:
+            pairs = [(train, test) for train, test in cv]
+        except (TypeError, ValueError):
+            raise TypeError(
+                "cv must be None, a number of folds, a splitter with a split method, "
+                f"or pairs of row numbers (train, test); got {cv!r}."
+            ) from None
+    if not pairs:
+        raise ValueError("cv gave no splits.")
+    pairs = [
+        tuple(_check_rows(rows, part, number, problem.n_rows) for rows, part in both)
+        for number, both in enumerate(
+            zip(pair, ("training", "test"), strict=True) for pair in pairs
+        )
+    ]
+    repeats = getattr(cv, "n_repeats", 1)
+    whole = isinstance(repeats, int) and len(pairs) % repeats == 0
+    size = len(pairs) // repeats if whole else len(pairs)
+    return [pairs[first : first + size] for first in range(0, len(pairs), size)]
+
+
+def _check_rows(rows, part, number, n_rows):
+    rows = np.asarray(rows)
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"Split {number} of cv: its {part} rows must be row numbers, at least one."
+        )
+    if rows.min() < 0 or rows.max() >= n_rows:
+        raise ValueError(
+            f"Split {number} of cv: {part} rows go from {rows.min()} to {rows.max()}, "
+            f"but X has the rows 0 to {n_rows - 1}."
+        )
+    return rows.astype(np.intp)
+
+
+def _count(problem, splits, splitter, kept):
+    shape = len(splits), len(splits[0]), problem.n_tasks
+    n_train, n_test = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for r, repeat in enumerate(splits):
+        for s, (train, test) in enumerate(repeat):
+            if np.isin(test, train).any():
+                raise ValueError(
+                    f"Split {s} of cv tests rows that are in its training rows too; "
+                    "scores would be too good."
+                )
+            for rows, counts in ((train, n_train), (test, n_test)):
+                counts[r, s] = np.bincount(problem.codes[rows], minlength=shape[2])
+    for code in np.flatnonzero(n_test.sum(axis=(0, 1)) == 0):
+        kept.setdefault(int(code), "cv never tests it")
+    return Folds(splits, splitter, kept, n_train, n_test)

@@ -1,0 +1,227 @@
+"""The data of a comparison: read and checked once, and known by a hash."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn.tasks import class_codes, numbers, split_task
+from kinlearn.tasks._tables import FrameTable, open_table
+from kinlearn.utils._sklearn import safe_indexing
+
+__all__ = ["KINDS", "Problem", "hash_arrays", "open_problem"]
+
+KINDS = ("classification", "regression")
+# A target of integers with more values than this is taken for a number.
+_MOST_CLASSES = 20
+_NAME = "compare_sharing"
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, their tasks and targets.
+
+    Attributes
+    ----------
+    X : ndarray, sparse matrix or data frame
+        All columns, the task among them.
+    y : ndarray of shape (n_rows,)
+        Class labels or float64 numbers.
+    task : str or int
+        The task column, as the user named it.
+    tasks : ndarray of shape (n_tasks,)
+        Task values, ascending.
+    codes : int32 array of shape (n_rows,)
+        Task of each row.
+    kind : {"classification", "regression"}
+        What is predicted.
+    classes : ndarray or None
+        Class labels, ascending.
+    task_name : str
+        What sentences call the task column.
+    target_name : str or None
+        Name of y, where it has one.
+    n_features : int
+        Columns besides the task.
+    """
+
+    X: Any
+    y: np.ndarray
+    task: str | int
+    tasks: np.ndarray
+    codes: np.ndarray
+    kind: str
+    classes: np.ndarray | None
+    task_name: str
+    target_name: str | None
+    n_features: int
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.tasks)
+
+    @cached_property
+    def sizes(self):
+        """Rows of each task."""
+        return np.bincount(self.codes, minlength=self.n_tasks)
+
+    @property
+    def is_frame(self):
+        """Whether X is a data frame."""
+        return isinstance(open_table(self.X), FrameTable)
+
+    def take(self, rows):
+        """Some rows of X and y."""
+        return safe_indexing(self.X, rows), self.y[rows]
+
+    def fingerprint(self):
+        """Hash of all values, the same in every process.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
+        return hash_arrays(str(self.task), self.kind, *_parts(self.X), self.y)
+
+
+def _parts(X):
+    """What makes X what it is: strings and arrays, whatever holds them."""
+    table = open_table(X)
+    if isinstance(table, FrameTable):
+        for position, name in enumerate(table.frame.columns):
+            yield f"{name}: {table.frame[:, position].dtype}"
+            yield table.column(position)
+    elif sp.issparse(X):
+        rows = sp.csr_array(X)
+        rows.sum_duplicates()
+        yield from (str(rows.shape), rows.indptr, rows.indices, rows.data)
+    else:
+        yield X
+
+
+def hash_arrays(*parts):
+    """Hash of strings and arrays.
+
+    Parameters
+    ----------
+    *parts : str or ndarray
+        What is hashed, in this order.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    digest = hashlib.blake2b(digest_size=32)
+    for part in parts:
+        if isinstance(part, str):
+            head, body = "text", np.frombuffer(part.encode(), np.uint8)
+        elif part.dtype.kind in "OUST":
+            text = repr(part.tolist()).encode()
+            head, body = f"{part.shape}", np.frombuffer(text, np.uint8)
+        else:
+            head, body = f"{part.dtype.str}{part.shape}", np.ascontiguousarray(part)
+        digest.update(f"{head}:{body.nbytes}:".encode())
+        digest.update(body.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def open_problem(X, y, task, kind=None):
+    """Read and check what a user passes.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        Rows with the task column.
+    y : array-like of shape (n_samples,)
+        Targets.
+    task : str or int
+        Name or position of the task column.
+    kind : {"classification", "regression"} or None, default=None
+        None guesses it from y.
+
+    Returns
+    -------
+    Problem
+        The checked data.
+    """
+    if task is None:
+        raise ValueError(
+            "task=None is one task for all rows, so there is nothing to share. Name "
+            "the task column: task='school', or task=-1 for the last column."
+        )
+    if kind is not None and kind not in KINDS:
+        raise ValueError(
+            f"kind must be 'classification', 'regression' or None; got {kind!r}."
+        )
+    _, tasks, codes, columns = split_task(X, task)
+    if len(tasks) < 2:
+        raise ValueError(
+            f"{columns.where} holds a single task, {tasks.tolist()[0]!r}, so there is "
+            "nobody to share with. Is it the right column?"
+        )
+    if len(tasks) == len(codes):
+        raise ValueError(
+            f"{columns.where} holds another value in each of the {len(codes)} rows. A "
+            "task is a group of rows; is it the right column?"
+        )
+    target_name = getattr(y, "name", None)
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    y = FrameTable(series.to_frame(), None).column(0) if _is_series(series) else y
+    kind = _guess_kind(y) if kind is None else kind
+    classes = None
+    if kind == "classification":
+        classes, labels = class_codes(y, _NAME)
+        y = classes[labels]
+        if len(classes) < 2:
+            raise ValueError(
+                f"y holds a single class, {classes.tolist()[0]!r}; two or more are "
+                "needed. Is it the right target?"
+            )
+    else:
+        y = numbers(y, _NAME)
+    if len(y) != len(codes):
+        raise ValueError(f"X has {len(codes)} rows, but y has {len(y)}.")
+    return Problem(
+        X=open_table(X).native,
+        y=y,
+        task=task,
+        tasks=tasks,
+        codes=codes,
+        kind=kind,
+        classes=classes,
+        task_name="task" if columns.names is None else columns.names[columns.task],
+        target_name=None if target_name is None else str(target_name),
+        n_features=len(columns.features),
+    )
+
+
+def _is_series(thing):
+    return isinstance(thing, nw.Series)
+
+
+def _guess_kind(y):
+    values = np.asarray(y)
+    if values.dtype == object and values.ndim == 1:
+        cells = set(map(type, values.tolist()))
+        if cells <= {int, float}:
+            values = values.astype(np.float64)
+    if values.dtype.kind not in "fiu":
+        return "classification"
+    if values.dtype.kind == "f":
+        present = values[np.isfinite(values)]
+        if (present != np.round(present)).any():
+            return "regression"
+    few = len(np.unique(values)) <= _MOST_CLASSES
+    return "classification" if few else "regression"

@@ -1,0 +1,239 @@
+"""What a prediction is worth: the metric, task by task, on one fold."""
+
+import warnings
+from dataclasses import dataclass, field
+from functools import partial
+from inspect import signature
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer_names, make_scorer
+
+from kinlearn.metrics import TaskFrame
+from kinlearn.metrics._metric import Metric, resolve_metric
+from kinlearn.metrics._scorer import TaskScorer
+
+__all__ = ["FoldScores", "Scoring", "choose_scoring", "explained_variance"]
+
+_LABELS = {
+    "accuracy": "accuracy",
+    "average_precision": "average precision",
+    "balanced_accuracy": "balanced accuracy",
+    "explained_variance": "explained variance",
+    "f1": "F1",
+    "r2": "R²",
+    "roc_auc": "AUC",
+}
+
+
+def explained_variance(y_true, y_pred, *, variance):
+    """One minus the squared error over the variance of the row's task.
+
+    Parameters
+    ----------
+    y_true, y_pred : ndarray of shape (n,)
+        Numbers.
+    variance : ndarray of shape (n,)
+        Variance of the target over all rows of the row's task; NaN if it is 0.
+
+    Returns
+    -------
+    float
+        1 is perfect, 0 as good as knowing the task's mean.
+    """
+    known = ~np.isnan(variance)
+    if not known.any():
+        warnings.warn("y is constant in the task", UndefinedMetricWarning, stacklevel=2)
+        return np.nan
+    squares = np.square(y_true[known] - y_pred[known])
+    return float(1.0 - np.mean(squares / variance[known]))
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """Scores of one contender on one fold, greater being better.
+
+    Attributes
+    ----------
+    values : float64 array of shape (n_tasks,)
+        NaN where there is no score.
+    micro : float
+        Score of all test rows together.
+    reasons : dict of int to str
+        Why a task with test rows has no score, by task code.
+    """
+
+    values: np.ndarray
+    micro: float
+    reasons: dict[int, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """A metric, and what is told of it.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric itself.
+    chance : float or None
+        Score of a guess, where it is known.
+    row_params : dict of str to ndarray
+        Parameters of the metric with a value for each row of the data.
+    """
+
+    metric: Metric
+    chance: float | None = None
+    row_params: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def sign(self):
+        """1, or -1 for an error: scores are turned so that greater is better."""
+        return 1 if self.metric.greater_is_better else -1
+
+    @property
+    def is_error(self):
+        """Whether the metric is an error, whose scores are its negative."""
+        return self.metric.sign * self.sign < 0
+
+    @property
+    def name(self):
+        """Name of the score; that of an error begins with ``neg_``."""
+        return self.metric.name if self.sign > 0 else f"neg_{self.metric.name}"
+
+    @property
+    def label(self):
+        """Name of the metric in words."""
+        words = self.name.removeprefix("neg_").replace("_", " ")
+        return _LABELS.get(self.name, words)
+
+    def describe(self):
+        """Plain data about the metric."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "greater_is_better": not self.is_error,
+            "chance": self.chance,
+        }
+
+    def score(self, model, X, y, codes, n_tasks, rows):
+        """Score a fitted model on test rows.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        X : ndarray, sparse matrix or data frame
+            Test rows.
+        y : ndarray of shape (n_test,)
+            Their targets.
+        codes : int array of shape (n_test,)
+            Their tasks.
+        n_tasks : int
+            Number of tasks.
+        rows : int array of shape (n_test,)
+            Their positions in the whole data.
+
+        Returns
+        -------
+        FoldScores
+            Scores by task.
+        """
+        found = []
+
+        def by_task(y_true, y_pred, pos_label):
+            # pos_label has done its work: the scorer took that class's column
+            params = {name: values[rows] for name, values in self.row_params.items()}
+            frame = TaskFrame(
+                {self.metric.name: self.metric},
+                y_true,
+                y_pred,
+                tasks=codes,
+                sample_params={self.metric.name: params},
+            )
+            found.append(self._read(frame, n_tasks))
+            return 0.0
+
+        make_scorer(
+            by_task,
+            response_method=self.metric.response_method,
+            pos_label=self.metric.setting("pos_label"),
+        )(model, X, y)
+        return found[0]
+
+    def _read(self, frame, n_tasks):
+        values = np.full(n_tasks, np.nan)
+        values[frame.tasks] = self.sign * frame.values[self.metric.name]
+        micro = self.sign * frame.overall[self.metric.name]
+        reasons = {u.task: u.reason for u in frame.undefined if u.task is not None}
+        for code in np.flatnonzero(np.isinf(values)):
+            values[code], reasons[int(code)] = np.nan, "the metric gave infinity"
+        micro = micro if np.isfinite(micro) else np.nan
+        return FoldScores(values, float(micro), reasons)
+
+
+def choose_scoring(scoring, problem):
+    """The metric of a comparison.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        A name of scikit-learn's scorers, a scorer, or a function of `y_true` and
+        `y_pred`. None goes by what is predicted.
+    problem : Problem
+        The data.
+
+    Returns
+    -------
+    Scoring
+        The metric, ready to score.
+    """
+    if scoring is None:
+        return _default(problem)
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
+        raise ValueError(
+            f"scoring={scoring!r} is not a metric that scikit-learn knows; see "
+            "sklearn.metrics.get_scorer_names(), or pass a function of y_true and "
+            "y_pred."
+        )
+    if isinstance(scoring, TaskScorer):
+        scoring = scoring._metric
+    elif callable(scoring) and not isinstance(scoring, partial):
+        _refuse_scorer_function(scoring)
+    metric = resolve_metric(scoring)
+    chance = 0.5 if metric.name == "roc_auc" else None
+    return Scoring(metric, chance)
+
+
+def _refuse_scorer_function(function):
+    try:
+        names = list(signature(function).parameters)
+    except (TypeError, ValueError):
+        return
+    if names[:1] == ["estimator"] and not hasattr(function, "_score_func"):
+        raise TypeError(
+            "scoring is a function of an estimator, which cannot be asked task by "
+            "task. Pass a metric: a function of y_true and y_pred, or a name."
+        )
+
+
+def _default(problem):
+    if problem.kind == "regression":
+        variance = np.array(
+            [np.var(problem.y[problem.codes == t]) for t in range(problem.n_tasks)]
+        )
+        # the mean of equal numbers need not be that number
+        scale = np.square(1e-14 * np.abs(problem.y).max(initial=0.0))
+        variance[variance <= scale] = np.nan
+        metric = Metric("explained_variance", explained_variance)
+        return Scoring(metric, 0.0, {"variance": variance[problem.codes]})
+    if len(problem.classes) == 2:
+        return Scoring(resolve_metric("roc_auc"), 0.5)
+    pairs = np.unique(np.column_stack([problem.codes, _codes(problem)]), axis=0)
+    complete = len(pairs) == problem.n_tasks * len(problem.classes)
+    chance = 1.0 / len(problem.classes) if complete else None
+    return Scoring(resolve_metric("balanced_accuracy"), chance)
+
+
+def _codes(problem):
+    return np.searchsorted(problem.classes, problem.y)
