@@ -1,0 +1,107 @@
+"""What a run is: estimators and packages as plain data that can be compared."""
+
+import re
+from importlib import metadata
+
+import numpy as np
+
+from kinlearn.audit._problem import hash_arrays
+
+__all__ = ["describe", "identity_of", "versions"]
+
+_PACKAGES = ("kinlearn", "numpy", "scipy", "scikit-learn", "joblib")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def versions():
+    """Versions of what the scores depend on.
+
+    Returns
+    -------
+    dict of str to str
+        By package.
+    """
+    return {name: metadata.version(name) for name in _PACKAGES}
+
+
+def describe(value):
+    """A parameter, or an estimator with all of its own, as plain data.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    str, number, bool, None, list or dict
+        The same for equal values, in every process.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else repr(value)
+    if isinstance(value, np.generic):
+        return describe(value.item())
+    if isinstance(value, list | tuple):
+        return [describe(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): describe(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return f"array {hash_arrays(value)}"
+    if isinstance(value, np.random.RandomState):
+        _, keys, *rest = value.get_state()
+        return f"RandomState {hash_arrays(keys, repr(rest))}"
+    if isinstance(value, type) or hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "get_params"):
+        kind = type(value)
+        return {
+            "class": f"{kind.__module__}.{kind.__qualname__}",
+            **{k: describe(v) for k, v in value.get_params(deep=False).items()},
+        }
+    return _ADDRESS.sub("", repr(value))
+
+
+def identity_of(comparison, entries, *, curve, random_state):
+    """What must be the same for two runs to be one.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Data, folds and metric.
+    entries : list of Entry
+        The contenders.
+    curve : bool
+        Whether the curve is wanted.
+    random_state : int
+        The seed.
+
+    Returns
+    -------
+    dict
+        Plain data.
+    """
+    scoring = comparison.scoring
+    metric = scoring.metric
+    return {
+        "data": comparison.problem.fingerprint(),
+        "folds": comparison.folds.fingerprint(),
+        "metric": {
+            "name": scoring.name,
+            "function": describe(metric.function),
+            "settings": describe(metric.params),
+        },
+        "curve": curve,
+        "random_state": random_state,
+        "contender": {
+            entry.name: {"form": entry.contender.form, **_flat(entry.estimator)}
+            for entry in entries
+        },
+        "version": versions(),
+    }
+
+
+def _flat(estimator):
+    description = describe(estimator)
+    return description if isinstance(description, dict) else {"is": description}

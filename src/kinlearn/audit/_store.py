@@ -1,0 +1,207 @@
+"""Where finished work is kept: in memory, or durably in a file.
+
+A record is plain data under a key. The file is an SQLite database; a record is
+on the disk when `append` returns, so a run that is killed at any moment finds
+everything that it had finished. Both stores keep records as JSON text, so that
+a result is the same whether it was computed in one go or not.
+"""
+
+import json
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["FileStore", "MemoryStore", "open_store"]
+
+_FORMAT = "kinlearn-audit-store/1"
+_FILE_IN_FOLDER = "sharing.sqlite"
+
+
+class MemoryStore:
+    """Records of a run that ends with its process.
+
+    Parameters
+    ----------
+    identity : dict
+        What the run is.
+    """
+
+    def __init__(self, identity):
+        self.started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        self._begin = time.perf_counter()
+        self._texts = {}
+        self._elapsed = {}  # session -> seconds up to its last record
+        self._session = 0
+
+    def __contains__(self, key):
+        return key in self._texts
+
+    def __getitem__(self, key):
+        return json.loads(self._texts[key])
+
+    def append(self, key, record):
+        """Keep a record.
+
+        Parameters
+        ----------
+        key : str
+            What it is found by.
+        record : dict
+            Plain data without NaN.
+        """
+        text = json.dumps(record, allow_nan=False)
+        elapsed = time.perf_counter() - self._begin
+        self._write(key, text, elapsed)
+        self._texts[key] = text
+        self._elapsed[self._session] = elapsed
+
+    def _write(self, key, text, elapsed):
+        pass
+
+    @property
+    def seconds(self):
+        """Time that the work took, over all sessions, up to the last record."""
+        return sum(self._elapsed.values())
+
+    def close(self):
+        """Let go of the file."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+class FileStore(MemoryStore):
+    """Records in a file, which one process at a time may use.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, or a folder for it; it is made if it is absent.
+    identity : dict
+        What the run is, by name and value; a file of another run is refused.
+    """
+
+    def __init__(self, path, identity):
+        super().__init__(identity)
+        self.path = Path(path)
+        if self.path.is_dir():
+            self.path /= _FILE_IN_FOLDER
+        self._check_header()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
+        try:
+            self._open(identity)
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise self._explain(error) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_header(self):
+        """Refuse a file that is something else before SQLite writes to it."""
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
+            head = file.read(16)
+            if head and head != b"SQLite format 3\x00":
+                raise ValueError(
+                    f"store={str(self.path)!r} is a file of another kind. Name a new "
+                    "file, or a folder."
+                )
+
+    def _explain(self, error):
+        if "locked" in str(error):
+            return RuntimeError(
+                f"Another run is writing to {str(self.path)!r}. Wait for it, stop it, "
+                "or name another store."
+            )
+        return ValueError(f"store={str(self.path)!r} cannot be used: {error}.")
+
+    def _open(self, identity):
+        run = self._connection.execute
+        # The lock is held until the process ends, however it ends.
+        run("PRAGMA locking_mode = EXCLUSIVE")
+        run("PRAGMA synchronous = FULL")
+        run("BEGIN EXCLUSIVE")
+        names = run("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = {name for (name,) in names}
+        if not tables:
+            run("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT)")
+            run(
+                "CREATE TABLE records (key TEXT PRIMARY KEY, value TEXT, "
+                "session INTEGER, elapsed REAL)"
+            )
+            about = {"format": _FORMAT, "started": self.started, "identity": identity}
+            run_many = self._connection.executemany
+            rows = [(name, json.dumps(value)) for name, value in about.items()]
+            run_many("INSERT INTO about VALUES (?, ?)", rows)
+        elif tables != {"about", "records"}:
+            raise ValueError(
+                f"store={str(self.path)!r} is a database of something else. Name a new "
+                "file, or a folder."
+            )
+        run("COMMIT")
+        about = {name: json.loads(v) for name, v in run("SELECT * FROM about")}
+        if about.get("format") != _FORMAT:
+            raise ValueError(
+                f"store={str(self.path)!r} has the format {about.get('format')!r}; "
+                f"this version reads {_FORMAT!r}. Name a new file."
+            )
+        self._compare(about["identity"], json.loads(json.dumps(identity)))
+        self.started = about["started"]
+        for key, text, session, elapsed in run("SELECT * FROM records ORDER BY rowid"):
+            self._texts[key] = text
+            self._elapsed[session] = max(elapsed, self._elapsed.get(session, 0.0))
+        self._session = 1 + max(self._elapsed, default=-1)
+
+    def _compare(self, stored, now):
+        changes = list(_differences(stored, now))
+        if changes:
+            raise ValueError(
+                f"store={str(self.path)!r} holds another run; different now: "
+                + "; ".join(changes)
+                + ". Name another store, or go back to what it was made with."
+            )
+
+    def _write(self, key, text, elapsed):
+        row = (key, text, self._session, elapsed)
+        self._connection.execute("INSERT INTO records VALUES (?, ?, ?, ?)", row)
+
+    def close(self):
+        """Let go of the file."""
+        self._connection.close()
+
+
+def _differences(stored, now, where=""):
+    """Say what is not the same in two dicts of plain data."""
+    for name in dict.fromkeys([*stored, *now]):
+        label = f"{where}{name}"
+        if name not in stored or name not in now:
+            yield f"{label} ({'gone' if name in stored else 'new'})"
+        elif isinstance(stored[name], dict) and isinstance(now[name], dict):
+            yield from _differences(stored[name], now[name], f"{label} ")
+        elif stored[name] != now[name]:
+            both = json.dumps(stored[name]), json.dumps(now[name])
+            short = all(len(text) <= 40 for text in both)
+            yield f"{label} ({both[0]} then, {both[1]} now)" if short else label
+
+
+def open_store(store, identity):
+    """The store of a run.
+
+    Parameters
+    ----------
+    store : path-like or None
+        File or folder; None keeps records in memory.
+    identity : dict
+        What the run is: hashes of data and folds, parameters, versions.
+
+    Returns
+    -------
+    MemoryStore or FileStore
+        With the records that were there.
+    """
+    return MemoryStore(identity) if store is None else FileStore(store, identity)
