@@ -1,0 +1,116 @@
+"""Beside the gains: which tasks are near each other, and does it tell who gains?"""
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.pipeline import Pipeline
+
+from kinlearn.audit._columns import read_columns
+from kinlearn.relatedness import task_distances
+from kinlearn.tasks import keep_task
+
+__all__ = ["MOST_TASKS", "learned_affinity", "measure_distances", "predicts_gain"]
+
+_METHODS = ("mmd", "ks", "label_shift")
+MOST_TASKS = 200  # of a matrix that goes into a result
+_MOST_MEASURED = 2_000
+_FEWEST_FOR_CORRELATION = 4
+
+
+def measure_distances(problem, random_state):
+    """Distances between the tasks, by several measures.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    random_state : int
+        Of measures that draw.
+
+    Returns
+    -------
+    distances : dict of str to ndarray of shape (n_tasks, n_tasks)
+        Matrices by measure.
+    notes : list of str
+        What could not be measured, and why.
+    """
+    if problem.n_tasks > _MOST_MEASURED:
+        return {}, [f"Distances are measured for up to {_MOST_MEASURED} tasks."]
+    found, notes = {}, []
+    try:
+        columns = read_columns(problem.X, problem.task)
+        prepare = keep_task(columns.preparation(scaled=True), task=problem.task)
+        X = prepare.fit_transform(problem.X)
+        task = problem.task if problem.is_frame else -1
+    except (TypeError, ValueError) as error:
+        return {}, [f"Distances between tasks were not measured: {error}"]
+    kind = "wasserstein" if problem.kind == "regression" else "total_variation"
+    for method in _METHODS:
+        options = {"distance": kind} if method == "label_shift" else {}
+        try:
+            distances = task_distances(
+                X,
+                problem.y,
+                task=task,
+                method=method,
+                random_state=random_state,
+                **options,
+            )
+        except (TypeError, ValueError) as error:
+            notes.append(f"{method} was not measured: {error}")
+            continue
+        found[method] = distances.values
+    return found, notes
+
+
+def learned_affinity(model):
+    """The affinity between tasks that a fitted model learned.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+
+    Returns
+    -------
+    ndarray of shape (n_tasks, n_tasks), or None
+        None if it learns none.
+    """
+    while isinstance(model, Pipeline):
+        model = model[-1]
+    affinity = getattr(model, "task_affinity_", None)
+    if affinity is None or not np.isfinite(affinity).all():
+        return None
+    return np.asarray(affinity, dtype=np.float64)
+
+
+def predicts_gain(means, gains):
+    """Whether tasks far from all others gain less by sharing.
+
+    Parameters
+    ----------
+    means : dict of str to list of float
+        Mean distance of each task to the others, by measure.
+    gains : float array of shape (n_tasks,)
+        NaN where a task was not scored.
+
+    Returns
+    -------
+    list of dict
+        Spearman's correlation of the mean distance to the other tasks with the
+        gain, by measure; null where it does not exist.
+    """
+    scored = ~np.isnan(gains)
+    found = []
+    for method, mean in means.items():
+        entry = {
+            "distance": method,
+            "spearman": None,
+            "p": None,
+            "n_tasks": int(scored.sum()),
+        }
+        x, y = np.asarray(mean)[scored], gains[scored]
+        if len(x) >= _FEWEST_FOR_CORRELATION and np.ptp(x) > 0 and np.ptp(y) > 0:
+            result = spearmanr(x, y)
+            entry |= {"spearman": float(result.statistic), "p": float(result.pvalue)}
+        found.append(entry)
+    return found
