@@ -1,0 +1,242 @@
+"""From records to plain data: the cube of scores, and the dict of a result."""
+
+import math
+
+import numpy as np
+
+from kinlearn.audit._identity import versions
+from kinlearn.audit._relatedness import MOST_TASKS, predicts_gain
+from kinlearn.audit._result import FORMAT
+from kinlearn.audit._scores import Scores
+
+__all__ = ["Outcome", "assemble", "plain"]
+
+
+def plain(value):
+    """Plain data: no NumPy types, and None instead of NaN and infinity.
+
+    Parameters
+    ----------
+    value : object
+        Dicts, lists, arrays, numbers, strings.
+
+    Returns
+    -------
+    object
+        The same, for JSON.
+    """
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+class Outcome:
+    """What the contenders did on all folds.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Data, folds and metric.
+    entries : list of Entry
+        The contenders.
+    cells : list of Cell
+        Every contender on every fold.
+    store : MemoryStore or FileStore
+        Their records.
+
+    Attributes
+    ----------
+    scores : Scores
+        Of the contenders that finished all folds.
+    errors : dict of str to str
+        Of those that did not.
+    cost : dict of str to dict
+        Seconds, memory and warnings of each.
+    reasons : dict of int to str
+        Why a task has no score, or none on some folds, by task code.
+    """
+
+    def __init__(self, comparison, entries, cells, store):
+        folds, problem = comparison.folds, comparison.problem
+        names = [entry.name for entry in entries]
+        shape = len(names), folds.n_repeats, folds.n_splits
+        values = np.full((*shape, problem.n_tasks), np.nan)
+        micro = np.full(shape, np.nan)
+        failed: dict[str, list] = {}
+        undefined: dict[int, dict] = {}
+        self.cost = {name: _Cost() for name in names}
+        for cell in cells:
+            record = store[cell.key]
+            self.cost[cell.contender].add(record)
+            if record["error"] is not None:
+                failed.setdefault(cell.contender, []).append((cell, record["error"]))
+                continue
+            place = names.index(cell.contender), cell.repeat, cell.split
+            values[place] = np.array(record["values"], dtype=np.float64)
+            micro[place] = np.nan if record["micro"] is None else record["micro"]
+            for code, why in record["reasons"].items():
+                undefined.setdefault(int(code), {})[cell.repeat, cell.split] = why
+        n_folds = folds.n_repeats * folds.n_splits
+        self.errors = {
+            name: f"{found[0][1]} (split {found[0][0].split} of repeat "
+            f"{found[0][0].repeat}; failed on {len(found)} of {n_folds} folds)"
+            for name, found in failed.items()
+        }
+        done = [i for i, name in enumerate(names) if name not in self.errors]
+        self.scores = Scores(
+            contenders=tuple(entries[i].contender for i in done),
+            tasks=problem.tasks,
+            n_rows=problem.sizes,
+            values=values[done],
+            micro=micro[done],
+            n_train=folds.n_train,
+            n_test=folds.n_test,
+        )
+        self.reasons = dict(folds.kept)
+        for code, places in undefined.items():
+            tested = int((folds.n_test[..., code] > 0).sum())
+            why = next(iter(places.values()))
+            where = (
+                "" if len(places) == tested else f" in {len(places)} of {tested} folds"
+            )
+            self.reasons[code] = f"no score{where}: {why}"
+
+
+class _Cost:
+    """Seconds, memory and warnings of one contender."""
+
+    def __init__(self):
+        self.fit, self.score, self.peak, self.warnings = [], [], [], {}
+
+    def add(self, record):
+        if record["error"] is None:
+            self.fit.append(record["fit_seconds"])
+            self.score.append(record["score_seconds"])
+        if record["peak_mib"] is not None:
+            self.peak.append(record["peak_mib"])
+        self.warnings.update(dict.fromkeys(record["warnings"]))
+
+    def to_dict(self):
+        """Means over folds of the times, the highest memory, and all warnings."""
+        return {
+            "fit_seconds": float(np.mean(self.fit)) if self.fit else None,
+            "score_seconds": float(np.mean(self.score)) if self.score else None,
+            "peak_mib": max(self.peak, default=None),
+            "warnings": list(self.warnings),
+        }
+
+
+def _contenders(outcome, entries, summaries):
+    """The leaderboard: best first, those that failed last."""
+    by_name = {summary.name: summary for summary in summaries}
+    numbers = ("macro", "macro_se", "micro", "micro_se", "mean_rank")
+    rows = []
+    for entry in entries:
+        summary = by_name.get(entry.name)
+        rows.append(
+            {
+                "name": entry.name,
+                "family": entry.contender.family,
+                "form": entry.contender.form,
+                "shares": entry.contender.shares,
+                **{key: getattr(summary, key, None) for key in numbers},
+                **outcome.cost[entry.name].to_dict(),
+                "error": outcome.errors.get(entry.name),
+            }
+        )
+    rows = plain(rows)
+    return sorted(rows, key=lambda row: (row["macro"] is None, -(row["macro"] or 0)))
+
+
+def _relatedness(record, problem, gains):
+    """Distances and affinity; of the largest tasks only, where there are many."""
+    tasks = problem.tasks.tolist()
+    shown = [tasks[code] for code in record["shown"]]
+    affinity = record["affinity"]
+    notes = list(record["notes"])
+    if len(shown) < len(tasks):
+        notes.append(f"Matrices are of the {MOST_TASKS} largest of {len(tasks)} tasks.")
+    return {
+        "distances": {
+            method: {"tasks": shown, "matrix": matrix}
+            for method, matrix in record["distances"].items()
+        },
+        "affinity": affinity and {**affinity, "tasks": shown},
+        "predicts_gain": predicts_gain(record["mean_distance"], gains),
+        "note": " ".join(notes) or None,
+    }
+
+
+def assemble(*, comparison, entries, outcome, summary, relatedness, curve, run):
+    """The dict of a result; see :meth:`SharingResult.to_dict`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Data, folds and metric.
+    entries : list of Entry
+        The contenders.
+    outcome : Outcome
+        What they did.
+    summary : Summary
+        What it says.
+    relatedness : dict
+        Its record.
+    curve : dict or None
+        The curve.
+    run : dict
+        How it was run.
+
+    Returns
+    -------
+    dict
+        Plain data.
+    """
+    problem, folds = comparison.problem, comparison.folds
+    scored = ~np.isnan(outcome.scores.values).all(axis=(0, 1, 2))
+    answers = summary.to_dict()
+    gains = np.array([gain.gain for gain in summary.headline.gains])
+    return plain(
+        {
+            "format": FORMAT,
+            "kind": problem.kind,
+            "metric": comparison.scoring.describe(),
+            "data": {
+                "n_rows": problem.n_rows,
+                "n_features": problem.n_features,
+                "n_tasks": problem.n_tasks,
+                "task_name": problem.task_name,
+                "target_name": problem.target_name,
+                "classes": problem.classes,
+            },
+            "cv": {
+                "n_splits": folds.n_splits,
+                "n_repeats": folds.n_repeats,
+                "splitter": folds.splitter,
+            },
+            "tasks": [
+                {
+                    "task": task,
+                    "n_rows": problem.sizes[code],
+                    "scored": scored[code],
+                    "reason": outcome.reasons.get(code),
+                }
+                for code, task in enumerate(problem.tasks.tolist())
+            ],
+            "contenders": _contenders(outcome, entries, summary.contenders),
+            "scores": answers["scores"],
+            "headline": answers["headline"],
+            "gains": answers["gains"],
+            "overall": answers["overall"],
+            "relatedness": _relatedness(relatedness, problem, gains),
+            "curve": curve,
+            "run": {"versions": versions(), **run},
+            "verdict": answers["verdict"],
+        }
+    )

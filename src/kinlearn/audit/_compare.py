@@ -1,0 +1,367 @@
+"""Does sharing help? Everybody on the same folds, and an honest answer."""
+
+from functools import partial
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+
+from kinlearn.audit._assemble import Outcome, assemble, plain
+from kinlearn.audit._contenders import choose_contenders
+from kinlearn.audit._curve import plan_curve
+from kinlearn.audit._folds import make_folds
+from kinlearn.audit._identity import identity_of
+from kinlearn.audit._problem import open_problem
+from kinlearn.audit._relatedness import (
+    MOST_TASKS,
+    learned_affinity,
+    measure_distances,
+)
+from kinlearn.audit._result import SharingResult
+from kinlearn.audit._run import Cell, Comparison, run_cells
+from kinlearn.audit._scoring import choose_scoring
+from kinlearn.audit._store import open_store
+from kinlearn.audit._summary import summarise_scores
+
+__all__ = ["compare_sharing"]
+
+_RELATEDNESS = "relatedness"  # key of its record
+
+
+def compare_sharing(
+    X,
+    y,
+    *,
+    task,
+    estimators=None,
+    cv=None,
+    scoring=None,
+    kind=None,
+    n_splits=5,
+    n_repeats=None,
+    curve=True,
+    n_jobs=None,
+    random_state=0,
+    store=None,
+    progress=None,
+):
+    """Find out whether tasks should share a model, and who is hurt by it.
+
+    Models that keep the tasks apart, models that pool them, and models that
+    share are fitted and scored on the same folds, in which every task has its
+    part. The answer is given for each task.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+        Rows with the task column. Frames may hold numbers, strings, categories
+        and missing values.
+    y : array-like of shape (n_samples,)
+        Class labels or numbers.
+    task : str or int
+        Name or position of the task column.
+    estimators : dict of str to estimator, default=None
+        Contenders by name: estimators of kinlearn with this `task`, or
+        :class:`~kinlearn.sharing.PerTask`, :class:`~kinlearn.sharing.Pooled` and
+        :class:`~kinlearn.sharing.TaskAsFeature` over any scikit-learn estimator. A
+        plain scikit-learn estimator stands for its three forms. Open random states
+        are set to `random_state`. None takes :func:`default_contenders`.
+    cv : None, int, splitter or iterable of (train, test), default=None
+        Folds. None draws `n_splits` by
+        :class:`~kinlearn.model_selection.TaskStratifiedKFold`, `n_repeats` times.
+    scoring : str or callable, default=None
+        A name of scikit-learn's scorers, a scorer, or a function of `y_true` and
+        `y_pred`; errors are turned negative, so that greater is better. None is
+        "roc_auc" for two classes, "balanced_accuracy" for more, and for numbers
+        the explained variance: one minus the squared error over the variance of
+        the task's target (over all rows of the task).
+    kind : {"classification", "regression"} or None, default=None
+        What y is. None guesses: numbers with fractions, or integers of more than
+        20 values, are regression.
+    n_splits : int, default=5
+        Number of folds.
+    n_repeats : int, default=None
+        How often folds are drawn. None is 3 up to 3,000 rows, 2 up to 10,000, and
+        1 above.
+    curve : bool, default=True
+        Whether to find out how the gain depends on the rows of a task: their
+        training rows are cut down, and those of the others kept.
+    n_jobs : int, default=None
+        Contenders and folds at a time, as in joblib; each has one thread. The
+        scores do not depend on it.
+    random_state : int, default=0
+        Decides folds and models.
+    store : path-like, default=None
+        File, or folder for one, to which every finished fold goes at once. A run
+        that was stopped or killed goes on where it was when it is called again in
+        the same way; a file of another run is refused.
+    progress : callable, default=None
+        Called as ``progress(done, total, label)`` after each step.
+
+    Returns
+    -------
+    SharingResult
+        Plain results, the verdict, and the best model.
+
+    See Also
+    --------
+    default_contenders : The models that are compared.
+    kinlearn.sharing.PerTask : One model for each task.
+
+    Notes
+    -----
+    The model that the headline names in a fold was chosen on the other folds, so
+    its score is not flattered by the choice. Intervals know that training sets
+    overlap; tasks are called helped or hurt after Holm's correction.
+
+    A task with fewer rows than folds is always in training and never tested. A
+    metric that does not exist on a task's test rows, such as the AUC of one
+    class, gives no score there. Both are listed in ``to_dict()["tasks"]`` with
+    the reason.
+
+    A contender that fails on any fold takes no part in the comparison; its error
+    is listed. Warnings of contenders are listed too, and not shown.
+
+    Ctrl-C ends the run; what was finished is in the store.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from kinlearn.audit import compare_sharing
+    >>> from kinlearn.datasets import load_demo
+    >>> from kinlearn.trees import MultiTaskExtraTreesClassifier
+    >>> X, y = load_demo(as_frame=True, return_X_y=True)
+    >>> result = compare_sharing(
+    ...     X,
+    ...     y,
+    ...     task="clinic",
+    ...     estimators={
+    ...         "logistic": LogisticRegression(max_iter=5000),
+    ...         "trees": MultiTaskExtraTreesClassifier(50, task="clinic"),
+    ...     },
+    ...     n_repeats=1,
+    ...     curve=False,
+    ... )
+    >>> [contender["name"] for contender in result.contenders]
+    ['logistic, alone', ...]
+    """
+    _check_options(random_state, curve, progress)
+    problem = open_problem(X, y, task, kind)
+    folds = make_folds(
+        problem,
+        cv=cv,
+        n_splits=n_splits,
+        n_repeats=n_repeats,
+        random_state=random_state,
+    )
+    comparison = Comparison(problem, folds, choose_scoring(scoring, problem))
+    entries = choose_contenders(
+        estimators,
+        problem,
+        random_state=random_state,
+        unknown_task="share" if folds.tests_unseen_tasks else "error",
+    )
+    identity = identity_of(comparison, entries, curve=curve, random_state=random_state)
+    with open_store(store, identity) as records:
+        run = _Run(comparison, entries, records, random_state, n_jobs, progress)
+        data = run.play(curve)
+    best = data["contenders"][0]["name"]
+    options = {"task": task, "kind": kind, "random_state": random_state}
+    data["run"]["code"] = _code(best, options, default=estimators is None)
+    return SharingResult(data, refit=partial(run.refit, best))
+
+
+def _check_options(random_state, curve, progress):
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
+        raise TypeError(
+            "random_state must be an integer, so that a run can be repeated and "
+            f"continued; got {random_state!r}."
+        )
+    if not 0 <= int(random_state) < 2**32:
+        raise ValueError(
+            f"random_state must be between 0 and 2**32 - 1; got {random_state}."
+        )
+    if not isinstance(curve, bool):
+        raise TypeError(f"curve must be True or False; got {curve!r}.")
+    if progress is not None and not callable(progress):
+        raise TypeError(
+            f"progress must be a function of (done, total, label); got {progress!r}."
+        )
+
+
+class _Run:
+    """One comparison from the first fit to the plain result."""
+
+    def __init__(self, comparison, entries, records, random_state, n_jobs, progress):
+        self.comparison = comparison
+        self.entries = entries
+        self.records = records
+        self.random_state = int(random_state)
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.done = self.total = 0
+
+    def play(self, curve):
+        """Do what the store lacks, and say what came out."""
+        folds = self.comparison.folds
+        # fold by fold, so that a run that is stopped has all contenders on some
+        cells = [
+            Cell(entry.name, repeat, split)
+            for repeat in range(folds.n_repeats)
+            for split in range(folds.n_splits)
+            for entry in self.entries
+        ]
+        self.total = len(cells) + 1 + self._length_of_curve(curve)
+        self._run(cells)
+        outcome = Outcome(self.comparison, self.entries, cells, self.records)
+        self._check_survivors(outcome)
+        summary = summarise_scores(
+            outcome.scores,
+            self.comparison.scoring,
+            self.comparison.problem.task_name,
+        )
+        line = self._curve(summary.headline) if curve else None
+        if _RELATEDNESS not in self.records:
+            self.records.append(_RELATEDNESS, self._relatedness(summary))
+        self._step("relatedness")
+        return assemble(
+            comparison=self.comparison,
+            entries=self.entries,
+            outcome=outcome,
+            summary=summary,
+            relatedness=self.records[_RELATEDNESS],
+            curve=line,
+            run=self._about(),
+        )
+
+    def refit(self, name):
+        """A contender, fitted to all rows."""
+        problem = self.comparison.problem
+        return clone(self._estimators[name]).fit(problem.X, problem.y)
+
+    @property
+    def _estimators(self):
+        return {entry.name: entry.estimator for entry in self.entries}
+
+    def _run(self, cells):
+        known = sum(cell.key in self.records for cell in cells)
+        if known:
+            self.done += known - 1
+            self._step(f"{known} fits found in the store")
+        run_cells(
+            cells,
+            self.comparison,
+            self._estimators,
+            self.records,
+            n_jobs=self.n_jobs,
+            report=lambda cell: self._step(cell.contender),
+        )
+
+    def _step(self, label):
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, self.total, label)
+
+    def _check_survivors(self, outcome):
+        """Without a sharing and a lone contender there is nothing to say."""
+        shares = {contender.shares for contender in outcome.scores.contenders}
+        if shares != {True, False}:
+            lacking = "sharing" if True not in shares else "lone"
+            first = next(iter(outcome.errors.items()))
+            raise RuntimeError(
+                f"No {lacking} contender finished, so there is nothing to compare. "
+                f"{len(outcome.errors)} of {len(self.entries)} contenders failed; "
+                f"{first[0]!r}: {first[1]}"
+            )
+        if np.isnan(outcome.scores.values).all():
+            some = next(iter(outcome.reasons.values()), "no task has test rows")
+            raise ValueError(
+                f"{self.comparison.scoring.name} exists on no task of any fold "
+                f"({some}). Choose another scoring, or lower n_splits."
+            )
+
+    def _length_of_curve(self, curve):
+        some = {entry.contender.shares: entry.contender for entry in self.entries}
+        plan = self._plan_curve([some[True], some[False]]) if curve else None
+        return 0 if plan is None else len(plan.cells)
+
+    def _plan_curve(self, contenders):
+        return plan_curve(self.comparison, contenders, random_state=self.random_state)
+
+    def _curve(self, headline):
+        """The curve of the two models that the headline names."""
+        by_name = {entry.name: entry.contender for entry in self.entries}
+        plan = self._plan_curve([by_name[headline.sharing], by_name[headline.alone]])
+        if plan is None:
+            return None
+        self._run(plan.cells)
+        return plan.read(self.records, self.comparison.problem.tasks.tolist())
+
+    def _relatedness(self, summary):
+        problem = self.comparison.problem
+        distances, notes = measure_distances(problem, self.random_state)
+        # the largest tasks, in their own order
+        shown = np.sort(np.argsort(-problem.sizes, kind="stable")[:MOST_TASKS])
+        square = np.ix_(shown, shown)
+        return plain(
+            {
+                "shown": shown,
+                "distances": {m: matrix[square] for m, matrix in distances.items()},
+                "mean_distance": {
+                    method: matrix.sum(axis=1) / (problem.n_tasks - 1)
+                    for method, matrix in distances.items()
+                },
+                "affinity": self._affinity(summary.contenders, square),
+                "notes": notes,
+            }
+        )
+
+    def _affinity(self, contenders, square):
+        """What the best contender that learns an affinity says."""
+        for contender in sorted(contenders, key=lambda c: -np.nan_to_num(c.macro)):
+            if contender.form != "multi-task":
+                continue
+            try:
+                affinity = learned_affinity(self.refit(contender.name))
+            except Exception:  # noqa: BLE001 - a contender may fail here as well
+                continue
+            if affinity is not None:
+                return {"contender": contender.name, "matrix": affinity[square]}
+        return None
+
+    def _about(self):
+        folds = self.comparison.folds
+        return {
+            "parameters": {
+                "scoring": self.comparison.scoring.name,
+                "n_splits": folds.n_splits,
+                "n_repeats": folds.n_repeats,
+                "contenders": {
+                    name: " ".join(repr(estimator).split())
+                    for name, estimator in self._estimators.items()
+                },
+            },
+            "random_state": self.random_state,
+            "seconds": round(self.records.seconds, 3),
+            "started": self.records.started,
+            "code": None,
+        }
+
+
+def _code(best, options, *, default):
+    """Two lines that give the winner."""
+    standard = {"kind": None, "random_state": 0}
+    said = ", ".join(
+        f"{key}={value!r}"
+        for key, value in options.items()
+        if key not in standard or value != standard[key]
+    )
+    if default:
+        return (
+            "from kinlearn.audit import default_contenders\n"
+            f"model = default_contenders(X, y, {said})[{best!r}].fit(X, y)"
+        )
+    return (
+        f"result = compare_sharing(X, y, {said}, estimators=estimators)\n"
+        f"model = result.best_estimator_  # {best}"
+    )

@@ -1,0 +1,234 @@
+"""What a comparison comes back as: plain data, and the winner."""
+
+import json
+from importlib import import_module
+
+from kinlearn.utils import import_optional
+
+__all__ = ["FORMAT", "SharingResult"]
+
+FORMAT = "kinlearn-sharing/1"
+_SHOWN = 12  # contenders in the text
+_LONGEST_ERROR = 60
+
+
+class SharingResult:
+    """Answer to the question whether sharing helps.
+
+    Made by :func:`compare_sharing`, or read back by :meth:`from_json`.
+
+    Parameters
+    ----------
+    data : dict
+        What :meth:`to_dict` gives.
+    refit : callable, default=None
+        Gives the best contender, fitted to all rows.
+
+    Attributes
+    ----------
+    verdict : str
+        The answer in a sentence.
+    headline : dict
+        Mean scores of the best sharing and the best lone model, neither of which
+        was chosen on the folds that score it, and the gain with its interval.
+    gains : list of dict
+        Gain by sharing of each task, with its interval and verdict.
+    contenders : list of dict
+        The leaderboard, best first; those that failed are last, with the error.
+    best_name_ : str
+        Contender with the best mean score over tasks.
+    best_estimator_ : estimator
+        The same, fitted to all rows when it is first asked for.
+
+    See Also
+    --------
+    compare_sharing : Makes it.
+
+    Examples
+    --------
+    >>> from kinlearn.audit import compare_sharing
+    >>> from kinlearn.datasets import load_demo
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_demo(as_frame=True, return_X_y=True)
+    >>> result = compare_sharing(
+    ...     X,
+    ...     y,
+    ...     task="clinic",
+    ...     estimators={"logistic": LogisticRegression(max_iter=5000)},
+    ...     n_repeats=1,
+    ...     curve=False,
+    ... )
+    >>> result.best_name_
+    'logistic, alone'
+    >>> result.to_frame().shape
+    (36, 8)
+    """
+
+    def __init__(self, data, *, refit=None):
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            found = data.get("format") if isinstance(data, dict) else type(data)
+            raise ValueError(
+                f"This is not a result of compare_sharing: its format is {found!r}, "
+                f"not {FORMAT!r}."
+            )
+        self._data = data
+        self._refit = refit
+        self._best = None
+
+    @property
+    def verdict(self):
+        """The answer in a sentence."""
+        return self._data["verdict"]["sentence"]
+
+    @property
+    def headline(self):
+        """Gain of sharing, free of selection."""
+        return self._data["headline"]
+
+    @property
+    def gains(self):
+        """Gain of each task."""
+        return self._data["gains"]
+
+    @property
+    def contenders(self):
+        """The leaderboard."""
+        return self._data["contenders"]
+
+    @property
+    def best_name_(self):
+        """Contender with the best mean score over tasks."""
+        return self.contenders[0]["name"]
+
+    @property
+    def best_estimator_(self):
+        """The best contender, fitted to all rows when it is first asked for."""
+        if self._best is None:
+            if self._refit is None:
+                raise AttributeError(
+                    "best_estimator_ is not here: this result was read from a file, "
+                    f"which holds no data. Fit it again: {self._data['run']['code']}"
+                )
+            self._best = self._refit()
+            self._refit = None  # lets go of the data
+        return self._best
+
+    def to_dict(self):
+        """All of it as plain data: dicts, lists, strings, finite numbers and None.
+
+        Returns
+        -------
+        dict
+            A copy.
+        """
+        return json.loads(self.to_json())
+
+    def to_json(self, *, indent=None):
+        """All of it as JSON.
+
+        Parameters
+        ----------
+        indent : int, default=None
+            As in :func:`json.dumps`.
+
+        Returns
+        -------
+        str
+            The text; it is the same for the same result.
+        """
+        return json.dumps(
+            self._data, indent=indent, ensure_ascii=False, allow_nan=False
+        )
+
+    @classmethod
+    def from_dict(cls, data):
+        """Read a result back.
+
+        Parameters
+        ----------
+        data : dict
+            What :meth:`to_dict` gave.
+
+        Returns
+        -------
+        SharingResult
+            The same result, without the fitted winner.
+        """
+        return cls(data)
+
+    @classmethod
+    def from_json(cls, text):
+        """Read a result back.
+
+        Parameters
+        ----------
+        text : str
+            What :meth:`to_json` gave.
+
+        Returns
+        -------
+        SharingResult
+            The same result, without the fitted winner.
+        """
+        return cls(json.loads(text))
+
+    def to_frame(self):
+        """Scores by contender and task as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each contender and task: ``contender``, ``family``,
+            ``form``, ``task``, ``n_rows``, ``mean``, ``se`` and ``n_folds``.
+        """
+        pandas = import_optional("pandas", extra="report", purpose="to_frame()")
+        models = {c["name"]: c for c in self.contenders}
+        rows = {json.dumps(t["task"]): t["n_rows"] for t in self._data["tasks"]}
+        return pandas.DataFrame(
+            {
+                "contender": score["contender"],
+                "family": models[score["contender"]]["family"],
+                "form": models[score["contender"]]["form"],
+                "task": score["task"],
+                "n_rows": rows[json.dumps(score["task"])],
+                "mean": score["mean"],
+                "se": score["se"],
+                "n_folds": score["n_folds"],
+            }
+            for score in self._data["scores"]
+        ).astype({"mean": float, "se": float})
+
+    def to_html(self, path):
+        """Write the page: one file that opens without a network.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
+        # The one call that goes up a layer, made when asked for: numbers do not
+        # need the pictures, but who has the numbers asks for the page.
+        root = __name__.partition(".")[0]
+        import_module(f"{root}.report").write_page(self, path)
+
+    def __getstate__(self):
+        # the data that the comparison was made on stays where it is
+        return {**vars(self), "_refit": None}
+
+    def __repr__(self):
+        label = self._data["metric"]["label"]
+        # errors are kept negative, so that greater is better
+        sign = 1 if self._data["metric"]["greater_is_better"] else -1
+        lines = [self.verdict, ""]
+        width = max(len(c["name"]) for c in self.contenders[:_SHOWN])
+        lines.append(f"{'':{width}}  {label}, mean of tasks")
+        for contender in self.contenders[:_SHOWN]:
+            if contender["error"] is not None:
+                text = f"failed: {contender['error'][:_LONGEST_ERROR]}"
+            else:
+                text = f"{sign * contender['macro']:.4g}"
+                if contender["macro_se"] is not None:
+                    text += f" ± {contender['macro_se']:.2g}"
+            lines.append(f"{contender['name']:{width}}  {text}")
+        more = len(self.contenders) - _SHOWN
+        return "\n".join(lines + ([f"and {more} more"] if more > 0 else []))

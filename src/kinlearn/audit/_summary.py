@@ -1,0 +1,85 @@
+"""All that the scores say, in one place."""
+
+from dataclasses import asdict, dataclass
+
+from kinlearn.audit._overall import OverallTests, overall_tests
+from kinlearn.audit._selection import Headline, nested_selection
+from kinlearn.audit._statistics import (
+    ContenderSummary,
+    TaskScore,
+    pooling_gains,
+    summarise,
+    task_scores,
+)
+from kinlearn.audit._verdict import Verdict, verdict
+
+__all__ = ["Summary", "summarise_scores"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the scores say.
+
+    Attributes
+    ----------
+    contenders : list of ContenderSummary
+        Means over tasks and folds.
+    tasks : list of TaskScore
+        Means over folds, by contender and task.
+    headline : Headline
+        Sharing against not sharing, with the gains by task.
+    overall : OverallTests
+        Tests over tasks.
+    verdict : Verdict
+        The same in words.
+    """
+
+    contenders: list[ContenderSummary]
+    tasks: list[TaskScore]
+    headline: Headline
+    overall: OverallTests
+    verdict: Verdict
+
+    def to_dict(self):
+        """Headline, gains, tests and verdict under the names of a result."""
+        headline = asdict(self.headline)
+        return {
+            "scores": [asdict(score) for score in self.tasks],
+            "gains": headline.pop("gains"),
+            "headline": headline,
+            "overall": asdict(self.overall),
+            "verdict": asdict(self.verdict),
+        }
+
+
+def summarise_scores(scores, scoring, task_name):
+    """Ask the scores everything.
+
+    Parameters
+    ----------
+    scores : Scores
+        The cube.
+    scoring : Scoring
+        The metric.
+    task_name : str
+        What the tasks are called.
+
+    Returns
+    -------
+    Summary
+        The answers.
+    """
+    headline = nested_selection(scores)
+    return Summary(
+        contenders=summarise(scores),
+        tasks=task_scores(scores),
+        headline=headline,
+        overall=overall_tests(scores, headline),
+        verdict=verdict(
+            headline,
+            headline.gains,
+            scoring.describe(),
+            task_name,
+            pooling_gains(scores),
+        ),
+    )
