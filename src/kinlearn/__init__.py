@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kinlearn.utils import show_versions
 
 _SUBPACKAGES = (
+    "audit",
     "datasets",
     "exceptions",
     "metrics",
