@@ -1,8 +1,15 @@
 """Small tools that know nothing of tasks."""
 
+from kinlearn.utils._files import replacing
 from kinlearn.utils._folds import deal_to_folds
 from kinlearn.utils._groups import group_rows
 from kinlearn.utils._optional import import_optional
 from kinlearn.utils._versions import show_versions
 
-__all__ = ["deal_to_folds", "group_rows", "import_optional", "show_versions"]
+__all__ = [
+    "deal_to_folds",
+    "group_rows",
+    "import_optional",
+    "replacing",
+    "show_versions",
+]
