@@ -3,11 +3,12 @@
 import numpy as np
 
 from kinlearn.relatedness import task_distances
-from kinlearn.report._style import HEAT_MAP, new_axes, shorten, text_colour
+from kinlearn.report._heat_map import draw_heat_map
+from kinlearn.report._style import HEAT_MAP, new_axes
 
-__all__ = ["TaskDistanceDisplay"]
+__all__ = ["TITLES", "TaskDistanceDisplay"]
 
-_TITLES = {
+TITLES = {
     "hellinger": "Hellinger distance",
     "kl": "Symmetric KL divergence",
     "ks": "Kolmogorov-Smirnov statistic",
@@ -15,7 +16,6 @@ _TITLES = {
     "mmd": "Maximum mean discrepancy",
     "proxy_a": "Proxy A-distance",
 }
-_WRITTEN_TASKS = 12
 
 
 class TaskDistanceDisplay:
@@ -174,41 +174,16 @@ class TaskDistanceDisplay:
         order = self.distances.order() if cluster else np.arange(n_tasks)
         side = float(np.clip(2.5 + 0.24 * n_tasks, 4.0, 11.0))
         self.figure_, self.ax_ = new_axes(ax, (side + 1.0, side))
-        self.im_ = self.ax_.imshow(
+        self.im_, self.text_ = draw_heat_map(
+            self.ax_,
             self.distances.values[np.ix_(order, order)],
-            **{"cmap": cmap, "vmin": 0.0, "interpolation": "nearest", **(im_kw or {})},
+            self.distances.tasks[order].tolist(),
+            include_values=include_values,
+            values_format=values_format,
+            max_labels=max_labels,
+            im_kw={"cmap": cmap, "vmin": 0.0, **(im_kw or {})},
         )
-        self._name_tasks(order, max_labels)
-        self.text_ = []
-        if include_values or (include_values is None and n_tasks <= _WRITTEN_TASKS):
-            self._write_values(values_format)
         if colorbar:
-            title = _TITLES.get(self.distances.method, self.distances.method)
+            title = TITLES.get(self.distances.method, self.distances.method)
             self.figure_.colorbar(self.im_, ax=self.ax_, label=title)
         return self
-
-    def _name_tasks(self, order, max_labels):
-        step = -(-len(order) // max(max_labels, 1))
-        places = np.arange(0, len(order), step)
-        names = [shorten(task) for task in self.distances.tasks[order[places]].tolist()]
-        crowded = len(names) > 8 or max(map(len, names)) > 6
-        size = 10 if len(names) <= 20 else 8
-        self.ax_.set_xticks(places, names, rotation=90 if crowded else 0, fontsize=size)
-        self.ax_.set_yticks(places, names, fontsize=size)
-        if step > 1:
-            self.ax_.set_xlabel(f"{len(order)} tasks; one in {step} is named")
-
-    def _write_values(self, values_format):
-        for (i, j), distance in np.ndenumerate(self.im_.get_array()):
-            colour = text_colour(self.im_.cmap(self.im_.norm(distance)))
-            self.text_.append(
-                self.ax_.text(
-                    j,
-                    i,
-                    format(distance, values_format),
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    color=colour,
-                )
-            )

@@ -1,0 +1,137 @@
+"""What the pictures and the page read of an audit: its plain dict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = [
+    "NO_NUMBER",
+    "VERDICTS",
+    "Numbers",
+    "plain",
+    "result_dict",
+    "signed",
+    "sorted_gains",
+]
+
+NO_NUMBER = "\N{EN DASH}"
+_MINUS = "\N{MINUS SIGN}"  # as wide as the plus
+_FORMAT = "kinlearn-sharing/1"
+# In the order in which they are listed
+VERDICTS = ("helped", "hurt", "unclear", "not scored")
+
+
+def result_dict(result):
+    """The plain dict of a result, checked to be one.
+
+    Parameters
+    ----------
+    result : SharingResult or mapping
+        What ``compare_sharing`` gave, or its ``to_dict()``.
+
+    Returns
+    -------
+    Mapping
+        In the form "kinlearn-sharing/1".
+    """
+    found = result.to_dict() if hasattr(result, "to_dict") else result
+    if not isinstance(found, Mapping):
+        raise TypeError(
+            "Pass what compare_sharing() returned, or its to_dict(); got "
+            f"{type(result).__name__}."
+        )
+    if found.get("format") != _FORMAT:
+        raise ValueError(
+            f"This is not a result of compare_sharing(): its 'format' is "
+            f"{found.get('format')!r}, {_FORMAT!r} is needed. A result of another "
+            "version of kinlearn must be drawn by that version."
+        )
+    return found
+
+
+def sorted_gains(data):
+    """The gains of the scored tasks, greatest first, ties in the given order."""
+    scored = [gain for gain in data["gains"] if gain["gain"] is not None]
+    return sorted(scored, key=lambda gain: -gain["gain"])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How a result's scores are written.
+
+    The result holds every score so that greater is better; errors are turned
+    back here, and nowhere else.
+
+    Parameters
+    ----------
+    label : str
+        The metric's name for people.
+    sign : int
+        -1 for errors, 1 for scores.
+    decimals : int
+        Digits after the point of scores and gains.
+    """
+
+    label: str
+    sign: int
+    decimals: int
+
+    @classmethod
+    def of(cls, data):
+        """As the contenders' scores of a result need it."""
+        metric = data["metric"]
+        macros = [c["macro"] for c in data["contenders"] if c["macro"] is not None]
+        largest = max(map(abs, macros), default=1.0) or 1.0
+        # 0.781, but 12.34 and 1235: a digit more where the unit is arbitrary
+        digits = 3 if largest <= 1 else 4
+        decimals = int(np.clip(digits - np.ceil(np.log10(largest)), 0, 8))
+        sign = 1 if metric["greater_is_better"] else -1
+        return cls(metric["label"], sign, decimals)
+
+    @property
+    def better(self):
+        """Which way is better, in words."""
+        return "higher is better" if self.sign > 0 else "lower is better"
+
+    def shown(self, value):
+        """A score as people know it: an error is positive."""
+        return None if value is None else self.sign * value
+
+    def score(self, value):
+        """A score in words."""
+        return plain(self.shown(value), self.decimals)
+
+    def spread(self, value):
+        """A standard error in words."""
+        return plain(value, self.decimals)
+
+    def gain(self, value):
+        """A gain in words, with its sign; positive is better, also of errors."""
+        return signed(value, self.decimals)
+
+    @property
+    def gain_label(self):
+        """What a gain is."""
+        return f"{self.label} {self.won}"
+
+    @property
+    def won(self):
+        """What happens to the metric when it gets better."""
+        return "gained" if self.sign > 0 else "saved"
+
+
+def plain(value, decimals):
+    """A number with so many decimals; a dash where there is none."""
+    if value is None:
+        return NO_NUMBER
+    written = f"{value:,.{decimals}f}"
+    zero = not written.strip("-0.,")
+    return written.lstrip("-") if zero else written.replace("-", _MINUS)
+
+
+def signed(value, decimals):
+    """The same with a sign, unless it is zero as written."""
+    written = plain(value, decimals)
+    positive = value is not None and value > 0 and written.strip("0.,")
+    return f"+{written}" if positive else written
