@@ -1,6 +1,19 @@
-"""Pictures of what the other modules found."""
+"""Pictures and pages of what the other modules found."""
 
 from kinlearn.report._f_lambda import FLambdaDisplay
+from kinlearn.report._leaderboard import LeaderboardDisplay
+from kinlearn.report._page import write_page
+from kinlearn.report._per_task_gain import PerTaskGainDisplay
+from kinlearn.report._rows_per_task import RowsPerTaskDisplay
+from kinlearn.report._task_affinity import TaskAffinityDisplay
 from kinlearn.report._task_distances import TaskDistanceDisplay
 
-__all__ = ["FLambdaDisplay", "TaskDistanceDisplay"]
+__all__ = [
+    "FLambdaDisplay",
+    "LeaderboardDisplay",
+    "PerTaskGainDisplay",
+    "RowsPerTaskDisplay",
+    "TaskAffinityDisplay",
+    "TaskDistanceDisplay",
+    "write_page",
+]

@@ -1,0 +1,402 @@
+"""What is said about likeness and size: heat maps, distances, rows per task."""
+
+import numpy as np
+
+from kinlearn.report._order import as_matrix
+from kinlearn.report._page._heat import HeatMap
+from kinlearn.report._page._html import join, tag
+from kinlearn.report._page._pieces import (
+    Section,
+    behind,
+    figure,
+    marker,
+    paragraph,
+    scrolling,
+    table,
+    task_label,
+)
+from kinlearn.report._page._plots import curve_series, distance_plot, rows_curve
+from kinlearn.report._result import plain
+from kinlearn.report._task_distances import TITLES
+
+__all__ = ["affinity", "distances", "rows_per_task"]
+
+_MATRIX_TASKS = 12
+_NEAREST = 3
+
+
+def affinity(reading):
+    """The affinity that a model learned.
+
+    Parameters
+    ----------
+    reading : Reading
+        The result.
+
+    Returns
+    -------
+    Section or None
+        None if there is none of at least two tasks.
+    """
+    square = (reading.data["relatedness"] or {}).get("affinity")
+    if not square or len(square["tasks"]) < 2:
+        return None
+    heat = _heat_map(reading, square, affinity=True)
+    return Section(
+        "affinity",
+        "Which tasks the model treats alike",
+        join(
+            paragraph(
+                f"Learned by {square['contender']} from features and target, not from "
+                "names. Tasks that stand side by side were found similar by "
+                "clustering.",
+                _left_out(reading, heat),
+            ),
+            _drawn(
+                heat,
+                name="Affinity between tasks",
+                key="affinity",
+                reads=(
+                    "How to read it: each row and each column is a task, in the same "
+                    "order; the more a square stands out from the page, the more the "
+                    "two have in common. Blocks along the diagonal are groups of kin."
+                ),
+            ),
+        ),
+    )
+
+
+def distances(reading):
+    """How far apart the tasks' data are, and whether that tells who gains.
+
+    Parameters
+    ----------
+    reading : Reading
+        The result.
+
+    Returns
+    -------
+    Section or None
+        None if neither distances of at least two tasks nor a reason are there.
+    """
+    related = reading.data["relatedness"] or {}
+    squares = {
+        name: square
+        for name, square in (related.get("distances") or {}).items()
+        if square and len(square["tasks"]) > 1
+    }
+    if not squares:
+        return _only_note(related.get("note"))
+    tests = [t for t in related.get("predicts_gain") or () if t["spearman"] is not None]
+    return Section(
+        "distances",
+        "Does distance tell who gains?",
+        join(
+            paragraph(
+                "Distances compare the tasks' data before any model is fitted.",
+                _answer(tests),
+                related.get("note"),
+            ),
+            _predictions(tests),
+            _scatter(reading, squares, tests),
+            [_map_of(reading, name, square) for name, square in squares.items()],
+        ),
+    )
+
+
+def _only_note(note):
+    """A section that says why there are no distances, if that is known."""
+    if not note:
+        return None
+    return Section("distances", "Does distance tell who gains?", paragraph(note))
+
+
+def rows_per_task(reading):
+    """How many rows until sharing stops paying.
+
+    Parameters
+    ----------
+    reading : Reading
+        The result.
+
+    Returns
+    -------
+    Section or None
+        None if the run drew no curve.
+    """
+    curve, numbers = reading.data["curve"], reading.numbers
+    if not curve or not any(_has_numbers(line) for line in curve["lines"]):
+        return None
+    legend = [
+        tag("li", _series_key(css), line["contender"])
+        for css, line in zip(curve_series(curve), curve["lines"], strict=True)
+    ]
+    columns = [("Rows", "number")] + [
+        (f"{line['contender']}{part}", "number")
+        for line in curve["lines"]
+        for part in ("", ", from", ", to")
+    ]
+    rows = [
+        [
+            f"{count:,}",
+            *(
+                numbers.score((line[part] or [None] * len(curve["rows"]))[k])
+                for line in curve["lines"]
+                for part in ("mean", "low", "high")
+            ),
+        ]
+        for k, count in enumerate(curve["rows"])
+    ]
+    return Section(
+        "rows",
+        "How many rows until sharing stops paying",
+        join(
+            paragraph(
+                "Each task in turn was cut down to so many training rows, while the "
+                "others kept theirs.",
+                _crossing_words(curve),
+            ),
+            figure(
+                tag("ul", legend, class_="legend"),
+                rows_curve(curve, numbers),
+                caption=(
+                    f"How to read it: {numbers.better}. Where the sharing line is the "
+                    "better one, a task of that size does well to share; a band is the "
+                    f"{reading.interval}."
+                ),
+            ),
+            behind(
+                "The numbers behind the chart",
+                table(
+                    columns,
+                    rows,
+                    caption=f"{numbers.label} by rows per task",
+                    css="dense",
+                ),
+            ),
+        ),
+    )
+
+
+def _heat_map(reading, square, *, affinity):
+    n_rows = {task["task"]: task["n_rows"] for task in reading.data["tasks"]}
+    return HeatMap(square, n_rows, affinity=affinity)
+
+
+def _left_out(reading, heat):
+    """How many tasks the map does not show; the result may have left some out too."""
+    shown, total = len(heat.tasks), reading.data["data"]["n_tasks"]
+    if shown == total:
+        return None
+    return f"The map shows {shown} of {total:,} tasks, those with the most rows."
+
+
+def _drawn(heat, *, name, key, reads):
+    pairs = heat.nearest(1)
+    spoken = [(t, p[0]) for t, p in zip(heat.tasks, pairs, strict=True) if p]
+    best = max if heat.affinity else min
+    description = f"{len(heat.tasks)} tasks in clustering order."
+    if spoken:
+        a, (b, value) = best(spoken, key=lambda pair: pair[1][1])
+        description += f" Most alike are {a} and {b} ({plain(value, 2)})."
+    return join(
+        figure(
+            scrolling(heat.draw(name=name, description=description, key=key), name),
+            heat.legend(),
+            caption=reads,
+            css="map",
+        ),
+        _behind(heat, name),
+    )
+
+
+def _behind(heat, name):
+    if len(heat.tasks) <= _MATRIX_TASKS:
+        columns = [("Task", ""), *((task_label(t, 16), "number") for t in heat.tasks)]
+        rows = [
+            [
+                task_label(task),
+                *(
+                    "" if i == j else plain(None if np.isnan(v) else float(v), 2)
+                    for j, v in enumerate(row)
+                ),
+            ]
+            for i, (task, row) in enumerate(zip(heat.tasks, heat.values, strict=True))
+        ]
+    else:
+        columns = [("Task", ""), (f"The {_NEAREST} most alike, with the value", "")]
+        rows = [
+            [
+                task_label(task),
+                join(
+                    join(", " if k else "", task_label(other), f" {plain(value, 2)}")
+                    for k, (other, value) in enumerate(near)
+                ),
+            ]
+            for task, near in zip(heat.tasks, heat.nearest(_NEAREST), strict=True)
+        ]
+    return behind(
+        "The numbers behind the map", table(columns, rows, caption=name, css="dense")
+    )
+
+
+def _title(distance):
+    return TITLES.get(distance, distance)
+
+
+def _answer(tests):
+    if not tests:
+        return "There are too few scored tasks to say whether they predict the gain."
+    # the more distances are tried, the clearer the best of them must be
+    level = 0.05 / len(tests)
+    clear = [test for test in tests if test["p"] is not None and test["p"] < level]
+    if not clear:
+        return "Here they do not tell who gains: no correlation is clear enough."
+    best = max(clear, key=lambda test: abs(test["spearman"]))
+    way = "less" if best["spearman"] < 0 else "more"
+    return (
+        f"Here they do: by {_title(best['distance'])}, tasks that are far from the "
+        f"others gain {way}."
+    )
+
+
+def _predictions(tests):
+    if not tests:
+        return None
+    rows = [
+        [
+            _title(test["distance"]),
+            f"{plain(test['spearman'], 2)}",
+            plain(test["p"], 3),
+            f"{test['n_tasks']:,}",
+        ]
+        for test in tests
+    ]
+    columns = [
+        ("Distance", ""),
+        ("Rank correlation with gain", "number"),
+        ("p", "number"),
+        ("Tasks", "number"),
+    ]
+    return table(columns, rows, caption="Does distance predict the gain?", css="small")
+
+
+def _scatter(reading, squares, tests):
+    """Gain against the distance that predicts it best."""
+    ranked = sorted(tests, key=lambda test: -abs(test["spearman"]))
+    name = next((t["distance"] for t in ranked if t["distance"] in squares), None)
+    if name is None:
+        return None
+    points = _points(reading, squares[name])
+    if len(points) < 3:
+        return None
+    rows = [
+        [task_label(task), plain(apart, 3), reading.numbers.gain(gain), verdict]
+        for task, apart, gain, verdict in points
+    ]
+    columns = [
+        ("Task", ""),
+        (_title(name), "number"),
+        ("Gain", "number"),
+        ("Sharing", ""),
+    ]
+    return join(
+        figure(
+            distance_plot(
+                [point[1:] for point in points],
+                reading.numbers,
+                _lower(_title(name)),
+                key=f"against-{name}",
+            ),
+            caption=join(
+                "How to read it: one marker per task. A slope from upper left to "
+                "lower right would mean that far tasks gain less; a shapeless cloud, "
+                "that this distance says nothing about it. ",
+                tag("span", marker("helped"), "helped, ", marker("hurt"), "hurt, ",
+                    marker("unclear"), "unclear.", class_="keys"),
+            ),
+        ),
+        behind(
+            "The numbers behind the chart",
+            table(columns, rows, caption="Distance and gain by task", css="dense",
+                  sortable=True),
+        ),
+    )  # fmt: skip
+
+
+def _points(reading, square):
+    """Task, mean distance to the others, gain and verdict, of those that have all."""
+    values = as_matrix(square["matrix"])
+    np.fill_diagonal(values, np.nan)
+    gains = {gain["task"]: gain for gain in reading.data["gains"]}
+    points = []
+    for task, row in zip(square["tasks"], values, strict=True):
+        gain = gains.get(task)
+        if gain and gain["gain"] is not None and np.isfinite(row).any():
+            apart = float(np.nanmean(row))
+            points.append((task, apart, gain["gain"], gain["verdict"]))
+    return points
+
+
+def _lower(title):
+    """A title inside a sentence; names of people and abbreviations stay."""
+    keep = title.startswith(("Hellinger", "Kolmogorov"))
+    return title if keep else title[:1].lower() + title[1:]
+
+
+def _map_of(reading, name, square):
+    heat = _heat_map(reading, square, affinity=False)
+    title = _title(name)
+    return behind(
+        f"Map of distances: {title}",
+        paragraph(_left_out(reading, heat)),
+        _drawn(
+            heat,
+            name=title,
+            key=f"distance-{name}",
+            reads=(
+                "How to read it: each row and each column is a task, in the same "
+                "order; the more a square stands out from the page, the further "
+                "apart the two. Faint blocks along the diagonal are groups of "
+                "similar data."
+            ),
+        ),
+    )
+
+
+def _has_numbers(line):
+    return any(value is not None for value in line["mean"] or ())
+
+
+def _crossing_words(curve):
+    crossing, last = curve["crossing"], max(curve["rows"])
+    if crossing is not None:
+        return (
+            f"The lines meet at about {crossing:,.0f} rows; with more, a task no "
+            "longer needs the others."
+        )
+    leaders = {_leader(curve, k) for k in range(len(curve["rows"]))} - {None}
+    if len(curve["lines"]) < 2 or len(leaders) != 1:
+        return None
+    return f"Up to {last:,} rows {leaders.pop()} is ahead all along."
+
+
+def _leader(curve, k):
+    known = [
+        (line["mean"][k], line["contender"])
+        for line in curve["lines"]
+        if line["mean"] and line["mean"][k] is not None
+    ]
+    return max(known)[1] if known else None
+
+
+def _series_key(kind):
+    return tag(
+        "svg",
+        tag("line", x1=1, x2=33, y1=7, y2=7, class_=f"line {kind}"),
+        tag("use", href=f"#mark-{kind}", x=17, y=7, class_=f"mark {kind}"),
+        class_="key",
+        width=34,
+        height=14,
+        aria_hidden="true",
+    )

@@ -1,0 +1,186 @@
+"""What all charts of the page share: markers, frames, names for screen readers.
+
+Shapes carry no colours: classes do, so that the page's style sheet decides them,
+in the dark and on paper too.
+"""
+
+from dataclasses import dataclass
+
+from kinlearn.report._page._html import Html, attribute_number, join, tag
+from kinlearn.report._page._scale import Scale
+from kinlearn.report._result import plain, signed
+
+__all__ = [
+    "MARKERS",
+    "Frame",
+    "in_two_widths",
+    "mark",
+    "marker_definitions",
+    "picture",
+]
+
+# Shape besides colour: up, down, ring; diamond and square for other series.
+MARKERS = {
+    "helped": "M0-5.5 5.2 4H-5.2Z",
+    "hurt": "M0 5.5 5.2-4H-5.2Z",
+    "unclear": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z",
+    "not-scored": "M-4 0H4",
+    "series-0": "M0-5 5 0 0 5-5 0Z",
+    "series-1": "M-4-4H4V4H-4Z",
+    "series-2": "M0-5.5 5.2 4H-5.2Z",
+    "series-3": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z",
+    "cut-left": "M-1-4-6 0-1 4Z",
+    "cut-right": "M1-4 6 0 1 4Z",
+}
+_WIDE, _NARROW = 700, 340
+
+
+def marker_definitions():
+    """The shapes, once for the whole page."""
+    shapes = [tag("path", id=f"mark-{name}", d=path) for name, path in MARKERS.items()]
+    return tag(
+        "svg", tag("defs", shapes), class_="definitions", aria_hidden="true", width=0,
+        height=0,
+    )  # fmt: skip
+
+
+def mark(name, x, y, **attributes):
+    """A marker at a place, coloured by its class."""
+    css = attributes.pop("class_", f"mark {name}")
+    return tag("use", href=f"#mark-{name}", x=x, y=y, class_=css, **attributes)
+
+
+def picture(width, height, *children, name, description, key, css=""):
+    """An SVG picture with a name and a description for screen readers.
+
+    Parameters
+    ----------
+    width, height : float
+        Natural size in pixels.
+    *children : Html
+        What is drawn.
+    name, description : str
+        Read out instead of the picture.
+    key : str
+        Of its own among the pictures of a page.
+    css : str, default=""
+        Class.
+
+    Returns
+    -------
+    Html
+        The svg element.
+    """
+    return tag(
+        "svg",
+        tag("title", name, id=f"{key}-name"),
+        tag("desc", description, id=f"{key}-desc"),
+        *children,
+        class_=" ".join(["picture", *css.split()]),
+        viewBox=f"0 0 {attribute_number(width)} {attribute_number(height)}",
+        width=float(width),
+        height=float(height),
+        role="img",
+        aria_labelledby=f"{key}-name",
+        aria_describedby=f"{key}-desc",
+    )
+
+
+def in_two_widths(draw, *, name, description, key):
+    """A picture for a screen and one for a phone; the style sheet shows one.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(width)`` gives the height and what is drawn.
+    name, description, key : str
+        As of :func:`picture`.
+
+    Returns
+    -------
+    Html
+        Both.
+    """
+    made = []
+    for css, width in (("wide", _WIDE), ("narrow", _NARROW)):
+        height, drawn = draw(width)
+        made.append(
+            picture(
+                width,
+                height,
+                drawn,
+                name=name,
+                description=description,
+                key=f"{key}-{css}",
+                css=css,
+            )
+        )
+    return join(made)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The plot area of a picture, with a grid.
+
+    Parameters
+    ----------
+    x, y : Scale
+        From numbers to pixels; y grows upwards, so its start is at the bottom.
+    """
+
+    x: Scale
+    y: Scale
+
+    @classmethod
+    def around(cls, width, height, x, y):
+        """A frame with room for tick labels and the names of both axes."""
+        return cls(x.onto(58, width - 22), y.onto(height - 46, 30))
+
+    @property
+    def middle(self):
+        """Middle of the plot area, from left to right."""
+        return (self.x.start + self.x.end) / 2
+
+    def y_axis(self, label, *, sign=False):
+        """Horizontal grid lines with numbers, and the axis' name above them."""
+        ticks, decimals = self.y.ticks(6)
+        write = signed if sign else plain
+        lines = []
+        for tick in ticks:
+            at = self.y(tick)
+            css = "zero" if sign and tick == 0 else "grid"
+            lines.append(
+                tag("line", x1=self.x.start, x2=self.x.end, y1=at, y2=at, class_=css)
+            )
+            lines.append(
+                tag("text", write(tick, decimals), x=self.x.start - 8, y=at + 4,
+                    class_="tick end")
+            )  # fmt: skip
+        lines.append(tag("text", label, x=4, y=14, class_="axis-name"))
+        return join(lines)
+
+    def x_axis(self, label, ticks):
+        """Numbers below the plot, and the axis' name below them."""
+        bottom = self.y.start
+        words = []
+        for value, text in ticks:
+            at = self.x(value)
+            words.append(
+                tag("line", x1=at, x2=at, y1=bottom, y2=bottom + 4, class_="tick-mark")
+            )
+            words.append(tag("text", text, x=at, y=bottom + 18, class_="tick middle"))
+        name = tag(
+            "text", label, x=self.middle, y=bottom + 38, class_="axis-name middle"
+        )
+        base = tag(
+            "line", x1=self.x.start, x2=self.x.end, y1=bottom, y2=bottom, class_="base"
+        )
+        return join(base, words, name)
+
+    def path(self, xs, ys):
+        """The commands of a line through points."""
+        points = [
+            f"{attribute_number(self.x(x))} {attribute_number(self.y(y))}"
+            for x, y in zip(xs, ys, strict=True)
+        ]
+        return Html("M" + "L".join(points))
