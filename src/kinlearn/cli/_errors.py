@@ -1,0 +1,124 @@
+"""Errors that a user can mend: one line, with a way out."""
+
+import errno
+from contextlib import contextmanager
+from difflib import get_close_matches
+
+__all__ = ["UserError", "data_errors", "listed", "one_line", "suggest", "told_by_os"]
+
+_LONGEST = 280
+
+
+class UserError(Exception):
+    """What went wrong and what to do about it, in one line."""
+
+
+def one_line(text, longest=_LONGEST):
+    """A message of any shape as one line that fits a terminal.
+
+    Parameters
+    ----------
+    text : object
+        A message, or the error that carries it.
+    longest : int, default=280
+        Characters to keep.
+
+    Returns
+    -------
+    str
+        Without line breaks; cut with dots if it was longer.
+    """
+    line = " ".join(str(text).split())
+    return line if len(line) <= longest else line[: longest - 3].rstrip() + "..."
+
+
+def listed(names, limit=6):
+    """Names for a message: ``'a', 'b' and 4 more``."""
+    names = list(names)
+    shown = ", ".join(repr(_short(name)) for name in names[:limit])
+    more = len(names) - limit
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _short(name):
+    text = getattr(name, "item", lambda: name)()
+    return text if not isinstance(text, str) or len(text) <= 30 else text[:27] + "..."
+
+
+def suggest(name, known):
+    """``Did you mean 'score'?`` and the names there are.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    known : sequence of str
+        What there is.
+
+    Returns
+    -------
+    str
+        A sentence or two.
+    """
+    known = [str(one) for one in known]
+    lower = {one.lower(): one for one in reversed(known)}
+    close = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    hint = f"Did you mean {lower[close[0]]!r}? " if close else ""
+    return f"{hint}There are: {listed(known)}."
+
+
+def told_by_os(error, path, verb):
+    """What the system said of a file, as an error of ours.
+
+    Parameters
+    ----------
+    error : OSError
+        As raised.
+    path : path-like
+        The file that it is about.
+    verb : str
+        What was tried: "read" or "write".
+
+    Returns
+    -------
+    UserError
+        With a way out where there is one.
+    """
+    ways = {
+        errno.ENOSPC: "the disk is full. Free some space, or write elsewhere.",
+        errno.EDQUOT: "your quota is used up. Free some space, or write elsewhere.",
+        errno.EROFS: "the folder is read-only. Write elsewhere.",
+        errno.ENOENT: "the folder does not exist. Make it first, or write elsewhere.",
+        errno.ENOTDIR: "part of the path is a file, not a folder. Check the path.",
+        errno.EISDIR: "it is a folder. Name a file.",
+        errno.EACCES: "no permission. Check the rights of the file and its folder.",
+        errno.EPERM: "no permission. Check the rights of the file and its folder.",
+        errno.ENAMETOOLONG: "the name is too long. Choose a shorter one.",
+    }
+    why = ways.get(error.errno or 0, one_line(error.strerror or error, 120))
+    return UserError(f"Cannot {verb} {path}: {why}")
+
+
+@contextmanager
+def data_errors(names=()):
+    """Hand on what the library says of the data, without a traceback.
+
+    Only around calls that judge the user's data or settings: what they refuse is
+    a ValueError or TypeError whose message was written for a reader.
+
+    Parameters
+    ----------
+    names : sequence of (str, str)
+        What the library calls a thing, and what the command line calls it.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, ImportError) as error:
+        text = str(error)
+        for theirs, ours in names:
+            text = text.replace(theirs, ours)
+        raise UserError(one_line(text)) from error
+    except MemoryError as error:
+        raise UserError(
+            "The memory of this machine is not enough. Use fewer rows or columns."
+        ) from error

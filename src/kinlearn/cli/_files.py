@@ -1,0 +1,341 @@
+"""Tables from files: what kind of file it is, and what is wrong with it.
+
+Text files are read as text, cell by cell, so that what a column means is decided
+in one place (``_columns.py``), and a code such as ``007`` stays what it is.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import warnings
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from kinlearn.cli._errors import UserError, listed, one_line, suggest, told_by_os
+
+__all__ = ["Source", "read_table"]
+
+_SAMPLE = 256 * 1024
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|"}
+_NAMED["space"] = " "
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_TEXT = (".csv", ".tsv", ".tab", ".txt")
+_ENDINGS = {
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".feather": "Feather",
+    ".arrow": "Feather",
+    ".ipc": "Feather",
+}
+_MAGIC = (
+    (b"PAR1", "Parquet"),
+    (b"ARROW1", "Feather"),
+    (b"PK\x03\x04", "zip"),
+    (b"\xd0\xcf\x11\xe0", "Excel"),
+    (b"SQLite format 3", "SQLite"),
+    (b"\x80\x04\x95", "pickle"),
+    (b"\x93NUMPY", "NumPy"),
+    (b"\x89HDF", "HDF5"),
+    (b"%PDF", "PDF"),
+)
+_ADVICE = "kin reads CSV, TSV, Parquet and Feather: save the table as one of these."
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table and where it came from.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    frame : pandas.DataFrame
+        Its rows. From text files every cell is text, or missing.
+    remarks : list of str
+        What was decided on the way that a user should know.
+    """
+
+    path: Path
+    frame: pd.DataFrame
+    remarks: list = field(default_factory=list)
+
+    def need(self, name, option):
+        """Refuse a column that is not there."""
+        if name not in self.frame.columns:
+            raise UserError(
+                f"{self.path.name} has no column {name!r} ({option}). "
+                f"{suggest(name, self.frame.columns)}"
+            )
+
+
+def read_table(path, *, separator=None, encoding=None):
+    """Read a table, or say in one line why that cannot be.
+
+    Parameters
+    ----------
+    path : Path
+        CSV or TSV (also .gz), Parquet, Feather.
+    separator : str, default=None
+        Of a text file: a character, or its name ("tab"). None: found out.
+    encoding : str, default=None
+        Of a text file. None: UTF-8, UTF-16 with a mark, else Windows-1252.
+
+    Returns
+    -------
+    Source
+        With at least one row and two columns.
+    """
+    path = Path(path)
+    _check_there(path)
+    try:
+        head = _first_bytes(path)
+        kind = _kind_of(path, head)
+        if kind == "text":
+            frame, remarks = _read_text(path, head, separator, encoding)
+        else:
+            if separator is not None or encoding is not None:
+                raise UserError(
+                    f"{path.name} is a {kind} file: --separator and --encoding are "
+                    "for text files. Leave them out."
+                )
+            frame, remarks = _read_binary(path, kind), []
+    except OSError as error:
+        raise told_by_os(error, path, "read") from error
+    _check_shape(path, frame)
+    return Source(path, frame, remarks)
+
+
+def _check_there(path):
+    if path.is_dir():
+        raise UserError(f"{path} is a folder. Name a file in it.")
+    if not path.exists():
+        folder = path.parent
+        if not folder.is_dir():
+            raise UserError(f"There is no folder {folder}. Check the path.")
+        endings = {*_TEXT, *_ENDINGS, ".gz"}
+        near = [f.name for f in sorted(folder.iterdir()) if f.suffix in endings]
+        hint = suggest(path.name, near) if near else "Check the path."
+        raise UserError(f"There is no file {path}. {hint}")
+    if path.stat().st_size == 0 and path.is_file():
+        raise UserError(f"{path} is empty (0 bytes). Save the table again.")
+
+
+def _first_bytes(path):
+    with open(path, "rb") as stream:
+        head = stream.read(_SAMPLE)
+    if not head.startswith(b"\x1f\x8b"):
+        return head
+    try:
+        with gzip.open(path) as stream:
+            head = stream.read(_SAMPLE)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(
+            f"{path} is a damaged gzip file ({one_line(error, 80)}). Copy it again."
+        ) from error
+    if not head:
+        raise UserError(f"{path} holds an empty file. Save the table again.")
+    return head
+
+
+def _kind_of(path, head):
+    """Text, Parquet or Feather: by the name, checked against the content."""
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        ending = Path(path.stem).suffix.lower()
+    content = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+    if ending in _ENDINGS:
+        if content != _ENDINGS[ending]:
+            is_text = content is None and b"\0" not in head
+            end = "it looks like text. Rename it to .csv." if is_text else _ADVICE
+            raise UserError(f"{path} is not a {_ENDINGS[ending]} file: {end}")
+        return content
+    if content in ("Parquet", "Feather"):
+        raise UserError(
+            f"{path} is a {content} file. Rename it to "
+            f"{path.stem}.{content.lower()}, so that its name says so."
+        )
+    if content is not None:
+        kind = "an Excel workbook or a zip archive" if content == "zip" else content
+        raise UserError(f"{path} is no table that kin reads ({kind}). {_ADVICE}")
+    if b"\0" in head and not head.startswith(tuple(bom for bom, _ in _BOMS)):
+        raise UserError(f"{path} is a binary file, not a table. {_ADVICE}")
+    return "text"
+
+
+def _read_binary(path, kind):
+    import pyarrow as pa
+
+    try:
+        frame = pd.read_parquet(path) if kind == "Parquet" else pd.read_feather(path)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise UserError(
+            f"{path} is damaged or cut short ({one_line(error, 100)}). Write it again."
+        ) from error
+    named = [name for name in frame.index.names if name is not None]
+    return frame.reset_index() if named else frame.reset_index(drop=True)
+
+
+def _read_text(path, head, separator, encoding):
+    remarks = []
+    encoding, guessed = _choose_encoding(path, head, encoding)
+    if guessed:
+        remarks.append(f"{path.name} is not UTF-8; read as {encoding} (--encoding).")
+    text = head.decode(encoding, errors="ignore")
+    separator = _choose_separator(path, text, separator)
+    _check_header(path, text, separator)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                path,
+                sep=separator,
+                encoding=encoding,
+                dtype=str,
+                index_col=False,
+                skipinitialspace=True,
+                compression="gzip" if path.suffix.lower() == ".gz" else None,
+            )
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path} is not {encoding} text (byte {error.start}). Say what it is, "
+            "say --encoding cp1252."
+        ) from error
+    except pd.errors.ParserWarning as error:
+        raise UserError(
+            f"Rows of {path} have more fields than its first line has names. Name "
+            "every column, or give the right --separator."
+        ) from error
+    except (pd.errors.ParserError, csv.Error, EOFError, zlib.error) as error:
+        why = one_line(error, 120).removeprefix("Error tokenizing data. C error: ")
+        raise UserError(
+            f"{path} is no regular table: {why}. Mend that line, or give the right "
+            "--separator."
+        ) from error
+    frame.columns = [str(name).strip() for name in frame.columns]
+    return frame, remarks
+
+
+def _choose_encoding(path, head, encoding):
+    """The encoding, and whether it was a guess that should be told."""
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+        except LookupError as error:
+            raise UserError(
+                f"There is no encoding {encoding!r}. Try utf-8, cp1252, latin-1 or "
+                "utf-16."
+            ) from error
+        return encoding, False
+    for bom, name in _BOMS:
+        if head.startswith(bom):
+            return name, False
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with opened(path, "rb") as stream:
+        try:
+            while part := stream.read(1 << 20):
+                decoder.decode(part)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "cp1252", True
+    return "utf-8", False
+
+
+def _choose_separator(path, text, separator):
+    if separator is not None:
+        separator = _NAMED.get(separator.lower(), separator)
+        if len(separator) != 1:
+            raise UserError(
+                f"--separator {separator!r} is not one character. Use ',', ';', '|' or "
+                "'tab'."
+            )
+    elif path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        separator = "\t"
+    else:
+        separator = _sniff(text)
+    first: list[str] = next(iter(_rows(text, separator)), [])
+    if len(first) < 2:
+        better = _sniff(text)
+        if better is not None and better != separator:
+            way = f"Try --separator {_SEPARATORS[better]}."
+        else:
+            way = "Name the character between the columns by --separator."
+        raise UserError(
+            f"{path} has only one column, {one_line(' '.join(first), 60)!r}. {way}"
+        )
+    return separator
+
+
+def _sniff(text):
+    """The separator that cuts the most lines into one same number of fields."""
+    best, found = (0.0, 0), None
+    for candidate in _SEPARATORS:
+        widths = Counter(len(row) for row in _rows(text, candidate, limit=200))
+        if not widths:
+            continue
+        width, lines = widths.most_common(1)[0]
+        if width > 1 and (lines / widths.total(), width) > best:
+            best, found = (lines / widths.total(), width), candidate
+    return found
+
+
+def _rows(text, separator, limit=1):
+    """The first rows of a text; its last line may be cut and is left out."""
+    if separator is None:
+        separator = ","
+    complete = text.rpartition("\n")[0] if len(text) > _SAMPLE // 2 else text
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(complete), delimiter=separator):
+            if row:
+                rows.append(row)
+            if len(rows) >= limit:
+                break
+    except csv.Error:
+        pass  # what could be read is enough to judge by
+    return rows
+
+
+def _check_header(path, text, separator):
+    header = [name.strip().lstrip("\ufeff") for name in _rows(text, separator)[0]]
+    twice = [name for name, count in Counter(header).items() if count > 1 and name]
+    if twice:
+        raise UserError(
+            f"{path} has two columns of one name: {listed(twice)}. Rename one of them."
+        )
+    if all(_is_number(name) for name in header):
+        raise UserError(
+            f"The first line of {path} holds numbers, not names of columns. Put a line "
+            "with the names on top."
+        )
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_shape(path, frame):
+    twice = frame.columns[frame.columns.duplicated()].tolist()
+    if twice:
+        raise UserError(
+            f"{path} has two columns of one name: {listed(twice)}. Rename one of them."
+        )
+    frame.columns = [str(name) for name in frame.columns]
+    if frame.shape[1] < 2:
+        raise UserError(f"{path} has only one column. A task and features are needed.")
+    if not len(frame):
+        raise UserError(f"{path} has names of columns but no rows. Save it with data.")

@@ -1,0 +1,276 @@
+"""From a file to what a model learns from: features, tasks and target."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kinlearn.cli._errors import UserError, listed
+from kinlearn.cli._kinds import as_numbers, as_text, find_kinds
+
+__all__ = ["Training", "open_features", "open_training", "task_column"]
+
+_MANY_CLASSES = 100
+_FEW_NUMBERS = 10
+_WORDS = (
+    ("number", "number", "numbers"),
+    ("yes/no", "yes/no", "yes/no"),
+    ("category", "category", "categories"),
+    ("date", "date", "dates"),
+)
+_INTEGER = r"-?(?:0|[1-9]\d{0,17})"
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A table that a model can learn from.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame
+        Features as they came, and the task column last.
+    y : ndarray or None
+        Classes (text or integers) or numbers; None where there is no target.
+    kind : str or None
+        "classification" or "regression".
+    kinds : list of dict
+        What the feature columns mean.
+    task, target : str
+        Names of columns; the target may be None.
+    tasks : ndarray
+        The different tasks.
+    remarks : list of str
+        What was decided that a user should know.
+    """
+
+    X: pd.DataFrame
+    y: np.ndarray | None
+    kind: str | None
+    kinds: list
+    task: str
+    target: str | None
+    tasks: np.ndarray
+    remarks: list
+
+    @property
+    def classes(self):
+        """The classes as plain values, or None."""
+        if self.y is None or self.kind != "classification":
+            return None
+        return np.unique(self.y).tolist()
+
+    def describe(self):
+        """One line on what there is."""
+        used = [kind["kind"] for kind in self.kinds if kind["kind"] != "dropped"]
+        counts = [
+            f"{used.count(kind)} {one if used.count(kind) == 1 else many}"
+            for kind, one, many in _WORDS
+            if kind in used
+        ]
+        return (
+            f"{len(self.X)} rows, {len(self.tasks)} tasks ({self.task}), "
+            f"{len(used)} columns ({', '.join(counts)})"
+        )
+
+
+def open_training(
+    source, *, target, task, wanted=None, drop=(), keep=(), categorical=()
+):
+    """Features, tasks and target of a table.
+
+    Parameters
+    ----------
+    source : Source
+        What was read.
+    target, task : str
+        Names of columns.
+    wanted : {"classification", "regression"}, default=None
+        What the user decided; None: guessed from the target.
+    drop, keep, categorical : sequence of str
+        Columns to leave out, to use anyway, to take as categories.
+
+    Returns
+    -------
+    Training
+        Rows without a target or a task are left out, and it is said.
+    """
+    source.need(target, "--target")
+    source.need(task, "--task")
+    if target == task:
+        raise UserError(
+            f"--target and --task both name {target!r}. The task says which group a "
+            "row belongs to, the target what to predict: name two columns."
+        )
+    frame, remarks = source.frame, []
+    present = frame[target].notna()
+    if not present.any():
+        raise UserError(f"The target {target!r} is missing in every row. Fill it in.")
+    if not present.all():
+        lost = int((~present).sum())
+        remarks.append(f"Rows without a target ({target}) are left out: {lost}.")
+        frame = frame[present]
+    rest = open_features(
+        source, frame, task=task, drop=drop, keep=keep, categorical=categorical,
+        aside=(target,),
+    )  # fmt: skip
+    y, kind, said = _read_target(frame.loc[rest.X.index, target], target, wanted)
+    return Training(
+        X=rest.X.reset_index(drop=True),
+        y=y,
+        kind=kind,
+        kinds=rest.kinds,
+        task=task,
+        target=target,
+        tasks=rest.tasks,
+        remarks=[*remarks, *rest.remarks, said],
+    )
+
+
+def open_features(source, frame, *, task, drop=(), keep=(), categorical=(), aside=()):
+    """Features and tasks of a table.
+
+    Parameters
+    ----------
+    source : Source
+        What was read.
+    frame : pandas.DataFrame
+        Its rows, or those of them that count.
+    task : str
+        The task column.
+    drop, keep, categorical : sequence of str
+        Columns to leave out, to use anyway, to take as categories.
+    aside : sequence of str
+        Columns that are no features.
+
+    Returns
+    -------
+    Training
+        Without a target; the index of X is that of the frame.
+    """
+    source.need(task, "--task")
+    options = (("--drop", drop), ("--keep", keep), ("--categorical", categorical))
+    for option, names in options:
+        for name in names:
+            source.need(name, option)
+            if name == task or name in aside:
+                what = "task" if name == task else "target"
+                raise UserError(f"{option} {name}: that is the {what}. Leave it out.")
+    both = [name for name in drop if name in keep or name in categorical]
+    if both:
+        raise UserError(
+            f"{listed(both)} is to be dropped and to be used. Decide: --drop, or "
+            "--keep and --categorical."
+        )
+    remarks = []
+    values = as_text(frame[task])
+    if values.isna().any():
+        lost = int(values.isna().sum())
+        if lost == len(values):
+            raise UserError(f"The task {task!r} is missing in every row. Fill it in.")
+        remarks.append(f"Rows without a task ({task}) are left out: {lost}.")
+        frame, values = frame[values.notna()], values.dropna()
+    tasks = task_column(values)
+    different = np.unique(tasks)
+    _check_tasks(task, different, len(tasks))
+
+    features = frame.drop(columns=[task, *drop, *aside])
+    kinds, said = find_kinds(features, keep=keep, categorical=categorical)
+    useless = [kind for kind in kinds if kind["kind"] == "dropped"]
+    remarks += [
+        f"Column {kind['name']!r} is not used: {kind['why']}." for kind in useless
+    ]
+    remarks += [f"{remark}." for remark in said]
+    if len(useless) == len(kinds):
+        why = [f" ({kind['name']}: {kind['why']})" for kind in useless[:1]]
+        raise UserError(
+            f"No column of {source.path.name} is left to learn from{''.join(why)}. "
+            "See --keep and --drop."
+        )
+    # pandas would keep the name of a categorical column that is no more
+    X = features.assign(**{task: tasks})
+    return Training(X, None, None, kinds, task, None, different, remarks)
+
+
+def task_column(values):
+    """Tasks as integers where all are written as such, else as text.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        Text, none missing.
+
+    Returns
+    -------
+    ndarray
+        int64, or object.
+    """
+    if values.astype("str").str.fullmatch(_INTEGER).all():
+        return values.astype("int64").to_numpy()
+    return values.to_numpy(object)
+
+
+def _check_tasks(name, tasks, n_rows):
+    if len(tasks) == 1:
+        raise UserError(
+            f"The column {name!r} holds one task only ({tasks.tolist()[0]!r}): nothing "
+            "can be shared. Name another column by --task."
+        )
+    if len(tasks) == n_rows:
+        raise UserError(
+            f"Every one of the {n_rows} rows has a task of its own in {name!r}. Name "
+            "the column that says which rows belong together by --task."
+        )
+
+
+def _read_target(column, name, wanted):
+    """y, what kind of target it is, and the sentence that says so."""
+    text = as_text(column).astype("str")
+    numbers = as_numbers(column)
+    if np.isnan(numbers).all() and text.str.fullmatch(r"[-+]?\d*,?\d+").all():
+        numbers = as_numbers(column, "decimal")
+    n_values = text.nunique()
+    kind = wanted or _guess(text, numbers, n_values)
+    if kind == "regression":
+        y: Any = numbers
+        bad = np.isnan(numbers)
+        if bad.any():
+            raise UserError(
+                f"--regression needs numbers, but the target {name!r} holds "
+                f"{text[bad].iloc[0][:30]!r} ({int(bad.sum())} such rows). Use "
+                "--classification."
+            )
+        if n_values == 1:
+            raise UserError(f"The target {name!r} is {y[0]:g} in every row.")
+        said = f"{name}: numbers from {y.min():g} to {y.max():g}, so regression"
+        other = "--classification"
+    else:
+        y = task_column(text)
+        classes, counts = np.unique(y, return_counts=True)
+        if len(classes) == 1:
+            raise UserError(
+                f"The target {name!r} has one class only ({classes.tolist()[0]!r}). "
+                "Two at least are needed: name another column by --target."
+            )
+        if len(classes) > _MANY_CLASSES and 2 * len(classes) > len(y):
+            raise UserError(
+                f"The target {name!r} has {len(classes)} different values in {len(y)} "
+                "rows, too many for classes. Name another column, or use --regression."
+            )
+        shown = ", ".join(
+            f"{str(c)[:20]} ({n})" for c, n in zip(classes[:4], counts, strict=False)
+        )
+        more = f" and {len(classes) - 4} more" if len(classes) > 4 else ""
+        said = f"{name}: classes {shown}{more}, so classification"
+        other = "--regression"
+    if wanted:
+        return y, kind, f"{said.rpartition(', so ')[0]}; {kind}, as asked."
+    can_be = kind == "regression" or not np.isnan(numbers).any()
+    return y, kind, f"{said}{f' ({other} decides otherwise)' if can_be else ''}."
+
+
+def _guess(text, numbers, n_values):
+    if np.isnan(numbers).any() or n_values <= 2:
+        return "classification"
+    whole = (numbers == np.floor(numbers)).all()
+    return "classification" if whole and n_values <= _FEW_NUMBERS else "regression"

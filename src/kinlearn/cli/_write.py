@@ -1,0 +1,130 @@
+"""Output files: under their name stands a whole file or none."""
+
+import os
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kinlearn.cli._errors import UserError, told_by_os
+
+__all__ = ["check_output", "check_table_output", "replacing", "write_table"]
+
+_TABLES = (".csv", ".tsv", ".parquet", ".feather")
+
+
+def check_output(path, *, inputs=(), ending=None):
+    """Refuse, before any work, a path that cannot be written later.
+
+    Parameters
+    ----------
+    path : Path
+        Where the output shall go.
+    inputs : sequence of Path
+        Files that are read, which it may not replace.
+    ending : str, default=None
+        How its name must end.
+    """
+    if ending is not None and path.suffix.lower() != ending:
+        raise UserError(f"{path} must end in {ending}, say {path.stem}{ending}.")
+    if path.is_dir():
+        raise UserError(f"{path} is a folder. Name a file, say {path}/result{ending}.")
+    if any(path.resolve() == Path(one).resolve() for one in inputs):
+        raise UserError(f"{path} is the input, too. Choose another name for --out.")
+    if not path.parent.is_dir():
+        raise UserError(
+            f"There is no folder {path.parent}. Make it, or write elsewhere."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(
+            f"The folder {path.parent} cannot be written to. Write elsewhere."
+        )
+
+
+def check_table_output(path, *, inputs=()):
+    """The same for a table, whose form its name tells.
+
+    Parameters
+    ----------
+    path : Path
+        Where the table shall go.
+    inputs : sequence of Path
+        Files that are read, which it may not replace.
+    """
+    if path.suffix.lower() not in _TABLES:
+        raise UserError(
+            f"{path} says no form of table that is known. End its name in one of: "
+            f"{', '.join(_TABLES)}."
+        )
+    check_output(path, inputs=inputs)
+
+
+@contextmanager
+def replacing(path):
+    """A temporary path beside `path`, which takes its name when all went well.
+
+    The content is on the disk before the name changes, so a crash, a full disk
+    or a kill leaves the old file or none, never a half one.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+
+    Yields
+    ------
+    Path
+        Where to write. Its name has the same ending.
+    """
+    path = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
+        )
+    except OSError as error:
+        raise told_by_os(error, path, "write") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with open(temporary, "rb") as stream:
+            os.fsync(stream.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # mkstemp's own is for the owner alone
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise told_by_os(error, path, "write") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _sync_folder(folder):
+    """Make the new name durable too, where the system lets us."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_table(frame, path):
+    """Write a frame in the form that the name of the file tells.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table; its index is not written.
+    path : Path
+        Ends in .csv, .tsv, .parquet or .feather.
+    """
+    with replacing(path) as temporary:
+        ending = path.suffix.lower()
+        if ending == ".parquet":
+            frame.to_parquet(temporary, index=False)
+        elif ending == ".feather":
+            frame.reset_index(drop=True).to_feather(temporary)
+        else:
+            frame.to_csv(temporary, index=False, sep="\t" if ending == ".tsv" else ",")
