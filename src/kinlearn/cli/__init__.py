@@ -8,7 +8,7 @@ __all__ = ["main"]
 def main():
     """Run the command; without its packages, say how to get them."""
     try:
-        from kinlearn.cli._app import app
+        from kinlearn.cli._run import run
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
@@ -17,4 +17,4 @@ def main():
             "pip install 'kinlearn[report]'\n"
         )
         raise SystemExit(2) from error
-    app()
+    raise SystemExit(run(sys.argv[1:]))

@@ -1,11 +1,16 @@
-"""The commands and their options; the work is done elsewhere."""
+"""The commands and their options; the work is done elsewhere.
 
+Imports that take time stand inside the commands: ``kin --help`` needs none.
+"""
+
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import kinlearn
+from kinlearn.cli import _options as opt
+from kinlearn.cli._errors import UserError
 
 __all__ = ["app"]
 
@@ -15,6 +20,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+datasets = typer.Typer(help="Data sets to try things on.", no_args_is_help=True)
+app.add_typer(datasets, name="datasets")
 
 
 def _show_version(value: bool):
@@ -38,13 +45,58 @@ def _options(
     """Options of kin itself."""
 
 
+def _wanted(classification, regression):
+    if classification and regression:
+        raise UserError(
+            "--classification and --regression exclude each other. Drop one."
+        )
+    if classification or regression:
+        return "classification" if classification else "regression"
+    return None
+
+
+def _check_jobs(jobs):
+    if jobs == 0:
+        raise UserError("--jobs 0 leaves nobody to work. Use 1 or more, or -1 for all.")
+
+
+def _models(incomplete: str):
+    from kinlearn.cli._models import model_names
+
+    return [name for name in model_names() if name.startswith(incomplete)]
+
+
+def _dataset_names(incomplete: str):
+    from kinlearn.datasets import list_datasets
+
+    names = [entry.name for entry in list_datasets()]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _forms(incomplete: str):
+    from kinlearn.cli._models import FORMS
+
+    return [name for name in FORMS if name.startswith(incomplete)]
+
+
+def _training(voice, data, separator, encoding, **options):
+    from kinlearn.cli._files import read_table
+    from kinlearn.cli._training import open_training
+
+    source = read_table(data, separator=separator, encoding=encoding)
+    training = open_training(source, **options)
+    voice.note(*source.remarks, *training.remarks)
+    return training
+
+
 @app.command()
 def demo(
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the scores as JSON, for machines.")
-    ] = False,
+    json: opt.Json = False,
+    debug: opt.Debug = False,
 ):
     """Show on a made-up example whether clinics should share a model."""
+    from rich.console import Console
+
     from kinlearn.cli._demo import run_demo, show_demo
 
     scores = run_demo()
@@ -52,3 +104,193 @@ def demo(
         typer.echo(scores.to_json())
     else:
         show_demo(scores, Console())
+
+
+@app.command()
+def fit(
+    data: opt.Data,
+    target: opt.Target,
+    task: opt.Task,
+    save: Annotated[Path, typer.Option(help="Write the model (.skops) here.")],
+    model: Annotated[
+        str, typer.Option(help="Which model.", autocompletion=_models)
+    ] = "extra-trees",
+    form: Annotated[
+        str | None,
+        typer.Option(
+            help="alone, pooled or task-as-feature (default), for models that do not "
+            "share by themselves.",
+            autocompletion=_forms,
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str],
+        typer.Option("--set", help="A parameter, name=value. May be repeated."),
+    ] = [],  # noqa: B006 - typer copies it
+    classification: opt.Classification = False,
+    regression: opt.Regression = False,
+    drop: opt.Drop = [],  # noqa: B006
+    keep: opt.Keep = [],  # noqa: B006
+    categorical: opt.Categorical = [],  # noqa: B006
+    separator: opt.Separator = None,
+    encoding: opt.Encoding = None,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+):
+    """Fit a model to all groups and save it."""
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._fit import fit_model
+    from kinlearn.cli._models import check_model
+    from kinlearn.cli._write import check_output
+
+    wanted = _wanted(classification, regression)
+    _check_jobs(jobs)
+    check_model(model, form)
+    check_output(save, inputs=[data], ending=".skops")
+    voice = Voice(json, quiet)
+    training = _training(
+        voice, data, separator, encoding, target=target, task=task, wanted=wanted,
+        drop=drop, keep=keep, categorical=categorical,
+    )  # fmt: skip
+    fit_model(
+        training, save, voice, model=model, form=form, settings=set_, n_jobs=jobs,
+        seed=seed,
+    )  # fmt: skip
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model that kin fit saved.")],
+    data: opt.Data,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the predictions here (.csv, .parquet, ...)."),
+    ] = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the probability of every class.")
+    ] = False,
+    id_: Annotated[
+        list[str],
+        typer.Option("--id", help="A column to carry over. May be repeated."),
+    ] = [],  # noqa: B006 - typer copies it
+    unknown_task: Annotated[
+        str, typer.Option(help="error, or share: answer from what is common.")
+    ] = "error",
+    separator: opt.Separator = None,
+    encoding: opt.Encoding = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+):
+    """Predict new rows with a saved model."""
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._files import read_table
+    from kinlearn.cli._model_file import load_model
+    from kinlearn.cli._predict import predict_rows
+    from kinlearn.cli._write import check_table_output
+
+    if unknown_task not in ("error", "share"):
+        raise UserError(f"--unknown-task is error or share, not {unknown_task!r}.")
+    if out is not None:
+        check_table_output(out, inputs=[model, data])
+    voice = Voice(json, quiet)
+    saved = load_model(model)
+    source = read_table(data, separator=separator, encoding=encoding)
+    voice.note(*source.remarks)
+    predict_rows(
+        saved, source, voice, out=out, proba=proba, ids=id_, unknown=unknown_task
+    )
+
+
+@app.command()
+def relate(
+    data: opt.Data,
+    task: opt.Task,
+    target: Annotated[
+        str | None,
+        typer.Option(help="The target: no feature; label_shift compares it."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="mmd, ks, kl, hellinger, proxy_a, label_shift; several with commas."
+        ),
+    ] = "mmd",
+    out: Annotated[
+        Path | None, typer.Option(help="Write all pairs here (.csv, .parquet, ...).")
+    ] = None,
+    drop: opt.Drop = [],  # noqa: B006 - typer copies it
+    keep: opt.Keep = [],  # noqa: B006
+    categorical: opt.Categorical = [],  # noqa: B006
+    separator: opt.Separator = None,
+    encoding: opt.Encoding = None,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+):
+    """How far apart are the groups?"""
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._files import read_table
+    from kinlearn.cli._relate import check_methods, relate_tasks
+    from kinlearn.cli._training import open_features, open_training
+    from kinlearn.cli._write import check_table_output
+
+    _check_jobs(jobs)
+    methods = check_methods(method, target)
+    if out is not None:
+        check_table_output(out, inputs=[data])
+    voice = Voice(json, quiet)
+    columns = {"task": task, "drop": drop, "keep": keep, "categorical": categorical}
+    source = read_table(data, separator=separator, encoding=encoding)
+    if target is None:
+        training = open_features(source, source.frame, **columns)
+        remarks = training.remarks
+    else:
+        training = open_training(source, target=target, **columns)
+        remarks = training.remarks[:-1]  # the last is on models, which are not here
+    voice.note(*source.remarks, *remarks)
+    relate_tasks(training, voice, methods=methods, out=out, n_jobs=jobs, seed=seed)
+
+
+_Home = Annotated[
+    Path | None, typer.Option(help="The data folder. Else KINLEARN_DATA says it.")
+]
+
+
+@datasets.command("list")
+def list_(
+    data_home: _Home = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+):
+    """List them, and say which are on this machine."""
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._datasets import show_datasets
+
+    show_datasets(Voice(json, quiet), data_home)
+
+
+@datasets.command()
+def get(
+    name: Annotated[
+        str, typer.Argument(help="A name of the list.", autocompletion=_dataset_names)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The file. Else the name with .csv, here.")
+    ] = None,
+    data_home: _Home = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+):
+    """Write one as a table that the other commands read."""
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._datasets import get_dataset
+
+    get_dataset(name, Voice(json, quiet), out=out, home=data_home)

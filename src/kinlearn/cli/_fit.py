@@ -1,0 +1,76 @@
+"""``kin fit``: one model of all tasks, saved."""
+
+import time
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from threadpoolctl import threadpool_limits
+
+from kinlearn.cli._errors import data_errors
+from kinlearn.cli._model_file import save_model
+from kinlearn.cli._models import make_model
+from kinlearn.cli._prepare import make_preparation
+
+__all__ = ["fit_model"]
+
+
+def fit_model(
+    training, path, voice, *, model, form=None, settings=(), n_jobs=None, seed=0
+):
+    """Fit a model to a table and save it.
+
+    Parameters
+    ----------
+    training : Training
+        The table.
+    path : Path
+        Where the model goes.
+    voice : Voice
+        Who says what is done.
+    model, form, settings, n_jobs, seed : object
+        As :func:`make_model` takes them.
+    """
+    estimator, scale = make_model(
+        model,
+        training.kind,
+        task=training.task,
+        form=form,
+        settings=settings,
+        n_jobs=n_jobs,
+        seed=seed,
+    )
+    inner = getattr(estimator, "estimator", estimator)
+    preparation = make_preparation(
+        training.kinds,
+        len(training.X),
+        task=training.task,
+        fill=not get_tags(inner).input_tags.allow_nan,
+        scale=scale,
+    )
+    pipeline = Pipeline([("prepare", preparation), ("model", estimator)])
+    voice.speak()
+    start = time.perf_counter()
+    # Pools that spin slow a busy machine down; --jobs is for those who have cores.
+    with data_errors(), threadpool_limits(n_jobs if n_jobs and n_jobs > 0 else 1):
+        pipeline.fit(training.X, training.y)
+    seconds = time.perf_counter() - start
+    manifest = {
+        "model": model if form is None else f"{model} ({form})",
+        "settings": list(settings),
+        "kind": training.kind,
+        "target": training.target,
+        "classes": training.classes,
+        "task": training.task,
+        "tasks": training.tasks.tolist(),
+        "rows": len(training.X),
+        "columns": training.kinds,
+    }
+    save_model(path, pipeline, manifest)
+    voice.show(
+        f"Fitted {manifest['model']} ({training.kind}) to {training.describe()} in "
+        f"{seconds:.1f} s.",
+        f"Saved as {path}. Predict with: kin predict {path} NEW.csv --out "
+        "predictions.csv",
+    )
+    summary = {key: value for key, value in manifest.items() if key != "columns"}
+    voice.give({**summary, "saved": str(path), "seconds": round(seconds, 3)})

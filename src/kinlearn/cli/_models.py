@@ -1,0 +1,166 @@
+"""The models that have a name on the command line: one line each."""
+
+import ast
+from dataclasses import dataclass
+from importlib import import_module
+
+from kinlearn.cli._errors import UserError, listed, one_line, suggest
+
+__all__ = ["FORMS", "MODELS", "check_model", "make_model", "model_names"]
+
+FORMS = {"alone": "PerTask", "pooled": "Pooled", "task-as-feature": "TaskAsFeature"}
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a name stands for.
+
+    Attributes
+    ----------
+    classifier, regressor : str or None
+        ``module:Class`` of each kind; None: there is none.
+    shares : bool
+        Whether it knows tasks by itself; if not, it comes in the three forms.
+    scale : bool
+        Whether it wants numbers of unit variance.
+    settings : dict
+        Parameters that differ from the class's own defaults.
+    """
+
+    classifier: str | None
+    regressor: str | None
+    shares: bool = False
+    scale: bool = False
+    settings: tuple = ()
+
+
+_TREES, _HIST = "kinlearn.trees:MultiTask", "sklearn.ensemble:HistGradientBoosting"
+MODELS = {
+    "extra-trees": Model(
+        f"{_TREES}ExtraTreesClassifier", f"{_TREES}ExtraTreesRegressor", shares=True
+    ),
+    "random-forest": Model(f"{_TREES}RandomForestClassifier", None, shares=True),
+    "decision-tree": Model(f"{_TREES}DecisionTreeClassifier", None, shares=True),
+    "boosting": Model(f"{_HIST}Classifier", f"{_HIST}Regressor"),
+    "linear": Model(
+        "sklearn.linear_model:LogisticRegression",
+        "sklearn.linear_model:Ridge",
+        scale=True,
+        settings=(("max_iter", 1000),),
+    ),
+}
+
+
+def model_names():
+    """The names there are."""
+    return list(MODELS)
+
+
+def check_model(name, form=None):
+    """Refuse names that there are not, before anything is read.
+
+    Parameters
+    ----------
+    name : str
+        Of a model.
+    form : str, default=None
+        Of a form.
+    """
+    if name not in MODELS:
+        raise UserError(f"There is no model {name!r}. {suggest(name, MODELS)}")
+    if MODELS[name].shares and form is not None:
+        raise UserError(
+            f"The model {name!r} shares by itself: --form is for "
+            f"{listed(n for n, m in MODELS.items() if not m.shares)}."
+        )
+    if form is not None and form not in FORMS:
+        raise UserError(f"There is no form {form!r}. {suggest(form, FORMS)}")
+
+
+def make_model(name, kind, *, task, form=None, settings=(), n_jobs=None, seed=0):
+    """The estimator that a name and its settings stand for.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``MODELS``.
+    kind : {"classification", "regression"}
+        What is to be predicted.
+    task : str
+        The task column.
+    form : str, default=None
+        A key of ``FORMS``, for models that do not share by themselves.
+    settings : sequence of str
+        ``name=value``, parameters of the estimator or its form.
+    n_jobs : int, default=None
+        Workers.
+    seed : int, default=0
+        Decides the model.
+
+    Returns
+    -------
+    estimator : estimator
+        With ``unknown_task="share"``: whether unknown tasks are welcome is decided
+        when it predicts.
+    scale : bool
+        Whether it wants numbers of unit variance.
+    """
+    check_model(name, form)
+    model = MODELS[name]
+    address = model.classifier if kind == "classification" else model.regressor
+    if address is None:
+        able = [n for n, m in MODELS.items() if m.regressor]
+        raise UserError(
+            f"The model {name!r} predicts classes, not numbers. For regression use "
+            f"{listed(able)}."
+        )
+    module, _, attribute = address.partition(":")
+    estimator = getattr(import_module(module), attribute)()
+    common = {"random_state": seed, "n_jobs": n_jobs, **dict(model.settings)}
+    known = estimator.get_params()
+    estimator.set_params(**{key: v for key, v in common.items() if key in known})
+    if model.shares:
+        estimator.set_params(task=task, unknown_task="share")
+        outer = estimator
+    else:
+        sharing = import_module("kinlearn.sharing")
+        outer = getattr(sharing, FORMS[form or "task-as-feature"])(
+            estimator, task=task, unknown_task="share"
+        )
+    for text in settings:
+        _apply(text, name, [estimator, outer])
+    return outer, model.scale
+
+
+_OWN = ("task", "unknown_task", "estimator", "target", "privileged")
+
+
+def _apply(text, name, owners):
+    """Set ``name=value`` on the first of the owners that has it."""
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    if not equals or not key:
+        raise UserError(f"--set {text!r} is not of the form name=value.")
+    params = [
+        [p for p in owner.get_params(deep=False) if p not in _OWN] for owner in owners
+    ]
+    for owner, names in zip(owners, params, strict=True):
+        if key in names:
+            owner.set_params(**{key: _value(value.strip())})
+            try:
+                owner._validate_params()
+            except (ValueError, TypeError) as error:
+                raise UserError(f"--set {text}: {one_line(error, 220)}") from error
+            return
+    known = sorted({one for names in params for one in names})
+    raise UserError(
+        f"--set {text}: {name} has no parameter {key!r}. {suggest(key, known)}"
+    )
+
+
+def _value(text):
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        words = {"true": True, "false": False, "none": None}
+        return words.get(text.lower(), text)
