@@ -252,8 +252,8 @@ def test_quiet_prints_nothing(words, table, kin):
 
 def test_version_and_help(kin):
     assert kin("--version").out == f"kinlearn {kinlearn.__version__}\n"
-    assert "relate" in kin("--help").out
-    for command in ("demo", "fit", "predict", "relate", "datasets"):
+    assert "compare" in kin("--help").out
+    for command in ("demo", "compare", "fit", "predict", "relate", "datasets"):
         assert kin(command, "--help").code == 0
 
 
@@ -293,7 +293,7 @@ def test_help_needs_nothing_heavy():
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("kin ", "predict"),
+        ("kin ", "compare"),
         ("kin fit --mo", "--model"),
         ("kin fit a.csv --model extra", "extra-trees"),
         ("kin datasets get uci:h", "uci:heart"),

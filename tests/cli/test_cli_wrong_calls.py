@@ -21,6 +21,7 @@ from tests.cli.conftest import pupils
 FIT = "fit pupils.csv --target passed --task school --save new.skops"
 PREDICT = "predict model.skops pupils.csv --out new.csv"
 RELATE = "relate pupils.csv --task school"
+COMPARE = "compare pupils.csv --target passed --task school --out new.html"
 
 
 def _write_files():
@@ -107,6 +108,7 @@ CALLS = [
     (f"{FIT} --seed x", "valid integer"),
     (f"{FIT} --jobs 0", "--jobs 0"),
     (f"{FIT} --classification --regression", "exclude each other"),
+    ("demo --out page.pdf", "must end in .html"),
     # files that are no tables
     (FIT.replace("pupils.csv", "pupil.csv"), "Did you mean 'pupils.csv'?"),
     (FIT.replace("pupils.csv", "nowhere/a.csv"), "There is no folder nowhere"),

@@ -91,19 +91,95 @@ def _training(voice, data, separator, encoding, **options):
 
 @app.command()
 def demo(
+    out: Annotated[Path, typer.Option(help="Where the page goes (.html).")] = Path(
+        "kinlearn-demo.html"
+    ),
+    jobs: opt.Jobs = 2,
     json: opt.Json = False,
+    quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ):
     """Show on a made-up example whether clinics should share a model."""
-    from rich.console import Console
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._write import check_output
 
-    from kinlearn.cli._demo import run_demo, show_demo
+    _check_jobs(jobs)
+    check_output(out, ending=".html")
 
-    scores = run_demo()
-    if json:
-        typer.echo(scores.to_json())
-    else:
-        show_demo(scores, Console())
+    from kinlearn.cli._demo import run_demo
+
+    run_demo(Voice(json, quiet), out=out, n_jobs=jobs)
+
+
+@app.command()
+def compare(
+    data: opt.Data,
+    target: opt.Target,
+    task: opt.Task,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page (.html) here.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Keep finished folds here; a stopped run goes on from it."),
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
+    repeats: Annotated[
+        int | None, typer.Option(help="Times to repeat it. Else by size of the data.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Such as roc_auc or r2. Else by kind of target.")
+    ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Families to compare, with commas: linear,boosting. Else all."
+        ),
+    ] = None,
+    curve: Annotated[
+        bool, typer.Option(help="Also ask how many rows a task needs to go alone.")
+    ] = True,
+    classification: opt.Classification = False,
+    regression: opt.Regression = False,
+    drop: opt.Drop = [],  # noqa: B006 - typer copies it
+    keep: opt.Keep = [],  # noqa: B006
+    categorical: opt.Categorical = [],  # noqa: B006
+    separator: opt.Separator = None,
+    encoding: opt.Encoding = None,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+):
+    """Should these groups share a model? Who is helped, who is hurt?"""
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._write import check_output
+
+    wanted = _wanted(classification, regression)
+    _check_jobs(jobs)
+    if folds < 2:
+        raise UserError(f"--folds {folds}: at least 2 are needed, 5 are usual.")
+    if repeats is not None and repeats < 1:
+        raise UserError(f"--repeats {repeats}: at least 1 is needed.")
+    if out is not None:
+        check_output(out, inputs=[data], ending=".html")
+    if store is not None and not store.parent.is_dir():
+        raise UserError(
+            f"There is no folder {store.parent}. Make it, or store elsewhere."
+        )
+
+    from kinlearn.cli._compare import compare_table
+
+    voice = Voice(json, quiet)
+    training = _training(
+        voice, data, separator, encoding, target=target, task=task, wanted=wanted,
+        drop=drop, keep=keep, categorical=categorical,
+    )  # fmt: skip
+    compare_table(
+        training, voice, out=out, store=store, n_splits=folds, n_repeats=repeats,
+        metric=metric, models=models, curve=curve, n_jobs=jobs, seed=seed,
+    )  # fmt: skip
 
 
 @app.command()

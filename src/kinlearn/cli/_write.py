@@ -1,10 +1,10 @@
 """Output files: under their name stands a whole file or none."""
 
 import os
-import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from kinlearn import utils
 from kinlearn.cli._errors import UserError, told_by_os
 
 __all__ = ["check_output", "check_table_output", "replacing", "write_table"]
@@ -60,10 +60,7 @@ def check_table_output(path, *, inputs=()):
 
 @contextmanager
 def replacing(path):
-    """A temporary path beside `path`, which takes its name when all went well.
-
-    The content is on the disk before the name changes, so a crash, a full disk
-    or a kill leaves the old file or none, never a half one.
+    """As ``kinlearn.utils.replacing``; what the system refuses is told in one line.
 
     Parameters
     ----------
@@ -73,41 +70,13 @@ def replacing(path):
     Yields
     ------
     Path
-        Where to write. Its name has the same ending.
+        Where to write; a file under this name takes the other when it is complete.
     """
-    path = Path(path)
     try:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
-        )
+        with utils.replacing(path) as temporary:
+            yield temporary
     except OSError as error:
         raise told_by_os(error, path, "write") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with open(temporary, "rb") as stream:
-            os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp's own is for the owner alone
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise told_by_os(error, path, "write") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-
-
-def _sync_folder(folder):
-    """Make the new name durable too, where the system lets us."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def write_table(frame, path):

@@ -1,0 +1,283 @@
+"""``kin compare``: does sharing help here, whom, and by how much?"""
+
+from contextlib import contextmanager
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from kinlearn.audit import compare_sharing, default_contenders
+from kinlearn.cli._console import make_table
+from kinlearn.cli._errors import UserError, data_errors, one_line, suggest
+from kinlearn.cli._prepare import TableColumns
+from kinlearn.cli._write import replacing
+from kinlearn.report import write_page
+
+__all__ = ["compare_table", "progress_on", "save_page", "show_result"]
+
+_SHOWN_TASKS = 30
+_NAMES = (
+    ("n_splits=", "--folds "),
+    ("n_splits", "--folds"),
+    ("n_repeats", "--repeats"),
+    ("scoring=", "--metric "),
+    ("scoring", "--metric"),
+    ("store=", "--store "),
+    (", or pass a function of y_true and y_pred", ""),
+)
+_STYLES = {"helped": "green", "hurt": "red", "unclear": "", "not scored": "dim"}
+
+
+def compare_table(
+    training,
+    voice,
+    *,
+    out,
+    store,
+    n_splits,
+    n_repeats,
+    metric,
+    models,
+    curve,
+    n_jobs,
+    seed,
+):
+    """Compare the contenders on a table, show the answer, write the page.
+
+    Parameters
+    ----------
+    training : Training
+        The table.
+    voice : Voice
+        Who says what is done.
+    out : Path or None
+        Where the page goes.
+    store : Path or None
+        Where finished folds are kept.
+    n_splits, n_repeats, metric, curve, n_jobs, seed : object
+        As ``compare_sharing`` takes them.
+    models : str or None
+        Families, with commas between them.
+    """
+    voice.note(f"{training.describe()}.")
+    features = training.X.drop(columns=training.task)
+    X = TableColumns(training.kinds).fit_transform(features)
+    X[training.task] = training.X[training.task]
+    estimators = _choose(X, training, models, seed)
+    with _in_our_words(metric), progress_on(voice) as progress:
+        result = compare_sharing(
+            X,
+            training.y,
+            task=training.task,
+            kind=training.kind,
+            estimators=estimators,
+            scoring=metric,
+            n_splits=n_splits,
+            n_repeats=n_repeats,
+            curve=curve,
+            n_jobs=n_jobs,
+            random_state=seed,
+            store=store,
+            progress=progress,
+        )
+    document = result.to_dict()
+    document["data"]["target_name"] = training.target
+    show_result(document, voice)
+    if out is not None:
+        save_page(document, out, voice)
+    voice.give(document)
+
+
+@contextmanager
+def _in_our_words(metric):
+    """What the comparison refuses, in the words of the command line."""
+    try:
+        with data_errors(_NAMES):
+            yield
+    except RuntimeError as error:  # every contender failed
+        hint = "" if metric is None else f"Does --metric {metric} suit the target? "
+        raise UserError(f"{hint}{one_line(error, 200)}") from error
+
+
+def _choose(X, training, models, seed):
+    """The default contenders whose name has one of the words of `models`."""
+    if models is None:
+        return None
+    with data_errors():
+        known = default_contenders(
+            X, training.y, task=training.task, kind=training.kind, random_state=seed
+        )
+    chosen: dict = {}
+    for text in models.split(","):
+        word = text.strip().lower().replace("-", " ")
+        word = {"linear": "regression"}.get(word, word)  # logistic or ridge
+        found = {n: e for n, e in known.items() if word and word in n.replace("-", " ")}
+        if not found:
+            families = dict.fromkeys(name.partition(",")[0] for name in known)
+            raise UserError(
+                f"--models {text.strip()!r}: no such. {suggest(word, families)}"
+            )
+        chosen |= found
+    return chosen
+
+
+@contextmanager
+def progress_on(voice):
+    """A bar with the time left, where somebody sees it.
+
+    Parameters
+    ----------
+    voice : Voice
+        Whose error stream it goes to.
+
+    Yields
+    ------
+    callable
+        Takes ``(done, total, label)``.
+    """
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("time left"),
+        TimeRemainingColumn(),
+        console=voice.err,
+        transient=True,
+        disable=voice.quiet or not voice.err.is_terminal,
+    )
+    with bar:
+        line = bar.add_task("comparing", total=None)
+
+        def advance(done, total, label):
+            voice.speak()
+            bar.update(
+                line, completed=done, total=total, description=one_line(label, 40)
+            )
+
+        yield advance
+
+
+def save_page(document, out, voice):
+    """Write the page and say where.
+
+    Parameters
+    ----------
+    document : dict
+        The result.
+    out : Path
+        The file.
+    voice : Voice
+        Who says it.
+    """
+    with replacing(out) as temporary:
+        write_page(document, temporary)
+    voice.show(f"The whole story, with charts: {out}")
+
+
+def show_result(document, voice):
+    """Print the verdict, the leaderboard and the table of the tasks.
+
+    Parameters
+    ----------
+    document : dict
+        The result, as ``SharingResult.to_dict`` gives it.
+    voice : Voice
+        Who prints it.
+    """
+    voice.show(_leaderboard(document), _by_task(document))
+    verdict = document["verdict"]
+    voice.show(Text(verdict["sentence"], style="bold"))
+    voice.show(*(f"- {detail}" for detail in verdict["details"]))
+
+
+def _number(value, digits=3):
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _score(value, document):
+    """A score as its metric is written: the result holds errors as negative."""
+    sign = 1 if document["metric"]["greater_is_better"] else -1
+    return "" if value is None else _number(sign * value)
+
+
+def _with_error(entry, document):
+    if entry["macro"] is None:
+        return "" if entry["error"] is None else "failed"
+    spread = entry["macro_se"]
+    macro = _score(entry["macro"], document)
+    return macro if spread is None else f"{macro} ± {spread:.3f}"
+
+
+def _leaderboard(document):
+    label = document["metric"]["label"]
+    entries = sorted(
+        document["contenders"],
+        key=lambda c: (c["macro"] is None, -(c["macro"] or 0.0)),
+    )
+    rows = []
+    for place, entry in enumerate(entries):
+        failed, name = entry["error"] is not None, entry["name"]
+        if failed:
+            name = f"{name}: {one_line(entry['error'], 60)}"
+        style = "red" if failed else "bold" if place == 0 else ""
+        rows.append(
+            (
+                Text(name, style=style),
+                _with_error(entry, document),
+                _score(entry["micro"], document),
+                _number(entry["mean_rank"], 1),
+                _number(entry["fit_seconds"], 1),
+            )
+        )
+    cv = document["cv"]
+    times = f", {cv['n_repeats']} times" if cv["n_repeats"] > 1 else ""
+    return make_table(
+        f"{label} of {len(entries)} contenders, {cv['n_splits']} folds{times}",
+        ("contender", ">mean of tasks", ">all rows", ">mean rank", ">fit s"),
+        rows,
+        "mean of tasks: every task counts alike; ± is a standard error",
+    )
+
+
+def _by_task(document):
+    headline, task_name = document["headline"], document["data"]["task_name"]
+    means = {(s["contender"], s["task"]): s["mean"] for s in document["scores"]}
+    scored = [gain for gain in document["gains"] if gain["gain"] is not None]
+    order = sorted(scored, key=lambda gain: -gain["gain"])
+    order += [gain for gain in document["gains"] if gain["gain"] is None]
+    remark = (
+        f"sharing: {headline['sharing']}; alone: {headline['alone']}; gain: in each "
+        "fold, of the models that the other folds chose"
+    )
+    if len(order) > _SHOWN_TASKS:  # both ends: who is helped most, who is hurt most
+        half = min(_SHOWN_TASKS, len(scored)) // 2
+        remark += f"; {len(order) - 2 * half} tasks are left out here"
+        order = order[:half] + order[len(scored) - half : len(scored)]
+    rows = []
+    for gain in order:
+        style = _STYLES.get(gain["verdict"], "")
+        span = ""
+        if gain["low"] is not None and gain["high"] is not None:
+            span = f"{gain['low']:+.3f} to {gain['high']:+.3f}"
+        rows.append(
+            (
+                str(gain["task"]),
+                f"{gain['n_rows']}",
+                _score(means.get((headline["alone"], gain["task"])), document),
+                _score(means.get((headline["sharing"], gain["task"])), document),
+                "" if gain["gain"] is None else f"{gain['gain']:+.3f}",
+                span,
+                Text(gain["verdict"], style=style),
+            )
+        )
+    return make_table(
+        "Who gains from sharing",
+        (task_name, ">rows", ">alone", ">sharing", ">gain", "95% interval", "verdict"),
+        rows,
+        remark,
+    )
