@@ -81,8 +81,7 @@ def compare_sharing(
     n_splits : int, default=5
         Number of folds.
     n_repeats : int, default=None
-        How often folds are drawn. None is 3 up to 3,000 rows, 2 up to 10,000, and
-        1 above.
+        How often folds are drawn. None is twice up to 10,000 rows, once above.
     curve : bool, default=True
         Whether to find out how the gain depends on the rows of a task: their
         training rows are cut down, and those of the others kept.

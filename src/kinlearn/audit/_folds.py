@@ -10,8 +10,8 @@ from kinlearn.model_selection import TaskStratifiedKFold
 
 __all__ = ["Folds", "make_folds"]
 
-# Rows up to which the folds are drawn so many times, if the user does not say.
-_REPEATS = ((3_000, 3), (10_000, 2))
+# Rows up to which the folds are drawn twice, if the user does not say.
+_FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +102,10 @@ def _rows_are(number):
     return "1 row is" if number == 1 else f"{number} rows are"
 
 
-def _default_repeats(n_rows):
-    return next((repeats for limit, repeats in _REPEATS if n_rows <= limit), 1)
-
-
 def _draw(problem, n_splits, n_repeats, random_state):
     _check_count(n_splits, "n_splits", 2)
     if n_repeats is None:
-        n_repeats = _default_repeats(problem.n_rows)
+        n_repeats = 2 if problem.n_rows <= _FEW_ROWS else 1
     _check_count(n_repeats, "n_repeats", 1)
     large = problem.sizes >= n_splits
     if not large.any():

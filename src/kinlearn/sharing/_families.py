@@ -24,8 +24,10 @@ from kinlearn.trees import (
 __all__ = ["CANDIDATES", "Candidate"]
 
 _ALONE = ("alone",)
+_SEEING = ("task as feature",)
+_BLIND = ("alone", "pooled")
 _ONE_MODEL = ("pooled", "task as feature")
-_PLAIN = (*_ALONE, *_ONE_MODEL)
+_PLAIN = ("alone", "pooled", "task as feature")
 _MULTI = ("multi-task",)
 
 # Rows up to which a contender takes seconds rather than minutes on each fold.
@@ -100,6 +102,7 @@ def _regressor(family, forms, estimator, **limits):
 
 _LINEAR = {"scaled": True}
 _SMALL_ONLY = {"most_rows": _SMALL, "most_tasks": _MANY}
+_INDICATORS = {"most_rows": _SMALL, "most_tasks": _FEW}  # a column for each task
 _FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
 _BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
 _TREES, _BOOSTING = "extra trees", "gradient boosting"
@@ -108,7 +111,8 @@ CANDIDATES = (
     _classifier(
         "logistic regression", _PLAIN, LogisticRegression(max_iter=1000), **_LINEAR
     ),
-    _classifier(_TREES, _PLAIN, ExtraTreesClassifier(**_FOREST), **_SMALL_ONLY),
+    _classifier(_TREES, _BLIND, ExtraTreesClassifier(**_FOREST), **_SMALL_ONLY),
+    _classifier(_TREES, _SEEING, ExtraTreesClassifier(**_FOREST), **_INDICATORS),
     _classifier(_BOOSTING, _ALONE, HistGradientBoostingClassifier(), most_tasks=_FEW),
     _classifier(_BOOSTING, _ONE_MODEL, HistGradientBoostingClassifier()),
     _classifier(_TREES, _MULTI, MultiTaskExtraTreesClassifier(), most_rows=_MIDDLE),
@@ -122,7 +126,8 @@ CANDIDATES = (
         "random forest", _MULTI, MultiTaskRandomForestClassifier(), most_rows=_SMALL
     ),
     _regressor("ridge regression", _PLAIN, Ridge(), **_LINEAR),
-    _regressor(_TREES, _PLAIN, ExtraTreesRegressor(**_FOREST), **_SMALL_ONLY),
+    _regressor(_TREES, _BLIND, ExtraTreesRegressor(**_FOREST), **_SMALL_ONLY),
+    _regressor(_TREES, _SEEING, ExtraTreesRegressor(**_FOREST), **_INDICATORS),
     _regressor(_BOOSTING, _ALONE, HistGradientBoostingRegressor(), most_tasks=_FEW),
     _regressor(_BOOSTING, _ONE_MODEL, HistGradientBoostingRegressor()),
     _regressor(_TREES, _MULTI, MultiTaskExtraTreesRegressor(), most_rows=_MIDDLE),
