@@ -1,0 +1,389 @@
+"""The affinity between rows: dense, sparse, or left as the data it comes from.
+
+A form of affinity knows its product with V, its degrees, the sum of its squared
+cells, and a sweep of the solver.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kinlearn._kernels.cluster._symmetric_nmf import (
+    sweep_dense,
+    sweep_sparse,
+    sweep_terms,
+    term_norms,
+    term_product,
+    term_totals,
+)
+from kinlearn.utils import group_rows
+
+__all__ = ["Affinity", "build_affinity", "cross_product", "explicit_affinity"]
+
+_CHUNK = 2**24  # cells of a temporary
+
+
+def _pattern(X):
+    """1 where X is not zero."""
+    if sp.issparse(X):
+        return sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
+    return (X != 0).astype(X.dtype)
+
+
+def _unit_rows(X):
+    """Rows of length 1; zero rows stay."""
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
+    length = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    return _scale_rows(X, inverse.astype(X.dtype))
+
+
+def _scale_rows(X, factor):
+    if sp.issparse(X):
+        data = X.data * np.repeat(factor, np.diff(X.indptr))
+        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    return X * factor[:, None]
+
+
+def _halves(X, kind):
+    """P and Q with the affinity P Q' + Q P'."""
+    if kind == "shared":
+        return X, _pattern(X)
+    unit = _unit_rows(X)
+    return unit, unit * unit.dtype.type(0.5)
+
+
+def cross_product(X_new, X, kind, gamma, U):
+    """Product of the affinity of new rows to old ones with U.
+
+    Parameters
+    ----------
+    X_new, X : arrays or CSR arrays
+        Features, or for ``kind="precomputed"`` the affinity itself, as `X_new`.
+    kind : str
+        The affinity.
+    gamma : float
+        Of the RBF kernel.
+    U : array of shape (n_old, k)
+        What to multiply by.
+
+    Returns
+    -------
+    ndarray of shape (n_new, k)
+        The product.
+    """
+    if kind == "precomputed":
+        return np.asarray(X_new @ U)
+    if kind == "rbf":
+        step = max(1, _CHUNK // len(U))
+        parts = [
+            rbf_kernel(X_new[i : i + step], X, gamma=gamma) @ U
+            for i in range(0, X_new.shape[0], step)
+        ]
+        return np.concatenate(parts)
+    (P_new, Q_new), (P, Q) = _halves(X_new, kind), _halves(X, kind)
+    return np.asarray(P_new @ (Q.T @ U) + Q_new @ (P.T @ U))
+
+
+def _block(X, kind, gamma, rows, others):
+    """The affinity between two sets of rows, before the weights of tasks."""
+    if kind == "precomputed":
+        return X[rows][:, others]
+    if kind == "rbf":
+        return rbf_kernel(X[rows], X[others], gamma=gamma)
+    P, Q = _halves(X[rows], kind)
+    P_other, Q_other = _halves(X[others], kind)
+    return P @ Q_other.T + Q @ P_other.T
+
+
+def explicit_affinity(X, kind, gamma, task, lambdas):
+    """The weighted affinity as a matrix, block by block over pairs of tasks.
+
+    Parameters
+    ----------
+    X : array or CSR array
+        Features, or the affinity itself.
+    kind : {"shared", "cosine", "rbf", "precomputed"}
+        How rows are compared.
+    gamma : float
+        Of the RBF kernel.
+    task : int32 array of shape (n,)
+        Task codes.
+    lambdas : array of shape (n_tasks, n_tasks)
+        Weights by the tasks of row and column.
+
+    Returns
+    -------
+    ndarray or CSR array of shape (n, n)
+        Sparse if X is; zero diagonal.
+    """
+    indptr, order = group_rows(task, len(lambdas))
+    groups = [order[indptr[t] : indptr[t + 1]] for t in range(len(lambdas))]
+    n = len(task)
+    sparse = sp.issparse(X) and kind != "rbf"
+    W = None if sparse else np.zeros((n, n), dtype=X.dtype)
+    pieces = []
+    for t, rows in enumerate(groups):
+        for s in range(t, len(groups)):
+            if lambdas[t, s] == 0 or not len(rows) or not len(groups[s]):
+                continue
+            block = _block(X, kind, gamma, rows, groups[s]) * lambdas[t, s]
+            if not sparse:
+                W[np.ix_(rows, groups[s])] = block
+                W[np.ix_(groups[s], rows)] = block.T
+                continue
+            block = sp.coo_array(block)
+            kept = (block.row != block.col) if s == t else slice(None)
+            i, j = rows[block.row[kept]], groups[s][block.col[kept]]
+            pieces.append((block.data[kept], i.astype(np.int32), j.astype(np.int32)))
+            if s != t:
+                pieces.append((pieces[-1][0], pieces[-1][2], pieces[-1][1]))
+    if not sparse:
+        np.fill_diagonal(W, 0)
+        return W
+    if not pieces:
+        return sp.csr_array((n, n), dtype=X.dtype)
+    data, i, j = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    pieces.clear()
+    W = sp.csr_array((data, (i, j)), shape=(n, n))
+    W.eliminate_zeros()
+    return W
+
+
+@dataclass(frozen=True, eq=False)
+class Affinity:
+    """A dense or CSR matrix, with a zero diagonal."""
+
+    W: np.ndarray | sp.csr_array
+    task: np.ndarray
+
+    @property
+    def n(self):
+        """Number of rows."""
+        return len(self.task)
+
+    def product(self, V):
+        """W V."""
+        return np.asarray(self.W @ V, dtype=np.float64)
+
+    def degrees(self):
+        """Row sums."""
+        return np.asarray(self.W.sum(axis=1), dtype=np.float64).ravel()
+
+    def scaled(self, factor):
+        """Rows and columns times a factor, in place: the matrix is ours."""
+        if sp.issparse(self.W):
+            rows = np.repeat(factor, np.diff(self.W.indptr))
+            self.W.data *= (rows * factor[self.W.indices]).astype(self.W.dtype)
+        else:
+            factor = factor.astype(self.W.dtype)
+            np.multiply(self.W, factor[:, None], out=self.W)
+            np.multiply(self.W, factor, out=self.W)
+        return self
+
+    def squares(self, factor):
+        """Weighted sum of squared cells by the task of the row.
+
+        Parameters
+        ----------
+        factor : array of shape (n_tasks, n_tasks)
+            Weights by the tasks of row and column.
+
+        Returns
+        -------
+        array of shape (n_tasks,)
+            The sums.
+        """
+        out = np.zeros(len(factor))
+        step = max(1, _CHUNK // self.n)
+        for i in range(0, self.n, step):
+            part, task = self.W[i : i + step], self.task[i : i + step]
+            if sp.issparse(part):
+                part = part.copy()
+                part.data = np.asarray(part.data, dtype=np.float64) ** 2
+            else:
+                part = np.asarray(part, dtype=np.float64) ** 2
+            by_task = np.asarray(part @ np.eye(len(factor))[self.task])
+            row = (by_task * factor[task]).sum(axis=1)
+            out += np.bincount(task, weights=row, minlength=len(factor))
+        return out
+
+    def sweeper(self, order, V, state):
+        """A function of no arguments that makes one sweep; see the kernels."""
+        if sp.issparse(self.W):
+            parts = (self.W.indptr, self.W.indices, self.W.data, self.task, order, V)
+            return lambda: sweep_sparse(*parts, *state)
+        columns = np.ascontiguousarray(V.T)
+        return lambda: sweep_dense(self.W, self.task, order, V, columns, *state)
+
+
+@dataclass(frozen=True, eq=False)
+class TermAffinity:
+    """``L o (P Q' + Q P')`` of sparse P and Q, never made.
+
+    A product costs as much as there are entries in the data, where the matrix may
+    have a cell for every pair of rows.
+    """
+
+    P: sp.csr_array
+    Q: sp.csr_array
+    task: np.ndarray
+    lambdas: np.ndarray
+
+    @property
+    def n(self):
+        """Number of rows."""
+        return len(self.task)
+
+    @cached_property
+    def _values(self):
+        return np.ascontiguousarray(
+            np.column_stack([self.P.data, self.Q.data]), dtype=np.float64
+        )
+
+    @cached_property
+    def _groups(self):
+        return task_groups(self.lambdas)
+
+    @cached_property
+    def _own(self):
+        cells = np.add.reduceat(
+            np.append(2.0 * self._values.prod(axis=1), 0.0), self.P.indptr[:-1]
+        )
+        cells[np.diff(self.P.indptr) == 0] = 0.0
+        return cells * self.lambdas[self.task, self.task]
+
+    def _totals(self, V):
+        totals = np.zeros((self._groups[0].shape[1], self.P.shape[1], 2 * V.shape[1]))
+        P, write = self.P, self._groups[1]
+        term_totals(P.indptr, P.indices, self._values, self.task, write, V, totals)
+        return totals
+
+    def product(self, V):
+        """W V."""
+        V = np.ascontiguousarray(V, dtype=np.float64)
+        out = np.empty_like(V)
+        term_product(
+            self.P.indptr,
+            self.P.indices,
+            self._values,
+            self.task,
+            self._groups[0],
+            self._own,
+            self._totals(V),
+            V,
+            out,
+        )
+        return out
+
+    def degrees(self):
+        """Row sums."""
+        sums = self.product(np.ones((self.n, 1))).ravel()
+        # what is left of the diagonal by rounding is no affinity
+        return np.where(sums > 1e-12 * self._own, sums, 0.0)
+
+    def scaled(self, factor):
+        """Rows and columns times a factor."""
+        P, Q = (_scale_rows(half, factor) for half in (self.P, self.Q))
+        return TermAffinity(P, Q, self.task, self.lambdas)
+
+    def squares(self, factor):
+        """Weighted sum of squared cells by the task of the row; see `Affinity`."""
+        columns = [half.tocsc() for half in (self.P, self.Q)]
+        out = np.zeros(len(factor))
+        term_norms(
+            self.P.indptr,
+            self.P.indices,
+            self._values,
+            columns[0].indptr,
+            columns[0].indices,
+            np.ascontiguousarray(
+                np.column_stack([c.data for c in columns]), dtype=np.float64
+            ),
+            self.task,
+            factor * self.lambdas**2,
+            columns[0].indptr[:-1].copy(),
+            np.zeros(self.n),
+            out,
+        )
+        return out
+
+    def sweeper(self, order, V, state):
+        """A function of no arguments that makes one sweep; see the kernels."""
+        data = (self.P.indptr, self.P.indices, self._values, *self._groups, self._own)
+        totals = self._totals(V)
+        return lambda: sweep_terms(*data, totals, self.task, order, V, *state)
+
+
+def task_groups(lambdas):
+    """Factor weights by pairs of tasks as ``read write'`` over few groups.
+
+    Parameters
+    ----------
+    lambdas : array of shape (n_tasks, n_tasks)
+        Symmetric.
+
+    Returns
+    -------
+    read, write : arrays of shape (n_tasks, n_groups)
+        With one number within and one between tasks: a group for each task and
+        one for all, of which a task uses two.
+    """
+    n = len(lambdas)
+    between = lambdas[0, -1]
+    rest = lambdas - between
+    if n > 1 and not np.any(rest - np.diag(np.diag(rest))):
+        read = np.column_stack([np.diag(np.diag(rest)), np.full(n, between)])
+        write = np.column_stack([np.eye(n), np.ones(n)])
+        used = read.any(axis=0)
+        return (
+            np.ascontiguousarray(read[:, used]),
+            np.ascontiguousarray(write[:, used]),
+        )
+    return np.eye(n), np.ascontiguousarray(lambdas.T, dtype=np.float64)
+
+
+def build_affinity(X, kind, gamma, task, lambdas, *, normalize, n_clusters=2):
+    """The affinity of the rows in the form that costs least.
+
+    Parameters
+    ----------
+    X : array or CSR array
+        Features, or the affinity itself.
+    kind : {"shared", "cosine", "rbf", "precomputed"}
+        How rows are compared.
+    gamma : float
+        Of the RBF kernel.
+    task : int32 array of shape (n,)
+        Task codes.
+    lambdas : array of shape (n_tasks, n_tasks)
+        Weights by pairs of tasks.
+    normalize : bool
+        Whether to divide by the roots of the degrees.
+    n_clusters : int, default=2
+        For the estimate of memory.
+
+    Returns
+    -------
+    affinity : Affinity or TermAffinity
+        The affinity.
+    scale : array of shape (n,)
+        What rows and columns were multiplied with.
+    """
+    by_terms = sp.issparse(X) and kind in ("shared", "cosine")
+    # totals by term and group of tasks; with very many tasks the matrix is smaller
+    n_totals = (len(lambdas) + 1) * X.shape[1] * 2 * n_clusters
+    if by_terms and n_totals <= max(X.shape[0] ** 2, _CHUNK):
+        affinity = TermAffinity(*_halves(X, kind), task, lambdas)
+    else:
+        affinity = Affinity(explicit_affinity(X, kind, gamma, task, lambdas), task)
+    degrees = affinity.degrees()
+    scale = (degrees > 0).astype(np.float64)  # nothing reaches an isolated row
+    if normalize:
+        np.divide(scale, np.sqrt(degrees), out=scale, where=degrees > 0)
+    if normalize or not scale.all():
+        affinity = affinity.scaled(scale)
+    return affinity, scale

@@ -1,0 +1,159 @@
+"""Checks of what only the clusterer takes: lambdas, shares, affinities."""
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["check_lambdas", "check_rows", "check_shares"]
+
+
+def check_lambdas(lambda_inter, lambda_intra, tasks):
+    """Weights by pairs of tasks.
+
+    Parameters
+    ----------
+    lambda_inter : float or array-like of shape (n_tasks, n_tasks)
+        Between tasks.
+    lambda_intra : float
+        Within a task.
+    tasks : ndarray of shape (n_tasks,)
+        Task values.
+
+    Returns
+    -------
+    array of shape (n_tasks, n_tasks)
+        Symmetric, with `lambda_intra` in the diagonal.
+    """
+    n = len(tasks)
+    given = np.asarray(lambda_inter, dtype=np.float64)
+    if given.ndim not in (0, 2) or (given.ndim == 2 and given.shape != (n, n)):
+        raise ValueError(
+            f"lambda_inter has shape {given.shape}; with {n} tasks it must be a number "
+            f"or of shape {(n, n)}, in the order of the sorted task values."
+        )
+    out = np.array(np.broadcast_to(given, (n, n)))
+    np.fill_diagonal(out, lambda_intra)
+    bad = ~np.isfinite(out) | (out < 0) | (out != out.T)
+    if bad.any():
+        t, s = np.argwhere(bad)[0]
+        raise ValueError(
+            "lambda_inter must be symmetric, finite and not negative; for the tasks "
+            f"{tasks[t]!r} and {tasks[s]!r} it is {out[t, s]:g} and {out[s, t]:g}."
+        )
+    return out
+
+
+def check_shares(shares, n_clusters, tasks):
+    """Shares of the clusters in each task, as positive numbers with sum 1.
+
+    Parameters
+    ----------
+    shares : array-like of shape (n_clusters,) or (n_tasks, n_clusters), or None
+        What was asked for.
+    n_clusters : int
+        Number of clusters.
+    tasks : ndarray of shape (n_tasks,)
+        Task values.
+
+    Returns
+    -------
+    array of shape (n_tasks, n_clusters)
+        The shares.
+    """
+    shape = (len(tasks), n_clusters)
+    if shares is None:
+        return np.full(shape, 1.0 / n_clusters)
+    given = np.asarray(shares, dtype=np.float64)
+    if given.shape not in (shape, shape[1:]):
+        raise ValueError(
+            f"shares has shape {given.shape}; it must be {shape[1:]} (one share for "
+            f"each cluster) or {shape} (in each task)."
+        )
+    given = np.array(np.broadcast_to(given, shape))
+    sums = given.sum(axis=1)
+    bad = ~(given > 0).all(axis=1) | ~(np.abs(sums - 1) < 1e-6)
+    if bad.any():
+        t = int(np.argmax(bad))
+        raise ValueError(
+            f"shares must be above 0 with sum 1; for task {tasks[t]!r} they are "
+            f"{given[t].tolist()}."
+        )
+    return given / sums[:, None]
+
+
+def check_rows(X, affinity, names, *, fitting):
+    """X in the form that the affinity takes, and within its limits.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+        Features, without the task.
+    affinity : str
+        What they are for.
+    names : ndarray of str
+        Names of the columns.
+    fitting : bool
+        Whether a precomputed affinity must be square.
+
+    Returns
+    -------
+    ndarray or CSR array
+        Without stored zeros, with sorted int32 indices.
+    """
+    if sp.issparse(X):
+        X = sp.csr_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        if X.nnz >= 2**31:
+            raise ValueError(f"X has {X.nnz} entries; at most {2**31 - 1} fit.")
+        X.indptr, X.indices = X.indptr.astype(np.int32), X.indices.astype(np.int32)
+    else:
+        X = np.ascontiguousarray(X)
+    if affinity != "rbf":
+        _check_sign(X, affinity, names)
+    if affinity == "precomputed" and fitting:
+        _check_symmetric(X)
+    return X
+
+
+def _check_sign(X, affinity, names):
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0 or values.min() >= 0:
+        return
+    cells = sp.coo_array(X) if sp.issparse(X) else None
+    if cells is not None:
+        at = int(np.argmin(cells.data))
+        row, column, value = cells.row[at], cells.col[at], cells.data[at]
+    else:
+        row, column = np.unravel_index(int(np.argmin(X)), X.shape)
+        value = X[row, column]
+    remedy = (
+        "An affinity is at least 0."
+        if affinity == "precomputed"
+        else "Use weights such as TF-IDF, or affinity='rbf' for data of any sign."
+    )
+    raise ValueError(
+        f"Negative values in data passed to MultiTaskSymmetricNMF: affinity="
+        f"{affinity!r} needs numbers of at least 0, but row {row} has {value:g} in "
+        f"column {names[column]!r}. {remedy}"
+    )
+
+
+def _check_symmetric(X):
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"affinity='precomputed' needs a square matrix besides the task column; "
+            f"X has {X.shape[0]} rows and {X.shape[1]} such columns."
+        )
+    if sp.issparse(X):
+        gap = np.abs((X - X.T).data).max(initial=0.0)
+        size = X.data.max(initial=0.0)
+    else:
+        step = max(1, 2**24 // max(len(X), 1))
+        parts = range(0, len(X), step)
+        gap = max(np.abs(X[i : i + step] - X[:, i : i + step].T).max() for i in parts)
+        size = X.max(initial=0.0)
+    if gap > 1e-5 * size:
+        raise ValueError(
+            f"The precomputed affinity is not symmetric: cells differ by up to {gap:g} "
+            "from those across the diagonal. Take the mean with its transpose."
+        )

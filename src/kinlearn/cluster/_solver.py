@@ -1,0 +1,396 @@
+"""Symmetric NMF with tasks: the objective, its minimisation, and the check of a minimum.
+
+In the thesis's symbols: W the affinity, V the factor, H the rows of tasks, K the
+contrasts of clusters, alpha the weight of the penalty. Weights of tasks (the lambdas)
+are in W already; `weight` says how much a cell counts in the loss::
+
+    J(V) = 1/2 sum_ts weight_ts |W_ts / weight_ts - V_t V_s'|^2 + sum_t s_t' P_t s_t
+
+with s_t the sums of task t's rows of V, and P_t = alpha_t K K'.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+__all__ = ["Problem", "Solution", "contrasts", "solve_starts"]
+
+_LANCZOS_STEPS = 16
+_ESCAPES = 5
+
+
+def contrasts(n_clusters, shares):
+    """The form ``K K'`` that is zero where clusters have the given shares.
+
+    The sum over all pairs of clusters a, b of ``(s_a / p_a - s_b / p_b)^2``, with p
+    scaled so that equal shares are 1, and the sum so that two clusters are the
+    thesis's K = (1, -1).
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+    shares : array of shape (n_tasks, n_clusters)
+        Positive, with sum 1 in every row.
+
+    Returns
+    -------
+    array of shape (n_tasks, n_clusters, n_clusters)
+        One form for each task.
+    """
+    inverse = 1.0 / (n_clusters * shares)
+    centre = np.eye(n_clusters) - 1.0 / n_clusters
+    return 2.0 * inverse[:, :, None] * centre * inverse[:, None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What one start came to."""
+
+    V: np.ndarray
+    objective: np.ndarray  # by component of tasks
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An objective, as the kernels take it.
+
+    Attributes
+    ----------
+    affinity : Affinity or TermAffinity
+        W.
+    task : int32 array of shape (n,)
+        Task codes.
+    order : intp array of shape (n,)
+        The rows in the order of their turns, which must not depend on how the
+        caller happened to sort them.
+    weight : array of shape (n_tasks, n_tasks)
+        Weight of a cell in the loss, by the tasks of its row and column.
+    penalty : array of shape (n_tasks, k, k)
+        P.
+    constant : array of shape (n_components,)
+        The objective of V = 0.
+    component : int array of shape (n_tasks,)
+        Which tasks have to do with each other.
+    """
+
+    affinity: Any
+    task: np.ndarray
+    order: np.ndarray
+    weight: np.ndarray
+    penalty: np.ndarray
+    constant: np.ndarray
+    component: np.ndarray
+
+    @classmethod
+    def build(cls, affinity, order, weight, balance, shares):
+        """Scale the penalty to the affinity and add what does not change.
+
+        Parameters
+        ----------
+        affinity : Affinity or TermAffinity
+            W.
+        order : intp array of shape (n,)
+            Order of turns.
+        weight : array of shape (n_tasks, n_tasks)
+            Weight of a cell in the loss.
+        balance : float
+            Penalty in units of the task's own mean affinity.
+        shares : array of shape (n_tasks, k)
+            Shares of the clusters.
+
+        Returns
+        -------
+        Problem
+            Ready to solve.
+        """
+        n_tasks, k = shares.shape
+        task = affinity.task
+        counts = np.bincount(task, minlength=n_tasks)
+        own = np.zeros(n_tasks)
+        if balance > 0:
+            inside = affinity.product(np.eye(n_tasks)[task])[np.arange(len(task)), task]
+            own = np.bincount(task, weights=inside, minlength=n_tasks)
+            own /= np.maximum(counts * (counts - 1), 1)
+        own[counts < k] = 0.0  # too few rows to hold every cluster
+        inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
+        n_parts, component = connected_components(weight > 0, directed=False)
+        squares = affinity.squares(inverse)
+        return cls(
+            affinity=affinity,
+            task=task,
+            order=order,
+            weight=weight,
+            penalty=(balance * own)[:, None, None] * contrasts(k, shares),
+            constant=0.5 * np.bincount(component, weights=squares, minlength=n_parts),
+            component=component,
+        )
+
+    @property
+    def n_clusters(self):
+        """Number of clusters."""
+        return self.penalty.shape[1]
+
+    def start(self, rng):
+        """A random factor whose product is of the affinity's size."""
+        n, k = len(self.task), self.n_clusters
+        mean = self.affinity.degrees().sum() / n**2
+        V = np.empty((n, k))
+        V[self.order] = 2.0 * np.sqrt(mean / k) * rng.random((n, k))
+        return V
+
+    def _by_task(self, rows):
+        """Sums over the rows of each task."""
+        out = np.zeros((len(self.weight), *rows.shape[1:]))
+        np.add.at(out, self.task, rows)
+        return out
+
+    def _grams(self, V, U):
+        """``V_t' U_t`` of each task."""
+        k = V.shape[1]
+        return np.stack(
+            [
+                np.column_stack(
+                    [
+                        np.bincount(
+                            self.task, weights=V[:, a] * U[:, b], minlength=self.n_tasks
+                        )
+                        for b in range(k)
+                    ]
+                )
+                for a in range(k)
+            ],
+            axis=1,
+        )
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.weight)
+
+    def _mixed(self, grams):
+        return np.ascontiguousarray(np.tensordot(self.weight, grams, axes=1))
+
+    def mixed_grams(self, V):
+        """Weighted Gram matrices ``sum_s weight_ts V_s' V_s`` of each task."""
+        return self._mixed(self._grams(V, V))
+
+    def best(self, solutions):
+        """The best start; of components that share nothing, the best of each."""
+        first = solutions[0]
+        values = np.array([each.objective for each in solutions])
+        winners = values.argmin(axis=0)
+        V = first.V.copy()
+        row_component = self.component[self.task]
+        for c, winner in enumerate(winners):
+            V[row_component == c] = solutions[winner].V[row_component == c]
+        taken = [solutions[winner] for winner in np.unique(winners)]
+        return Solution(
+            V,
+            values.min(axis=0),
+            max(each.n_iter for each in taken),
+            all(each.converged for each in taken),
+        )
+
+    def objectives(self, V):
+        """The objective by component of tasks."""
+        fit = self._by_task((V * self.affinity.product(V)).sum(axis=1))
+        grams = self._grams(V, V)
+        cells = 0.5 * (grams * self._mixed(grams)).sum(axis=(1, 2))
+        sums = self._by_task(V)
+        penalty = np.einsum("tj,tjm,tm->t", sums, self.penalty, sums)
+        rest = np.bincount(
+            self.component, weights=cells + penalty - fit, minlength=len(self.constant)
+        )
+        return self.constant + rest
+
+    def gradient(self, V):
+        """The gradient of the objective."""
+        mixed = self.mixed_grams(V)[self.task]
+        push = np.einsum("tjm,tm->tj", self.penalty, self._by_task(V))[self.task]
+        return 2.0 * (np.einsum("ij,ijm->im", V, mixed) + push) - (
+            2.0 * self.affinity.product(V)
+        )
+
+    def residual(self, V):
+        """How far V is from stationary: the projected gradient, relative.
+
+        Returns
+        -------
+        float
+            Norm of the gradient, without what only points below zero, over the
+            norm of its part ``2 W V``.
+        """
+        gradient = self.gradient(V)
+        gradient[(V <= 0) & (gradient > 0)] = 0.0
+        size = 2.0 * np.linalg.norm(self.affinity.product(V))
+        return float(np.linalg.norm(gradient) / size) if size > 0 else 0.0
+
+    def curve(self, V, D):
+        """Product of the objective's second derivative at V with D."""
+        change = self._grams(D, V)
+        change = self._mixed(change + change.transpose(0, 2, 1))[self.task]
+        mixed = self.mixed_grams(V)[self.task]
+        push = np.einsum("tjm,tm->tj", self.penalty, self._by_task(D))[self.task]
+        out = np.einsum("ij,ijm->im", V, change) + np.einsum("ij,ijm->im", D, mixed)
+        return 2.0 * (out + push - self.affinity.product(D))
+
+    def descent(self, V, rng):
+        """A direction along which the objective bends down, if Lanczos finds one.
+
+        Only entries of V above zero move. The smallest Ritz value is never below
+        the smallest curvature, so a negative one is a proof that V is a saddle.
+
+        Parameters
+        ----------
+        V : array of shape (n, k)
+            A stationary point.
+        rng : Generator
+            For the first direction.
+
+        Returns
+        -------
+        array of shape (n, k) or None
+            The direction, of length 1.
+        """
+        free = V > 1e-8 * V.max(initial=0.0)
+        size = int(free.sum())
+        if size < 2:
+            return None
+        q = np.zeros_like(V)
+        q[free] = rng.standard_normal(size)
+        q /= np.linalg.norm(q)
+        basis, images = [], []
+        for _ in range(min(_LANCZOS_STEPS, size)):
+            basis.append(q)
+            image = np.where(free, self.curve(V, q), 0.0)
+            images.append(image)
+            q = image
+            for _ in range(2):  # twice is enough to stay orthogonal
+                q = q - sum(np.vdot(b, q) * b for b in basis)
+            length = np.linalg.norm(q)
+            if length <= 1e-10 * np.linalg.norm(image):
+                break
+            q = q / length
+        T = np.array([[np.vdot(b, image) for image in images] for b in basis])
+        values, vectors = np.linalg.eigh((T + T.T) / 2)
+        if values[0] >= -1e-5 * max(values[-1], 0.0):
+            return None
+        return sum(c * b for c, b in zip(vectors[:, 0], basis, strict=True))
+
+    def minimise(self, V, *, tol, max_iter, stop=lambda: False):
+        """Sweep until the objective falls by less than `tol` of itself.
+
+        Parameters
+        ----------
+        V : array of shape (n, k), changed
+            Where to start.
+        tol : float
+            Relative fall of the objective at which to end.
+        max_iter : int
+            Most sweeps.
+        stop : callable
+            Asked between sweeps whether to give up.
+
+        Returns
+        -------
+        Solution
+            Where it ended.
+        """
+        k = self.n_clusters
+        state = [self.mixed_grams(V), self._by_task(V), self.weight, self.penalty]
+        sweep = self.affinity.sweeper(self.order, V, [*state, np.empty(k * (k + 3))])
+        value = float(self.objectives(V).sum())
+        n_iter, converged = 0, False
+        while n_iter < max_iter and not converged and not stop():
+            fell = sweep()
+            value -= fell
+            n_iter += 1
+            converged = fell <= tol * abs(value)
+        return Solution(V, self.objectives(V), n_iter, converged)
+
+    def polish(self, solution, rng, *, tol, max_iter):
+        """Leave saddles until no direction of descent is found.
+
+        Parameters
+        ----------
+        solution : Solution
+            The best of the starts.
+        rng : Generator
+            For the search of directions.
+        tol, max_iter
+            See `minimise`.
+
+        Returns
+        -------
+        Solution
+            A local minimum, as far as the check can tell.
+        """
+        for _ in range(_ESCAPES):
+            direction = self.descent(solution.V, rng)
+            if direction is None:
+                break
+            better = self._step_down(solution, direction)
+            if better is None:
+                break
+            found = self.minimise(better, tol=tol, max_iter=max_iter)
+            n_iter = solution.n_iter + found.n_iter
+            solution = Solution(found.V, found.objective, n_iter, found.converged)
+        return solution
+
+    def _step_down(self, solution, direction):
+        before = solution.objective.sum()
+        step = np.linalg.norm(solution.V)
+        for _ in range(20):
+            for sign in (1.0, -1.0):
+                V = np.maximum(solution.V + sign * step * direction, 0.0)
+                if self.objectives(V).sum() < before - 1e-12 * abs(before):
+                    return V
+            step *= 0.5
+        return None
+
+
+def solve_starts(problem, seeds, *, tol, max_iter, n_jobs):
+    """Yield the solutions of random starts in order, solved on threads.
+
+    The caller's thread only waits, so Ctrl-C reaches it at once; then all starts
+    end after their sweep.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    seeds : list of SeedSequence
+        One for each start.
+    tol, max_iter
+        See `Problem.minimise`.
+    n_jobs : int
+        Number of threads.
+
+    Yields
+    ------
+    Solution
+        Of each start.
+    """
+    stopped = []
+
+    def solve(seed):
+        V = problem.start(np.random.default_rng(seed))
+        return problem.minimise(
+            V, tol=tol, max_iter=max_iter, stop=lambda: bool(stopped)
+        )
+
+    pool = ThreadPoolExecutor(n_jobs)
+    try:
+        waiting = [pool.submit(solve, seed) for seed in seeds]
+        waiting.reverse()
+        while waiting:
+            yield waiting.pop().result()
+    finally:
+        stopped.append(True)
+        pool.shutdown(cancel_futures=True)
