@@ -7,6 +7,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
+from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
 from kinlearn.tasks import KeepTask
 from kinlearn.trees import (
@@ -28,6 +29,8 @@ ESTIMATORS = [
     MultiTaskExtraTreesClassifier(n_estimators=10),
     MultiTaskExtraTreesRegressor(n_estimators=10),
     MultiTaskRandomForestClassifier(n_estimators=10),
+    # the affinity for data of any sign, which is what scikit-learn's checks have
+    MultiTaskSymmetricNMF(affinity="rbf"),
 ]
 
 # check of scikit-learn's that fails -> why a reader should accept it

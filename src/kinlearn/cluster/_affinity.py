@@ -6,6 +6,7 @@ cells, and a sweep of the solver.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -124,7 +125,7 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
     groups = [order[indptr[t] : indptr[t + 1]] for t in range(len(lambdas))]
     n = len(task)
     sparse = sp.issparse(X) and kind != "rbf"
-    W = None if sparse else np.zeros((n, n), dtype=X.dtype)
+    W: Any = None if sparse else np.zeros((n, n), dtype=X.dtype)
     pieces = []
     for t, rows in enumerate(groups):
         for s in range(t, len(groups)):
@@ -157,7 +158,7 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
 class Affinity:
     """A dense or CSR matrix, with a zero diagonal."""
 
-    W: np.ndarray | sp.csr_array
+    W: Any
     task: np.ndarray
 
     @property
@@ -377,7 +378,8 @@ def build_affinity(X, kind, gamma, task, lambdas, *, normalize, n_clusters=2):
     # totals by term and group of tasks; with very many tasks the matrix is smaller
     n_totals = (len(lambdas) + 1) * X.shape[1] * 2 * n_clusters
     if by_terms and n_totals <= max(X.shape[0] ** 2, _CHUNK):
-        affinity = TermAffinity(*_halves(X, kind), task, lambdas)
+        P, Q = _halves(X, kind)
+        affinity: Any = TermAffinity(P, Q, task, lambdas)
     else:
         affinity = Affinity(explicit_affinity(X, kind, gamma, task, lambdas), task)
     degrees = affinity.degrees()

@@ -37,7 +37,8 @@ def check_lambdas(lambda_inter, lambda_intra, tasks):
         t, s = np.argwhere(bad)[0]
         raise ValueError(
             "lambda_inter must be symmetric, finite and not negative; for the tasks "
-            f"{tasks[t]!r} and {tasks[s]!r} it is {out[t, s]:g} and {out[s, t]:g}."
+            f"{tasks.tolist()[t]!r} and {tasks.tolist()[s]!r} it is {out[t, s]:g} "
+            f"and {out[s, t]:g}."
         )
     return out
 
@@ -74,8 +75,8 @@ def check_shares(shares, n_clusters, tasks):
     if bad.any():
         t = int(np.argmax(bad))
         raise ValueError(
-            f"shares must be above 0 with sum 1; for task {tasks[t]!r} they are "
-            f"{given[t].tolist()}."
+            f"shares must be above 0 with sum 1; for task {tasks.tolist()[t]!r} they "
+            f"are {given[t].tolist()}."
         )
     return given / sums[:, None]
 

@@ -1,4 +1,4 @@
-"""Symmetric NMF with tasks: the objective, its minimisation, and the check of a minimum.
+"""Symmetric NMF with tasks: the objective, its minimum, and the check of it.
 
 In the thesis's symbols: W the affinity, V the factor, H the rows of tasks, K the
 contrasts of clusters, alpha the weight of the penalty. Weights of tasks (the lambdas)
@@ -43,7 +43,9 @@ def contrasts(n_clusters, shares):
     """
     inverse = 1.0 / (n_clusters * shares)
     centre = np.eye(n_clusters) - 1.0 / n_clusters
-    return 2.0 * inverse[:, :, None] * centre * inverse[:, None, :]
+    return np.ascontiguousarray(
+        2.0 * inverse[:, :, None] * centre * inverse[:, None, :]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +68,10 @@ class Problem:
         W.
     task : int32 array of shape (n,)
         Task codes.
-    order : intp array of shape (n,)
+    order : intp array
         The rows in the order of their turns, which must not depend on how the
-        caller happened to sort them.
+        caller happened to sort them. Rows without affinity are not among them, and
+        stay zero: else the penalty would use them to even out the shares.
     weight : array of shape (n_tasks, n_tasks)
         Weight of a cell in the loss, by the tasks of its row and column.
     penalty : array of shape (n_tasks, k, k)
@@ -116,17 +119,20 @@ class Problem:
         if balance > 0:
             inside = affinity.product(np.eye(n_tasks)[task])[np.arange(len(task)), task]
             own = np.bincount(task, weights=inside, minlength=n_tasks)
-            own /= np.maximum(counts * (counts - 1), 1)
+            own = own / np.maximum(counts * (counts - 1), 1)
         own[counts < k] = 0.0  # too few rows to hold every cluster
         inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
         n_parts, component = connected_components(weight > 0, directed=False)
         squares = affinity.squares(inverse)
+        order = order[affinity.degrees()[order] > 0]
         return cls(
             affinity=affinity,
             task=task,
             order=order,
             weight=weight,
-            penalty=(balance * own)[:, None, None] * contrasts(k, shares),
+            penalty=np.multiply(
+                (balance * own)[:, None, None], contrasts(k, shares), order="C"
+            ),
             constant=0.5 * np.bincount(component, weights=squares, minlength=n_parts),
             component=component,
         )
@@ -140,8 +146,8 @@ class Problem:
         """A random factor whose product is of the affinity's size."""
         n, k = len(self.task), self.n_clusters
         mean = self.affinity.degrees().sum() / n**2
-        V = np.empty((n, k))
-        V[self.order] = 2.0 * np.sqrt(mean / k) * rng.random((n, k))
+        V = np.zeros((n, k))
+        V[self.order] = 2.0 * np.sqrt(mean / k) * rng.random((len(self.order), k))
         return V
 
     def _by_task(self, rows):
@@ -258,7 +264,7 @@ class Problem:
         array of shape (n, k) or None
             The direction, of length 1.
         """
-        free = V > 1e-8 * V.max(initial=0.0)
+        free = 1e-8 * V.max(initial=0.0) < V
         size = int(free.sum())
         if size < 2:
             return None
@@ -284,7 +290,7 @@ class Problem:
         return sum(c * b for c, b in zip(vectors[:, 0], basis, strict=True))
 
     def minimise(self, V, *, tol, max_iter, stop=lambda: False):
-        """Sweep until the objective falls by less than `tol` of itself.
+        """Sweep until the objective falls by less than `tol` of that of V = 0.
 
         Parameters
         ----------
@@ -305,13 +311,11 @@ class Problem:
         k = self.n_clusters
         state = [self.mixed_grams(V), self._by_task(V), self.weight, self.penalty]
         sweep = self.affinity.sweeper(self.order, V, [*state, np.empty(k * (k + 3))])
-        value = float(self.objectives(V).sum())
+        least = tol * float(self.constant.sum())
         n_iter, converged = 0, False
         while n_iter < max_iter and not converged and not stop():
-            fell = sweep()
-            value -= fell
+            converged = sweep() <= least
             n_iter += 1
-            converged = fell <= tol * abs(value)
         return Solution(V, self.objectives(V), n_iter, converged)
 
     def polish(self, solution, rng, *, tol, max_iter):
@@ -377,7 +381,7 @@ def solve_starts(problem, seeds, *, tol, max_iter, n_jobs):
     Solution
         Of each start.
     """
-    stopped = []
+    stopped: list[bool] = []
 
     def solve(seed):
         V = problem.start(np.random.default_rng(seed))

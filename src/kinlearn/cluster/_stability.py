@@ -66,7 +66,7 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
     scores : dict
         Candidate: mean agreement.
     """
-    scores = {value: [] for value in CANDIDATES}
+    scores: dict[float, list[float]] = {value: [] for value in CANDIDATES}
     for _ in range(_PAIRS):
         samples = [_draw(task, n_tasks, order, rng) for _ in range(2)]
         both, first, second = np.intersect1d(*samples, return_indices=True)

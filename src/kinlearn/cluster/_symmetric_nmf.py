@@ -4,7 +4,6 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -76,7 +75,8 @@ class MultiTaskSymmetricNMF(
     max_iter : int, default=500
         Most sweeps over the rows in a start.
     tol : float, default=1e-6
-        A start ends when a sweep lowers the objective by less than this share of it.
+        A start ends when a sweep lowers the objective by less than this share of what
+        it is for V = 0.
     store_affinity : bool, default=False
         Whether to keep the affinity as ``affinity_``.
     n_jobs : int, default=None
@@ -142,12 +142,12 @@ class MultiTaskSymmetricNMF(
     - There alpha changes in every step, to the greatest value that keeps a
       multiplicative update non-negative. Here it is fixed, so there is one objective,
       and it never rises.
-    - There V is updated by a multiplicative rule. Here one entry after another is set to
-      its exact minimum, the root of a cubic. It needs fewer passes and ends lower.
+    - There V is updated by a multiplicative rule. Here one entry after another is set
+      to its exact minimum, the root of a cubic. It needs fewer passes and ends lower.
     - The returned V is checked to be a minimum: if the objective bends down in some
       direction (searched by Lanczos' method), it is followed, and the sweeps go on.
     - More than two clusters, given shares, and ``lambda_inter="auto"`` are ours. The
-      penalty takes all pairs of clusters, where the thesis compares each with the first.
+      penalty takes all pairs of clusters; the thesis compares each with the first.
 
     With ``"shared"`` and ``"cosine"`` on sparse X the affinity is never made: time and
     memory grow with the entries of X, not with the square of the rows. Tasks with fewer

@@ -20,7 +20,7 @@ cdef enum:
 cdef inline f64_t positive_root(f64_t w, f64_t p, f64_t q) noexcept nogil:
     """The root of w v^3 + p v + q with w, p >= 0, or 0 if it is negative."""
     cdef f64_t v = 0.0, step
-    cdef int i
+    cdef int _i
     if q >= 0.0 or (w <= 0.0 and p <= 0.0):
         return 0.0
     # Both guesses lie right of the root, from where Newton's method on a convex
@@ -29,7 +29,7 @@ cdef inline f64_t positive_root(f64_t w, f64_t p, f64_t q) noexcept nogil:
         v = cbrt(-q / w)
     if p > 0.0 and (w <= 0.0 or -q / p < v):
         v = -q / p
-    for i in range(60):
+    for _i in range(60):
         step = (w * v * v * v + p * v + q) / (3.0 * w * v * v + p)
         v -= step
         if fabs(step) <= 1e-14 * v:
@@ -70,8 +70,8 @@ cdef inline f64_t minimise_row(
     cdef f64_t before = row_objective(v, b, gram, w, sums, penalty, k)
     cdef f64_t norm, p, q
     cdef intp_t j, m
-    cdef int i
-    for i in range(PASSES):
+    cdef int _i
+    for _i in range(PASSES):
         for j in range(k):
             norm = 0.0
             q = -b[j]

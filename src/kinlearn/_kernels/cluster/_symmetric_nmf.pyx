@@ -55,16 +55,16 @@ cdef inline f64_t _dot(const float_t* a, const f64_t* b, intp_t n) noexcept nogi
     # for each addition.
     cdef f64_t part[8]
     cdef f64_t out = 0.0
-    cdef intp_t l = 0, u
+    cdef intp_t at = 0, u
     for u in range(8):
         part[u] = 0.0
-    while l + 8 <= n:
+    while at + 8 <= n:
         for u in range(8):
-            part[u] += a[l + u] * b[l + u]
-        l += 8
-    while l < n:
-        out += a[l] * b[l]
-        l += 1
+            part[u] += a[at + u] * b[at + u]
+        at += 8
+    while at < n:
+        out += a[at] * b[at]
+        at += 1
     for u in range(8):
         out += part[u]
     return out
@@ -90,8 +90,8 @@ def sweep_dense(
         Affinity, symmetric, with a zero diagonal.
     task : int32 array of shape (n,)
         Task codes.
-    order : intp array of shape (n,)
-        The rows in the order of their turns.
+    order : intp array
+        The rows that have a turn, in the order of their turns.
     V : array of shape (n, k), changed
         The factor.
     columns : array of shape (k, n), changed
@@ -116,7 +116,7 @@ def sweep_dense(
     cdef f64_t fell = 0.0
     cdef f64_t* b = &work[k * (k + 2)]
     with nogil:
-        for r in range(n):
+        for r in range(order.shape[0]):
             i = order[r]
             for j in range(k):
                 b[j] = _dot(&W[i, 0], &columns[j, 0], n)
@@ -140,11 +140,11 @@ def sweep_sparse(
     f64_t[::1] work,
 ):
     """One sweep over the rows of a sparse affinity (CSR); see `sweep_dense`."""
-    cdef intp_t n = V.shape[0], k = V.shape[1], i, j, r, e
+    cdef intp_t k = V.shape[1], i, j, r, e
     cdef f64_t fell = 0.0
     cdef f64_t* b = &work[k * (k + 2)]
     with nogil:
-        for r in range(n):
+        for r in range(order.shape[0]):
             i = order[r]
             for j in range(k):
                 b[j] = 0.0
@@ -240,9 +240,7 @@ def term_product(
     cdef intp_t i
     with nogil:
         for i in range(V.shape[0]):
-            _read(
-                i, task[i], indptr, terms, values, read, own, totals, V, &out[i, 0]
-            )
+            _read(i, task[i], indptr, terms, values, read, own, totals, V, &out[i, 0])
 
 
 def sweep_terms(
@@ -286,17 +284,15 @@ def sweep_terms(
     float
         By how much the objective fell.
     """
-    cdef intp_t n = V.shape[0], k = V.shape[1], i, r
+    cdef intp_t k = V.shape[1], i, r
     cdef f64_t fell = 0.0
     cdef f64_t* b = &work[k * (k + 2)]
     with nogil:
-        for r in range(n):
+        for r in range(order.shape[0]):
             i = order[r]
             _read(i, task[i], indptr, terms, values, read, own, totals, V, b)
             fell += _update(i, task[i], V, gram, sums, weight, penalty, b, &work[0])
-            _write(
-                i, task[i], indptr, terms, values, write, &work[0], totals, k
-            )
+            _write(i, task[i], indptr, terms, values, write, &work[0], totals, k)
     return fell
 
 
@@ -332,7 +328,7 @@ def term_norms(
     out : array of shape (n_tasks,), zero, changed
         Twice the sum over the cells right of the diagonal, by the row's task.
     """
-    cdef intp_t n = task.shape[0], i, e, c, l
+    cdef intp_t n = task.shape[0], i, e, c, other
     cdef f64_t p, q
     with nogil:
         for i in range(n):
@@ -341,7 +337,8 @@ def term_norms(
                 p, q = values[e, 0], values[e, 1]
                 for c in range(head[terms[e]], starts[terms[e] + 1]):
                     cells[rows[c]] += p * by_term[c, 1] + q * by_term[c, 0]
-            for l in range(i + 1, n):
-                if cells[l] != 0.0:
-                    out[task[i]] += 2.0 * factor[task[i], task[l]] * cells[l] * cells[l]
-                    cells[l] = 0.0
+            for other in range(i + 1, n):
+                if cells[other] != 0.0:
+                    p = factor[task[i], task[other]]
+                    out[task[i]] += 2.0 * p * cells[other] * cells[other]
+                    cells[other] = 0.0

@@ -1,0 +1,105 @@
+"""The sweeps against the slow twin, and against each other."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from kinlearn.cluster._affinity import (
+    Affinity,
+    TermAffinity,
+    build_affinity,
+    explicit_affinity,
+    task_groups,
+)
+from kinlearn.cluster._solver import Problem
+from tests.reference.symmetric_nmf import coordinate_sweep
+
+
+def _documents(n=12, n_terms=9, seed=0, empty=True):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, n_terms)) * (rng.random((n, n_terms)) < 0.5)
+    if empty:
+        X[3] = 0
+    return X, np.arange(n, dtype=np.int32) % 3
+
+
+def _lambdas(kind):
+    if kind == "number":
+        return np.where(np.eye(3) > 0, 1.0, 0.3)
+    return np.array([[1.0, 0.2, 0.0], [0.2, 1.0, 0.7], [0.0, 0.7, 1.0]])
+
+
+def _shares(k):
+    shares = np.arange(1.0, k + 1)
+    return np.tile(shares / shares.sum(), (3, 1))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["number", "matrix"])
+@pytest.mark.parametrize("form", ["dense", "float32", "sparse", "terms"])
+def test_a_sweep_equals_the_slow_twin(k, kind, form):
+    X, task = _documents()
+    lambdas = _lambdas(kind)
+    if form in ("sparse", "terms"):
+        X = sp.csr_array(X)
+    if form == "terms":
+        affinity, _ = build_affinity(X, "shared", 1.0, task, lambdas, normalize=False)
+        assert isinstance(affinity, TermAffinity)
+        W = explicit_affinity(X.toarray(), "shared", 1.0, task, lambdas)
+    else:
+        W = explicit_affinity(X, "shared", 1.0, task, lambdas)
+        W = W.astype(np.float32) if form == "float32" else W
+        affinity = Affinity(W, task)
+        W = W.toarray() if sp.issparse(W) else W.astype(np.float64)
+    order = np.random.default_rng(1).permutation(len(task))
+    problem = Problem.build(affinity, order, lambdas, 0.8, _shares(k))
+    V = problem.start(np.random.default_rng(2))
+    expected = coordinate_sweep(W, V, task, lambdas, problem.penalty, problem.order)
+    before = problem.objectives(V).sum()
+    solution = problem.minimise(V, tol=0.0, max_iter=1)
+    assert_allclose(solution.V, expected, atol=1e-6)
+    # what the kernel says about the fall is true
+    fell = solution.objective.sum() - before
+    again = problem.minimise(solution.V.copy(), tol=1.0, max_iter=5)
+    assert fell < 0
+    assert again.n_iter == 1
+
+
+@pytest.mark.parametrize("kind", ["number", "matrix"])
+@pytest.mark.parametrize("name", ["shared", "cosine"])
+def test_the_affinity_that_is_never_made_equals_the_matrix(kind, name):
+    X, task = _documents(30, 15, seed=3)
+    lambdas = _lambdas(kind)
+    terms, scale = build_affinity(
+        sp.csr_array(X), name, 1.0, task, lambdas, normalize=True
+    )
+    made, made_scale = build_affinity(X, name, 1.0, task, lambdas, normalize=True)
+    assert isinstance(terms, TermAffinity)
+    assert isinstance(made, Affinity)
+    assert_allclose(scale, made_scale)
+    V = np.random.default_rng(0).random((30, 2))
+    assert_allclose(terms.product(V), made.product(V), atol=1e-12)
+    assert_allclose(terms.degrees(), made.W.sum(axis=1), atol=1e-12)
+    factor = np.random.default_rng(1).random((3, 3))
+    factor += factor.T
+    by_cell = made.W**2 * factor[np.ix_(task, task)]
+    by_row = by_cell.sum(axis=1)
+    expected = [by_row[task == t].sum() for t in range(3)]
+    assert_allclose(made.squares(factor), expected)
+    assert_allclose(terms.squares(factor).sum(), by_cell.sum())
+
+
+@pytest.mark.parametrize(
+    "lambdas",
+    [
+        np.array([[2.0]]),
+        np.full((3, 3), 0.5),
+        np.where(np.eye(4) > 0, 1.0, 0.0),
+        np.where(np.eye(4) > 0, 1.0, 0.25),
+        _lambdas("matrix"),
+    ],
+)
+def test_groups_of_tasks_are_a_factorisation(lambdas):
+    read, write = task_groups(lambdas)
+    assert_allclose(read @ write.T, lambdas)

@@ -1,0 +1,405 @@
+"""The clusterer: what it finds, what it does not depend on, what it refuses."""
+
+import _thread
+import threading
+import time
+import unittest
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from kinlearn import with_task
+from kinlearn.cluster import MultiTaskSymmetricNMF
+from kinlearn.datasets import make_term_tasks
+from kinlearn.metrics import clustering_accuracy_score
+from kinlearn.testing import _checks
+from tests.reference.symmetric_nmf import thesis_objective
+
+
+def _documents(n_tasks=3, n_classes=2, rows=15, shared=0.5, seed=0, **options):
+    X, y = make_term_tasks(
+        n_tasks,
+        n_classes=n_classes,
+        n_samples_per_class=rows,
+        shared=shared,
+        random_state=seed,
+        **options,
+    )
+    task = X[:, [-1]].toarray().ravel().astype(int)
+    return sp.csr_array(X[:, :-1]), y, task
+
+
+def _fit(X, task, n_clusters=2, **params):
+    params = {"task": -1, "random_state": 0, **params}
+    return MultiTaskSymmetricNMF(n_clusters, **params).fit(with_task(X, task))
+
+
+def _noisy(seed=0):
+    return _documents(rows=20, focus=0.35, length=12, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("affinity", "weighting"),
+    [
+        ("shared", "loss"),
+        ("cosine", "loss"),
+        ("rbf", "loss"),
+        ("shared", "affinity"),
+        ("cosine", "affinity"),
+    ],
+)
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_planted_clusters_are_found_and_named_alike_in_all_tasks(
+    affinity, n_clusters, weighting
+):
+    X, y, task = _documents(n_classes=n_clusters)
+    model = _fit(X, task, n_clusters, affinity=affinity, weighting=weighting)
+    assert clustering_accuracy_score(y, model.labels_) > 0.95
+    assert model.embedding_.shape == (len(y), n_clusters)
+    assert (model.embedding_ >= 0).all()
+    assert model.optimality_ < 1e-2
+
+
+def test_fit_predict_is_labels():
+    X, _, task = _documents()
+    model = MultiTaskSymmetricNMF(task=-1, random_state=0)
+    assert_array_equal(model.fit_predict(with_task(X, task)), model.labels_)
+
+
+@pytest.mark.parametrize("weighting", ["loss", "affinity"])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_lambda_zero_is_each_task_alone(weighting, sparse):
+    X, _, task = _noisy()
+    X = X if sparse else X.toarray()
+    options = {"weighting": weighting, "tol": 1e-12, "n_init": 8, "max_iter": 5000}
+    together = _fit(X, task, lambda_inter=0.0, **options)
+    total = 0.0
+    for t in range(3):
+        mine = np.flatnonzero(task == t)
+        alone = MultiTaskSymmetricNMF(random_state=0, **options).fit(X[mine])
+        total += alone.objective_
+        assert adjusted_rand_score(alone.labels_, together.labels_[mine]) == 1
+    assert_allclose(together.objective_, total, rtol=1e-6)
+
+
+def test_a_task_that_no_lambda_reaches_is_clustered_alone():
+    X, _, task = _noisy()
+    lambdas = np.array([[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+    options = {"tol": 1e-12, "n_init": 8, "max_iter": 5000}
+    model = _fit(X, task, lambda_inter=lambdas, **options)
+    mine = task == 2
+    alone = MultiTaskSymmetricNMF(random_state=0, **options).fit(
+        X[np.flatnonzero(mine)]
+    )
+    assert adjusted_rand_score(alone.labels_, model.labels_[mine]) == 1
+
+
+def test_affinity_weighting_minimises_the_thesis_objective():
+    X, _, task = _noisy()
+    model = _fit(
+        X, task, weighting="affinity", balance=0.0, store_affinity=True, tol=1e-9
+    )
+    W = model.affinity_.toarray()
+    assert_allclose(model.objective_, thesis_objective(W, model.embedding_, task, 0.0))
+
+
+def test_without_the_penalty_the_thesis_form_cuts_between_tasks():
+    # figure 6.3: tasks without a term in common, and nearly no weight between them
+    X, y, task = _documents(n_tasks=2, rows=30, shared=0.1)
+    options = {"weighting": "affinity", "lambda_inter": 0.01}
+    plain = _fit(X, task, balance=0.0, **options)
+    assert adjusted_rand_score(plain.labels_, task) > 0.9
+    balanced = _fit(X, task, balance=1.0, **options)
+    for t in range(2):
+        mine = task == t
+        assert clustering_accuracy_score(y[mine], balanced.labels_[mine]) > 0.95
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense", "precomputed"])
+def test_the_order_of_rows_does_not_matter(kind):
+    X, _, task = _noisy()
+    options = {"n_init": 2}
+    if kind == "precomputed":
+        X = _fit(
+            X, task, store_affinity=True, normalize=False, lambda_inter=1
+        ).affinity_
+        X, options = X.toarray(), {"n_init": 2, "affinity": "precomputed"}
+    elif kind == "dense":
+        X = X.toarray()
+    model = _fit(X, task, **options)
+    order = np.random.default_rng(1).permutation(len(task))
+    moved = X[order][:, order] if kind == "precomputed" else X[order]
+    again = _fit(moved, task[order], **options)
+    assert_array_equal(again.labels_, model.labels_[order])
+    assert_allclose(again.objectives_, model.objectives_)
+
+
+def test_the_names_of_tasks_do_not_matter():
+    X, _, task = _noisy()
+    model = _fit(X, task, n_init=2)
+    renamed = _fit(X, np.array([40, -3, 7])[task], n_init=2)
+    assert_array_equal(renamed.tasks_, [-3, 7, 40])
+    assert_array_equal(renamed.labels_, model.labels_)
+
+
+# The promises of our supervised estimators that make sense for a clusterer.
+_TASK_CHECKS = [
+    check
+    for check in [*_checks.FOR_ALL, *_checks.FOR_N_JOBS]
+    if check.__name__ != "check_cross_validation_and_search"  # there is no score
+]
+
+
+@pytest.mark.parametrize("check", _TASK_CHECKS, ids=lambda check: check.__name__)
+def test_task_checks(check):
+    check(MultiTaskSymmetricNMF(affinity="rbf", n_init=2))
+
+
+def test_scikit_learn_checks_of_the_default():
+    # rows of a few dense columns share all of them, and blobs have negative values
+    excused = {"check_clustering": "negative values are refused by affinity='shared'"}
+    checks = estimator_checks_generator(
+        MultiTaskSymmetricNMF(), expected_failed_checks=excused, mark="skip"
+    )
+    ran = 0
+    for estimator, check in checks:
+        try:
+            check(estimator)
+        except unittest.SkipTest:
+            continue
+        ran += 1
+    assert ran > 40
+
+
+@pytest.mark.parametrize("affinity", ["shared", "cosine", "rbf"])
+def test_new_rows_of_known_tasks(affinity):
+    X, y, task = _documents(rows=40)
+    old = np.arange(len(y)) % 2 == 0
+    rows, new = np.flatnonzero(old), np.flatnonzero(~old)
+    model = _fit(X[rows], task[rows], affinity=affinity)
+    labels = model.predict(with_task(X[new], task[new]))
+    match = {model.labels_[y[rows] == c][0]: c for c in (0, 1)}
+    assert np.mean([match[label] for label in labels] == y[new]) > 0.95
+    assert_array_equal(model.predict(with_task(X[rows], task[rows])), model.labels_)
+
+
+def test_folding_in_is_non_negative_least_squares():
+    from scipy.optimize import nnls
+
+    X, _, task = _noisy()
+    rows = np.arange(40)
+    A = _fit(X, task, store_affinity=True, normalize=False, lambda_inter=1.0).affinity_
+    A = A.toarray()
+    model = _fit(
+        A[np.ix_(rows, rows)],
+        task[rows],
+        affinity="precomputed",
+        normalize=False,
+        lambda_inter=0.5,
+    )
+    new = np.arange(40, len(task))
+    answer = model.predict(with_task(A[np.ix_(new, rows)], task[new]))
+    for i, label in zip(new, answer, strict=True):
+        root = np.sqrt(np.where(task[rows] == task[i], 1.0, 0.5))
+        v, _ = nnls(root[:, None] * model.embedding_, root * A[i, rows])
+        assert label == v.argmax()
+
+
+def test_rows_without_affinity_have_no_cluster():
+    X, _, task = _documents()
+    X = X.tolil()
+    X[4] = 0
+    X = sp.csr_array(X)
+    for container in (X, X.toarray()):
+        model = _fit(container, task)
+        assert model.labels_[4] == -1
+        assert_array_equal(np.flatnonzero(model.labels_ == -1), [4])
+        assert_array_equal(model.embedding_[4], 0)
+        empty = container[[4]]
+        assert_array_equal(model.predict(with_task(empty, task[[4]])), [-1])
+
+
+def test_a_row_of_terms_that_nobody_else_has_is_isolated():
+    X, _, task = _documents()
+    own = sp.csr_array((np.array([0.1, 0.7]), ([6, 6], [0, 1])), shape=(len(task), 2))
+    X = X.tolil()
+    X[6] = 0
+    X = sp.csr_array(sp.hstack([X, own]))
+    for normalize in (True, False):
+        assert _fit(X, task, normalize=normalize).labels_[6] == -1
+
+
+def test_all_rows_empty():
+    model = _fit(sp.csr_array((6, 4)), np.arange(6) % 2)
+    assert_array_equal(model.labels_, np.full(6, -1))
+    assert model.objective_ == 0
+
+
+def test_duplicates_go_together():
+    X, _, task = _noisy()
+    twice = sp.csr_array(sp.vstack([X, X]))
+    labels = _fit(twice, np.tile(task, 2), n_init=3).labels_
+    half = len(task)
+    assert np.mean(labels[:half] == labels[half:]) == 1
+
+
+def test_disconnected_graphs_in_one_task():
+    X = np.kron(np.eye(3), np.ones((4, 5)))  # three groups without a common term
+    model = MultiTaskSymmetricNMF(3, random_state=0).fit(X)
+    assert adjusted_rand_score(model.labels_, np.repeat([0, 1, 2], 4)) == 1
+
+
+def test_a_task_with_fewer_rows_than_clusters_follows_the_others():
+    X, y, task = _documents(n_tasks=2, n_classes=3, rows=12)
+    task = task.copy()
+    task[0] = 5
+    model = _fit(X, task, 3)
+    assert clustering_accuracy_score(y, model.labels_) == 1
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3])
+def test_given_shares_help_unequal_clusters(share):
+    X, y, task = _documents(rows=60, focus=0.3, length=15, seed=2)
+    rng = np.random.default_rng(0)
+    kept = np.flatnonzero((y == 0) | (rng.random(len(y)) < share / (1 - share)))
+    X, y, task = X[kept], y[kept], task[kept]
+    options = {"balance": 1.0, "max_iter": 5000}
+    equal = _fit(X, task, **options)
+    first = np.mean([np.mean(y[task == t] == 1) for t in range(3)])
+    given = _fit(X, task, shares=[first, 1 - first], **options)
+    by_task = _fit(X, task, shares=[[first, 1 - first]] * 3, **options)
+    assert_allclose(by_task.embedding_, given.embedding_)
+    score = clustering_accuracy_score
+    assert score(y, given.labels_) > score(y, equal.labels_)
+    assert np.mean(given.labels_ == 0) < 0.5
+
+
+def test_lambda_by_stability():
+    X, _, task = _noisy()
+    model = _fit(X, task, lambda_inter="auto")
+    assert list(model.stability_) == [0.0, 0.1, 0.25, 0.5, 1.0]
+    best = max(model.stability_.values())
+    assert model.stability_[model.lambda_inter_] == pytest.approx(best, abs=1e-5)
+    plain = _fit(X, task, lambda_inter=model.lambda_inter_)
+    assert adjusted_rand_score(plain.labels_, model.labels_) > 0.9
+    order = np.random.default_rng(0).permutation(len(task))
+    again = _fit(X[order], task[order], lambda_inter="auto")
+    assert again.lambda_inter_ == model.lambda_inter_
+    assert_array_equal(again.labels_, model.labels_[order])
+
+
+def test_lambda_by_stability_of_one_task():
+    X, _, _ = _noisy()
+    model = MultiTaskSymmetricNMF(lambda_inter="auto", random_state=0).fit(X)
+    assert model.lambda_inter_ == 1.0
+
+
+def test_the_best_start_is_kept():
+    X, _, task = _noisy(seed=3)
+    model = _fit(X, task, n_init=6, n_jobs=2)
+    assert model.objectives_.shape == (6,)
+    assert model.objective_ <= model.objectives_.min() * (1 + 1e-12)
+
+
+def test_too_few_sweeps_are_reported():
+    X, _, task = _noisy()
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps"):
+        _fit(X, task, max_iter=1, tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"lambda_inter": np.ones((2, 2))}, r"shape \(2, 2\); with 3 tasks"),
+        ({"lambda_inter": np.triu(np.ones((3, 3)))}, "symmetric.*tasks 0.* and .*1"),
+        ({"lambda_inter": -np.ones((3, 3))}, "not negative"),
+        ({"shares": [0.2, 0.3, 0.5]}, r"shape \(3,\); it must be \(2,\)"),
+        ({"shares": [0.0, 1.0]}, "above 0 with sum 1"),
+        ({"shares": [[0.5, 0.5], [0.5, 0.5], [0.9, 0.2]]}, r"task .*2.*\[0.9, 0.2\]"),
+        ({"n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
+        ({"affinity": "precomputed"}, "square matrix besides the task column"),
+    ],
+)
+def test_bad_settings_are_refused(params, message):
+    X, _, task = _documents()
+    with pytest.raises(ValueError, match=message):
+        _fit(X, task, **params)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_negative_values_are_named(container):
+    X, _, task = _documents()
+    X = X.toarray()
+    X[8, 2] = -3.5
+    with pytest.raises(ValueError, match=r"row 8 has -3.5 in column 'x2'.*rbf"):
+        _fit(container(X), task)
+
+
+def test_an_affinity_must_be_symmetric():
+    W = np.ones((6, 6))
+    W[1, 4] = 2
+    for container in (W, sp.csr_array(W)):
+        with pytest.raises(ValueError, match="differ by up to 1 from those across"):
+            MultiTaskSymmetricNMF(affinity="precomputed").fit(container)
+
+
+def test_unknown_tasks_are_refused():
+    X, _, task = _documents()
+    model = _fit(X, task)
+    with pytest.raises(ValueError, match="9"):
+        model.predict(with_task(X[:2], [0, 9]))
+
+
+def test_input_is_left_alone():
+    X, _, task = _documents()
+    packed = with_task(X, task)
+    before = packed.copy()
+    MultiTaskSymmetricNMF(task=-1, random_state=0).fit(packed)
+    assert_array_equal(packed.toarray(), before.toarray())
+
+
+def test_callbacks_see_every_start():
+    seen = []
+
+    class Record:
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **data):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **data):
+            seen.append(context.task_name)
+
+        def teardown(self, estimator, context):
+            pass
+
+    X, _, task = _documents()
+    model = MultiTaskSymmetricNMF(task=-1, n_init=3, random_state=0)
+    model.set_callbacks(Record()).fit(with_task(X, task))
+    assert seen[:3] == ["start 0", "start 1", "start 2"]
+    assert len(seen) == 4
+
+
+def test_ctrl_c_ends_a_long_fit():
+    X, _, task = _documents(rows=200, length=20, focus=0.1)
+    model = MultiTaskSymmetricNMF(
+        task=-1, n_init=200, tol=0.0, max_iter=10**6, random_state=0, n_jobs=2
+    )
+    pressed = []
+
+    def press():
+        pressed.append(time.perf_counter())
+        _thread.interrupt_main()
+
+    timer = threading.Timer(1.0, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(with_task(X, task))
+    timer.join()
+    assert time.perf_counter() - pressed[0] < 2
