@@ -20,7 +20,9 @@ SMALL = {
 
 
 def test_every_problem_is_tested_or_real():
-    assert set(PROBLEMS) == set(SMALL) | set(REAL)
+    # a protocol may declare problems of its own, as "area:name"
+    named = {name for name in PROBLEMS if not name.startswith("clustering:")}
+    assert named == set(SMALL) | set(REAL)
 
 
 @pytest.mark.parametrize("name", SMALL)
