@@ -283,8 +283,8 @@ def test_lambda_by_stability():
     X, _, task = _noisy()
     model = _fit(X, task, lambda_inter="auto")
     assert list(model.stability_) == [0.0, 0.1, 0.25, 0.5, 1.0]
-    best = max(model.stability_.values())
-    assert model.stability_[model.lambda_inter_] == pytest.approx(best, abs=1e-5)
+    best = max(model.stability_, key=model.stability_.get)
+    assert model.lambda_inter_ <= best
     plain = _fit(X, task, lambda_inter=model.lambda_inter_)
     assert adjusted_rand_score(plain.labels_, model.labels_) > 0.9
     order = np.random.default_rng(0).permutation(len(task))

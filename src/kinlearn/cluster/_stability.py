@@ -41,10 +41,12 @@ def agreement(one, two, task, n_tasks):
 
 
 def choose_lambda(cluster, task, n_tasks, order, rng):
-    """The weight between tasks under which clusters depend least on the rows drawn.
+    """The least weight between tasks at which clusters depend little on the rows drawn.
 
     Pairs of samples of 70% of each task are clustered with each candidate, and
-    compared on the rows that both have.
+    compared on the rows that both have. Common clusters are found from more rows,
+    so they are more stable even where they are wrong for the tasks; therefore the
+    smallest candidate within one standard error of the best is taken.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
     Returns
     -------
     best : float
-        The candidate of greatest mean agreement; the smaller of equals.
+        The choice.
     scores : dict
         Candidate: mean agreement.
     """
@@ -74,7 +76,9 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
             one, two = (cluster(rows, value) for rows in samples)
             found.append(agreement(one[first], two[second], task[both], n_tasks))
     means = {value: float(np.mean(found)) for value, found in scores.items()}
-    best = max(means, key=lambda value: (round(means[value], 6), -value))
+    top = max(means, key=lambda value: means[value])
+    error = np.std(scores[top], ddof=1) / np.sqrt(_PAIRS)
+    best = min(value for value in means if means[value] >= means[top] - error)
     return best, means
 
 

@@ -57,7 +57,8 @@ class MultiTaskSymmetricNMF(
     lambda_inter : float, array of shape (n_tasks, n_tasks) or "auto", default=0.25
         Weight of pairs of rows of different tasks: one number, or one for each pair of
         ``tasks_`` (the diagonal is not used). 0 clusters each task alone. ``"auto"``
-        takes 0, 0.1, 0.25, 0.5 or 1, whichever gives the most stable clusters.
+        takes the least of 0, 0.1, 0.25, 0.5 and 1 whose clusters are as stable, on
+        samples of the rows, as those of the best, within a standard error.
     weighting : {"loss", "affinity"}, default="loss"
         What these weights multiply: the loss of a pair, or, as in the thesis, its
         affinity. See Notes.
