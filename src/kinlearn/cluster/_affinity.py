@@ -125,6 +125,13 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
     groups = [order[indptr[t] : indptr[t + 1]] for t in range(len(lambdas))]
     n = len(task)
     sparse = sp.issparse(X) and kind != "rbf"
+    if kind == "precomputed" and not sparse:
+        by_task = lambdas.astype(X.dtype)[:, task]
+        out = np.empty((n, n), dtype=X.dtype)
+        for i in range(n):
+            np.multiply(X[i], by_task[task[i]], out=out[i])
+        np.fill_diagonal(out, 0)
+        return out
     W: Any = None if sparse else np.zeros((n, n), dtype=X.dtype)
     pieces = []
     for t, rows in enumerate(groups):
@@ -147,9 +154,9 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
         return W
     if not pieces:
         return sp.csr_array((n, n), dtype=X.dtype)
-    data, i, j = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    data, row, column = (np.concatenate(part) for part in zip(*pieces, strict=True))
     pieces.clear()
-    W = sp.csr_array((data, (i, j)), shape=(n, n))
+    W = sp.csr_array((data, (row, column)), shape=(n, n))
     W.eliminate_zeros()
     return W
 
@@ -170,6 +177,7 @@ class Affinity:
         """W V."""
         return np.asarray(self.W @ V, dtype=np.float64)
 
+    @cached_property
     def degrees(self):
         """Row sums."""
         return np.asarray(self.W.sum(axis=1), dtype=np.float64).ravel()
@@ -183,7 +191,7 @@ class Affinity:
             factor = factor.astype(self.W.dtype)
             np.multiply(self.W, factor[:, None], out=self.W)
             np.multiply(self.W, factor, out=self.W)
-        return self
+        return Affinity(self.W, self.task)
 
     def squares(self, factor):
         """Weighted sum of squared cells by the task of the row.
@@ -199,15 +207,11 @@ class Affinity:
             The sums.
         """
         out = np.zeros(len(factor))
-        step = max(1, _CHUNK // self.n)
+        tasks = np.eye(len(factor), dtype=self.W.dtype)[self.task]
+        step = max(1, 2**17 // self.n)
         for i in range(0, self.n, step):
             part, task = self.W[i : i + step], self.task[i : i + step]
-            if sp.issparse(part):
-                part = part.copy()
-                part.data = np.asarray(part.data, dtype=np.float64) ** 2
-            else:
-                part = np.asarray(part, dtype=np.float64) ** 2
-            by_task = np.asarray(part @ np.eye(len(factor))[self.task])
+            by_task = np.asarray((part * part) @ tasks)
             row = (by_task * factor[task]).sum(axis=1)
             out += np.bincount(task, weights=row, minlength=len(factor))
         return out
@@ -280,6 +284,7 @@ class TermAffinity:
         )
         return out
 
+    @cached_property
     def degrees(self):
         """Row sums."""
         sums = self.product(np.ones((self.n, 1))).ravel()
@@ -382,7 +387,7 @@ def build_affinity(X, kind, gamma, task, lambdas, *, normalize, n_clusters=2):
         affinity: Any = TermAffinity(P, Q, task, lambdas)
     else:
         affinity = Affinity(explicit_affinity(X, kind, gamma, task, lambdas), task)
-    degrees = affinity.degrees()
+    degrees = affinity.degrees
     scale = (degrees > 0).astype(np.float64)  # nothing reaches an isolated row
     if normalize:
         np.divide(scale, np.sqrt(degrees), out=scale, where=degrees > 0)

@@ -5,6 +5,8 @@ import scipy.sparse as sp
 
 __all__ = ["check_lambdas", "check_rows", "check_shares"]
 
+_TILE = 256
+
 
 def check_lambdas(lambda_inter, lambda_intra, tasks):
     """Weights by pairs of tasks.
@@ -149,10 +151,12 @@ def _check_symmetric(X):
         gap = np.abs((X - X.T).data).max(initial=0.0)
         size = X.data.max(initial=0.0)
     else:
-        step = max(1, 2**24 // max(len(X), 1))
-        parts = range(0, len(X), step)
-        gap = max(np.abs(X[i : i + step] - X[:, i : i + step].T).max() for i in parts)
-        size = X.max(initial=0.0)
+        gap, size = 0.0, X.max(initial=0.0)
+        for i in range(0, len(X), _TILE):  # tiles stay in the cache, also transposed
+            for j in range(i, len(X), _TILE):
+                tile = X[i : i + _TILE, j : j + _TILE]
+                across = X[j : j + _TILE, i : i + _TILE].T
+                gap = max(gap, np.abs(tile - across).max())
     if gap > 1e-5 * size:
         raise ValueError(
             f"The precomputed affinity is not symmetric: cells differ by up to {gap:g} "

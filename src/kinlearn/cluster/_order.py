@@ -6,12 +6,7 @@ import scipy.sparse as sp
 __all__ = ["canonical_order"]
 
 _BITS = 20
-_CHUNK = 2**24
-
-
-def _whole(values, largest):
-    """Values as integers of 20 bits, so that sums are exact in any order."""
-    return np.rint(np.asarray(values, dtype=np.float64) * (2.0**_BITS / largest))
+_CHUNK = 2**17  # cells of a temporary, which stays in the cache
 
 
 def canonical_order(X, *, pairwise=False):
@@ -37,32 +32,28 @@ def canonical_order(X, *, pairwise=False):
     if not largest > 0:
         return np.arange(X.shape[0])
     if pairwise:
-        return np.lexsort(_pairwise_keys(X, float(largest)))
+        # what stays the same when rows and columns are sorted anew alike
+        return np.lexsort(_exact(X, float(largest), np.ones((X.shape[1], 1)), (1, 2)).T)
     factors = np.random.default_rng(0).integers(1, 2**12, size=(X.shape[1], 2))
-    return np.lexsort(_products(X, float(largest), factors.astype(np.float64)).T)
+    return np.lexsort(_exact(X, float(largest), factors.astype(np.float64), (1,)).T)
 
 
-def _products(X, largest, factors, power=1):
-    """``rint(X ** power) @ factors`` in exact arithmetic, some rows at a time."""
+def _exact(X, largest, factors, powers):
+    """``X ** power @ factors`` for each power, from values rounded to 20 bits.
+
+    Sums of whole numbers below 2^53 are exact, so they are the same in any order.
+    """
     step = max(1, _CHUNK // max(X.shape[1], 1))
     parts = []
     for i in range(0, X.shape[0], step):
-        part = X[i : i + step]
-        if sp.issparse(part):
-            part = part.astype(np.float64)
-            part.data = _whole(part.data**power, largest**power)
-        else:
-            part = _whole(part**power, largest**power)
-        parts.append(np.asarray(part @ factors))
+        part = X[i : i + step].astype(np.float64)
+        values = part.data if sp.issparse(part) else part
+        values *= 1.0 / largest
+        columns = []
+        for power in powers:
+            whole = np.rint(values**power * 2.0**_BITS)
+            if sp.issparse(part):
+                whole = sp.csr_array((whole, part.indices, part.indptr), part.shape)
+            columns.append(np.asarray(whole @ factors))
+        parts.append(np.hstack(columns))
     return np.concatenate(parts)
-
-
-def _pairwise_keys(X, largest):
-    """What stays the same when rows and columns are sorted anew alike."""
-    ones = np.ones((X.shape[1], 1))
-    first = _products(X, largest, ones)
-    second = _products(X, largest, ones, power=2)
-    spread = np.ptp(first)
-    rank = np.floor((first - first.min()) * (2.0**12 / (spread + 1.0)))
-    third = _products(X, largest, rank)
-    return third.ravel(), second.ravel(), first.ravel()

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 __all__ = ["Problem", "Solution", "contrasts", "solve_starts"]
 
-_LANCZOS_STEPS = 16
+_LANCZOS_STEPS = 10
 _ESCAPES = 5
 
 
@@ -124,7 +124,7 @@ class Problem:
         inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
         n_parts, component = connected_components(weight > 0, directed=False)
         squares = affinity.squares(inverse)
-        order = order[affinity.degrees()[order] > 0]
+        order = order[affinity.degrees[order] > 0]
         return cls(
             affinity=affinity,
             task=task,
@@ -145,7 +145,7 @@ class Problem:
     def start(self, rng):
         """A random factor whose product is of the affinity's size."""
         n, k = len(self.task), self.n_clusters
-        mean = self.affinity.degrees().sum() / n**2
+        mean = self.affinity.degrees.sum() / n**2
         V = np.zeros((n, k))
         V[self.order] = 2.0 * np.sqrt(mean / k) * rng.random((len(self.order), k))
         return V

@@ -75,7 +75,7 @@ class MultiTaskSymmetricNMF(
         Random starts; the one with the lowest objective is kept.
     max_iter : int, default=500
         Most sweeps over the rows in a start.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         A start ends when a sweep lowers the objective by less than this share of what
         it is for V = 0.
     store_affinity : bool, default=False
@@ -211,7 +211,7 @@ class MultiTaskSymmetricNMF(
         gamma=None,
         n_init=5,
         max_iter=500,
-        tol=1e-6,
+        tol=1e-5,
         store_affinity=False,
         n_jobs=None,
         random_state=None,

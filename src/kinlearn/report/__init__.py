@@ -1,5 +1,9 @@
 """Pictures and pages of what the other modules found."""
 
+from kinlearn.report._cluster_displays import (
+    ClusterAffinityDisplay,
+    ClusterTableDisplay,
+)
 from kinlearn.report._f_lambda import FLambdaDisplay
 from kinlearn.report._leaderboard import LeaderboardDisplay
 from kinlearn.report._page import write_page
@@ -16,4 +20,8 @@ __all__ = [
     "TaskAffinityDisplay",
     "TaskDistanceDisplay",
     "write_page",
+    "ClusterAffinityDisplay",
+    "ClusterTableDisplay",
+    "FLambdaDisplay",
+    "TaskDistanceDisplay",
 ]

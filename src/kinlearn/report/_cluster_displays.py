@@ -1,0 +1,333 @@
+"""Pictures of a clustering of several tasks: its affinity, and who is where."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn.report._style import HEAT_MAP, new_axes, shorten, text_colour
+from kinlearn.tasks import encode_tasks
+
+__all__ = ["ClusterAffinityDisplay", "ClusterTableDisplay"]
+
+_CELLS = 1_200  # of a side of the picture; more rows are averaged
+
+
+def _checked(labels, tasks):
+    labels = np.asarray(labels)
+    names, codes = encode_tasks(tasks)
+    if labels.ndim != 1 or len(labels) != len(codes):
+        raise ValueError(
+            f"labels has shape {labels.shape} but tasks has {len(codes)} rows; "
+            "pass one cluster and one task for each row."
+        )
+    return labels, codes, names
+
+
+class ClusterAffinityDisplay:
+    """The affinity between rows, sorted by task and then by cluster.
+
+    Good clusters are bright squares on the diagonal of each task's block, and
+    clusters that tasks have in common are bright squares beside it. White lines part
+    the tasks, thin grey ones the clusters. Make it with :meth:`from_estimator` or
+    :meth:`from_affinity`, which draw at once.
+
+    Parameters
+    ----------
+    affinity : ndarray or sparse array of shape (n_samples, n_samples)
+        How alike rows are.
+    labels : array-like of shape (n_samples,)
+        Cluster of each row.
+    tasks : array-like of shape (n_samples,)
+        Task of each row.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of `ax_`.
+    im_ : matplotlib AxesImage
+        The picture.
+    order_ : intp array of shape (n_samples,)
+        The rows in the order of the picture.
+
+    See Also
+    --------
+    ClusterTableDisplay : How many rows of each task are in each cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.report import ClusterAffinityDisplay
+    >>> affinity = np.eye(4)[[0, 1, 0, 1]] @ np.eye(4)[[0, 1, 0, 1]].T
+    >>> display = ClusterAffinityDisplay.from_affinity(
+    ...     affinity, [0, 1, 0, 1], tasks=["mail", "mail", "news", "news"]
+    ... )
+    >>> display.order_.tolist()
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, affinity, labels, tasks):
+        self.affinity = affinity
+        self.labels = labels
+        self.tasks = tasks
+
+    @classmethod
+    def from_affinity(cls, affinity, labels, *, tasks, ax=None, **plot_options):
+        """Draw an affinity that is there already.
+
+        Parameters
+        ----------
+        affinity : ndarray or sparse array of shape (n_samples, n_samples)
+            How alike rows are.
+        labels : array-like of shape (n_samples,)
+            Cluster of each row.
+        tasks : array-like of shape (n_samples,)
+            Task of each row.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **plot_options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        ClusterAffinityDisplay
+            The display, drawn.
+        """
+        return cls(affinity, labels, tasks).plot(ax, **plot_options)
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **plot_options):
+        """Draw the affinity that a fitted clusterer kept.
+
+        Parameters
+        ----------
+        estimator : MultiTaskSymmetricNMF
+            Fitted with ``store_affinity=True``.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **plot_options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        ClusterAffinityDisplay
+            The display, drawn.
+        """
+        if not hasattr(estimator, "affinity_"):
+            raise ValueError(
+                f"This {type(estimator).__name__} has no affinity_. Fit it with "
+                "store_affinity=True."
+            )
+        tasks = estimator.tasks_[estimator.row_tasks_]
+        display = cls(estimator.affinity_, estimator.labels_, tasks)
+        return display.plot(ax, **plot_options)
+
+    def plot(self, ax=None, *, cmap=HEAT_MAP, colorbar=True, im_kw=None):
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        cmap : str or matplotlib Colormap, default="cividis"
+            Colours.
+        colorbar : bool, default=True
+            Whether to add a colour bar.
+        im_kw : dict, default=None
+            Further arguments of ``Axes.imshow``, such as ``vmax``. The brightest
+            colour stands for the 99th percentile if it is not given.
+
+        Returns
+        -------
+        ClusterAffinityDisplay
+            The display itself.
+        """
+        labels, codes, names = _checked(self.labels, self.tasks)
+        n = len(labels)
+        if self.affinity.shape != (n, n):
+            raise ValueError(
+                f"The affinity has shape {self.affinity.shape}; {n} labels need "
+                f"{(n, n)}."
+            )
+        self.order_ = np.lexsort((labels, codes))
+        cells = _averaged(self.affinity, self.order_)
+        self.figure_, self.ax_ = new_axes(ax, (6.2, 5.2))
+        options = {
+            "cmap": cmap,
+            "vmin": 0.0,
+            "vmax": np.quantile(cells, 0.99) or None,
+            "interpolation": "nearest",
+            "extent": (0, n, n, 0),
+            **(im_kw or {}),
+        }
+        self.im_ = self.ax_.imshow(cells, **options)
+        task, cluster = codes[self.order_], labels[self.order_]
+        new_task = np.flatnonzero(np.diff(task)) + 1
+        new_cluster = np.flatnonzero(np.diff(cluster)) + 1
+        for cut in np.setdiff1d(new_cluster, new_task):
+            self._line(cut, color="0.75", linewidth=0.5, linestyle=":")
+        for cut in new_task:
+            self._line(cut, color="white", linewidth=1.5)
+        ends = np.concatenate([[0], new_task, [n]])
+        shown = [shorten(names[task[start]]) for start in ends[:-1]]
+        middles = (ends[:-1] + ends[1:]) / 2
+        crowded = max(map(len, shown)) * len(shown) > 40
+        self.ax_.set_xticks(middles, shown, rotation=90 if crowded else 0)
+        self.ax_.set_yticks(middles, shown)
+        self.ax_.tick_params(length=0)
+        self.ax_.set_xlabel(f"{n} rows by task, then cluster")
+        if colorbar:
+            self.figure_.colorbar(self.im_, ax=self.ax_, label="affinity")
+        return self
+
+    def _line(self, at, **style):
+        self.ax_.axhline(at, **style)
+        self.ax_.axvline(at, **style)
+
+
+def _averaged(affinity, order):
+    """The affinity in order, as means over squares where there are many rows."""
+    n = len(order)
+    side = -(-n // _CELLS)
+    if side <= 1:
+        cells = affinity[order][:, order]
+        return cells.toarray() if sp.issparse(cells) else np.asarray(cells)
+    group = np.empty(n, dtype=np.intp)
+    group[order] = np.arange(n) // side
+    member = sp.csr_array((np.ones(n), (group, np.arange(n))))
+    sizes = np.bincount(group)
+    cells = member @ affinity @ member.T
+    cells = cells.toarray() if sp.issparse(cells) else np.asarray(cells)
+    return cells / np.outer(sizes, sizes)
+
+
+class ClusterTableDisplay:
+    """How many rows of each task are in each cluster.
+
+    Colours are shares of the task's rows, so that small tasks are read as well as
+    large ones; the numbers are counts. Make it with :meth:`from_labels` or
+    :meth:`from_estimator`, which draw at once.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Cluster of each row.
+    tasks : array-like of shape (n_samples,)
+        Task of each row.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of `ax_`.
+    im_ : matplotlib AxesImage
+        The picture.
+    counts_ : int array of shape (n_tasks, n_clusters)
+        The table.
+
+    See Also
+    --------
+    ClusterAffinityDisplay : The affinity that led to the clusters.
+
+    Examples
+    --------
+    >>> from kinlearn.report import ClusterTableDisplay
+    >>> display = ClusterTableDisplay.from_labels(
+    ...     [0, 0, 1, 1, 1], tasks=["mail", "mail", "mail", "news", "news"]
+    ... )
+    >>> display.counts_.tolist()
+    [[2, 1], [0, 2]]
+    """
+
+    def __init__(self, labels, tasks):
+        self.labels = labels
+        self.tasks = tasks
+
+    @classmethod
+    def from_labels(cls, labels, *, tasks, ax=None, **plot_options):
+        """Draw the table of labels that are there already.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_samples,)
+            Cluster of each row.
+        tasks : array-like of shape (n_samples,)
+            Task of each row.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **plot_options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        ClusterTableDisplay
+            The display, drawn.
+        """
+        return cls(labels, tasks).plot(ax, **plot_options)
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **plot_options):
+        """Draw the table of a fitted clusterer.
+
+        Parameters
+        ----------
+        estimator : MultiTaskSymmetricNMF
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **plot_options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        ClusterTableDisplay
+            The display, drawn.
+        """
+        tasks = estimator.tasks_[estimator.row_tasks_]
+        return cls(estimator.labels_, tasks).plot(ax, **plot_options)
+
+    def plot(self, ax=None, *, cluster_names=None, cmap=HEAT_MAP, colorbar=True):
+        """Draw the table.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        cluster_names : list of str, default=None
+            What to call the clusters, in ascending order of labels.
+        cmap : str or matplotlib Colormap, default="cividis"
+            Colours.
+        colorbar : bool, default=True
+            Whether to add a colour bar.
+
+        Returns
+        -------
+        ClusterTableDisplay
+            The display itself.
+        """
+        labels, codes, names = _checked(self.labels, self.tasks)
+        clusters, column = np.unique(labels, return_inverse=True)
+        self.counts_ = np.zeros((len(names), len(clusters)), dtype=np.int64)
+        np.add.at(self.counts_, (codes, column), 1)
+        if cluster_names is None:
+            cluster_names = [
+                "none" if c == -1 else f"cluster {c}" for c in clusters.tolist()
+            ]
+        if len(cluster_names) != len(clusters):
+            raise ValueError(
+                f"There are {len(cluster_names)} cluster_names for {len(clusters)} "
+                f"clusters ({clusters.tolist()})."
+            )
+        size = (2.6 + 0.9 * len(clusters), 1.4 + 0.42 * len(names))
+        self.figure_, self.ax_ = new_axes(ax, size)
+        shares = self.counts_ / np.maximum(self.counts_.sum(axis=1, keepdims=True), 1)
+        self.im_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=1.0, aspect="auto")
+        self.ax_.set_xticks(range(len(clusters)), [shorten(c) for c in cluster_names])
+        self.ax_.set_yticks(range(len(names)), [shorten(t) for t in names.tolist()])
+        for (i, j), count in np.ndenumerate(self.counts_):
+            colour = text_colour(self.im_.cmap(self.im_.norm(shares[i, j])))
+            self.ax_.text(j, i, str(count), ha="center", va="center", color=colour)
+        if colorbar:
+            self.figure_.colorbar(self.im_, ax=self.ax_, label="share of the task")
+        return self
