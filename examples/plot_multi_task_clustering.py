@@ -97,15 +97,24 @@ pd.DataFrame(scores).round(2)
 # %%
 # The affinity
 # ------------
-# Rows are sorted by list and then by cluster. The brighter squares off the diagonal
-# blocks are the same kind of message in different lists: this is what is shared.
+# Rows are sorted by list and then by cluster. On the left is what the model was given:
+# noise, and little between lists. On the right is what it made of it, the product V V':
+# the same two clusters in every list.
+
+import matplotlib.pyplot as plt
 
 from kinlearn.report import ClusterAffinityDisplay, ClusterTableDisplay
 
 named = sorted(lists)
-ClusterAffinityDisplay.from_affinity(
-    shared.affinity_, shared.labels_, tasks=messages["list"]
-)
+fig, axes = plt.subplots(1, 2, figsize=(11, 5), layout="compressed")
+V = shared.embedding_
+for ax, W, title in zip(
+    axes, (shared.affinity_, V @ V.T), ("affinity", "V V'"), strict=True
+):
+    ClusterAffinityDisplay.from_affinity(
+        W, shared.labels_, tasks=messages["list"], ax=ax, colorbar=False
+    )
+    ax.set_title(title)
 
 # %%
 # And who is where:

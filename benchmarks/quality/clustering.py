@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["CONTENDERS"]
+__all__ = ["CONTENDERS", "text_affinity", "text_rows"]
 
 _MIN_DOCUMENTS = 4
 _STARTS = 5
@@ -27,13 +27,17 @@ class _TextClusters:
 
     def fit_predict(self, X):
         """A cluster for each row."""
-        from sklearn.feature_extraction.text import TfidfTransformer
+        return self.cluster(*text_rows(X), self.seed)
 
-        task = X[:, [-1]].toarray().ravel().astype(int)
-        counts = sp.csc_array(X[:, :-1])
-        common = np.flatnonzero(np.diff(counts.indptr) >= _MIN_DOCUMENTS)
-        rows = sp.csr_array(TfidfTransformer().fit_transform(counts[:, common]))
-        return self.cluster(rows, task, self.seed)
+
+def text_rows(X):
+    """TF-IDF of the terms that enough documents have, and the tasks."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    task = X[:, [-1]].toarray().ravel().astype(int)
+    counts = sp.csc_array(X[:, :-1])
+    common = np.flatnonzero(np.diff(counts.indptr) >= _MIN_DOCUMENTS)
+    return sp.csr_array(TfidfTransformer().fit_transform(counts[:, common])), task
 
 
 def _each_task_alone(cluster):
@@ -71,7 +75,7 @@ def _normalised_cut(X, task, seed):
     return cut.fit_predict(affinity)
 
 
-def _affinity(X, task, lambda_inter):
+def text_affinity(X, task, lambda_inter):
     """The thesis's affinity, divided by the roots of the degrees."""
     E = sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
     W = (X @ E.T).toarray()
@@ -109,11 +113,11 @@ def _multiplicative(W, task, seed, *, penalty):
 
 
 def _plain_nmf(X, task, seed):
-    return _multiplicative(_affinity(X, task, 1.0), task, seed, penalty=False)
+    return _multiplicative(text_affinity(X, task, 1.0), task, seed, penalty=False)
 
 
 def _thesis(X, task, seed):
-    return _multiplicative(_affinity(X, task, _LAMBDA), task, seed, penalty=True)
+    return _multiplicative(text_affinity(X, task, _LAMBDA), task, seed, penalty=True)
 
 
 def _contender(name, cluster, kind="peer", **params):
