@@ -1,8 +1,8 @@
 """Multiplicative updates or coordinates? Both from the same starts, same objective.
 
-``python -m benchmarks.quality.clustering_updates`` needs ``KINLEARN_DATA``. It takes the
-thesis's objective with a fixed alpha, plays 400 passes of both, and prints the values
-they end at, and the passes after which each is within 0.01% of where the
+``python -m benchmarks.quality.clustering_updates`` needs ``KINLEARN_DATA``. It takes
+the thesis's objective with a fixed alpha, plays 400 passes of both, and prints the
+values they end at, and the passes after which each is within 0.01% of where the
 multiplicative updates end.
 """
 
