@@ -111,7 +111,7 @@ def test_affinity_weighting_minimises_the_thesis_objective():
 def test_without_the_penalty_the_thesis_form_cuts_between_tasks():
     # figure 6.3: tasks without a term in common, and nearly no weight between them
     X, y, task = _documents(n_tasks=2, rows=30, shared=0.1)
-    options = {"weighting": "affinity", "lambda_inter": 0.01}
+    options = {"weighting": "affinity", "lambda_inter": 0.01, "tol": 1e-7}
     plain = _fit(X, task, balance=0.0, **options)
     assert adjusted_rand_score(plain.labels_, task) > 0.9
     balanced = _fit(X, task, balance=1.0, **options)
@@ -389,7 +389,7 @@ def test_callbacks_see_every_start():
 def test_ctrl_c_ends_a_long_fit():
     X, _, task = _documents(rows=200, length=20, focus=0.1)
     model = MultiTaskSymmetricNMF(
-        task=-1, n_init=200, tol=0.0, max_iter=10**6, random_state=0, n_jobs=2
+        task=-1, n_init=20_000, tol=0.0, max_iter=10**6, random_state=0, n_jobs=2
     )
     pressed = []
 
@@ -402,4 +402,4 @@ def test_ctrl_c_ends_a_long_fit():
     with pytest.raises(KeyboardInterrupt):
         model.fit(with_task(X, task))
     timer.join()
-    assert time.perf_counter() - pressed[0] < 2
+    assert time.perf_counter() - pressed[0] < 5  # on a busy machine
