@@ -13,6 +13,8 @@ from kinlearn.report._task_affinity import TaskAffinityDisplay
 from kinlearn.report._task_distances import TaskDistanceDisplay
 
 __all__ = [
+    "ClusterAffinityDisplay",
+    "ClusterTableDisplay",
     "FLambdaDisplay",
     "LeaderboardDisplay",
     "PerTaskGainDisplay",
@@ -20,8 +22,4 @@ __all__ = [
     "TaskAffinityDisplay",
     "TaskDistanceDisplay",
     "write_page",
-    "ClusterAffinityDisplay",
-    "ClusterTableDisplay",
-    "FLambdaDisplay",
-    "TaskDistanceDisplay",
 ]
