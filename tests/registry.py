@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from kinlearn.cluster import MultiTaskSymmetricNMF
-from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
+from kinlearn.sharing import PerTask, Pooled, SharedPlusOwn, TaskAsFeature
 from kinlearn.tasks import KeepTask
 from kinlearn.trees import (
     MultiTaskDecisionTreeClassifier,
@@ -23,6 +23,8 @@ ESTIMATORS = [
     PerTask(Ridge()),
     Pooled(LogisticRegression()),
     Pooled(HistGradientBoostingRegressor(max_iter=5)),
+    SharedPlusOwn(LogisticRegression()),
+    SharedPlusOwn(Ridge()),
     TaskAsFeature(LogisticRegression()),
     TaskAsFeature(HistGradientBoostingRegressor(max_iter=5)),
     MultiTaskDecisionTreeClassifier(),

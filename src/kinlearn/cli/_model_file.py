@@ -43,6 +43,7 @@ _TRUSTED = frozenset(
         "kinlearn.cli._prepare.TableColumns",
         "kinlearn.sharing._one_model.Pooled",
         "kinlearn.sharing._per_task.PerTask",
+        "kinlearn.sharing._shared_plus_own.SharedPlusOwn",
         "kinlearn.sharing._task_as_feature.TaskAsFeature",
         "kinlearn.tasks._columns.TaskColumns",
         "kinlearn.tasks._keep_task.KeepTask",

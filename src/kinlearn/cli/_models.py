@@ -8,7 +8,12 @@ from kinlearn.cli._errors import UserError, listed, one_line, suggest
 
 __all__ = ["FORMS", "MODELS", "check_model", "make_model", "model_names"]
 
-FORMS = {"alone": "PerTask", "pooled": "Pooled", "task-as-feature": "TaskAsFeature"}
+FORMS = {
+    "alone": "PerTask",
+    "pooled": "Pooled",
+    "task-as-feature": "TaskAsFeature",
+    "shared-plus-own": "SharedPlusOwn",
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ def check_model(name, form=None):
         )
     if form is not None and form not in FORMS:
         raise UserError(f"There is no form {form!r}. {suggest(form, FORMS)}")
+    if form == "shared-plus-own" and name != "linear":
+        raise UserError(f"The form {form!r} is for --model linear, not for {name!r}.")
 
 
 def make_model(name, kind, *, task, form=None, settings=(), n_jobs=None, seed=0):

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.trees import (
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
@@ -102,6 +103,7 @@ def _regressor(family, forms, estimator, **limits):
 
 _LINEAR = {"scaled": True}
 _SMALL_ONLY = {"most_rows": _SMALL, "most_tasks": _MANY}
+_DEPARTING = {"scaled": True, "most_rows": _MIDDLE, "most_tasks": 5 * _MANY}
 _INDICATORS = {"most_rows": _SMALL, "most_tasks": _FEW}  # a column for each task
 _FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
 _BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
@@ -110,6 +112,12 @@ _TREES, _BOOSTING = "extra trees", "gradient boosting"
 CANDIDATES = (
     _classifier(
         "logistic regression", _PLAIN, LogisticRegression(max_iter=1000), **_LINEAR
+    ),
+    _classifier(
+        "logistic regression",
+        _MULTI,
+        SharedPlusOwn(LogisticRegression(max_iter=1000)),
+        **_DEPARTING,
     ),
     _classifier(_TREES, _BLIND, ExtraTreesClassifier(**_FOREST), **_SMALL_ONLY),
     _classifier(_TREES, _SEEING, ExtraTreesClassifier(**_FOREST), **_INDICATORS),
@@ -126,6 +134,9 @@ CANDIDATES = (
         "random forest", _MULTI, MultiTaskRandomForestClassifier(), most_rows=_SMALL
     ),
     _regressor("ridge regression", _PLAIN, Ridge(), **_LINEAR),
+    _regressor(
+        "ridge regression", _MULTI, SharedPlusOwn(Ridge(), own_weight=0.2), **_DEPARTING
+    ),
     _regressor(_TREES, _BLIND, ExtraTreesRegressor(**_FOREST), **_SMALL_ONLY),
     _regressor(_TREES, _SEEING, ExtraTreesRegressor(**_FOREST), **_INDICATORS),
     _regressor(_BOOSTING, _ALONE, HistGradientBoostingRegressor(), most_tasks=_FEW),
