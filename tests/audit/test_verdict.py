@@ -241,17 +241,18 @@ def test_details_say_why_there_is_no_interval():
 
 
 def test_a_pooled_model_that_hurts_many_is_told():
+    six = (1, 4, 7, 8, 9, 12)
     pooling = [
-        PoolingGain("SVM", "SVM pooled", "SVM alone", -0.03, -0.04, -0.02, 1, 14, 29),
-        PoolingGain("trees", "trees pooled", "trees alone", 0.1, 0, 0.2, 9, 0, 29),
-        PoolingGain("ridge", "ridge pooled", "ridge alone", 0, 0, 0, 0, 1, 29),
+        PoolingGain("SVM", "SVM pooled", "SVM alone", -0.03, -0.04, -0.02, 1, six, 29),
+        PoolingGain("trees", "trees pooled", "trees alone", 0.1, 0, 0.2, 9, (), 29),
+        PoolingGain("ridge", "ridge pooled", "ridge alone", 0, 0, 0, 0, ("B",), 29),
     ]
     *_, svm, ridge = details(UP, {"helped": 29}, pooling=pooling)
     assert svm == (
-        "One SVM model for all ('SVM pooled' against 'SVM alone') hurts 14 of 29 "
-        "schools and helps 1."
+        "One SVM model for all ('SVM pooled' against 'SVM alone') hurts 6 of 29 "
+        "schools (1, 4, 7, 8, 9, 12) and helps 1."
     )
-    assert ridge.endswith("hurts 1 of 29 schools.")
+    assert ridge.endswith("hurts 1 of 29 schools (B).")
 
 
 @pytest.mark.parametrize("forms", [["alone", "alone"], ["pooled", "multi-task"]])

@@ -37,6 +37,7 @@ _NAMED = [
     (name, form)
     for name, model in MODELS.items()
     for form in ([None] if model.shares else FORMS)
+    if form != "shared-plus-own" or name == "linear"
 ]
 
 

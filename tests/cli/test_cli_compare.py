@@ -91,7 +91,7 @@ def test_numbers_to_predict(table, kin):
     assert "ridge regression, alone" in result.out
     # errors are shown as errors: none is negative
     board = result.out.split("Who gains")[0]
-    assert "-" not in "".join(line for line in board.splitlines() if "±" in line)
+    assert " -" not in "".join(line for line in board.splitlines() if "±" in line)
 
 
 CALLS = [

@@ -151,6 +151,7 @@ CALLS = [
     (f"{FIT} --model extra-tree", "Did you mean 'extra-trees'?"),
     (f"{FIT} --form alone", "shares by itself"),
     (f"{FIT} --model linear --form together", "There is no form 'together'"),
+    (f"{FIT} --model boosting --form shared-plus-own", "is for --model linear"),
     (f"{FIT} --set n_estimator=5", "Did you mean 'n_estimators'?"),
     (f"{FIT} --set n_estimators=-5", "range [1, inf)"),
     (f"{FIT} --set n_estimators=many", "Got 'many' instead"),

@@ -89,6 +89,9 @@ def innermost(estimator):
             return estimator
 
 
+_FAMILIES = {type(innermost(c.estimator)): c.family for c in CANDIDATES}
+
+
 def default_contenders(X, y, *, task, kind=None, random_state=0):
     """The models that `compare_sharing` compares by default.
 
@@ -254,7 +257,8 @@ def _read_entries(name, estimator, problem, random_state):
     """One entry for an estimator that knows tasks, three for one that does not."""
     form = _form_of(name, estimator, problem)
     model = with_random_state(estimator, random_state)
-    family = type(innermost(estimator)).__name__
+    kind = type(innermost(estimator))
+    family = _FAMILIES.get(kind, kind.__name__)
     if form is not None:
         return [Entry(Contender(name, family, form), model)]
     return [

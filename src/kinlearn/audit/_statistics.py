@@ -125,8 +125,12 @@ class PoolingGain:
         The family and the names of its two contenders.
     gain, low, high : float
         Gain of the mean over tasks, with its interval.
-    n_helped, n_hurt, n_tasks : int
-        Tasks by verdict, and tasks with a score.
+    n_helped : int
+        How many tasks it helps.
+    hurt : tuple of task values
+        Those that it hurts.
+    n_tasks : int
+        Tasks with a score.
     """
 
     family: str
@@ -136,7 +140,7 @@ class PoolingGain:
     low: float
     high: float
     n_helped: int
-    n_hurt: int
+    hurt: tuple
     n_tasks: int
 
 
@@ -334,7 +338,8 @@ def pooling_gains(scores, level=0.95):
             pair = (scores.values[scores.index(c.name)] for c in (pooled, alone))
             change = difference(*pair)
             means = macro_mean(change, *scores.counts)
-            verdicts = [gain.verdict for gain in gains_by_task(scores, change, level)]
+            gains = gains_by_task(scores, change, level)
+            verdicts = [gain.verdict for gain in gains]
             n_tasks = len(verdicts) - verdicts.count("not scored")
             if n_tasks:
                 low, high = means.interval(level)
@@ -347,7 +352,7 @@ def pooling_gains(scores, level=0.95):
                         float(low[0]),
                         float(high[0]),
                         verdicts.count("helped"),
-                        verdicts.count("hurt"),
+                        tuple(g.task for g in gains if g.verdict == "hurt"),
                         n_tasks,
                     )
                 )

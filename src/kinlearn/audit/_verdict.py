@@ -192,7 +192,7 @@ class _Story:
                 f"{n} {self.tasks(n)} could not be scored ({_names(self.unscored)}); "
                 f"{whose} rows still train the models that share."
             )
-        found += [self.pooled(gain) for gain in pooling if gain.n_hurt]
+        found += [self.pooled(gain) for gain in pooling if gain.hurt]
         return found
 
     def what_was_compared(self):
@@ -246,8 +246,8 @@ class _Story:
         helped = f" and helps {gain.n_helped}" if gain.n_helped else ""
         return (
             f"One {gain.family} model for all ({gain.pooled!r} against "
-            f"{gain.alone!r}) hurts {gain.n_hurt} of {gain.n_tasks} "
-            f"{self.tasks(gain.n_tasks)}{helped}."
+            f"{gain.alone!r}) hurts {len(gain.hurt)} of {gain.n_tasks} "
+            f"{self.tasks(gain.n_tasks)} ({listing(gain.hurt)}){helped}."
         )
 
 
