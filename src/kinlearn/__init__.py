@@ -28,6 +28,7 @@ _SUBPACKAGES = (
     "sharing",
     "tasks",
     "testing",
+    "transfer",
     "trees",
 )
 _HOMES = {

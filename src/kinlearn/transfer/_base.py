@@ -1,0 +1,142 @@
+"""What the transfer estimators share: targets, rows, rounds, and who answers."""
+
+from contextlib import contextmanager
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from kinlearn.tasks import TaskMixin
+from kinlearn.transfer._boost import Boosted, Transfer
+from kinlearn.utils._sklearn import Interval, StrOptions
+
+__all__ = ["TransferBase", "clone_for_round"]
+
+
+def clone_for_round(estimator, rng):
+    """A copy whose random parts are seeded for the round."""
+    model = clone(estimator)
+    names = sorted(n for n in model.get_params() if n.endswith("random_state"))
+    return model.set_params(**{name: rng.randint(2**31 - 1) for name in names})
+
+
+class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
+    """Targets and sources, and the rounds as scikit-learn's callbacks see them."""
+
+    boosts_: dict[object, Boosted]
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        "target": "no_validation",
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "keep": [StrOptions({"second_half", "all"})],
+        "random_state": ["random_state"],
+    }
+
+    # --------------------------------------------------------------- fitting
+
+    def _check_estimator(self):
+        if self.estimator is not None and not has_fit_parameter(
+            self.estimator, "sample_weight"
+        ):
+            raise ValueError(
+                f"{type(self.estimator).__name__} takes no sample_weight, and boosting "
+                "works by weights. Choose an estimator whose fit takes them."
+            )
+
+    def _target_codes(self, data):
+        """The targets: the one that was named, or every task in turn."""
+        return range(data.n_tasks) if data.target is None else [data.target]
+
+    def _transfer(self, data, target, start):
+        """The rows of one transfer, those without weight left out."""
+        is_target = data.task == target
+        rows = start > 0
+        if not (rows & is_target).any():
+            name = data.tasks.tolist()[target]
+            raise ValueError(
+                f"The target, task {name!r}, has no row of positive weight. Weight "
+                "some of its rows, or choose another target."
+            )
+        y, n_classes = data.y, 0
+        if data.classes is not None:
+            codes = np.unique(data.y[rows & is_target])
+            n_classes = len(codes)
+            place = np.full(len(data.classes), -1, dtype=np.int32)
+            place[codes] = np.arange(n_classes, dtype=np.int32)
+            y = place[data.y]
+            rows &= y >= 0  # a class that the target lacks teaches it nothing
+        index = np.flatnonzero(rows)
+        return Transfer(
+            rows=index.astype(np.int32),
+            y=np.ascontiguousarray(y[index]),
+            task=data.task[index],
+            is_target=is_target[index],
+            start=start[index],
+            n_tasks=data.n_tasks,
+            n_classes=n_classes,
+        )
+
+    @contextmanager
+    def _progress(self, X, y, n_rounds):
+        """Tell callbacks about the fit, and give what tells them about a round."""
+        fit = self._init_callback_context(max_subtasks=n_rounds)
+        fit.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        @contextmanager
+        def on_round(number):
+            step = fit.subcontext(task_name=f"round {number}")
+            step.call_on_fit_task_begin(estimator=self)
+            yield
+            step.call_on_fit_task_end(estimator=self)
+
+        yield on_round
+        fit.call_on_fit_task_end(estimator=self, X=X, y=y)
+
+    # ------------------------------------------------------------- answering
+
+    def _rows_of_targets(self, task):
+        """(target, rows that it answers for); unknown tasks are of nobody's.
+
+        With one target, it answers for every row.
+        """
+        targets = list(self.boosts_)
+        if len(targets) == 1:
+            yield targets[0], np.arange(len(task))
+            return
+        for code, target in enumerate(targets):
+            rows = np.flatnonzero(task == code)
+            if len(rows):
+                yield target, rows
+
+    @property
+    def source_weight_(self):
+        """For each target, the share of each source in the last round's weight."""
+        check_is_fitted(self)
+        names = self.tasks_.tolist()
+        return {
+            target: {
+                name: float(share)
+                for name, share in zip(
+                    names, boosted.history.task_share[-1], strict=True
+                )
+                if name != target
+            }
+            for target, boosted in self.boosts_.items()
+        }
+
+    @property
+    def weight_history_(self):
+        """For each target, where the weight was in each round."""
+        check_is_fitted(self)
+        return {target: boosted.history for target, boosted in self.boosts_.items()}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = None if self.estimator is None else get_tags(self.estimator).input_tags
+        tags.input_tags.sparse = True if inner is None else inner.sparse
+        tags.input_tags.allow_nan = True if inner is None else inner.allow_nan
+        return tags

@@ -1,0 +1,260 @@
+"""The boosting engine: rounds of learning, weighing, and writing down.
+
+Weights live as logarithms, and each group of rows (the target, the source, a
+label of the source) is normalised by its own largest weight where a share is
+asked for. So no number of rounds makes a weight vanish, or an error 0 / 0.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinlearn.transfer._weight_updates import (
+    CHANCE,
+    RoundErrors,
+    learner_vote,
+    source_factor,
+    target_factor,
+)
+
+__all__ = ["Boosted", "Transfer", "WeightHistory", "boost", "voting_rounds"]
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """Rows of one transfer: a target, and what may help it.
+
+    Attributes
+    ----------
+    rows : int32 array of shape (m,)
+        Row numbers in the training data; those of no weight are left out.
+    y : int32 or float64 array of shape (m,)
+        Classes, counted within the target's; or numbers.
+    task : int32 array of shape (m,)
+        Task codes.
+    is_target : bool array of shape (m,)
+        Which rows are the target's.
+    start : float64 array of shape (m,)
+        Weights to begin with, all positive.
+    n_tasks, n_classes : int
+        How many there are; no classes for numbers.
+    """
+
+    rows: np.ndarray
+    y: np.ndarray
+    task: np.ndarray
+    is_target: np.ndarray
+    start: np.ndarray
+    n_tasks: int
+    n_classes: int
+
+    @property
+    def has_source(self):
+        """Whether there is a row to transfer from."""
+        return not self.is_target.all()
+
+
+@dataclass(frozen=True, eq=False)
+class WeightHistory:
+    """Where the weight was, round by round.
+
+    Attributes
+    ----------
+    task_share : float64 array of shape (n_rounds, n_tasks)
+        Share of each task in all weight, as the round's learner saw it.
+    source_share : float64 array of shape (n_rounds, n_classes)
+        Share of each label of the source in all weight; one column for numbers.
+    target_share : float64 array of shape (n_rounds, n_classes)
+        The same for the target.
+    target_error : float64 array of shape (n_rounds,)
+        Error of the round's learner on the target, weighted.
+    vote : float64 array of shape (n_rounds,)
+        Vote of the learner; 0 where its error was 1/2 or more.
+    """
+
+    task_share: np.ndarray
+    source_share: np.ndarray
+    target_share: np.ndarray
+    target_error: np.ndarray
+    vote: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Boosted:
+    """What the rounds made: learners, the votes that count, and the history."""
+
+    learners: Any
+    votes: np.ndarray
+    history: WeightHistory
+
+
+def voting_rounds(n_rounds, keep, has_source):
+    """Which rounds vote: the second half, from round N/2 to N; or all.
+
+    Without a source there is nothing that must settle first, so all do.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Rounds that were played.
+    keep : {"second_half", "all"}
+        What was asked for.
+    has_source : bool
+        Whether there is a source.
+
+    Returns
+    -------
+    bool array of shape (n_rounds,)
+        True for those that vote.
+
+    Examples
+    --------
+    >>> from kinlearn.transfer._boost import voting_rounds
+    >>> voting_rounds(4, "second_half", True)
+    array([False,  True,  True,  True])
+    """
+    first = -(-n_rounds // 2) - 1 if keep == "second_half" and has_source else 0
+    return np.arange(n_rounds) >= first
+
+
+class Weights:
+    """Weights of the rows of a transfer, as logarithms."""
+
+    def __init__(self, transfer):
+        self._transfer = transfer
+        self._log = np.log(transfer.start)
+        self._source = np.flatnonzero(~transfer.is_target)
+        self._target = np.flatnonzero(transfer.is_target)
+
+    def normalised(self):
+        """Weights that sum to one."""
+        return _shares(self._log)
+
+    def of_target(self):
+        """Weights of the target's rows, which sum to one."""
+        return _shares(self._log[self._target])
+
+    def source_errors(self, wrong):
+        """By label, wrong weight as a share of all source's and of the label's."""
+        n_classes = self._transfer.n_classes
+        if not len(self._source):
+            return np.zeros(n_classes), np.zeros(n_classes)
+        y, wrong = self._transfer.y[self._source], wrong[self._source]
+        log = self._log[self._source]
+        of_all = np.bincount(y, _shares(log) * wrong, minlength=n_classes)
+        top = np.full(n_classes, -np.inf)
+        np.maximum.at(top, y, log)
+        in_label = np.exp(log - top[y])
+        total = np.bincount(y, in_label, minlength=n_classes)
+        bad = np.bincount(y, in_label * wrong, minlength=n_classes)
+        return of_all, bad / np.where(total > 0, total, 1.0)
+
+    def scale(self, target, source):
+        """Add to the logarithms of the target's and of the source's weights."""
+        self._log[self._target] += target
+        self._log[self._source] += source
+
+    def restart_target(self):
+        """Spread the target's weight as it was in the beginning."""
+        log = self._log[self._target]
+        start = np.log(self._transfer.start[self._target])
+        self._log[self._target] = start + _log_sum(log) - _log_sum(start)
+
+    def by_task(self, normalised):
+        """Share of each task, and of each class of the source and the target."""
+        t = self._transfer
+        n_classes = max(t.n_classes, 1)
+        y = t.y if t.n_classes else np.zeros(len(t.rows), dtype=np.int32)
+        place = y + n_classes * t.is_target
+        by_class = np.bincount(place, normalised, minlength=2 * n_classes)
+        by_task = np.bincount(t.task, normalised, minlength=t.n_tasks)
+        return by_task, by_class[:n_classes], by_class[n_classes:]
+
+
+def _shares(log):
+    share = np.exp(log - log.max())
+    return share / share.sum()
+
+
+def _log_sum(log):
+    top = log.max()
+    return top + np.log(np.exp(log - top).sum())
+
+
+class Notes:
+    """The history while it is being written."""
+
+    def __init__(self):
+        self._lines = []
+
+    def add(self, shares, target_error, vote):
+        self._lines.append((*shares, target_error, vote))
+
+    def history(self):
+        return WeightHistory(*map(np.array, zip(*self._lines, strict=True)))
+
+
+def boost(transfer, learner, *, n_rounds, correct, keep, on_round):
+    """Boost classifiers on a source and a target.
+
+    Parameters
+    ----------
+    transfer : Transfer
+        The rows.
+    learner : object
+        ``learner.learn(transfer, weight)`` fits one classifier to weights that
+        sum to one, keeps it, and gives its answers for the rows;
+        ``learner.finish()`` gives all that it kept.
+    n_rounds : int
+        Number of rounds.
+    correct : callable
+        From `RoundErrors` to a factor for each label of the source.
+    keep : {"second_half", "all"}
+        Which rounds vote.
+    on_round : callable
+        Gives a context manager for a round's number.
+
+    Returns
+    -------
+    Boosted
+        The learners, with a vote for each; 0 is none.
+    """
+    weights, notes = Weights(transfer), Notes()
+    is_target, has_source = transfer.is_target, transfer.has_source
+    beta = source_factor(transfer.start[~is_target].sum(), n_rounds)
+    n_target = transfer.start[is_target].sum()
+    for number in range(n_rounds):
+        with on_round(number):
+            # 1. Learn from all rows, each with its weight.
+            weight = weights.normalised()
+            wrong = learner.learn(transfer, weight) != transfer.y
+            # 2. What is wrong, by side and by label?
+            target_error = float((weights.of_target() * wrong[is_target]).sum())
+            vote = learner_vote(target_error, n_target)
+            notes.add(weights.by_task(weight), target_error, vote)
+            # 3. Wrong rows of the target gain, wrong rows of the source lose.
+            source_wrong = wrong[~is_target] * np.log(beta)
+            if target_error >= CHANCE:
+                if not has_source:
+                    break
+                weights.restart_target()
+                weights.scale(0.0, np.log(beta) + source_wrong)
+            else:
+                if target_error == 0.0 and not has_source:
+                    break
+                errors = RoundErrors(target_error, *weights.source_errors(wrong), beta)
+                factor = np.log(correct(errors))
+                weights.scale(
+                    wrong[is_target] * np.log(target_factor(target_error)),
+                    factor[transfer.y[~is_target]] + source_wrong,
+                )
+    history = notes.history()
+    return Boosted(
+        learner.finish(), _votes_that_count(history.vote, keep, has_source), history
+    )
+
+
+def _votes_that_count(vote, keep, has_source):
+    chosen = np.where(voting_rounds(len(vote), keep, has_source), vote, 0.0)
+    return chosen if chosen.any() else vote

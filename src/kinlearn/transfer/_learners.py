@@ -1,0 +1,109 @@
+"""Base learners of the boosted classifiers: our trees, or any classifier."""
+
+import numpy as np
+
+from kinlearn.transfer._base import clone_for_round
+from kinlearn.transfer._weight_updates import CHANCE
+from kinlearn.transfer._weighted_trees import TreeVotes
+
+__all__ = ["ClassifierLearner", "ModelVotes", "TreeLearner"]
+
+
+class TreeLearner:
+    """Weighted trees over bins that all rounds share.
+
+    Parameters
+    ----------
+    binned : BinnedRows
+        The features.
+    max_depth : int or None
+        Largest depth of a tree.
+    trim : bool
+        Whether a tree ends at the first depth with a target error below 1/2.
+    """
+
+    def __init__(self, binned, max_depth, trim):
+        self._binned = binned
+        self._settings = {"max_depth": max_depth, "trim": CHANCE if trim else 0.0}
+        self._trees = []
+
+    def learn(self, transfer, weight):
+        """Grow the round's tree; its answers for the rows."""
+        steps, answers = self._binned.grow(
+            transfer.rows,
+            transfer.y,
+            weight,
+            transfer.is_target.view(np.uint8),
+            transfer.n_classes,
+            **self._settings,
+        )
+        self._trees.append(steps)
+        return answers
+
+    def finish(self):
+        """The trees, ready to vote."""
+        return TreeVotes.join(self._trees)
+
+
+class ClassifierLearner:
+    """Any scikit-learn classifier whose fit takes weights.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What is cloned for each round.
+    X : ndarray or sparse array
+        The features.
+    rows : int array
+        The rows that take part.
+    rng : RandomState
+        Seeds the clones.
+    """
+
+    def __init__(self, estimator, X, rows, rng):
+        self._estimator = estimator
+        self._X = X if len(rows) == X.shape[0] else X[rows]
+        self._rng = rng
+        self._models = []
+
+    def learn(self, transfer, weight):
+        """Fit the round's classifier; its answers for the rows."""
+        model = clone_for_round(self._estimator, self._rng)
+        # Mean weight 1, so that penalties keep the size that they are meant for.
+        model.fit(self._X, transfer.y, sample_weight=weight * len(weight))
+        self._models.append(model)
+        return model.predict(self._X)
+
+    def finish(self):
+        """The classifiers, ready to vote."""
+        return ModelVotes(self._models)
+
+
+class ModelVotes:
+    """Fitted classifiers; each votes for one class.
+
+    Parameters
+    ----------
+    models : list of classifiers
+        Their classes are codes.
+    """
+
+    def __init__(self, models):
+        self.models = models
+
+    def add_votes(self, X, votes, out):
+        """Add the vote of each classifier to the class that it answers.
+
+        Parameters
+        ----------
+        X : ndarray or sparse array of shape (n, n_features)
+            Rows.
+        votes : float64 array
+            Weights of the classifiers; 0 is no vote.
+        out : float64 array of shape (n, n_classes)
+            Added to.
+        """
+        every = np.arange(X.shape[0])
+        for model, vote in zip(self.models, votes, strict=True):
+            if vote > 0:
+                out[every, model.predict(X)] += vote
