@@ -10,6 +10,11 @@ from sklearn.preprocessing import StandardScaler
 from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.sharing import PerTask, Pooled, SharedPlusOwn, TaskAsFeature
 from kinlearn.tasks import KeepTask
+from kinlearn.transfer import (
+    AuxiliaryOverSampler,
+    TrAdaBoostClassifier,
+    TrAdaBoostRegressor,
+)
 from kinlearn.trees import (
     MultiTaskDecisionTreeClassifier,
     MultiTaskExtraTreesClassifier,
@@ -33,6 +38,9 @@ ESTIMATORS = [
     MultiTaskRandomForestClassifier(n_estimators=10),
     # the affinity for data of any sign, which is what scikit-learn's checks have
     MultiTaskSymmetricNMF(affinity="rbf"),
+    TrAdaBoostClassifier(n_estimators=10),
+    TrAdaBoostRegressor(n_estimators=10),
+    AuxiliaryOverSampler(n_estimators=5, n_repeats=2),
 ]
 
 # check of scikit-learn's that fails -> why a reader should accept it

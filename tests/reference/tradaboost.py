@@ -177,7 +177,8 @@ def boost_numbers(y, is_target, learn, *, n_rounds):
         history.append(w)
         answers.append(answer)
         errors.append(error)
-        votes.append(math.log(1 / beta))
+        least = min(0.25, 0.5 / (n - n_source))  # half a row
+        votes.append(math.log((1 - max(error, least)) / max(error, least)))
         w = [
             x * beta**-r if t else x * beta_source**r
             for x, r, t in zip(w, e, is_target, strict=True)

@@ -121,9 +121,9 @@ def voting_rounds(n_rounds, keep, has_source):
 class Weights:
     """Weights of the rows of a transfer, as logarithms."""
 
-    def __init__(self, transfer):
+    def __init__(self, transfer, start=None):
         self._transfer = transfer
-        self._log = np.log(transfer.start)
+        self._log = np.log(transfer.start if start is None else start)
         self._source = np.flatnonzero(~transfer.is_target)
         self._target = np.flatnonzero(transfer.is_target)
 

@@ -69,8 +69,9 @@ class ClassifierLearner:
     def learn(self, transfer, weight):
         """Fit the round's classifier; its answers for the rows."""
         model = clone_for_round(self._estimator, self._rng)
-        # Mean weight 1, so that penalties keep the size that they are meant for.
-        model.fit(self._X, transfer.y, sample_weight=weight * len(weight))
+        # As much in all as in the beginning, so that penalties mean the same.
+        weight = weight * transfer.start.sum()
+        model.fit(self._X, transfer.y, sample_weight=weight)
         self._models.append(model)
         return model.predict(self._X)
 

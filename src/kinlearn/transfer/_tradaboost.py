@@ -326,7 +326,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
 
 
 def _start_weights(data, balanced):
