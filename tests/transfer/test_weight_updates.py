@@ -1,0 +1,76 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kinlearn.transfer._weight_updates import (
+    RoundErrors,
+    balanced_correction,
+    dynamic_correction,
+    find_correction,
+    fixed_correction,
+    learner_vote,
+    rare_correction,
+    source_factor,
+    target_factor,
+)
+from tests.reference import tradaboost as reference
+
+# 8 source rows of weight 1, five of label 0 (one wrong) and three of label 1
+# (two wrong); a target error of 1/10; beta 1/2. All by hand.
+ERRORS = RoundErrors(0.1, np.array([1 / 8, 2 / 8]), np.array([1 / 5, 2 / 3]), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "factors"),
+    [
+        (fixed_correction, [1, 1]),
+        (find_correction(None), [1, 1]),
+        (find_correction(1.3), [1.3, 1.3]),
+        (dynamic_correction, [1.8, 1.8]),  # 2 (1 - 1/10)
+        (rare_correction, [7 / 8, 6 / 8]),
+        (balanced_correction, [1.8 / 0.9, 1.8 / (2 / 3)]),  # 1 - 1/5 / 2, 1 - 2/3 / 2
+    ],
+)
+def test_corrections_by_hand(rule, factors):
+    assert_allclose(rule(ERRORS), factors)
+
+
+@pytest.mark.parametrize("kind", [None, 1.2, "dynamic", "rare", "balanced"])
+def test_corrections_are_those_of_the_twin(kind):
+    source = [(w, y, bad) for w, (y, bad) in enumerate(
+        [(0, False), (1, True), (1, False), (0, True), (0, False)], start=1
+    )]  # fmt: skip
+    errors = RoundErrors(
+        0.3, np.array([4, 2]) / 15, np.array([4 / 10, 2 / 5]), 0.7
+    )  # weights 1 to 5; label 0 has 1 + 4 + 5, label 1 has 2 + 3
+    wanted = reference.correction(kind, 0.3, source, 0.7, 2)
+    assert_allclose(find_correction(kind)(errors), wanted)
+
+
+def test_source_factor_by_hand():
+    # 1 / (1 + sqrt(2 ln(e^2) / 4)) = 1 / 2
+    assert_allclose(source_factor(math.exp(2), 4), 0.5)
+    assert source_factor(1e9, 30) < source_factor(10, 30) < 1
+    assert source_factor(0, 30) == source_factor(2, 30)
+
+
+def test_votes_and_target_factor_by_hand():
+    assert_allclose(target_factor(0.2), 4)
+    assert_allclose(learner_vote(0.2, 100), math.log(4))
+    assert learner_vote(0.5, 100) == learner_vote(0.8, 100) == 0
+    # no fault on 10 rows counts as half a row of them: 1/20
+    assert_allclose(learner_vote(0.0, 10), math.log(19))
+    assert_allclose(learner_vote(0.001, 10), math.log(19))
+
+
+def test_without_a_target_error_nothing_of_the_target_changes():
+    errors = RoundErrors(0.0, np.zeros(2), np.zeros(2), 0.5)
+    assert_allclose(dynamic_correction(errors), 1)
+    assert_allclose(balanced_correction(errors), 1)
+
+
+def test_a_label_that_is_all_wrong_does_not_vanish():
+    errors = RoundErrors(0.2, np.array([1.0, 0.0]), np.array([1.0, 0.0]), 0.5)
+    assert (np.log(rare_correction(errors)) > -20).all()
