@@ -3,3 +3,6 @@
 from benchmarks.quality.protocols import clustering, landmine, school
 
 __all__ = ["clustering", "landmine", "school"]
+from benchmarks.quality.protocols import landmine, school, transfer
+
+__all__ = ["landmine", "school", "transfer"]
