@@ -11,6 +11,7 @@ from kinlearn.report._per_task_gain import PerTaskGainDisplay
 from kinlearn.report._rows_per_task import RowsPerTaskDisplay
 from kinlearn.report._task_affinity import TaskAffinityDisplay
 from kinlearn.report._task_distances import TaskDistanceDisplay
+from kinlearn.report._weight_drift import WeightDriftDisplay
 
 __all__ = [
     "ClusterAffinityDisplay",
@@ -21,5 +22,6 @@ __all__ = [
     "RowsPerTaskDisplay",
     "TaskAffinityDisplay",
     "TaskDistanceDisplay",
+    "WeightDriftDisplay",
     "write_page",
 ]

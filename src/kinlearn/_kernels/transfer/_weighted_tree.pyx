@@ -85,7 +85,8 @@ def grow_tree(const u8_t[:, ::1] lines, const i64_t[::1] indptr,
     with nogil:
         grower.grow(max_depth, trim)
         grower.answer(answers)
-    return np.asarray(grower.nodes)[:grower.n_nodes].copy()
+    # not of the memoryview: a Ctrl-C in its conversion would become a ValueError
+    return grower.nodes_[:grower.n_nodes].copy()
 
 
 cdef class Grower:

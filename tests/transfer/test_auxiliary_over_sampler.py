@@ -1,0 +1,181 @@
+"""AuxiliaryOverSampler: weights against the twin, rows, containers, pipelines."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from imblearn.pipeline import make_pipeline
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from kinlearn.datasets import make_transfer_pair
+from kinlearn.exceptions import KinlearnWarning
+from kinlearn.model_selection import TargetKFold
+from kinlearn.transfer import AuxiliaryOverSampler
+from kinlearn.transfer._oversampling import _balanced_draw
+from tests.reference import tradaboost as reference
+
+
+def sampler(**params):
+    return AuxiliaryOverSampler(task=-1, target=1, random_state=0, **params)
+
+
+def pair(n_source=600, n_target=66, **options):
+    return make_transfer_pair(n_source, n_target, random_state=0, **options)
+
+
+def test_weights_are_those_of_the_slow_twin():
+    X, y = pair()
+    ours = sampler(estimator=GaussianNB(), n_estimators=6, n_repeats=3)
+    ours.fit_resample(X, y)
+    rng = np.random.RandomState(0)
+    target, source = np.flatnonzero(X[:, -1] == 1), np.flatnonzero(X[:, -1] == 0)
+    total = 0.0
+    for _ in range(3):
+        draw = target[_balanced_draw(y[target], rng)]
+
+        def learn(w, draw=draw):
+            model = GaussianNB().fit(X[draw, :-1], y[draw], sample_weight=w * len(w))
+            return model.predict(X[draw, :-1]), model.predict(X[source, :-1])
+
+        total += reference.auxiliary_weights(y[draw], y[source], learn, n_rounds=6) / 3
+    assert_allclose(ours.source_scores_[source], total, rtol=1e-9)
+    assert_array_equal(ours.source_scores_[target], 0)
+
+
+def test_draws_are_balanced_and_hold_all_of_the_rarest():
+    y = np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 2])
+    draw = _balanced_draw(y, np.random.RandomState(0))
+    assert_array_equal(np.bincount(y[draw]), [2, 2, 2])
+    assert {5, 6} <= set(draw)
+
+
+def test_the_best_source_rows_are_taken_until_balanced():
+    X, y = pair()
+    ours = sampler()
+    X_more, y_more = ours.fit_resample(X, y)
+    target = np.flatnonzero(X[:, -1] == 1)
+    assert_array_equal(np.bincount(y_more), [60, 60])
+    assert_array_equal(ours.sample_indices_[: len(target)], target)
+    taken = ours.source_indices_
+    assert_array_equal(ours.sample_indices_[len(target) :], taken)
+    assert len(set(taken)) == len(taken) == ours.sampling_strategy_[1]
+    assert (y[taken] == 1).all()
+    assert (X[taken, -1] == 0).all()
+    left = np.setdiff1d(np.flatnonzero((X[:, -1] == 0) & (y == 1)), taken)
+    scores = ours.source_scores_
+    if len(left):
+        assert scores[taken].min() >= scores[left].max()
+    assert_array_equal(X_more[:, :-1], X[ours.sample_indices_, :-1])
+    assert_array_equal(X_more[:, -1], 1)  # all are the target's now
+    assert_allclose(scores.sum(), 1)
+
+
+def test_every_container_gives_the_same_rows():
+    X, y = pair()
+    wanted = sampler(n_repeats=2).fit_resample(X, y)
+    columns = [*"abcde", "task"]
+    frame = pd.DataFrame(X, columns=columns)
+    named = AuxiliaryOverSampler(
+        task="task", target="t", n_repeats=2, random_state=0
+    )  # strings, sorted as the numbers are
+    frame["task"] = np.where(X[:, -1] == 1, "t", "s")
+    for make in (
+        lambda: frame,
+        lambda: frame.astype({"task": "category"}).sample(frac=1, random_state=1)
+        .sort_index(),
+        lambda: pl.from_pandas(frame),
+    ):  # fmt: skip
+        table = make()
+        found, labels = named.fit_resample(table, y)
+        assert type(found) is type(table)
+        assert_array_equal(found[["a", "e"]].to_numpy(), wanted[0][:, [0, 4]])
+        assert set(found["task"].to_list()) == {"t"}
+        assert_array_equal(labels, wanted[1])
+    assert found["task"].dtype == pl.from_pandas(frame)["task"].dtype
+    packed, labels = sampler(n_repeats=2).fit_resample(sp.csr_array(X), y)
+    assert sp.issparse(packed)
+    assert_array_equal(packed.toarray(), wanted[0])
+    listed, labels = sampler(n_repeats=2).fit_resample(X.tolist(), y.tolist())
+    assert_array_equal(listed, wanted[0])
+    series = sampler(n_repeats=2).fit_resample(X, pd.Series(y))[1]
+    assert isinstance(series, pd.Series)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "added"),
+    [
+        ("auto", {1: 54}),
+        ("minority", {1: 54}),
+        (0.5, {1: 24}),
+        ({1: 20}, {1: 14}),
+        ({0: 70, 1: 10}, {0: 10, 1: 4}),
+        ({1: 6}, {}),
+    ],
+)
+def test_sampling_strategies(strategy, added):
+    X, y = pair(1500)
+    ours = sampler(sampling_strategy=strategy, n_repeats=2)
+    _, labels = ours.fit_resample(X, y)
+    assert ours.sampling_strategy_ == added
+    counts = np.bincount(labels)
+    assert counts.tolist() == [60 + added.get(0, 0), 6 + added.get(1, 0)]
+    assert ours.fit(X, y).sampling_strategy_ == added
+
+
+def test_three_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    task = np.repeat([0, 1], [500, 100])
+    y = rng.choice([0, 1, 2], size=600, p=[0.6, 0.3, 0.1])
+    y[:500] = rng.integers(0, 3, 500)
+    _, labels = sampler(n_repeats=2).fit_resample(np.c_[X, task], y)
+    counts = np.bincount(y[500:])
+    assert_array_equal(np.bincount(labels), counts.max())
+    with pytest.raises(ValueError, match="ratio of two classes"):
+        sampler(sampling_strategy=0.5).fit(np.c_[X, task], y)
+
+
+def test_a_source_with_too_few_rows_gives_all_and_says_so():
+    X, y = pair(100)
+    with pytest.warns(KinlearnWarning, match="9 of 54 for class 1"):
+        _, labels = sampler(n_repeats=2).fit_resample(X, y)
+    assert_array_equal(np.bincount(labels), [60, 15])
+
+
+def test_clear_errors():
+    X, y = pair()
+    with pytest.raises(ValueError, match="There is no source to take rows from"):
+        AuxiliaryOverSampler().fit_resample(X[:, :-1], y)
+    with pytest.raises(ValueError, match="target=None does not say which"):
+        AuxiliaryOverSampler(task=-1).fit(X, y)
+    with pytest.raises(ValueError, match="asks for 2 rows of class 1.*has 6"):
+        sampler(sampling_strategy={1: 2}).fit(X, y)
+    with pytest.raises(ValueError, match="not in y: 'rare'|not in y: \\['rare'\\]"):
+        sampler(sampling_strategy={"rare": 9}).fit(X, y)
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        sampler(estimator=KNeighborsClassifier()).fit(X, y)
+
+
+def test_it_works_in_pipelines_and_finds_the_rare_class():
+    X, y = make_transfer_pair(
+        3000, 220, imbalance_ratio=0.1, shift=0.3, class_sep=1.5, random_state=0
+    )
+    folds = TargetKFold(5, task=-1, target=1, shuffle=True, random_state=0)
+    boosted = AdaBoostClassifier(n_estimators=30, random_state=0)
+    pipeline = make_pipeline(sampler(n_repeats=3), boosted)
+    with_source = cross_val_score(
+        pipeline, X, y, cv=folds, scoring="balanced_accuracy"
+    )
+    target = X[:, -1] == 1
+    alone = []
+    for train, test in folds.split(X, y):
+        own = train[target[train]]
+        answer = boosted.fit(X[own], y[own]).predict(X[test])
+        alone.append(balanced_accuracy_score(y[test], answer))
+    assert np.mean(with_source) > np.mean(alone) + 0.05

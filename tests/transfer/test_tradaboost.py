@@ -1,0 +1,405 @@
+"""TrAdaBoostClassifier: what the estimator adds to the engine."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from kinlearn import with_task
+from kinlearn.datasets import make_transfer_pair
+from kinlearn.exceptions import TaskFallbackWarning
+from kinlearn.model_selection import TargetKFold
+from kinlearn.transfer import TrAdaBoostClassifier
+from kinlearn.transfer._weighted_trees import BinnedRows
+from tests.reference import tradaboost as reference
+
+CORRECTIONS = [None, 1.2, "dynamic", "rare", "balanced"]
+
+
+def small_problem(seed=0, *, n_source=60, n_target=15, n_classes=2):
+    """Few distinct values, so that bins are exact; the source is a little off."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, size=(n_source + n_target, 3)).astype(float)
+    task = np.repeat([0, 1], [n_source, n_target])
+    score = X[:, 0] + X[:, 1] - 1.5 * task + rng.normal(size=len(task))
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    return X, task, y
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_model_is_that_of_the_slow_twin(correction, n_classes):
+    X, task, y = small_problem(n_classes=n_classes)
+    model = TrAdaBoostClassifier(
+        task=-1, target=1, n_estimators=6, correction=correction
+    ).fit(with_task(X, task), y)
+
+    def learn(w):
+        whole = np.maximum(np.rint(w * 2.0**50), 1).astype(np.int64)
+        codes, whole = X.astype(int), [int(x) for x in whole]
+        return reference.grow_labels(codes, y, whole, task == 1, n_classes, trim=True)[
+            0
+        ]
+
+    weights, answers, votes, errors = reference.boost(
+        y, task == 1, learn, n_rounds=6, kind=correction, n_classes=n_classes
+    )
+    history = model.weight_history_[1]
+    assert_allclose(history.vote, votes, rtol=1e-6)
+    assert_allclose(history.target_error, errors, rtol=1e-6)
+    assert_allclose(history.task_share[:, 0], weights[:, task == 0].sum(1), rtol=1e-6)
+    counted = np.where(np.arange(6) >= 2, votes, 0)
+    shares = np.stack([counted @ (answers == c) for c in range(n_classes)], axis=1)
+    wanted = shares / counted.sum()
+    assert_allclose(model.predict_proba(with_task(X, task)), wanted, rtol=1e-6)
+    assert_allclose(
+        model.source_weight_[1][0], weights[-1][task == 0].sum(), rtol=1e-6
+    )
+
+
+def test_one_task_is_scikit_learns_adaboost():
+    X, y = make_transfer_pair(2, 200, imbalance_ratio=0.7, random_state=0)
+    X, y = X[X[:, -1] == 1][:, :-1], y[X[:, -1] == 1]
+    ours = TrAdaBoostClassifier(n_estimators=10, max_depth=1).fit(X, y)
+    peer = AdaBoostClassifier(n_estimators=10).fit(X, y)
+    assert_allclose(
+        ours.weight_history_[0].target_error, peer.estimator_errors_, rtol=1e-6
+    )
+    new = np.random.default_rng(1).normal(size=(500, X.shape[1]))
+    assert (ours.predict(new) == peer.predict(new)).mean() > 0.99
+
+
+def test_scikit_learns_tree_as_learner_is_our_full_tree():
+    X, task, y = small_problem(3)
+    options = {"task": -1, "target": 1, "n_estimators": 5, "correction": "dynamic"}
+    packed = with_task(X, task)
+    ours = TrAdaBoostClassifier(trim=False, max_depth=2, **options).fit(packed, y)
+    tree = DecisionTreeClassifier(max_depth=2)
+    theirs = TrAdaBoostClassifier(tree, random_state=0, **options).fit(packed, y)
+    # ties between splits may fall otherwise, so compare the rounds' errors
+    assert_allclose(
+        ours.weight_history_[1].target_error[0],
+        theirs.weight_history_[1].target_error[0],
+        rtol=1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    "estimator", [DecisionTreeClassifier(max_depth=3), LogisticRegression()]
+)
+def test_any_classifier_with_weights(estimator):
+    X, y = make_transfer_pair(300, 60, imbalance_ratio=0.5, random_state=0)
+    model = TrAdaBoostClassifier(estimator, task=-1, target=1, random_state=0)
+    again = clone(model).fit(X, y)
+    model.fit(X, y)
+    rows = X[X[:, -1] == 1]
+    assert_array_equal(model.predict_proba(rows), again.predict_proba(rows))
+    assert model.score(rows, y[X[:, -1] == 1]) > 0.8
+    sparse = clone(model).fit(sp.csr_array(X), y)
+    assert (sparse.predict(rows) == model.predict(rows)).mean() > 0.9
+
+
+def test_a_classifier_without_weights_is_refused():
+    X, y = make_transfer_pair(30, 10, random_state=0)
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        TrAdaBoostClassifier(KNeighborsClassifier(), task=-1, target=1).fit(X, y)
+
+
+# ----------------------------------------------------------------- rows and weights
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_weights_are_repeated_rows(correction):
+    X, task, y = small_problem(1)
+    weight = np.random.default_rng(2).integers(0, 3, size=len(y))
+    times = np.repeat(np.arange(len(y)), weight)
+    packed = with_task(X, task)
+    model = TrAdaBoostClassifier(task=-1, target=1, correction=correction)
+    one = clone(model).fit(packed, y, sample_weight=weight)
+    two = clone(model).fit(packed[times], y[times])
+    assert_allclose(one.predict_proba(packed), two.predict_proba(packed), rtol=1e-5)
+
+
+def test_the_order_of_the_rows_decides_nothing():
+    X, y = make_transfer_pair(400, 50, imbalance_ratio=0.3, random_state=0)
+    order = np.random.default_rng(0).permutation(len(y))
+    model = TrAdaBoostClassifier(task=-1, target=1)
+    one, two = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
+    assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-9)
+
+
+def test_sparse_rows_give_the_same_model():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.1, size=(400, 30)).astype(float)
+    task = np.repeat([0, 1], [340, 60])
+    y = (X[:, :6].sum(axis=1) + 0.3 * rng.normal(size=400) > 0.5).astype(int)
+    dense = with_task(X, task)
+    packed = with_task(sp.csr_array(X), task)
+    assert BinnedRows.of(X).lines.shape == (0, 30)  # only uncommon bins are stored
+    model = TrAdaBoostClassifier(task=-1, target=1, trim=False)
+    one, two = clone(model).fit(dense, y), clone(model).fit(packed, y)
+    assert_array_equal(one.predict_proba(dense), two.predict_proba(packed))
+    assert_array_equal(
+        one.boosts_[1].learners.steps, two.boosts_[1].learners.steps
+    )
+
+
+def test_missing_values_are_learned_from():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = rng.integers(0, 2, 300)
+    X[y == 1, 0] = np.nan
+    task = np.repeat([0, 1], [200, 100])
+    model = TrAdaBoostClassifier(task=-1, target=1).fit(with_task(X, task), y)
+    assert model.score(with_task(X, task), y) == 1
+
+
+def test_balanced_start_gives_classes_of_a_task_equal_weight():
+    X, y = make_transfer_pair(200, 40, imbalance_ratio=0.1, random_state=0)
+    model = TrAdaBoostClassifier(task=-1, target=1, balance_start=True).fit(X, y)
+    history = model.weight_history_[1]
+    assert_allclose(history.source_share[0], 200 / 240 / 2)
+    assert_allclose(history.target_share[0], 40 / 240 / 2)
+
+
+# ------------------------------------------------------------- sources and targets
+
+
+def noise_beside_a_good_source(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1060, 4))
+    task = np.repeat(["good", "noise", "target"], [500, 500, 60])
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    y[task == "noise"] = rng.integers(0, 2, 500)
+    return pd.DataFrame(X, columns=list("abcd")).assign(task=task), y
+
+
+@pytest.mark.parametrize("correction", [None, "dynamic", "balanced"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_useless_source_is_seen_to_fade(seed, correction):
+    frame, y = noise_beside_a_good_source(seed)
+    model = TrAdaBoostClassifier(task="task", target="target", correction=correction)
+    share = model.fit(frame, y).source_weight_["target"]
+    assert set(share) == {"good", "noise"}
+    assert share["noise"] < 0.75 * share["good"]  # they began as equals
+    history = model.weight_history_["target"]
+    assert_allclose(history.task_share[0, :2], 500 / 1060)
+    assert_allclose(history.task_share.sum(axis=1), 1)
+    assert_allclose(
+        history.source_share.sum(axis=1) + history.target_share.sum(axis=1), 1
+    )
+
+
+@pytest.mark.xfail(
+    reason="trees learn noise by heart, so its rows are right too often to fade in 30 "
+    "rounds: the method does not keep what issue 6 hopes of it. See the guide."
+)
+def test_a_source_of_pure_noise_does_no_harm():
+    lost = []
+    for seed in range(8):
+        X, y = make_transfer_pair(
+            1000, 1050, imbalance_ratio=1.0, shuffle=False, random_state=seed
+        )
+        rng = np.random.default_rng(seed)
+        source = np.flatnonzero(X[:, -1] == 0)
+        y[source] = rng.permutation(y[source])
+        rows = rng.permutation(np.flatnonzero(X[:, -1] == 1))
+        train, test = rows[:50], rows[50:]
+        model = TrAdaBoostClassifier(task=-1, target=1, correction="dynamic")
+        with_noise, alone = (
+            clone(model).fit(X[some], y[some]).score(X[test], y[test])
+            for some in (np.r_[source, train], train)
+        )
+        lost.append(alone - with_noise)
+    assert np.mean(lost) < 2 * np.std(lost) / np.sqrt(len(lost))
+
+
+def test_every_task_in_turn_is_the_target():
+    X, task, y = small_problem(4, n_source=60, n_target=60)
+    task = np.arange(120) % 3
+    packed = with_task(X, task)
+    together = TrAdaBoostClassifier(task=-1).fit(packed, y)
+    assert list(together.boosts_) == [0, 1, 2]
+    for target in range(3):
+        alone = TrAdaBoostClassifier(task=-1, target=target).fit(packed, y)
+        rows = packed[task == target]
+        assert_array_equal(alone.predict_proba(rows), together.predict_proba(rows))
+        assert set(together.source_weight_[target]) == {0, 1, 2} - {target}
+
+
+def test_rows_of_other_tasks_are_answered_by_the_targets_model():
+    X, task, y = small_problem()
+    model = TrAdaBoostClassifier(task=-1, target=1).fit(with_task(X, task), y)
+    as_target = model.predict_proba(with_task(X, np.ones(len(y), int)))
+    assert_array_equal(model.predict_proba(with_task(X, task)), as_target)
+
+
+def test_source_rows_of_classes_that_the_target_lacks_are_left_out():
+    X, task, y = small_problem()
+    more = np.r_[y, np.full(30, 7)]
+    rng = np.random.default_rng(0)
+    X_more = np.r_[X, rng.integers(0, 6, size=(30, 3))]
+    one = TrAdaBoostClassifier(task=-1, target=1).fit(with_task(X, task), y)
+    two = TrAdaBoostClassifier(task=-1, target=1).fit(
+        with_task(X_more, np.r_[task, np.zeros(30, int)]), more
+    )
+    packed = with_task(X, task)
+    assert_array_equal(two.classes_, [0, 1, 7])
+    assert_array_equal(two.predict_proba(packed)[:, :2], one.predict_proba(packed))
+    assert_array_equal(two.predict_proba(packed)[:, 2], 0)
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_degenerate_sources_and_targets(correction):
+    """One class in the source; one row of a class, or one row, in the target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(205, 3))
+    task = np.repeat([0, 1], [200, 5])
+    for y in (
+        np.r_[np.zeros(200, int), [0, 0, 0, 0, 1]],
+        np.r_[rng.integers(0, 2, 200), [0, 0, 0, 0, 1]],
+        np.r_[rng.integers(0, 2, 200), [1, 1, 1, 1, 1]],
+    ):
+        model = TrAdaBoostClassifier(
+            task=-1, target=1, correction=correction, n_estimators=200
+        ).fit(with_task(X, task), y)
+        proba = model.predict_proba(with_task(X, task))
+        assert np.isfinite(proba).all()
+        assert_allclose(proba.sum(axis=1), 1)
+        for values in vars(model.weight_history_[1]).values():
+            assert np.isfinite(values).all()
+
+
+def test_a_target_that_cannot_be_learned_is_answered_by_its_shares():
+    # Every row is the same, half of the target's weight is in each class.
+    X = np.zeros((8, 2))
+    task = np.repeat([0, 1], 4)
+    with pytest.warns(TaskFallbackWarning, match="No learner .* task 1"):
+        model = TrAdaBoostClassifier(task=-1, target=1, n_estimators=3).fit(
+            with_task(X, task), [0, 1, 0, 1, 0, 1, 0, 1]
+        )
+    assert_allclose(model.predict_proba([[0, 0, 1]]), [[0.5, 0.5]])
+
+
+def test_a_target_without_weight_is_an_error():
+    X, task, y = small_problem()
+    with pytest.raises(ValueError, match="task 1, has no row of positive weight"):
+        TrAdaBoostClassifier(task=-1, target=1).fit(
+            with_task(X, task), y, sample_weight=(task == 0).astype(float)
+        )
+
+
+# -------------------------------------------------------------------- what it does
+
+
+def rare_ratio(correction, minority, seed):
+    """Mean weight of rare over common source rows in round N/2."""
+    X, y = make_transfer_pair(
+        500, 60, imbalance_ratio=minority / (1 - minority), random_state=seed
+    )
+    model = TrAdaBoostClassifier(task=-1, target=1, correction=correction).fit(X, y)
+    share = model.weight_history_[1].source_share[15]
+    n = np.bincount(y[X[:, -1] == 0])
+    return (share[1] / n[1]) / (share[0] / n[0])
+
+
+@pytest.mark.parametrize("minority", [0.05, 0.2])
+def test_the_rare_label_decays_more_slowly_under_rare_and_balanced(minority):
+    def typical(correction):
+        ratios = [rare_ratio(correction, minority, seed) for seed in range(15)]
+        return np.exp(np.mean(np.log(np.maximum(ratios, 1e-12))))
+
+    plain = max(typical(None), typical("dynamic"))
+    assert typical("rare") > 2 * plain
+    assert typical("balanced") > 2 * plain
+
+
+def test_a_near_source_helps_a_small_target():
+    gains = []
+    for seed in range(12):
+        X, y = make_transfer_pair(
+            500, 1020, imbalance_ratio=1.0, shift=0.3, shuffle=False, random_state=seed
+        )
+        rows = np.random.default_rng(seed).permutation(np.flatnonzero(X[:, -1] == 1))
+        train = np.r_[np.flatnonzero(X[:, -1] == 0), rows[:20]]
+        test = rows[20:]
+        scores = [
+            TrAdaBoostClassifier(task=-1, target=1)
+            .fit(X[some], y[some])
+            .score(X[test], y[test])
+            for some in (train, rows[:20])
+        ]
+        gains.append(scores[0] - scores[1])
+    assert np.mean(gains) > 0.02
+
+
+def test_cross_validation_over_the_target_in_a_search():
+    X, y = make_transfer_pair(
+        200, 40, imbalance_ratio=0.5, as_frame=True, random_state=0
+    )
+    folds = TargetKFold(4, task="task", target="target")
+    search = GridSearchCV(
+        TrAdaBoostClassifier(task="task", target="target", n_estimators=5),
+        {"correction": [None, "dynamic"]},
+        cv=folds,
+    ).fit(X, y)
+    assert search.best_params_["correction"] in (None, "dynamic")
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_callbacks_see_every_round():
+    class Recorder:
+        seen = []
+
+        def setup(self, estimator, context):
+            self.seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            self.seen.append(context.task_name)
+
+        def teardown(self, estimator, context):
+            self.seen.append("teardown")
+
+    recorder = Recorder()
+    X, task, y = small_problem()
+    model = TrAdaBoostClassifier(task=-1, target=1, n_estimators=3)
+    model.set_callbacks(recorder).fit(with_task(X, task), y)
+    rounds = [f"round {t}" for t in range(3)]
+    assert recorder.seen == ["setup", *rounds, "fit", "teardown"]
+
+
+def test_ctrl_c_stops_boosting_long_before_it_ends():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_000, 10)).astype(np.float32)
+    y = rng.integers(0, 2, len(X))
+    task = np.arange(len(X)) % 2
+    pressed = []
+
+    def press():
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(2.0, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        TrAdaBoostClassifier(task=-1, target=1, n_estimators=1000, trim=False).fit(
+            with_task(X, task), y
+        )
+    # Generous, because tests share the machine.
+    assert time.perf_counter() - pressed[0] < 5
+    timer.join()
