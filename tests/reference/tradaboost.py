@@ -4,6 +4,7 @@ The twin of ``kinlearn.transfer``: weights are plain numbers (so keep the rounds
 few), rows are walked one by one, and a tree tries every cut of every feature.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -62,9 +63,9 @@ def boost(y, is_target, learn, *, n_rounds, kind, n_classes, start=None):
         error = bad / mass
         answers.append(answer)
         errors.append(error)
+        back = mass / sum(s for s, t in zip(start, is_target, strict=True) if t)
         if error >= CHANCE:  # no vote; the target starts again, the source fades
             votes.append(0.0)
-            back = mass / sum(s for s, t in zip(start, is_target, strict=True) if t)
             w = [
                 s * back if t else x * beta_source * (beta_source if no else 1)
                 for x, s, t, no in zip(w, start, is_target, wrong, strict=True)
@@ -79,11 +80,12 @@ def boost(y, is_target, learn, *, n_rounds, kind, n_classes, start=None):
             if not t
         ]
         c = correction(kind, error, source, beta_source, n_classes) if source else []
+        restart = error == 0  # the target starts again
         w = [
-            x * (beta_target if no else 1)
+            (s * back if restart else x * (beta_target if no else 1))
             if t
             else x * c[label] * (beta_source if no else 1)
-            for x, label, t, no in zip(w, y, is_target, wrong, strict=True)
+            for x, s, label, t, no in zip(w, start, y, is_target, wrong, strict=True)
         ]
     return np.array(history), np.array(answers), np.array(votes), np.array(errors)
 
@@ -108,9 +110,11 @@ def _splits(codes, rows):
     for f in range(codes.shape[1]):
         seen = sorted({int(codes[i, f]) for i in rows} - {MISSING})
         lost = [i for i in rows if codes[i, f] == MISSING]
-        cuts = [(a + b) // 2 for a, b in zip(seen, seen[1:], strict=False)]
+        cuts = [(a + b) // 2 for a, b in itertools.pairwise(seen)]
         for missing_left in (False, True) if lost else (False,):
-            for cut in cuts + ([seen[-1]] if lost and seen and not missing_left else []):
+            for cut in cuts + (
+                [seen[-1]] if lost and seen and not missing_left else []
+            ):
                 left = [
                     i
                     for i in rows

@@ -154,9 +154,9 @@ def test_clear_errors():
         AuxiliaryOverSampler().fit_resample(X[:, :-1], y)
     with pytest.raises(ValueError, match="target=None does not say which"):
         AuxiliaryOverSampler(task=-1).fit(X, y)
-    with pytest.raises(ValueError, match="asks for 2 rows of class 1.*has 6"):
+    with pytest.raises(ValueError, match=r"asks for 2 rows of class 1.*has 6"):
         sampler(sampling_strategy={1: 2}).fit(X, y)
-    with pytest.raises(ValueError, match="not in y: 'rare'|not in y: \\['rare'\\]"):
+    with pytest.raises(ValueError, match=r"not in y: \['rare'\]"):
         sampler(sampling_strategy={"rare": 9}).fit(X, y)
     with pytest.raises(ValueError, match="takes no sample_weight"):
         sampler(estimator=KNeighborsClassifier()).fit(X, y)
@@ -169,9 +169,7 @@ def test_it_works_in_pipelines_and_finds_the_rare_class():
     folds = TargetKFold(5, task=-1, target=1, shuffle=True, random_state=0)
     boosted = AdaBoostClassifier(n_estimators=30, random_state=0)
     pipeline = make_pipeline(sampler(n_repeats=3), boosted)
-    with_source = cross_val_score(
-        pipeline, X, y, cv=folds, scoring="balanced_accuracy"
-    )
+    with_source = cross_val_score(pipeline, X, y, cv=folds, scoring="balanced_accuracy")
     target = X[:, -1] == 1
     alone = []
     for train, test in folds.split(X, y):

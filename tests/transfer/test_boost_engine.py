@@ -256,6 +256,26 @@ def test_a_target_error_of_one_half_restarts_the_target_and_fades_the_source():
     assert_allclose(weights[2, 1] / weights[2, 4:].sum(), beta * before)
 
 
+def test_a_target_without_a_fault_begins_anew_and_boosting_goes_on():
+    y = np.array([0, 1, 0, 1, 0, 1])
+    is_target = np.arange(6) >= 3
+
+    def answer(number, _):
+        out = y.copy()
+        if number == 0:
+            out[3] = 0  # a third of the target
+        if number == 1:
+            out[0] = 1  # no fault in the target, one in the source
+        return out
+
+    weights, boosted = play(make_transfer(y, is_target), answer, "dynamic", 3)
+    assert_allclose(weights[1, 3] / weights[1, 4], 2)
+    assert_allclose(weights[2, 3:], weights[2, 3])
+    assert_allclose(weights[2, 0] / weights[2, 1], source_factor(3, 3))
+    assert_allclose(weights[2, 1] / weights[2, 3:].sum(), 1 / 3)
+    assert_allclose(boosted.history.vote[1:], np.log(5))  # half of three rows
+
+
 @pytest.mark.parametrize("error", [0.0, 1.0])
 def test_without_a_source_boosting_ends_like_adaboost(error):
     y = np.array([0, 1, 0, 1])

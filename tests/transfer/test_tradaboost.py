@@ -64,9 +64,7 @@ def test_the_model_is_that_of_the_slow_twin(correction, n_classes):
     shares = np.stack([counted @ (answers == c) for c in range(n_classes)], axis=1)
     wanted = shares / counted.sum()
     assert_allclose(model.predict_proba(with_task(X, task)), wanted, rtol=1e-6)
-    assert_allclose(
-        model.source_weight_[1][0], weights[-1][task == 0].sum(), rtol=1e-6
-    )
+    assert_allclose(model.source_weight_[1][0], weights[-1][task == 0].sum(), rtol=1e-6)
 
 
 def test_one_task_is_scikit_learns_adaboost():
@@ -151,9 +149,7 @@ def test_sparse_rows_give_the_same_model():
     model = TrAdaBoostClassifier(task=-1, target=1, trim=False)
     one, two = clone(model).fit(dense, y), clone(model).fit(packed, y)
     assert_array_equal(one.predict_proba(dense), two.predict_proba(packed))
-    assert_array_equal(
-        one.boosts_[1].learners.steps, two.boosts_[1].learners.steps
-    )
+    assert_array_equal(one.boosts_[1].learners.steps, two.boosts_[1].learners.steps)
 
 
 def test_missing_values_are_learned_from():

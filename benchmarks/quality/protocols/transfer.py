@@ -213,9 +213,7 @@ def _ados(name, problem, source, target, title):
     methods = ("AdaBoost, target", "SMOTE + AdaBoost", "ADOS + AdaBoost")
     rows = dict(zip(methods, _TABLE_5_6[name], strict=True))
     published = _figures("table 5.6", ("g_mean", "bac", "rare"), rows)
-    _rare(
-        f"ados-{name}", problem, source, target, published, title, ADOS_CONTENDERS
-    )
+    _rare(f"ados-{name}", problem, source, target, published, title, ADOS_CONTENDERS)
 
 
 for _news in NEWS:

@@ -3,3 +3,6 @@
 from benchmarks.speed.cases import cluster, imports, relatedness, tasks, trees, utils
 
 __all__ = ["cluster", "imports", "relatedness", "tasks", "trees", "utils"]
+from benchmarks.speed.cases import imports, relatedness, tasks, transfer, trees, utils
+
+__all__ = ["imports", "relatedness", "tasks", "transfer", "trees", "utils"]

@@ -235,20 +235,21 @@ def boost(transfer, learner, *, n_rounds, correct, keep, on_round):
             notes.add(weights.by_task(weight), target_error, vote)
             # 3. Wrong rows of the target gain, wrong rows of the source lose.
             source_wrong = wrong[~is_target] * np.log(beta)
+            if not has_source and not 0.0 < target_error < CHANCE:
+                break
             if target_error >= CHANCE:
-                if not has_source:
-                    break
-                weights.restart_target()
-                weights.scale(0.0, np.log(beta) + source_wrong)
+                factor, gain = np.full(transfer.n_classes, beta), 1.0
             else:
-                if target_error == 0.0 and not has_source:
-                    break
-                errors = RoundErrors(target_error, *weights.source_errors(wrong), beta)
-                factor = np.log(correct(errors))
-                weights.scale(
-                    wrong[is_target] * np.log(target_factor(target_error)),
-                    factor[transfer.y[~is_target]] + source_wrong,
-                )
+                of_all, within = weights.source_errors(wrong)
+                factor = correct(RoundErrors(target_error, of_all, within, beta))
+                gain = target_factor(target_error)
+            weights.scale(
+                wrong[is_target] * np.log(gain),
+                np.log(factor)[transfer.y[~is_target]] + source_wrong,
+            )
+            # 4. Where AdaBoost would end, the target begins anew.
+            if not 0.0 < target_error < CHANCE:
+                weights.restart_target()
     history = notes.history()
     return Boosted(
         learner.finish(), _votes_that_count(history.vote, keep, has_source), history

@@ -129,6 +129,9 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
       can be learned. Without a source, boosting ends there, as AdaBoost does.
       If no round is below 1/2, the classes' shares in the target answer, with a
       warning.
+    - *Target error of 0.* AdaBoost would end, and here every later learner would
+      be the same one. So the weight of the target is spread as in the beginning,
+      and boosting goes on; without a source, it ends.
     - The vote is limited to that of half a wrong row, so that one learner
       without a fault on a few rows does not outvote all others.
     - Votes are shared out as probabilities; they rank, but are not calibrated.

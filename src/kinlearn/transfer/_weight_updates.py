@@ -89,7 +89,7 @@ def source_factor(n_source, n_rounds):
     >>> round(source_factor(10_000, 20), 4)
     0.5103
     """
-    return 1.0 / (1.0 + np.sqrt(2.0 * np.log(max(n_source, 2.0)) / n_rounds))
+    return float(1.0 / (1.0 + np.sqrt(2.0 * np.log(max(n_source, 2.0)) / n_rounds)))
 
 
 def target_factor(target_error):
@@ -119,13 +119,13 @@ def learner_vote(target_error, n_target):
     Examples
     --------
     >>> from kinlearn.transfer._weight_updates import learner_vote
-    >>> [round(float(learner_vote(e, 20)), 3) for e in (0.0, 0.1, 0.5)]
+    >>> [round(learner_vote(e, 20), 3) for e in (0.0, 0.1, 0.5)]
     [3.664, 2.197, 0.0]
     """
     if target_error >= CHANCE:
         return 0.0
     least = min(0.25, 0.5 / max(n_target, 1.0))
-    return np.log(target_factor(max(target_error, least)))
+    return float(np.log(target_factor(max(target_error, least))))
 
 
 def _target_growth(target_error):

@@ -153,7 +153,10 @@ def _stored_cells(kept, n):
     places = [np.nonzero(other) for _, _, other in kept]
     row = np.concatenate([rows for rows, _ in places])
     column = np.concatenate(
-        [columns + first for (_, columns), (first, _, _) in zip(places, kept, strict=True)]
+        [
+            columns + first
+            for (_, columns), (first, _, _) in zip(places, kept, strict=True)
+        ]
     )
     code = np.concatenate([codes[other] for _, codes, other in kept])
     order = np.lexsort((column, row))

@@ -326,14 +326,15 @@ cdef class Grower:
                               Split* best) noexcept nogil:
         """Gini's criterion: the sum over both sides of sum_k w_k^2 / w."""
         cdef intp_t k
-        cdef f64_t l, r, left = 0.0, right = 0.0, left_2 = 0.0, right_2 = 0.0, score
+        cdef f64_t one, two, score
+        cdef f64_t left = 0.0, right = 0.0, left_2 = 0.0, right_2 = 0.0
         for k in range(self.n_classes):
-            l = <f64_t>self.left[k]
-            r = <f64_t>(self.total[k] - self.left[k])
-            left += l
-            right += r
-            left_2 += l * l
-            right_2 += r * r
+            one = <f64_t>self.left[k]
+            two = <f64_t>(self.total[k] - self.left[k])
+            left += one
+            right += two
+            left_2 += one * one
+            right_2 += two * two
         score = left_2 / left + right_2 / right
         # beyond rounding; features come in the order in which rows touch them
         if score > best.score * (1 + 1e-14) or (
