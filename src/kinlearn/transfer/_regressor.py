@@ -129,7 +129,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
     >>> y = np.sin(6 * x) + 0.2 * task
     >>> model = TrAdaBoostRegressor(task=-1, target=1, random_state=0)
     >>> model.fit(np.c_[x, task], y).predict([[0.25, 1]]).round(1)
-    array([1.2])
+    array([1.1])
     """
 
     _parameter_constraints: dict = {
