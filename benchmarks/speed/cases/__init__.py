@@ -1,8 +1,13 @@
 """The cases, one file an area; a new file is imported here."""
 
-from benchmarks.speed.cases import cluster, imports, relatedness, tasks, trees, utils
+from benchmarks.speed.cases import (
+    cluster,
+    imports,
+    relatedness,
+    tasks,
+    transfer,
+    trees,
+    utils,
+)
 
-__all__ = ["cluster", "imports", "relatedness", "tasks", "trees", "utils"]
-from benchmarks.speed.cases import imports, relatedness, tasks, transfer, trees, utils
-
-__all__ = ["imports", "relatedness", "tasks", "transfer", "trees", "utils"]
+__all__ = ["cluster", "imports", "relatedness", "tasks", "transfer", "trees", "utils"]
