@@ -124,6 +124,21 @@ def test_max_features_as_number_share_or_name(max_features, n_drawn):
     assert forest._growth_settings(10)["max_features"] == n_drawn
 
 
+def test_decision_path_is_that_of_each_tree():
+    X, y = make_tasks()
+    forest = MultiTaskRandomForestClassifier(3, task=-1, random_state=0).fit(X, y)
+    path, start = forest.decision_path(X)
+    passed, ends = path.toarray(), forest.apply(X)
+    assert path.shape == (len(y), sum(tree.node_count for tree in forest.trees_))
+    for i, tree in enumerate(forest.trees_):
+        own = passed[:, start[i] : start[i + 1]]
+        for row, end in zip(own, ends[:, i], strict=True):
+            way = {end}
+            while end := tree.parent[end] if end > 0 else 0:
+                way.add(end)
+            assert set(np.flatnonzero(row)) == way | {0}
+
+
 def test_informative_features_are_important():
     X, y = make_tasks(n=2000, noise=0.0)
     importance = MultiTaskRandomForestClassifier(20, task=-1, random_state=0).fit(

@@ -1,7 +1,5 @@
 """Multi-task decision tree, MT-DT (Faddoul 2012, section 4.10)."""
 
-import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -211,19 +209,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         csr_array of shape (n_samples, n_nodes)
             1 where a row passes a node.
         """
-        end = self.apply(X)
-        parent, depth = self.tree_.parent, self.tree_.depth
-        indptr = np.concatenate([[0], np.cumsum(depth[end] + 1)])
-        nodes = np.empty(indptr[-1], dtype=np.int32)
-        at, node = indptr[1:].copy(), end.copy()
-        walking = np.arange(len(end))
-        while len(walking):
-            at[walking] -= 1
-            nodes[at[walking]] = node[walking]
-            node[walking] = parent[node[walking]]
-            walking = walking[node[walking] >= 0]
-        shape = (len(end), self.tree_.node_count)
-        return csr_array((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape)
+        return self.tree_.paths(self.apply(X))
 
     def get_depth(self):
         """Depth of the tree.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from kinlearn._kernels.trees._mt_tree import grow_tree
 from kinlearn._kernels.trees._mt_tree_predict import (
@@ -137,6 +138,32 @@ class MultiTaskTree:
         if unknown.any():
             node[unknown] = self.leaves(X[unknown])
         return node
+
+    def paths(self, ends):
+        """Nodes on the ways from the root.
+
+        Parameters
+        ----------
+        ends : int array of shape (n,)
+            Node where each way ends.
+
+        Returns
+        -------
+        csr_array of shape (n, n_nodes)
+            1 at the nodes of each way, its end included.
+        """
+        parent, depth = self.parent, self.depth
+        indptr = np.concatenate([[0], np.cumsum(depth[ends] + 1)])
+        nodes = np.empty(indptr[-1], dtype=np.int32)
+        at, node = indptr[1:].copy(), ends.copy()
+        walking = np.arange(len(ends))
+        while len(walking):
+            at[walking] -= 1
+            nodes[at[walking]] = node[walking]
+            node[walking] = parent[node[walking]]
+            walking = walking[node[walking] >= 0]
+        shape = (len(ends), self.node_count)
+        return csr_array((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape)
 
     def add_proba(self, X, task, out):
         """Add the label frequencies of each row to `out`.

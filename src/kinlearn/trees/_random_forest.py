@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import hstack
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -288,6 +289,27 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
         """
         rows = self._predict_data(X, order="C")
         return np.column_stack([t.nodes(rows.X, rows.task) for t in self.trees_])
+
+    def decision_path(self, X):
+        """Nodes on each row's way, in each tree, to where its task is decided.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        indicator : csr_array of shape (n_samples, n_nodes)
+            1 where a row passes a node.
+        n_nodes_ptr : int64 array of shape (n_estimators + 1,)
+            The nodes of tree i are the columns ``n_nodes_ptr[i]`` to
+            ``n_nodes_ptr[i + 1]``.
+        """
+        ends = self.apply(X)
+        paths = [t.paths(e) for t, e in zip(self.trees_, ends.T, strict=True)]
+        start = np.cumsum([0, *(t.node_count for t in self.trees_)], dtype=np.int64)
+        return hstack(paths, format="csr"), start
 
 
 class _Sampler:
