@@ -93,6 +93,24 @@ def test_tasks_not_seen_in_fit_take_the_default_sides():
     assert_allclose(twin.predict(trees, rows), answer(model, new), atol=1e-12)
 
 
+def test_offsets_are_one_tree_more_that_knows_the_task_alone():
+    X, y = problem("numbers")
+    y = y + 3 * (X[:, -1] % 2)
+    model = fitted("numbers", X, y, task_offset=True, unknown_task="share")
+    assert model.task_offsets_.any()
+    trees = to_shap(model, X)
+    assert len(trees["trees"]) == 4 + 1
+    new = X[:100].copy()
+    new[::5, -1] = 77
+    rows = shap_rows(model, new)
+    assert_allclose(twin.predict(trees, rows), answer(model, new), atol=1e-12)
+    alone = {**trees, "trees": trees["trees"][-1:]}
+    assert_allclose(
+        twin.predict(alone, rows)[:, 0],
+        np.append(model.task_offsets_, 0)[rows[:, -1].astype(int)],
+    )
+
+
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
 def test_tasks_with_one_class_are_certain(kind):
     X, y = problem(kind)

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.tasks import TaskMixin
+from kinlearn.trees._choice import Space, choose
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Growth, Settings, bootstrap_counts, grow_trees
-from kinlearn.trees._pilot import LEAVES, TASK_SPLIT_PROBS, Pilot
+from kinlearn.trees._pilot import Pilot
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskExtraTreesBase"]
@@ -61,6 +62,17 @@ class MultiTaskExtraTreesBase(
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+
+    task_offset: bool | str = False  # where a subclass has no such parameter
+
+    @property
+    @abstractmethod
+    def _task_split_probs(self):
+        """Probabilities to choose from; the first is taken if nothing is compared."""
+
+    def _draws(self, settings, n_features):
+        """Numbers of features and of cuts to choose from."""
+        return ((settings.max_features, settings.n_cuts),)
 
     @abstractmethod
     def _open_labels(self, X, y, sample_weight):
@@ -108,6 +120,8 @@ class MultiTaskExtraTreesBase(
             random = check_random_state(self.random_state)
             self._seed = int(random.randint(np.iinfo(np.int32).max))
         growth = self._choose_what_is_auto(growth)
+        if self._offsets.any():
+            growth = replace(growth, y=growth.y - self._offsets[growth.task])
         n_old = old[0].n_trees if old else 0
         seeds = [stream_state(self._seed, i) for i in range(n_old, self.n_estimators)]
 
@@ -146,6 +160,7 @@ class MultiTaskExtraTreesBase(
     def _settings(self, data, weight, criterion):
         d = data.X.shape[1]
         named = {"sqrt": np.sqrt(d), "log2": np.log2(d), None: d}
+        named["auto"] = named["sqrt"]
         k = (
             named[self.max_features]
             if self.max_features in named
@@ -156,39 +171,55 @@ class MultiTaskExtraTreesBase(
         return Settings(
             criterion=criterion,
             max_features=min(max(1, int(k)), d),
-            n_cuts=self.n_cuts,
+            n_cuts=1 if self.n_cuts == "auto" else self.n_cuts,
             max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
-            task_split_prob=TASK_SPLIT_PROBS[0] if prob == "auto" else prob,
+            task_split_prob=self._task_split_probs[0] if prob == "auto" else prob,
             task_smoothing=self.task_smoothing,
             min_weight_split=_count(self.min_samples_split, total),
-            min_weight_leaf=LEAVES[-1] if leaf == "auto" else _count(leaf, total),
+            min_weight_leaf=1 if leaf == "auto" else _count(leaf, total),
             min_impurity_decrease=self.min_impurity_decrease,
         )
 
     def _choose_what_is_auto(self, growth):
-        """Leaves first, which matter most; then how often tasks may split."""
-        settings = growth.settings
+        """Fix all settings, by pilot forests where they are asked for."""
+        settings, offsets = growth.settings, None
         auto_leaf = self.min_samples_leaf == "auto"
         auto_prob = self.task_split_prob == "auto" and growth.n_tasks > 1
-        if auto_leaf or auto_prob:
+        auto = auto_leaf or auto_prob
+        if auto or (self.task_offset is True and growth.n_tasks > 1):
             pilot = Pilot(
                 growth,
                 self._seed,
                 bootstrap=self.bootstrap,
                 n_jobs=effective_n_jobs(self.n_jobs),
             )
-            if auto_leaf and pilot.enough:
-                leaves = [n for n in LEAVES if n == 1 or 8 * n <= growth.total_weight]
-                settings = pilot.best(
-                    [replace(settings, min_weight_leaf=n) for n in leaves]
-                )
-            if auto_prob and pilot.enough:
-                settings = pilot.best(
-                    [replace(settings, task_split_prob=p) for p in TASK_SPLIT_PROBS]
-                )
+            if pilot.enough:
+                space = self._space(growth, auto_leaf, auto_prob)
+                settings, offsets = choose(pilot, settings, space)
         self.min_samples_leaf_ = settings.min_weight_leaf
         self.task_split_prob_ = settings.task_split_prob
+        self.max_features_ = settings.max_features
+        self.n_cuts_ = settings.n_cuts
+        self._offsets = np.zeros(growth.n_tasks) if offsets is None else offsets
         return replace(growth, settings=settings)
+
+    def _space(self, growth, auto_leaf, auto_prob):
+        """What the pilot forests choose from."""
+        s = growth.settings
+        leaves, probs = (s.min_weight_leaf,), (s.task_split_prob,)
+        draws: tuple = ((s.max_features, s.n_cuts),)
+        offsets: tuple = (self.task_offset is True,)
+        if auto_leaf:
+            leaves = Space.leaves_for(growth.total_weight)
+        if auto_prob:
+            probs = self._task_split_probs
+        if auto_leaf or auto_prob:
+            draws = self._draws(s, len(growth.columns))
+            if self.task_offset == "auto":
+                offsets = (False, True)
+        if growth.n_tasks == 1:
+            offsets = (False,)
+        return Space(leaves, draws, probs, offsets)
 
     def _sum_over_trees(self, X):
         rows = self._predict_data(X)
@@ -279,6 +310,8 @@ class MultiTaskExtraTreesBase(
         Computed when asked for, of shape (n_tasks, n_tasks), in the order of
         ``tasks_``. Task splits go by the tasks' means, so it tells tasks of another
         level apart; tasks of the same level that differ in slope, only weakly.
+        Offsets (``task_offsets_`` of the regressor) take the levels off first, so
+        then it tells only of what remains.
         """
         check_is_fitted(self)
         return self.forest_.affinity(len(self.tasks_))

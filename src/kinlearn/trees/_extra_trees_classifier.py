@@ -1,14 +1,14 @@
-"""Multi-task extremely randomised trees (Simm, Magrans de Abril & Sugiyama 2014)."""
+"""Multi-task extra trees for classes (Simm, Magrans de Abril & Sugiyama 2014)."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import compute_sample_weight
 
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._sklearn import StrOptions
 
-__all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
+__all__ = ["MultiTaskExtraTreesClassifier"]
 
 
 class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
@@ -28,7 +28,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     task_split_prob : float or "auto", default="auto"
         Probability that a node considers a task split (the paper's lambda). 0 is
         the plain forest of all rows together; tasks that differ strongly want up
-        to 1. "auto" takes 0.5, or 1 where pilot trees do better so; see Notes.
+        to 1. "auto" takes 0.5 or 1, as pilot forests do better; see Notes.
     task_smoothing : float, default=1.0
         Rows' worth of the node's mean in each task's mean (the paper's alpha).
     leaf_smoothing : float or None, default=None
@@ -37,18 +37,20 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         mean for all.
     criterion : {"gini", "entropy"}, default="entropy"
         The impurity that splits lower.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
+    max_features : int, float, {"auto", "sqrt", "log2"} or None, default="auto"
         Features to try at each node that are not constant there: a number, a
-        share, or a function of their number; None is all.
-    n_cuts : int, default=1
-        Random cuts of each of these features.
+        share, or a function of their number; None is all. "auto" is "sqrt", or all
+        where pilot forests do better so; see Notes.
+    n_cuts : int or "auto", default="auto"
+        Random cuts of each of these features. "auto" is 1, or 5 where pilot forests
+        do better so, together with all features if `max_features` is "auto" too.
     max_depth : int or None, default=None
         Depth of a tree; None is no limit.
     min_samples_split : int or float, default=2
         Weight of the rows that a node needs to be split; a float is a share.
     min_samples_leaf : int, float or "auto", default="auto"
         Weight of the rows that a split must leave on each side; a float is a share.
-        "auto" takes 1, 2, 5, 10, 20 or 40, as pilot trees do best; see Notes.
+        "auto" takes a number from 1 to 40, as pilot forests do best; see Notes.
     min_impurity_decrease : float, default=0.0
         What a split must gain, weighted by the node's share of the rows.
     class_weight : dict, "balanced" or None, default=None
@@ -75,6 +77,10 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Weight of the rows that a split had to leave on each side.
     task_split_prob_ : float
         Probability of a task split that the trees were grown with.
+    max_features_ : int
+        Number of features tried at each node.
+    n_cuts_ : int
+        Number of cuts of each.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -111,15 +117,20 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     lowers the impurity most, or part from all others. Where no feature varies, the
     task split is always tried.
 
-    What is ``"auto"`` is chosen in `fit`, since no fixed leaf is good: noisy data
-    want 40 rows, clean data 1. For each candidate, leaves first, 12 trees are grown
-    without each quarter of the rows (of 10,000 rows at the most) and answer for it.
-    Of the settings within 2% of the least squared error, less what more trees would
-    average away, that with the largest leaf, or the fewer task splits, is taken.
-    Who is held out depends on the values of a row alone, so neither the order of
-    the rows nor weights instead of repeated rows matter. Below 40 different rows,
-    the leaf is 1 and the probability 0.5. This takes as long as some 300 trees; to
-    save it, give both as numbers.
+    What is ``"auto"`` is chosen in `fit`, since no fixed setting is good: noisy data
+    want leaves of 40 rows, clean data of 1; many weak features want few at a node,
+    few strong ones want all. For each candidate, 12 trees are grown without each
+    quarter of the rows (of 10,000 rows at the most) and answer for it. The least
+    loss decides: the area over the ROC curve, each class against the rest, plus a
+    fifth of the squared error, less what more trees would average away. First leaves
+    of 3, 10 and 30 rows are compared, with the square root of the features and one
+    cut, and with all features and five cuts; then the task splits; then leaves up to
+    two steps away (1, 2, 3, 5, 7, 10, 15, 20, 30, 40). Who is held out depends on the
+    values of a row alone, so neither the order of the rows nor weights instead of
+    repeated rows matter. Below 40 different rows, the leaf is 1, the probability 0.5,
+    and one cut of the square root of the features is tried. This takes about as long
+    as 300 trees. It is left out if `min_samples_leaf` and `task_split_prob` are both
+    numbers.
 
     The other defaults were chosen by scores on rows held out of training rows of
     26 problems: ``python -m benchmarks.quality.suite``.
@@ -150,9 +161,18 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
 
     _parameter_constraints: dict = {
         **MultiTaskExtraTreesBase._parameter_constraints,
+        "max_features": [
+            *MultiTaskExtraTreesBase._parameter_constraints["max_features"],
+            StrOptions({"auto"}),
+        ],
+        "n_cuts": [
+            *MultiTaskExtraTreesBase._parameter_constraints["n_cuts"],
+            StrOptions({"auto"}),
+        ],
         "criterion": [StrOptions({"gini", "entropy"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
+    _task_split_probs = (0.5, 1.0)
 
     def __init__(
         self,
@@ -163,8 +183,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         task_smoothing=1.0,
         leaf_smoothing=None,
         criterion="entropy",
-        max_features=None,
-        n_cuts=1,
+        max_features="auto",
+        n_cuts="auto",
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf="auto",
@@ -196,6 +216,14 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         self.unknown_task = unknown_task
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def _draws(self, settings, n_features):
+        k, c = settings.max_features, settings.n_cuts
+        greedy = (
+            n_features if self.max_features == "auto" else k,
+            5 if self.n_cuts == "auto" else c,
+        )
+        return tuple(dict.fromkeys([(k, c), greedy]))
 
     def _open_labels(self, X, y, sample_weight):
         data = self._fit_data(X, y, sample_weight, labels="classes")
@@ -247,200 +275,3 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
-
-
-class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
-    """Extremely randomised trees that may also split by task, for numbers.
-
-    Every node draws a few features, cuts each at random, and now and then also
-    divides the tasks in two groups by the mean of y among their rows there; the
-    split that lowers the variance most is taken. So tasks share a tree where they
-    behave alike, and part where they do not.
-
-    Parameters
-    ----------
-    n_estimators : int, default=300
-        Number of trees.
-    task : str, int or None, default=None
-        Name or position of the task column; None is one task for all rows.
-    task_split_prob : float or "auto", default="auto"
-        Probability that a node considers a task split (the paper's lambda). 0 is
-        the plain forest of all rows together; tasks that differ strongly want up
-        to 1. "auto" takes 0.5, or 1 where pilot trees do better so; see Notes.
-    task_smoothing : float, default=1.0
-        Rows' worth of the node's mean in each task's mean (the paper's alpha).
-    leaf_smoothing : float or None, default=None
-        If given, a leaf answers for a task that it holds rows of with the mean of
-        these, drawn towards the leaf's mean as by so many rows. None: the leaf's
-        mean for all.
-    max_features : int, float, {"sqrt", "log2"} or None, default=1/3
-        Features to try at each node that are not constant there: a number, a
-        share, or a function of their number; None is all.
-    n_cuts : int, default=1
-        Random cuts of each of these features.
-    max_depth : int or None, default=None
-        Depth of a tree; None is no limit.
-    min_samples_split : int or float, default=2
-        Weight of the rows that a node needs to be split; a float is a share.
-    min_samples_leaf : int, float or "auto", default="auto"
-        Weight of the rows that a split must leave on each side; a float is a share.
-        "auto" takes 1, 2, 5, 10, 20 or 40, as pilot trees do best; see Notes.
-    min_impurity_decrease : float, default=0.0
-        What a split must gain, weighted by the node's share of the rows.
-    bootstrap : bool, default=False
-        Whether each tree draws its rows with replacement.
-    oob_score : bool, default=False
-        Whether to score each row by the trees that did not draw it.
-    warm_start : bool, default=False
-        Whether a further fit keeps the trees and adds those that are missing.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or send them to the
-        default side of each task split, where the tasks with the average answer go.
-    n_jobs : int, default=None
-        Threads; None is 1. The model does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Decides the model.
-
-    Attributes
-    ----------
-    forest_ : Forest
-        The trees as flat arrays.
-    min_samples_leaf_ : float
-        Weight of the rows that a split had to leave on each side.
-    task_split_prob_ : float
-        Probability of a task split that the trees were grown with.
-    tasks_ : ndarray of shape (n_tasks,)
-        Task values seen in fit.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column, the task's included, in the variance decrease.
-    task_importance_ : float
-        The task's share.
-    task_affinity_ : ndarray of shape (n_tasks, n_tasks)
-        How often task splits keep two tasks together, weighted by rows.
-    oob_score_ : float
-        R2 out of the bag, if asked for.
-    oob_task_scores_ : dict
-        The same by task, for tasks with two such rows.
-    oob_answer_ : ndarray of shape (n_samples,)
-        Predictions out of the bag; NaN for rows that every tree drew.
-    n_features_in_ : int
-        Number of columns of X in fit, the task included.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X has names.
-
-    See Also
-    --------
-    MultiTaskExtraTreesClassifier : The same for classes.
-
-    Notes
-    -----
-    Where this differs from the paper [1]_: a task that has no rows at a node counts
-    as average there. Missing values follow the side that lowers the variance most,
-    or part from all others. Where no feature varies, the task split is always
-    tried.
-
-    What is ``"auto"`` is chosen in `fit`, since no fixed leaf is good: noisy data
-    want 40 rows, clean data 1. For each candidate, leaves first, 12 trees are grown
-    without each quarter of the rows (of 10,000 rows at the most) and answer for it.
-    Of the settings within 2% of the least squared error, less what more trees would
-    average away, that with the largest leaf, or the fewer task splits, is taken.
-    Who is held out depends on the values of a row alone, so neither the order of
-    the rows nor weights instead of repeated rows matter. Below 40 different rows,
-    the leaf is 1 and the probability 0.5. This takes as long as some 300 trees; to
-    save it, give both as numbers.
-
-    The other defaults were chosen by scores on rows held out of training rows of
-    26 problems: ``python -m benchmarks.quality.suite``.
-
-    A task split goes by the labels of the tasks' own rows. Tasks of a row or two are
-    then split by their noise; with many such tasks lower `task_split_prob`, or raise
-    `min_samples_leaf`.
-
-    References
-    ----------
-    .. [1] J. Simm, I. Magrans de Abril, M. Sugiyama. Tree-based ensemble multi-task
-       learning method for classification and regression. IEICE Transactions on
-       Information and Systems, 2014.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.trees import MultiTaskExtraTreesRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> task = np.arange(300) % 3
-    >>> x = rng.normal(size=300)
-    >>> y = x + 10 * task  # far apart, so every node should look at the tasks
-    >>> X = np.column_stack([x, task])
-    >>> model = MultiTaskExtraTreesRegressor(
-    ...     50, task=-1, task_split_prob=1, random_state=0
-    ... ).fit(X, y)
-    >>> np.abs(model.predict([[0, 0], [0, 1], [0, 2]]) - [0, 10, 20]).max() < 0.5
-    np.True_
-    """
-
-    _parameter_constraints: dict = MultiTaskExtraTreesBase._parameter_constraints
-
-    def __init__(
-        self,
-        n_estimators=300,
-        *,
-        task=None,
-        task_split_prob="auto",
-        task_smoothing=1.0,
-        leaf_smoothing=None,
-        max_features=1 / 3,
-        n_cuts=1,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf="auto",
-        min_impurity_decrease=0.0,
-        bootstrap=False,
-        oob_score=False,
-        warm_start=False,
-        unknown_task="error",
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.n_estimators = n_estimators
-        self.task = task
-        self.task_split_prob = task_split_prob
-        self.task_smoothing = task_smoothing
-        self.leaf_smoothing = leaf_smoothing
-        self.max_features = max_features
-        self.n_cuts = n_cuts
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.unknown_task = unknown_task
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _open_labels(self, X, y, sample_weight):
-        data = self._fit_data(X, y, sample_weight, labels="numbers")
-        return data, 0, data.sample_weight, 2
-
-    def _score(self, y_true, answer):
-        return r2_score(y_true, answer)
-
-    def _finish(self, sums, n_trees, task):
-        return (sums / n_trees)[:, 0]
-
-    def predict(self, X):
-        """The mean of the leaves' answers.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Predictions.
-        """
-        sums, task = self._sum_over_trees(X)
-        return self._finish(sums, self.forest_.n_trees, task)

@@ -1,23 +1,41 @@
-"""Settings of a forest chosen by small pilot forests inside the training rows."""
+"""Small pilot forests inside the training rows, which compare settings."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.trees._forest import Forest
-from kinlearn.trees._growth import grow_trees
+from kinlearn.trees._growth import Settings, grow_trees
+from kinlearn.trees._task_offsets import shrunken_offsets
 
-__all__ = ["LEAVES", "TASK_SPLIT_PROBS", "Pilot"]
+__all__ = ["Candidate", "Pilot"]
 
-LEAVES = (40, 20, 10, 5, 2, 1)  # the one that is preferred comes first
-TASK_SPLIT_PROBS = (0.5, 1.0)
 _FOLDS = 4
 _TREES = 12  # for each fold; with 6, chance decided between neighbours
-_TOLERANCE = 0.02
+# Of many rows, squared error tells as much by fewer trees; the ROC curve does not.
+_FEWER_TREES, _MANY_ROWS = 8, 4_000
+_SQUARED_ERROR = 0.2  # its part in the loss for classes
 _MOST_ROWS = 10_000
 _FEWEST_ROWS = 40  # below, a comparison would be noise
 _STREAM = 2**40  # no tree of the forest itself has this number
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What pilot forests compare.
+
+    Attributes
+    ----------
+    settings : Settings
+        How trees grow.
+    offset : bool
+        Whether the tasks' offsets are taken off first.
+    """
+
+    settings: Settings
+    offset: bool = False
 
 
 def _mixed(h):
@@ -54,11 +72,16 @@ def row_groups(columns, y):
 
 
 class Pilot:
-    """Compares settings by held-out squared error.
+    """Compares settings by what trees answer for rows they were not grown on.
 
     Trees are grown without a quarter of the rows in turn and answer for it. From
-    the mean squared error of a few trees the part is taken off that more trees
-    would average away, so that small leaves are not blamed for it.
+    the squared error of a few trees the part is taken off that more trees would
+    average away, so that small leaves are not blamed for it.
+
+    The loss for numbers is the squared error. For classes it is the area over the
+    ROC curve (each class against the rest) plus a fifth of the squared error: large
+    leaves and few features draw all probabilities to the middle, which alters their
+    order little; squared error or log loss alone would shun both.
 
     Parameters
     ----------
@@ -86,59 +109,139 @@ class Pilot:
             rows = rows[growth.weight > 0]
             columns = columns[:, rows]  # a copy, so only where rows drop out
         group = row_groups(columns, growth.y[rows])
-        self.enough = group.max() + 1 >= _FEWEST_ROWS
-        rows, group = rows[group < _MOST_ROWS], group[group < _MOST_ROWS]
-        fold = group % _FOLDS
-        self.folds = [(rows[fold != k], rows[fold == k]) for k in range(_FOLDS)]
+        self.enough = group.max() + 1 >= _FEWEST_ROWS and growth.n_classes != 1
+        fold = np.where(group < _MOST_ROWS, group % _FOLDS, _FOLDS)
+        self.rows, self.fold = rows, fold  # those in no fold have the last number
+        few = growth.n_classes == 0 and group.max() >= _MANY_ROWS
+        self.n_trees = _FEWER_TREES if few else _TREES
+        self.offsets: list[np.ndarray] = []  # by fold; see `learn_offsets`
+        self._losses: dict[Candidate, float] = {}
 
     def best(self, candidates):
-        """The first of the settings whose error is within 2% of the least.
-
-        So candidates come in the order of preference: large leaves make small
-        trees, and blur probabilities more than they hurt their order.
+        """The candidate of the least loss; the first of these.
 
         Parameters
         ----------
-        candidates : list of Settings
+        candidates : list of Candidate
             At least one.
 
         Returns
         -------
-        Settings
+        Candidate
             One of them.
         """
-        errors = np.array([self._error(settings) for settings in candidates])
-        near = errors <= errors.min() + _TOLERANCE * np.abs(errors.min())
-        return candidates[np.flatnonzero(near)[0]]
+        if len(candidates) == 1:
+            return candidates[0]
+        for each in candidates:
+            if each not in self._losses:
+                # Rounded, so that the order of a sum does not decide.
+                self._losses[each] = float(f"{self._loss(each):.12g}")
+        return min(candidates, key=self._losses.__getitem__)
 
-    def _error(self, settings):
+    def learn_offsets(self, settings):
+        """Offsets of the tasks, from what a forest of all tasks left unexplained.
+
+        For candidates with an offset, each fold has its own, learned from the rows
+        outside of it.
+
+        Parameters
+        ----------
+        settings : Settings
+            How trees grow; task splits are left out.
+
+        Returns
+        -------
+        float64 array of shape (n_tasks,)
+            Learned from all rows.
+        """
+        g, rows, rest = self.growth, self.rows, self.fold == _FOLDS
+        pooled = Candidate(replace(settings, task_split_prob=0.0))
+        answer = np.zeros(len(rows))
+        for k, forest in self._forests(pooled):
+            own = self.fold == k
+            answer[own] = self._mean_answer(forest, rows[own])
+            answer[rest] += self._mean_answer(forest, rows[rest]) / _FOLDS
+        residual = g.y[rows] - answer
+        weight = None if g.weight is None else g.weight[rows]
+
+        def learned(part):
+            return shrunken_offsets(
+                residual[part],
+                g.task[rows[part]],
+                g.n_tasks,
+                None if weight is None else weight[part],
+            )
+
+        self.offsets = [learned(self.fold != k) for k in range(_FOLDS)]
+        return learned(self.fold >= 0)
+
+    def _features(self, rows):
+        return np.ascontiguousarray(self.growth.columns[:, rows].T)
+
+    def _mean_answer(self, forest, rows):
+        """What a forest for numbers answers; few rows at a time, to save memory."""
+        parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
+        answers = [
+            forest.sum_values(self._features(part), self.growth.task[part])[:, 0]
+            for part in parts
+        ]
+        return np.concatenate([[], *answers]) / forest.n_trees
+
+    def _forests(self, candidate):
+        """The number of each fold, and the forest grown on the others."""
         g = self.growth
-        total = weights = 0.0
-        for k, (train, test) in enumerate(self.folds):
+        for k in range(_FOLDS):
+            train = self.rows[(self.fold != k) & (self.fold < _FOLDS)]
+            y = g.y[train]
+            if candidate.offset:
+                y = y - self.offsets[k][g.task[train]]
             part = replace(
                 g,
                 columns=np.ascontiguousarray(g.columns[:, train]),
                 by_row=None,
-                y=g.y[train],
+                y=y,
                 weight=None if g.weight is None else g.weight[train],
                 task=g.task[train],
-                settings=settings,
+                settings=candidate.settings,
             )
-            seeds = [stream_state(self.seed, k * _TREES + i) for i in range(_TREES)]
-            forest = Forest.join(list(grow_trees(part, seeds, **self.how)))
-            X = np.ascontiguousarray(g.columns[:, test].T)
-            answers = np.stack(
+            first = k * self.n_trees
+            seeds = [stream_state(self.seed, first + i) for i in range(self.n_trees)]
+            yield k, Forest.join(list(grow_trees(part, seeds, **self.how)))
+
+    def _loss(self, candidate):
+        g = self.growth
+        rows = self.rows[self.fold < _FOLDS]
+        y = g.y[rows][:, None]
+        if g.n_classes > 2:
+            y = y == np.arange(g.n_classes)
+        answer = np.empty(y.shape)
+        noise = np.empty(y.shape)
+        for k, forest in self._forests(candidate):
+            held_out = self.fold[self.fold < _FOLDS] == k
+            X, task = self._features(rows[held_out]), g.task[rows[held_out]]
+            by_tree = np.stack(
                 [
-                    forest.sum_values(X, g.task[test], first=i, last=i + 1)
-                    for i in range(_TREES)
+                    forest.sum_values(X, task, first=i, last=i + 1)
+                    for i in range(self.n_trees)
                 ]
             )
-            y = g.y[test][:, None]
-            if g.n_classes > 2:
-                y = y == np.arange(g.n_classes)
-            error = (answers.mean(axis=0) - y) ** 2
-            error -= answers.var(axis=0, ddof=1) / _TREES
-            weight = np.ones(len(test)) if g.weight is None else g.weight[test]
-            total += weight @ error.sum(axis=1)
-            weights += weight.sum()
-        return total / weights
+            answer[held_out] = by_tree.mean(axis=0)
+            noise[held_out] = by_tree.var(axis=0, ddof=1) / self.n_trees
+            if candidate.offset:
+                answer[held_out] += self.offsets[k][task][:, None]
+        weight = np.ones(len(rows)) if g.weight is None else g.weight[rows]
+        error = ((answer - y) ** 2 - noise).sum(axis=1)
+        loss = weight @ error / weight.sum()
+        if g.n_classes == 0:
+            return loss
+        return 1.0 - _mean_auc(y, answer, weight) + _SQUARED_ERROR * loss
+
+
+def _mean_auc(is_class, answer, weight):
+    """Area under the ROC curve, the mean over the classes that are there."""
+    areas = [
+        roc_auc_score(is_c, a, sample_weight=weight)
+        for is_c, a in zip(is_class.T, answer.T, strict=True)
+        if 0 < is_c.sum() < len(is_c)
+    ]
+    return np.mean(areas) if areas else 0.5

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
-from kinlearn.trees._forest import TASK_SPLIT, as_float32
+from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest, as_float32
 from kinlearn.trees._task_runs import RunTree, TreeSource
 from kinlearn.utils._sklearn import check_sample_weight
 
@@ -56,6 +56,8 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     of a row for the whole tree, which goes down by the training weights and the
     numbers of tasks, so that no node weighs nothing.
 
+    Offsets of the tasks are one tree more, of the task alone.
+
     A task with one class is answered at the root. The probabilities of a task that
     has some classes of three or more, but not all, are normalised over the whole
     forest, so they are no sum over trees: with ``restrict=True`` this is an error.
@@ -72,8 +74,8 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     >>> y = X[:, 0] + 2 * (X[:, 2] == 3)
     >>> forest = MultiTaskExtraTreesRegressor(50, task=-1, random_state=0).fit(X, y)
     >>> trees = to_shap(forest, X)
-    >>> len(trees["trees"])
-    50
+    >>> len(trees["trees"])  # the last holds the tasks' offsets
+    51
     >>> shap_rows(forest, X).shape
     (200, 3)
 
@@ -89,11 +91,17 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     first = -1 if model.unknown_task == "share" else 0
     forest, n_features = model.forest_, len(model.feature_names_)
     leaves = forest.apply(rows.X, rows.task)
+    sources = [
+        (TreeSource(forest, i, certain), leaves[:, i], 1.0 / forest.n_trees)
+        for i in range(forest.n_trees)
+    ]
+    if model._offsets.any():
+        offsets = TreeSource(_tree_of_offsets(forest, model._offsets), 0, certain)
+        sources.append((offsets, np.zeros(len(leaves), dtype=np.int32), 1.0))
     trees = []
-    for i in range(forest.n_trees):
-        source = TreeSource(forest, i, certain)
+    for source, node, share in sources:
         tree = RunTree.grow(source, first, only_class)
-        leaf = source.leaf_of(leaves[:, i], only_class[rows.task])
+        leaf = source.leaf_of(node, only_class[rows.task])
         trees.append(
             {
                 "children_left": tree.left,
@@ -103,7 +111,7 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
                     tree.feature == TASK_SPLIT, n_features, tree.feature
                 ),
                 "thresholds": tree.threshold,
-                "values": tree.values / forest.n_trees,
+                "values": tree.values * share,
                 "node_sample_weight": tree.cover(leaf, rows.task, weight),
             }
         )
@@ -161,6 +169,29 @@ def _check_forest(model):
             f"MultiTaskExtraTreesRegressor; got {type(model).__name__}."
         )
     check_is_fitted(model)
+
+
+def _tree_of_offsets(forest, offsets):
+    """The tasks' offsets as a forest of one leaf that has an answer for each task."""
+    node = np.zeros(1, dtype=forest.nodes.dtype)
+    node["feature"] = LEAF
+    one = np.array([0, 1])
+    none = np.empty(0, dtype=np.int32)
+    return Forest(
+        nodes=node,
+        default_left=np.zeros(1, dtype=np.uint8),
+        weight=np.ones(1),
+        impurity=np.zeros(1),
+        values=np.zeros((1, 1)),  # for tasks not seen in fit
+        tree_start=one,
+        leaf_start=one,
+        split_start=np.zeros(2, dtype=np.int64),
+        exception_start=np.zeros(1, dtype=np.int64),
+        exceptions=none,
+        own_start=np.array([0, len(offsets)]),
+        own_task=np.arange(len(offsets), dtype=np.int32),
+        own_values=offsets[:, None],
+    )
 
 
 def _certain_answers(model):

@@ -1,0 +1,89 @@
+"""What is left to the data: settings of a forest, chosen by its pilot forests."""
+
+from dataclasses import dataclass, replace
+
+from kinlearn.trees._pilot import Candidate
+
+__all__ = ["Space", "choose"]
+
+LEAVES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40)
+_COARSE = (3, 10, 30)
+_STEPS = 2  # along LEAVES, from the best of _COARSE
+
+
+@dataclass(frozen=True)
+class Space:
+    """The values that may be taken; what is fixed has one.
+
+    Attributes
+    ----------
+    leaves : tuple of float
+        Weights that a split must leave on each side, ascending.
+    draws : tuple of (int, int)
+        Numbers of features and of cuts of each that a node draws.
+    probs : tuple of float
+        Probabilities of task splits. The first is taken while others are compared.
+    offsets : tuple of bool
+        Whether the tasks have offsets.
+    """
+
+    leaves: tuple
+    draws: tuple
+    probs: tuple
+    offsets: tuple = (False,)
+
+    @staticmethod
+    def leaves_for(total_weight):
+        """The sizes of leaves to compare, for data of this weight."""
+        return tuple(n for n in LEAVES if n == 1 or 8 * n <= total_weight)
+
+
+def choose(pilot, settings, space):
+    """The settings that do best on rows held out.
+
+    Leaves and draws are compared together, a few of each, because few features want
+    smaller leaves; then task splits and offsets; then leaves more closely.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        Compares.
+    settings : Settings
+        What is not in the space.
+    space : Space
+        What to choose from.
+
+    Returns
+    -------
+    settings : Settings
+        The best ones found.
+    offsets : float64 array of shape (n_tasks,), or None
+        Of the tasks, if these do better with offsets.
+    """
+    leaves = space.leaves
+    coarse = [n for n in leaves if n in _COARSE] or leaves[-1:]
+    start = replace(settings, task_split_prob=space.probs[0])
+    best = pilot.best(
+        [
+            Candidate(replace(start, min_weight_leaf=n, max_features=k, n_cuts=c))
+            for k, c in space.draws
+            for n in coarse
+        ]
+    )
+    offsets = pilot.learn_offsets(best.settings) if True in space.offsets else None
+    best = pilot.best(
+        [
+            Candidate(replace(best.settings, task_split_prob=p), offset)
+            for offset in space.offsets
+            for p in space.probs
+        ]
+    )
+    for _ in range(_STEPS):
+        at = leaves.index(best.settings.min_weight_leaf)
+        best = pilot.best(
+            [
+                replace(best, settings=replace(best.settings, min_weight_leaf=n))
+                for n in leaves[max(0, at - 1) : at + 2]
+            ]
+        )
+    return best.settings, offsets if best.offset else None
