@@ -22,7 +22,7 @@ from kinlearn import datasets
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
 _MOST_TEST_ROWS = 3_000
-_BEFORE = {"min_samples_leaf": 10, "task_split_prob": 0.25, "max_features": None}
+_FIXED = {"min_samples_leaf": 5, "task_split_prob": 0.5}
 
 
 def _landmine():
@@ -94,19 +94,21 @@ KINDS = {
         MultiTaskExtraTreesClassifier,
         CLASSIFICATION,
         {
-            "leaf 10, prob 0.25, gini": {**_BEFORE, "criterion": "gini"},
             "defaults": {},
-            "defaults, gini": {"criterion": "gini"},
-            "defaults, sqrt": {"max_features": "sqrt"},
+            "leaf 5, prob 0.5, sqrt": _FIXED,
+            "all features, 1 cut": {"max_features": None, "n_cuts": 1},
+            "gini": {"criterion": "gini"},
         },
     ),
     "regression": (
         MultiTaskExtraTreesRegressor,
         REGRESSION,
         {
-            "leaf 10, prob 0.25, all features": _BEFORE,
             "defaults": {},
-            "defaults, all features": {"max_features": None},
+            "leaf 5, prob 0.5": _FIXED,
+            "no offset": {"task_offset": False},
+            "offset": {"task_offset": True},
+            "all features": {"max_features": None},
         },
     ),
 }
@@ -130,6 +132,14 @@ def _score(model, X, y):
     return (_auc(y, proba, model.classes_) + np.nanmean(by_task)) / 2
 
 
+def _chosen(model):
+    """Leaf, probability and, if there is a choice, cuts or a plus for offsets."""
+    text = f"{model.min_samples_leaf_:g}/{model.task_split_prob_:g}"
+    if hasattr(model, "task_offsets_"):
+        return text + "+" * int(model.task_offsets_.any())
+    return f"{text}/{model.n_cuts_}"
+
+
 def _line(name, make, share, n_splits, estimator, settings, n_trees):
     X, y = make()
     splitter = StratifiedShuffleSplit(n_splits, train_size=share, random_state=0)
@@ -141,7 +151,7 @@ def _line(name, make, share, n_splits, estimator, settings, n_trees):
             model.fit(X[train], y[train])
             scores[each].append(_score(model, X[test], y[test]))
             if not options:
-                chosen.append(f"{model.min_samples_leaf_:g}/{model.task_split_prob_:g}")
+                chosen.append(_chosen(model))
     cells = [name, str(len(train)), *(f"{np.mean(s):.3f}" for s in scores.values())]
     return [*cells, " ".join(chosen)], [np.mean(s) for s in scores.values()]
 
@@ -155,7 +165,7 @@ def main():
     warnings.filterwarnings("ignore", message="Mean of empty slice")
     for kind in options.kinds:
         estimator, problems, settings = KINDS[kind]
-        heading = ["problem", "training rows", *settings, "chosen leaf/prob by split"]
+        heading = ["problem", "training rows", *settings, "chosen by split"]
         say(f"## {kind}\n\n| {' | '.join(heading)} |")
         say("|" + " --- |" * len(heading))
         means = []

@@ -133,7 +133,7 @@ def test_affinity_is_the_share_of_task_splits_that_keep_two_tasks_together(estim
     model = estimator(20, task=-1, min_samples_leaf=20, random_state=0).fit(X, y)
     expected = np.zeros((6, 6))
     forest = model.forest_
-    weight = forest.weight[forest.is_task_split]
+    weight = forest.decreases()[forest.is_task_split]
     for k, w in enumerate(weight):
         start, end = forest.exception_start[k : k + 2]
         listed = np.isin(np.arange(6), forest.exceptions[start:end])
@@ -157,6 +157,20 @@ def test_affinity_is_high_between_tasks_of_the_same_level(seed):
     alike = group[:, None] == group
     off = ~np.eye(6, dtype=bool)
     assert affinity[alike & off].min() > affinity[~alike].max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_affinity_is_higher_between_tasks_of_the_same_slope(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1200, 4))
+    task = np.arange(1200) % 6
+    group = np.arange(6) < 3
+    y = np.where(group[task], 1, -1) * X[:, 0] + 0.5 * rng.normal(size=1200)
+    model = MultiTaskExtraTreesRegressor(60, task=-1, random_state=seed)
+    affinity = model.fit(with_task(X, task), y).task_affinity_
+    alike = group[:, None] == group
+    off = ~np.eye(6, dtype=bool)
+    assert affinity[alike & off].mean() > affinity[~alike].mean() + 0.05
 
 
 @pytest.mark.parametrize("estimator", BOTH)
@@ -222,12 +236,23 @@ def test_values_too_large_for_float32_are_refused():
         MultiTaskExtraTreesRegressor(2).fit(X, [0.0, 1.0])
 
 
-def test_class_weight_is_a_weight_of_the_rows():
+@pytest.mark.parametrize("class_weight", [{0: 1, 1: 3}, "balanced"])
+def test_class_weight_is_a_weight_of_the_rows(class_weight):
     X, y = problem(MultiTaskExtraTreesClassifier)
-    model = MultiTaskExtraTreesClassifier(5, task=-1, random_state=0)
-    by_class = clone(model).set_params(class_weight={0: 1, 1: 3}).fit(X, y)
-    by_row = clone(model).fit(X, y, sample_weight=np.where(y == 1, 3, 1))
-    assert_array_equal(by_class.forest_.nodes, by_row.forest_.nodes)
+    y[::3] = 0  # fewer of class 1
+    ratio = 3 if class_weight != "balanced" else (y == 0).sum() / (y == 1).sum()
+    first = 1 if class_weight != "balanced" else len(y) / (2 * (y == 0).sum())
+    model = MultiTaskExtraTreesClassifier(
+        5, task=-1, min_samples_leaf=20, random_state=0
+    )
+    by_class = clone(model).set_params(class_weight=class_weight).fit(X, y)
+    by_row = clone(model).fit(X, y, sample_weight=first * np.where(y == 1, ratio, 1))
+    assert_array_equal(
+        by_class.forest_.nodes["feature"], by_row.forest_.nodes["feature"]
+    )
+    assert_allclose(answer(by_class, X), answer(by_row, X), rtol=1e-9)
+    plain = clone(model).fit(X, y)
+    assert answer(by_class, X)[:, 1].mean() > answer(plain, X)[:, 1].mean() + 0.05
 
 
 def test_a_hundred_thousand_tasks():

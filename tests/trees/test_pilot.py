@@ -43,7 +43,7 @@ def test_the_choice_is_near_the_best_on_new_rows(noise):
         fitted = clone(model).set_params(min_samples_leaf=leaf).fit(X[:600], y[:600])
         score[leaf] = r2_score(y[600:], fitted.predict(X[600:]))
     auto = score.pop("auto")
-    assert 1 - auto < 1.1 * (1 - max(score.values()))
+    assert 1 - auto < 1.15 * (1 - max(score.values()))
     assert auto > min(score.values()) + 0.05
 
 

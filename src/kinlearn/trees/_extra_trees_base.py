@@ -305,13 +305,14 @@ class MultiTaskExtraTreesBase(
 
     @property
     def task_affinity_(self):
-        """How often task splits keep two tasks on the same side, weighted by rows.
+        """How often task splits keep two tasks on the same side.
 
-        Computed when asked for, of shape (n_tasks, n_tasks), in the order of
+        A split counts by the impurity decrease that it brings, as a share of its
+        tree's. Computed when asked for, of shape (n_tasks, n_tasks), in the order of
         ``tasks_``. Task splits go by the tasks' means, so it tells tasks of another
-        level apart; tasks of the same level that differ in slope, only weakly.
-        Offsets (``task_offsets_`` of the regressor) take the levels off first, so
-        then it tells only of what remains.
+        level apart best, and tasks that differ in slope less clearly. Offsets
+        (``task_offsets_`` of the regressor) take the levels off first, so then it
+        tells only of what remains.
         """
         check_is_fitted(self)
         return self.forest_.affinity(len(self.tasks_))

@@ -92,7 +92,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     task_importance_ : float
         The task's share.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
-        How often task splits keep two tasks together, weighted by rows.
+        How often task splits keep two tasks together, weighted by their gain.
     oob_score_ : float
         Accuracy out of the bag, if asked for.
     oob_task_scores_ : dict
@@ -119,17 +119,17 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
 
     What is ``"auto"`` is chosen in `fit`, since no fixed setting is good: noisy data
     want leaves of 40 rows, clean data of 1; many weak features want few at a node,
-    few strong ones want all. For each candidate, 12 trees are grown without each
-    quarter of the rows (of 10,000 rows at the most) and answer for it. The least
-    loss decides: the area over the ROC curve, each class against the rest, plus a
-    fifth of the squared error, less what more trees would average away. First leaves
-    of 3, 10 and 30 rows are compared, with the square root of the features and one
-    cut, and with all features and five cuts; then the task splits; then leaves up to
-    two steps away (1, 2, 3, 5, 7, 10, 15, 20, 30, 40). Who is held out depends on the
+    few strong ones want all. For each candidate, 12 trees (24 up to 1,000 rows) are
+    grown without each quarter of the rows (of 10,000 at the most) and answer for it.
+    The least loss decides: the area over the ROC curve, each class against the rest,
+    plus a fifth of the squared error, less what more trees would average away. First
+    leaves of 3, 10 and 30 rows are compared, with one cut of the square root of the
+    features, and with five cuts of all; then the task splits; then leaves up to two
+    steps away (1, 2, 3, 5, 7, 10, 15, 20, 30, 40). Who is held out depends on the
     values of a row alone, so neither the order of the rows nor weights instead of
     repeated rows matter. Below 40 different rows, the leaf is 1, the probability 0.5,
-    and one cut of the square root of the features is tried. This takes about as long
-    as 300 trees. It is left out if `min_samples_leaf` and `task_split_prob` are both
+    and one cut of the square root of the features is tried. This takes as long as some
+    400 trees. It is left out if `min_samples_leaf` and `task_split_prob` are both
     numbers.
 
     The other defaults were chosen by scores on rows held out of training rows of

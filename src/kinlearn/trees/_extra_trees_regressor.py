@@ -90,7 +90,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     task_importance_ : float
         The task's share.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
-        How often task splits keep two tasks together, weighted by rows.
+        How often task splits keep two tasks together, weighted by their gain.
     oob_score_ : float
         R2 out of the bag, if asked for.
     oob_task_scores_ : dict
@@ -114,15 +114,15 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     tried.
 
     What is ``"auto"`` is chosen in `fit`, since no fixed setting is good: noisy data
-    want leaves of 40 rows, clean data of 1. For each candidate, 12 trees (8 if there
-    are more than 4,000 rows) are grown without each quarter of the rows (of 10,000
+    want leaves of 40 rows, clean data of 1. For each candidate, 12 trees (24 up to
+    1,000 rows, 8 from 4,000 on) are grown without each quarter of the rows (of 10,000
     rows at the most) and answer for it. The least squared error decides, less what
     more trees would average away. First leaves of 3, 10 and 30 rows are compared;
     then task splits, and offsets learned from the rows outside the quarter; then
     leaves up to two steps away (1, 2, 3, 5, 7, 10, 15, 20, 30, 40). Who is held out
     depends on the values of a row alone, so neither the order of the rows nor weights
     instead of repeated rows matter. Below 40 different rows, the leaf is 1, the
-    probability 0.5, and there are no offsets. This takes about as long as 300 trees.
+    probability 0.5, and there are no offsets. This takes as long as 400 trees.
     It is left out if `min_samples_leaf` and `task_split_prob` are both numbers, unless
     ``task_offset=True`` asks for offsets.
 

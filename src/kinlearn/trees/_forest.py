@@ -284,7 +284,7 @@ class Forest:
         return share / total if total > 0 else share
 
     def affinity(self, n_tasks):
-        """How often task splits keep two tasks together, weighted by rows.
+        """How often task splits keep two tasks together, weighted by what they gain.
 
         Parameters
         ----------
@@ -296,12 +296,14 @@ class Forest:
         ndarray of shape (n_tasks, n_tasks)
             Between 0 and 1, 1 on the diagonal; all 1 if no node splits by task.
         """
-        weight = self.weight[self.is_task_split]
+        # The decrease, not the rows alone: most splits near the root go by chance
+        # where tasks differ in slope only, and gain little.
+        weight = self.decreases()[self.is_task_split]
         listed = sp.csr_array(
             (np.ones(len(self.exceptions)), self.exceptions, self.exception_start),
             shape=(len(weight), n_tasks),
         )
-        if len(weight) == 0:
+        if not weight.sum() > 0:
             return np.ones((n_tasks, n_tasks))
         # Apart: one of the two tasks is listed as an exception, the other is not.
         both = (listed.T @ listed.multiply(weight[:, None]).tocsr()).toarray()

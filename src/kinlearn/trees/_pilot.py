@@ -14,8 +14,9 @@ __all__ = ["Candidate", "Pilot"]
 
 _FOLDS = 4
 _TREES = 12  # for each fold; with 6, chance decided between neighbours
+_TREES_OF_FEW_ROWS, _FEW_ROWS = 24, 1_000  # where they cost little
 # Of many rows, squared error tells as much by fewer trees; the ROC curve does not.
-_FEWER_TREES, _MANY_ROWS = 8, 4_000
+_TREES_OF_MANY_ROWS, _MANY_ROWS = 8, 4_000
 _SQUARED_ERROR = 0.2  # its part in the loss for classes
 _MOST_ROWS = 10_000
 _FEWEST_ROWS = 40  # below, a comparison would be noise
@@ -112,8 +113,11 @@ class Pilot:
         self.enough = group.max() + 1 >= _FEWEST_ROWS and growth.n_classes != 1
         fold = np.where(group < _MOST_ROWS, group % _FOLDS, _FOLDS)
         self.rows, self.fold = rows, fold  # those in no fold have the last number
-        few = growth.n_classes == 0 and group.max() >= _MANY_ROWS
-        self.n_trees = _FEWER_TREES if few else _TREES
+        self.n_trees = _TREES
+        if group.max() < _FEW_ROWS:
+            self.n_trees = _TREES_OF_FEW_ROWS
+        elif group.max() >= _MANY_ROWS and growth.n_classes == 0:
+            self.n_trees = _TREES_OF_MANY_ROWS
         self.offsets: list[np.ndarray] = []  # by fold; see `learn_offsets`
         self._losses: dict[Candidate, float] = {}
 
