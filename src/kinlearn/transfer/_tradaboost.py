@@ -76,7 +76,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     trim : bool, default=True
         End our own trees at the first depth with a target error below 1/2. A
         stump seldom gets there, as most rows are the source's. False grows full
-        trees.
+        trees: set `max_depth` then, since a tree that gets no row wrong changes
+        no weight.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or let the target's
         model answer (the average over all models if ``target=None``).
