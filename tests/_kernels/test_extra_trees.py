@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn._kernels.trees._extra_trees import grow_tree
+from kinlearn._kernels.trees._extra_trees import Workspace, grow_tree
 from kinlearn._kernels.trees._predict import add_values, apply_trees
 from tests.reference import extra_trees as reference
 
 CRITERIA = {"gini": 0, "entropy": 1}
+WORKSPACE = Workspace()  # one for all: what an earlier tree left must not matter
 
 
 def kernel_tree(p):
@@ -51,6 +52,7 @@ def kernel_tree(p):
         p.min_impurity_decrease,
         p.seed,
         np.zeros(1, dtype=np.int32),
+        WORKSPACE,
     )
 
 
@@ -228,5 +230,5 @@ def test_growth_stops_when_told():
     p = reference.Problem(np.arange(9.0)[:, None], np.arange(9) % 2, n_classes=2)
     args = [p.X.T.copy(), None, np.zeros(1, np.uint8), p.y.astype(np.int32)]
     args += [None, None, None, 1.0, 1.0, 0, np.zeros(9, np.int32), 1, 0, 1, 1, 99]
-    args += [0.0, 1.0, 2.0, 1.0, 0.0, 1, np.ones(1, dtype=np.int32)]
+    args += [0.0, 1.0, 2.0, 1.0, 0.0, 1, np.ones(1, dtype=np.int32), WORKSPACE]
     assert grow_tree(*args) is None

@@ -23,6 +23,11 @@ cdef inline u64_t next_u64(u64_t* state) noexcept nogil:
     return mix64(state[0])
 
 
+cdef inline void skip(u64_t* state, u64_t n) noexcept nogil:
+    # As if n numbers had been drawn.
+    state[0] += n * <u64_t>0x9E3779B97F4A7C15U
+
+
 cdef inline f64_t next_uniform(u64_t* state) noexcept nogil:
     # Uniform in the OPEN interval (0, 1): the middle of one of 2^52 cells.
     # Never 0 and never 1, so a cut between two numbers never equals the larger.

@@ -47,6 +47,13 @@ def _starts(lengths):
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
+def _end_to_end(parts):
+    if parts[0].dtype.names is None:
+        return np.concatenate(parts)
+    # Bytes are copied six times faster than records.
+    return np.concatenate([p.view(np.uint8) for p in parts]).view(parts[0].dtype)
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """The trees' arrays end to end.
@@ -119,7 +126,7 @@ class Forest:
                     np.concatenate([np.diff(p) for p in parts])
                 )
             else:
-                joined[field.name] = np.concatenate(parts)
+                joined[field.name] = _end_to_end(parts)
         return cls(**joined)
 
     @property

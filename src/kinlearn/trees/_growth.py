@@ -1,5 +1,6 @@
 """From checked data to grown trees: labels as integers, seeds, threads."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -7,12 +8,16 @@ from functools import cached_property
 import numpy as np
 
 from kinlearn._kernels._random import fill_below, stream_state
-from kinlearn._kernels.trees._extra_trees import grow_tree
+from kinlearn._kernels.trees._extra_trees import Workspace, grow_tree
 from kinlearn.trees._forest import Forest, as_float32
 
 __all__ = ["Growth", "Settings", "bootstrap_counts", "exact_integers", "grow_trees"]
 
 _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
+# X up to this size is kept both by rows and by columns. Larger X is not copied as a
+# whole: trees copy the rows of a branch when it has become small enough.
+_BOTH_WAYS_BYTES = 64 * 2**20
+_ROWS_AT_ONCE = 65_536
 
 
 def exact_integers(values):
@@ -63,9 +68,9 @@ class Growth:
     Attributes
     ----------
     columns : float32 array of shape (n_features, n_samples)
-        X, feature by feature.
+        X transposed: a copy in which the values of a feature lie together, or a view.
     by_row : float32 array of shape (n_samples, n_features), or None
-        X row by row, if the caller's memory has it so.
+        X, if the values of a row lie together and `columns` has the other order.
     has_missing : uint8 array of shape (n_features,)
         Whether a feature has NaN.
     y : int32 or float64 array of shape (n_samples,)
@@ -97,14 +102,20 @@ class Growth:
 
     @classmethod
     def from_data(cls, data, n_classes, weight, settings, leaf_smoothing):
-        """Lay out checked data; the one copy of X is made here."""
-        X = data.X
-        rows_at_hand = X.dtype == np.float32 and X.strides[1] == X.itemsize
-        columns = np.ascontiguousarray(as_float32(X).T)
+        """Lay out checked data; X is copied once at the most, if it is large."""
+        X = as_float32(data.X)
+        if X.itemsize not in X.strides or any(s % X.itemsize for s in X.strides):
+            X = np.ascontiguousarray(X)
+        columns, by_row = X.T, None
+        if X.nbytes <= _BOTH_WAYS_BYTES:
+            columns, by_row = np.ascontiguousarray(columns), np.ascontiguousarray(X)
+        has_missing = np.zeros(X.shape[1], dtype=np.uint8)
+        for start in range(0, len(X), _ROWS_AT_ONCE):
+            has_missing |= np.isnan(X[start : start + _ROWS_AT_ONCE]).any(axis=0)
         return cls(
             columns=columns,
-            by_row=X if rows_at_hand and X.strides[0] % X.itemsize == 0 else None,
-            has_missing=np.array([np.isnan(c).any() for c in columns], dtype=np.uint8),
+            by_row=by_row,
+            has_missing=has_missing,
             y=data.y,
             n_classes=n_classes,
             weight=weight,
@@ -153,7 +164,7 @@ class Growth:
             "n_classes": self.n_classes if self.n_classes > 2 else 0,
         }
 
-    def tree(self, seed, stop, bootstrap=False):
+    def tree(self, seed, stop, workspace, bootstrap=False):
         """Grow one tree.
 
         Parameters
@@ -162,6 +173,8 @@ class Growth:
             The tree's own.
         stop : int32 array of shape (1,)
             Nonzero when growth shall end.
+        workspace : Workspace
+            Memory to work with, of the thread.
         bootstrap : bool, default=False
             Whether to draw the rows with replacement.
 
@@ -185,6 +198,7 @@ class Growth:
             n_tasks=self.n_tasks,
             seed=seed,
             stop=stop,
+            workspace=workspace,
             **growth.labels,
             **vars(self.settings),
         )
@@ -297,9 +311,17 @@ def grow_trees(growth, seeds, *, bootstrap, n_jobs):
         Of one tree.
     """
     stop = np.zeros(1, dtype=np.int32)
-    pool = ThreadPoolExecutor(n_jobs)
+    local = threading.local()
+
+    def start():
+        local.workspace = Workspace()
+
+    def grow(seed):
+        return growth.tree(seed, stop, local.workspace, bootstrap)
+
+    pool = ThreadPoolExecutor(n_jobs, initializer=start)
     try:
-        waiting = [pool.submit(growth.tree, seed, stop, bootstrap) for seed in seeds]
+        waiting = [pool.submit(grow, seed) for seed in seeds]
         waiting.reverse()
         while waiting:
             yield waiting.pop().result()

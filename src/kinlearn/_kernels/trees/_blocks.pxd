@@ -3,7 +3,7 @@
 from libc.string cimport memcpy
 
 from kinlearn._kernels._typedefs cimport f32_t, i32_t, intp_t
-from kinlearn._kernels.trees._grower cimport Grower
+from kinlearn._kernels.trees._grower cimport Grower, Source
 
 # More than fits near the processor; but one column at a time is read, densely.
 cdef enum:
@@ -11,25 +11,18 @@ cdef enum:
     TILE = 16
 
 
-cdef inline intp_t block_rows(
-    intp_t n_rows, intp_t n_features, intp_t max_features
-) noexcept nogil:
+cdef inline intp_t block_rows(const Grower* g) noexcept nogil:
     # Rows of the largest block, or 0. A block copies every feature once; a branch
     # of m rows gathers max_features of them on each of log2(m) levels and more.
-    cdef intp_t m = BLOCK_BYTES // (n_features * sizeof(f32_t))
+    cdef intp_t m = BLOCK_BYTES // (g.data.n_features * sizeof(f32_t))
     cdef intp_t levels = 0
     while (m >> levels) > 1:
         levels += 1
-    if n_rows <= m or n_features > max_features * levels:
+    if g.data.n_features > g.settings.max_features * levels:
         return 0
-    return m
-
-
-cdef inline void use_data(Grower* g) noexcept nogil:
-    g.columns = g.data.columns
-    g.stride = g.data.n_rows
-    g.task = g.data.task
-    g.number = g.data.number
+    if g.data.n_rows > m:
+        return m
+    return 0 if g.data.source.columns != NULL else g.data.n_rows
 
 
 cdef inline void copy_rows(Grower* g) noexcept nogil:
@@ -42,7 +35,7 @@ cdef inline void copy_rows(Grower* g) noexcept nogil:
     for i from 0 <= i < n by TILE:
         width = min(<intp_t>TILE, n - i)
         for j in range(width):
-            source[j] = g.data.rows + g.part.rows[i + j] * g.data.row_stride
+            source[j] = g.at.rows + g.part.rows[i + j] * g.at.row_stride
         target = g.block.columns + i
         if width == TILE:
             for f in range(d):
@@ -64,7 +57,7 @@ cdef inline void copy_columns(Grower* g) noexcept nogil:
     for f in range(g.data.n_features):
         if g.known_constant[f]:  # nobody will ask
             continue
-        source = g.data.columns + f * g.data.n_rows
+        source = g.at.columns + f * g.at.column_stride
         target = g.block.columns + f * n
         for i in range(n):
             target[i] = source[g.part.rows[i]]
@@ -76,27 +69,36 @@ cdef inline void enter_block(Grower* g, intp_t start) noexcept nogil:
     cdef intp_t i
     g.block.start = start
     g.block.end = start + n
-    if g.data.rows != NULL:
+    if g.at.rows != NULL:
         copy_rows(g)
     else:
         copy_columns(g)
     for i in range(n):
-        g.block.task[i] = g.data.task[rows[i]]
-    if g.data.number != NULL:
+        g.block.task[i] = g.at.task[rows[i]]
+    if g.at.number != NULL:
         for i in range(n):
-            g.block.number[i] = g.data.number[rows[i]]
-    memcpy(g.block.rows, rows, n * sizeof(i32_t))
+            g.block.number[i] = g.at.number[rows[i]]
+    if g.at.y != NULL:
+        for i in range(n):
+            g.block.y[i] = g.at.y[rows[i]]
+    if g.at.b != NULL:
+        for i in range(n):
+            g.block.b[i] = g.at.b[rows[i]]
+    if g.at.w != NULL:
+        for i in range(n):
+            g.block.w[i] = g.at.w[rows[i]]
+    memcpy(g.block.numbers, rows, n * sizeof(i32_t))
     for i in range(n):
         rows[i] = <i32_t>i
-    g.columns = g.block.columns
-    g.stride = n
-    g.task = g.block.task
-    g.number = g.block.number
+    g.at = Source(
+        g.block.columns, n, NULL, 0, g.block.y, g.block.b, g.block.w, g.block.task,
+        g.block.number,
+    )
 
 
 cdef inline void leave_block(Grower* g, i32_t* all_rows) noexcept nogil:
     cdef intp_t i
     for i in range(g.block.start, g.block.end):
-        all_rows[i] = g.block.rows[all_rows[i]]
+        all_rows[i] = g.block.numbers[all_rows[i]]
     g.block.end = 0
-    use_data(g)
+    g.at = g.data.source

@@ -17,9 +17,11 @@ from kinlearn._kernels._random cimport derive_stream, next_uniform
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 )
-from kinlearn._kernels.trees._arena cimport Arena, release, take
+from kinlearn._kernels.trees._arena cimport (
+    Arena, give_back, open_arena, release, take
+)
 from kinlearn._kernels.trees._blocks cimport (
-    block_rows, enter_block, leave_block, use_data
+    block_rows, enter_block, leave_block
 )
 from kinlearn._kernels.trees._criteria cimport (
     GINI, VARIANCE, Criterion, classes_impurity, classes_purity, pair_impurity,
@@ -27,14 +29,18 @@ from kinlearn._kernels.trees._criteria cimport (
 )
 from kinlearn._kernels.trees._feature_splits cimport try_features
 from kinlearn._kernels.trees._grower cimport (
-    LEAF, TASK_SPLIT, Data, Frame, Grower, Node, Part, Settings, Tree
+    LEAF, TASK_SPLIT, Data, Frame, Grower, Node, Part, Settings, Source, Tree
 )
 from kinlearn._kernels.trees._leaves cimport fill_leaves, fill_variances
-from kinlearn._kernels.trees._memory cimport allocate, load_rows, make_room, make_room
-from kinlearn._kernels.trees._scan cimport partition_i32, partition_i64
+from kinlearn._kernels.trees._memory cimport allocate, load_rows, make_room
+from kinlearn._kernels.trees._scan cimport partition_rows
+from kinlearn._kernels.trees._small_nodes cimport (
+    enter_small, number_lanes, open_small, pack_left
+)
 from kinlearn._kernels.trees._task_splits cimport (
     compare_i32, list_exceptions, try_tasks
 )
+from kinlearn._kernels.trees._vectors cimport LANES, count_bits
 
 cdef extern from *:
     """
@@ -46,9 +52,6 @@ cdef enum Status:
     DONE = 0
     STOPPED = 1
     NO_MEMORY = 2
-
-cdef enum:
-    MIN_BLOCK_ROWS = 32
 
 cdef f64_t EPSILON = 2.220446049250313e-16
 
@@ -62,6 +65,20 @@ NODE = np.dtype([
 # ----------------------------------------------------------------------------
 # One node
 # ----------------------------------------------------------------------------
+
+cdef inline void read_labels(Grower* g) noexcept nogil:
+    cdef Part* p = &g.part
+    cdef intp_t i
+    if p.y != NULL:
+        for i in range(p.n):
+            p.y[i] = g.at.y[p.rows[i]]
+    if p.b != NULL:
+        for i in range(p.n):
+            p.b[i] = g.at.b[p.rows[i]]
+    if p.w != NULL:
+        for i in range(p.n):
+            p.w[i] = g.at.w[p.rows[i]]
+
 
 cdef void number_classes(Grower* g) noexcept nogil:
     # Give the classes present at the node the numbers 0, 1, ... in their order,
@@ -95,7 +112,7 @@ cdef bint is_pure(Grower* g) noexcept nogil:
         return p.total == 0 or p.total == p.weight
     # A node of different numbers shows it within the first few rows.
     for i in range(1, p.n):
-        if g.number[p.rows[i]] != g.number[p.rows[0]]:
+        if g.at.number[p.rows[i]] != g.at.number[p.rows[0]]:
             return False
     return True
 
@@ -129,7 +146,10 @@ cdef bint find_split(Grower* g, f64_t root_weight) noexcept nogil:
     cdef intp_t n_varying
     cdef f64_t decrease
     g.best.score = -INFINITY
+    g.best.feature = LEAF
     g.best.perfect = False
+    if g.data.n_classes == 0 and g.small.end == 0:
+        read_labels(g)
     n_varying = try_features(g)
     if (
         g.settings.task_split_prob > 0 and g.data.n_tasks > 1
@@ -137,7 +157,11 @@ cdef bint find_split(Grower* g, f64_t root_weight) noexcept nogil:
     ):
         # Where no feature varies the task split is the only way on.
         if next_uniform(&g.stream) < g.settings.task_split_prob or n_varying == 0:
+            if g.data.n_classes == 0 and g.small.end > 0:
+                read_labels(g)
             try_tasks(g)
+            if g.best.feature == TASK_SPLIT and g.small.end > 0:
+                g.small.best_left = pack_left(g.x[0], 0.5, g.small.node)
     if g.best.score == -INFINITY:
         return False
     if g.settings.min_impurity_decrease > 0:
@@ -152,19 +176,15 @@ cdef intp_t partition(Grower* g) noexcept nogil:
     # Bring the rows of the left side to the front; return how many they are.
     cdef Part* p = &g.part
     cdef f32_t cut = g.best.threshold
-    cdef f32_t* x = g.best_x
+    cdef f32_t* x = g.x[0]
     cdef intp_t i
+    if g.small.end > 0:  # its rows stay where they are
+        return count_bits(g.small.best_left)
     if g.best.feature >= 0 and g.best.default_left:
         if g.data.has_missing[g.best.feature]:
             for i in range(p.n):
                 x[i] = -INFINITY if x[i] != x[i] else x[i]
-    if p.y != NULL:
-        partition_i32(p.y, x, p.n, cut, g.spare_i32)
-    if p.b != NULL:
-        partition_i64(p.b, x, p.n, cut, g.spare_i64)
-    if p.w != NULL:
-        partition_i64(p.w, x, p.n, cut, g.spare_i64)
-    return partition_i32(p.rows, x, p.n, cut, g.spare_i32)
+    return partition_rows(p.rows, x, p.n, cut, <i32_t*>g.x[1])
 
 
 # ----------------------------------------------------------------------------
@@ -205,10 +225,10 @@ cdef Status grow(
         return NO_MEMORY
     g.stack[0] = Frame(
         0, everything.n, everything.weight, everything.total,
-        derive_stream(seed, 0), 0, -1, 0,
+        derive_stream(seed, 0), 0, 0, -1, 0,
     )
     tree.exception_start[0] = 0
-    use_data(g)
+    g.at = g.data.source
     while n_stack > 0:
         if stop[0]:
             return STOPPED
@@ -219,23 +239,31 @@ cdef Status grow(
         if f.parent >= 0:
             tree.nodes[f.parent].right = <i32_t>i
 
+        if f.start >= g.small.end:
+            g.small.end = 0
         if g.block.end > 0 and f.start >= g.block.end:
             leave_block(g, everything.rows)
         p.n = f.end - f.start
         p.rows = everything.rows + f.start
-        p.y = NULL if everything.y == NULL else everything.y + f.start
-        p.b = NULL if everything.b == NULL else everything.b + f.start
-        p.w = NULL if everything.w == NULL else everything.w + f.start
         p.weight = f.weight
         p.total = f.total
         while g.n_constants > f.n_constants:  # those of a finished branch
             g.n_constants -= 1
             g.known_constant[g.constants[g.n_constants]] = False
         g.stream = f.key
-        if g.block.end == 0 and p.n <= g.block.max_rows and p.n > MIN_BLOCK_ROWS:
+        if g.small.end > 0:
+            open_small(g, f.node)
+        elif p.n <= LANES:
+            enter_small(g, f.start)
+            f.node = (1 << p.n) - 1
+            open_small(g, f.node)
+        elif g.block.end == 0 and p.n <= g.block.max_rows:
             enter_block(g, f.start)
         if g.data.n_classes > 0:
+            read_labels(g)
             number_classes(g)
+            if g.small.end > 0:
+                number_lanes(g, f.node)
 
         node = &tree.nodes[i]
         weight = f.weight * g.data.w_unit
@@ -264,11 +292,11 @@ cdef Status grow(
         g.stack[n_stack] = Frame(
             f.start + n_left, f.end, f.weight - g.best.weight,
             f.total - g.best.total, derive_stream(f.key, 2), g.n_constants,
-            <i32_t>i, f.depth + 1,
+            f.node & ~g.small.best_left, <i32_t>i, f.depth + 1,
         )
         g.stack[n_stack + 1] = Frame(
             f.start, f.start + n_left, g.best.weight, g.best.total,
-            derive_stream(f.key, 1), g.n_constants, -1, f.depth + 1,
+            derive_stream(f.key, 1), g.n_constants, g.small.best_left, -1, f.depth + 1,
         )
         n_stack += 2
     if g.block.end > 0:
@@ -281,6 +309,18 @@ cdef Status grow(
 # The door
 # ----------------------------------------------------------------------------
 
+cdef class Workspace:
+    """Memory that grows one tree after another."""
+
+    cdef Arena arena
+
+    def __cinit__(self):
+        open_arena(&self.arena)
+
+    def __dealloc__(self):
+        release(&self.arena)
+
+
 cdef object copied(const void* source, intp_t n, dtype):
     out = np.empty(n, dtype=dtype)
     cdef u8_t[::1] view
@@ -290,8 +330,36 @@ cdef object copied(const void* source, intp_t n, dtype):
     return out
 
 
+cdef Source source_of(
+    const f32_t[:, :] columns, const f32_t[:, :] by_row, const i32_t[::1] y,
+    const i64_t[::1] b, const i64_t[::1] w, const i32_t[::1] task,
+    const f64_t[::1] number,
+) noexcept:
+    # See grow_tree.
+    cdef Source source
+    memset(&source, 0, sizeof(Source))
+    if columns.strides[1] == sizeof(f32_t):
+        source.columns = &columns[0, 0]
+        source.column_stride = columns.strides[0] // sizeof(f32_t)
+    else:
+        by_row = columns.T
+    if by_row is not None:
+        source.rows = &by_row[0, 0]
+        source.row_stride = by_row.strides[0] // sizeof(f32_t)
+    if y is not None:
+        source.y = &y[0]
+    if b is not None:
+        source.b = &b[0]
+    if w is not None:
+        source.w = &w[0]
+    if number is not None:
+        source.number = &number[0]
+    source.task = &task[0]
+    return source
+
+
 def grow_tree(
-    const f32_t[:, ::1] columns,
+    const f32_t[:, :] columns,
     const f32_t[:, :] by_row,
     const u8_t[::1] has_missing,
     const i32_t[::1] y,
@@ -314,6 +382,7 @@ def grow_tree(
     f64_t min_impurity_decrease,
     u64_t seed,
     const i32_t[::1] stop,
+    Workspace workspace not None,
 ):
     """Grow one tree.
 
@@ -331,9 +400,12 @@ def grow_tree(
     Parameters
     ----------
     columns : float32 array of shape (n_features, n_rows)
-        X transposed: each feature's values lie together.
+        X transposed. In memory the values of a feature lie together, or those of a
+        row (then `columns` is a view of X).
     by_row : float32 array of shape (n_rows, n_features), or None
-        X itself, if it lies in memory by rows: large data is then grown faster.
+        X itself, where the values of a row lie together, if `columns` has the
+        other order: growth is faster with both, except on large data, which is
+        copied piece by piece.
     has_missing : uint8 array of shape (n_features,)
         Whether the feature has a NaN anywhere.
     n_classes : int
@@ -342,6 +414,8 @@ def grow_tree(
         0 Gini, 1 entropy, 2 variance.
     stop : int32 array of shape (1,)
         Growth gives up soon after another thread makes it nonzero.
+    workspace : Workspace
+        Memory to work with; of one thread.
 
     Returns
     -------
@@ -356,42 +430,29 @@ def grow_tree(
     cdef Grower g
     cdef Part all
     cdef Tree tree
-    cdef Arena arena
-    cdef const i32_t* y_given = NULL
-    cdef const i64_t* b_given = NULL
-    cdef const i64_t* w_given = NULL
+    cdef Arena* arena = &workspace.arena
     cdef f64_t* mean = NULL
     cdef f64_t[:, ::1] values
     cdef Status status = NO_MEMORY
     memset(&g, 0, sizeof(Grower))
     memset(&all, 0, sizeof(Part))
     memset(&tree, 0, sizeof(Tree))
-    arena.n_pieces = 0
-    arena.failed = False
     g.data = Data(
-        n_rows, columns.shape[0], n_classes, n_tasks, &columns[0, 0], NULL, 0,
-        &has_missing[0], &task[0], NULL, w_unit, b_unit,
+        n_rows, columns.shape[0], n_classes, n_tasks, &has_missing[0], w_unit, b_unit,
+        source_of(columns, by_row, y, b, w, task, number),
     )
-    if by_row is not None:
-        g.data.rows = &by_row[0, 0]
-        g.data.row_stride = by_row.strides[0] // sizeof(f32_t)
-    if number is not None:
-        g.data.number = &number[0]
-    if y is not None:
-        y_given = &y[0]
-    if b is not None:
-        b_given = &b[0]
-    if w is not None:
-        w_given = &w[0]
     g.settings = Settings(
         <Criterion>criterion, max_features, n_cuts, max_depth, task_split_prob,
         task_smoothing, min_weight_split, min_weight_leaf, min_impurity_decrease,
     )
-    g.block.max_rows = block_rows(n_rows, columns.shape[0], max_features)
+    g.block.max_rows = block_rows(&g)
+    # A small branch asks for most of its features, unless there are very many.
+    g.small.all_at_once = (
+        g.data.source.rows != NULL and columns.shape[0] <= 16 * max_features)
     try:
         with nogil:
-            load_rows(&arena, &all, n_rows, y_given, b_given, w_given)
-            allocate(&arena, &g, &all, &tree)
+            load_rows(arena, &all, n_rows, &g.data.source)
+            allocate(arena, &g, &all, &tree)
             if not arena.failed:
                 status = grow(
                     &g, &all, seed, <const stop_flag_t*>&stop[0], &tree)
@@ -403,7 +464,7 @@ def grow_tree(
         with nogil:
             fill_leaves(&g, &all, &tree, &values[0, 0])
             if g.settings.criterion == VARIANCE:
-                mean = <f64_t*>take(&arena, tree.n_nodes, sizeof(f64_t))
+                mean = <f64_t*>take(arena, tree.n_nodes, sizeof(f64_t))
                 if mean != NULL:
                     fill_variances(&g, &all, &tree, &values[0, 0], mean)
         if arena.failed:
@@ -423,4 +484,4 @@ def grow_tree(
     finally:
         free(tree.exceptions)
         free(g.stack)
-        release(&arena)
+        give_back(arena)

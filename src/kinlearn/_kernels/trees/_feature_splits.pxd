@@ -1,17 +1,16 @@
 # The candidate splits x <= cut of a node.
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.string cimport memset
 
-from kinlearn._kernels._random cimport next_below, next_uniform
-from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u64_t
-from kinlearn._kernels.trees._criteria cimport (
-    VARIANCE, classes_purity, pair_purity
-)
+from kinlearn._kernels._random cimport next_below, skip
+from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t
+from kinlearn._kernels.trees._ahead cimport gather_ahead
 from kinlearn._kernels.trees._grower cimport Grower
-from kinlearn._kernels.trees._scan cimport (
-    gather, left_counts, left_histogram, left_sums, left_weighted_sums
-)
+from kinlearn._kernels.trees._offers cimport offer, random_cut
+from kinlearn._kernels.trees._scan cimport left_histogram, left_weighted_sums
+from kinlearn._kernels.trees._small_nodes cimport try_small_feature
+from kinlearn._kernels.trees._vectors cimport PADDING, gather, left_counts, left_sums
 
 
 cdef inline void sum_left(
@@ -30,73 +29,8 @@ cdef inline void sum_left(
         left_weighted_sums(x, g.part.w, g.part.b, g.part.n, cut, weight, total)
 
 
-cdef inline bint is_perfect(Grower* g, i64_t weight, i64_t total) noexcept nogil:
-    # Whether no other split can be better: two rows, or two classes set apart.
-    # More than half of the nodes of a full-grown tree end their search with it.
-    cdef i64_t weight_right = g.part.weight - weight
-    if g.part.n == 2:
-        return True
-    if g.data.n_classes > 0:
-        return g.n_local == 2 and (
-            g.left_hist[0] == 0 and g.right_hist[1] == 0
-            or g.left_hist[1] == 0 and g.right_hist[0] == 0
-        )
-    if g.settings.criterion == VARIANCE:
-        return False
-    return (
-        total == 0 and g.part.total == weight_right
-        or total == weight and g.part.total == weight
-    )
-
-
-cdef inline void offer(
-    Grower* g, i32_t feature, f32_t threshold, bint default_left,
-    i64_t weight, i64_t total,
-) noexcept nogil:
-    # Take the split with these sums on its left (left_hist too, if there are
-    # more than two classes) when it is allowed and better than the best so far.
-    cdef i64_t weight_right = g.part.weight - weight
-    cdef f64_t w_left = weight * g.data.w_unit
-    cdef f64_t w_right = weight_right * g.data.w_unit
-    cdef f64_t unit = g.data.b_unit
-    cdef f64_t score
-    cdef intp_t c
-    if w_left < g.settings.min_weight_leaf or w_right < g.settings.min_weight_leaf:
-        return
-    if g.data.n_classes > 0:
-        for c in range(g.n_local):
-            g.right_hist[c] = g.node_hist[c] - g.left_hist[c]
-        unit = g.data.w_unit
-        score = (
-            classes_purity(
-                g.settings.criterion, g.left_hist, g.n_local, weight, unit)
-            + classes_purity(
-                g.settings.criterion, g.right_hist, g.n_local, weight_right, unit)
-        )
-    else:
-        score = (
-            pair_purity(g.settings.criterion, w_left, total * unit)
-            + pair_purity(
-                g.settings.criterion, w_right, (g.part.total - total) * unit)
-        )
-    if score > g.best.score:
-        g.best.score = score
-        g.best.feature = feature
-        g.best.threshold = threshold
-        g.best.default_left = default_left
-        g.best.weight = weight
-        g.best.total = total
-        g.best.perfect = is_perfect(g, weight, total)
-
-
-cdef inline f32_t random_cut(f32_t low, f32_t high, u64_t* stream) noexcept nogil:
-    # low <= cut < high: no side is ever empty, whatever the rounding.
-    cdef f32_t cut = <f32_t>(low + next_uniform(stream) * (<f64_t>high - low))
-    return cut if cut < high else low
-
-
 cdef inline void cut_with_missing(
-    Grower* g, i32_t feature, f32_t low, f32_t high
+    Grower* g, i32_t feature, const f32_t* x, f32_t low, f32_t high
 ) noexcept nogil:
     # Each cut with the missing values on its right, then on its left; at last
     # the values against the missing ones.
@@ -104,14 +38,14 @@ cdef inline void cut_with_missing(
     cdef f32_t cut
     cdef intp_t i, c
     cdef i32_t _k
-    for i in range(g.part.n):
-        g.present[i] = g.x[i] == g.x[i]
+    for i in range(g.part.n + PADDING):
+        g.present[i] = x[i] == x[i] if i < g.part.n else NAN
     sum_left(
         g, g.present, 0.5, g.missing_hist, &missing_weight, &missing_total)
     if low < high:
         for _k in range(g.settings.n_cuts):
             cut = random_cut(low, high, &g.stream)
-            sum_left(g, g.x, cut, g.left_hist, &weight, &total)
+            sum_left(g, x, cut, g.left_hist, &weight, &total)
             offer(g, feature, cut, False, weight, total)
             for c in range(g.n_local):
                 g.left_hist[c] += g.missing_hist[c]
@@ -133,29 +67,52 @@ cdef inline bint any_missing(const f32_t* x, intp_t n) noexcept nogil:
     return False
 
 
+cdef inline intp_t fetch(
+    Grower* g, i32_t feature, f32_t* low, f32_t* high
+) noexcept nogil:
+    # Have the feature's values at the node in one of g.x; say which, and extremes.
+    cdef intp_t k
+    for k in range(g.n_ahead):
+        if g.ahead[k] == feature:
+            low[0] = g.ahead_low[k]
+            high[0] = g.ahead_high[k]
+            return 2 + k
+    if g.at.columns != NULL:
+        gather(
+            g.at.columns + feature * g.at.column_stride, 1, g.part.rows, g.part.n,
+            g.x[1], low, high,
+        )
+    else:
+        gather(
+            g.at.rows + feature, g.at.row_stride, g.part.rows, g.part.n, g.x[1],
+            low, high,
+        )
+    return 1
+
+
 cdef inline bint try_feature(Grower* g, i32_t feature) noexcept nogil:
     # Offer the cuts of one feature; False if it is constant at the node.
     cdef f64_t best_before = g.best.score
     cdef f32_t low, high, cut
     cdef i64_t weight, total
     cdef i32_t _k
-    gather(
-        g.columns + feature * g.stride, g.part.rows, g.part.n, g.x, &low, &high
-    )
+    cdef intp_t place = fetch(g, feature, &low, &high)
+    cdef f32_t* x = g.x[place]
     if low > high:  # nothing but NaN
         return False
-    if g.data.has_missing[feature] and any_missing(g.x, g.part.n):
-        cut_with_missing(g, feature, low, high)
+    if g.data.has_missing[feature] and any_missing(x, g.part.n):
+        cut_with_missing(g, feature, x, low, high)
     elif low == high:
         return False
     else:
         for _k in range(g.settings.n_cuts):
             cut = random_cut(low, high, &g.stream)
-            sum_left(g, g.x, cut, g.left_hist, &weight, &total)
+            sum_left(g, x, cut, g.left_hist, &weight, &total)
             # A NaN that comes later goes where most of the weight went.
             offer(g, feature, cut, 2 * weight > g.part.weight, weight, total)
     if g.best.score > best_before:
-        g.x, g.best_x = g.best_x, g.x
+        g.x[place] = g.x[0]
+        g.x[0] = x
     return True
 
 
@@ -164,28 +121,35 @@ cdef inline intp_t try_features(Grower* g) noexcept nogil:
     # been tried, or a perfect split is found; return how many varied. The draws
     # start from the identity at every node, so that they depend on nothing else.
     cdef intp_t d = g.data.n_features
-    cdef intp_t n_varying = 0, n_drawn = 0, i, j
+    cdef intp_t n_left_over = d - g.n_constants  # of those that may vary
+    cdef intp_t n_varying = 0, n_drawn = 0, n_foreseen = 0, i, j
+    cdef bint varies, small = g.small.end > 0
     cdef i32_t feature
-    while (
-        n_drawn < d and n_varying < g.settings.max_features and not g.best.perfect
-    ):
+    g.n_ahead = 0
+    while n_varying < g.settings.max_features and not g.best.perfect:
+        if n_left_over == 0:  # the other draws would find constants only
+            skip(&g.stream, d - n_drawn)
+            break
+        if n_drawn >= n_foreseen and not small and g.at.columns == NULL:
+            n_foreseen = gather_ahead(
+                g, n_drawn, g.settings.max_features - n_varying)
         j = n_drawn + <intp_t>next_below(&g.stream, d - n_drawn)
         feature = g.order[j]
         g.order[j] = g.order[n_drawn]
-        g.order[n_drawn] = feature
         g.swaps[n_drawn] = <i32_t>j
         n_drawn += 1
         if g.known_constant[feature]:
             continue
-        if try_feature(g, feature):
+        n_left_over -= 1
+        varies = try_small_feature(g, feature) if small else try_feature(g, feature)
+        if varies:
             n_varying += 1
         else:
             g.known_constant[feature] = True
             g.constants[g.n_constants] = feature
             g.n_constants += 1
-    for i in range(n_drawn - 1, -1, -1):
+    for i in range(n_drawn):
         j = g.swaps[i]
-        feature = g.order[i]
-        g.order[i] = g.order[j]
-        g.order[j] = feature
+        g.order[j] = <i32_t>j
+        g.order[i] = <i32_t>i
     return n_varying

@@ -1,14 +1,16 @@
 # What the growth of one extremely randomised tree works with.
 
 from kinlearn._kernels._typedefs cimport (
-    f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
+    f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u32_t, u64_t
 )
 from kinlearn._kernels.trees._criteria cimport Criterion
+from kinlearn._kernels.trees._vectors cimport LANES
 
 
 cdef enum:
     LEAF = -1
     TASK_SPLIT = -2
+    AHEAD = 8          # features that are gathered from rows together
 
 
 cdef struct Node:
@@ -30,32 +32,43 @@ cdef struct Settings:
     f64_t min_impurity_decrease
 
 
+# Values and labels by row number: of all rows, or of those of a block. Features
+# lie by columns, by rows, or in both ways; the pointer of a way that is not there
+# is NULL. Of y, b and w those that the kind of label needs; the others are NULL.
+#   two classes        y (0 or 1); b and w if there are weights
+#   a number           b; w if there are weights
+#   more classes       y; w if there are weights
+cdef struct Source:
+    const f32_t* columns
+    intp_t column_stride       # from one column to the next
+    const f32_t* rows
+    intp_t row_stride          # from one row to the next
+    const i32_t* y
+    const i64_t* b             # weight times label
+    const i64_t* w
+    const i32_t* task
+    const f64_t* number        # what y is if it is not a class
+
+
 # The training rows. Weights and sums are integer multiples of w_unit and b_unit.
 cdef struct Data:
     intp_t n_rows
     intp_t n_features
     intp_t n_classes           # more than two, or 0: sums of y decide
     intp_t n_tasks
-    const f32_t* columns       # n_features columns of n_rows values
-    const f32_t* rows          # the same by rows, if it is there; else NULL
-    intp_t row_stride
     const u8_t* has_missing    # by feature
-    const i32_t* task
-    const f64_t* number        # what y is if it is not a class
     f64_t w_unit
     f64_t b_unit
+    Source source
 
 
-# The rows of the node at hand: a stretch of arrays that growth keeps partitioned.
-# Of y, b and w those that the kind of label needs; the others are NULL.
-#   two classes        y (0 or 1); b and w if there are weights
-#   a number           b; w if there are weights
-#   more classes       y; w if there are weights
+# The rows of the node at hand: a stretch of an array that growth keeps
+# partitioned, and their labels, collected anew for each node.
 cdef struct Part:
     intp_t n
     i32_t* rows
     i32_t* y
-    i64_t* b                   # weight times label
+    i64_t* b
     i64_t* w
     i64_t weight               # sum of w
     i64_t total                # sum of b
@@ -78,10 +91,31 @@ cdef struct Block:
     intp_t max_rows            # 0: blocks would not pay
     intp_t start               # of the stretch of rows it covers
     intp_t end                 # 0: there is none at present
+    i32_t* numbers             # of its rows in the data
     f32_t* columns
-    i32_t* rows                # their numbers in the data
+    i32_t* y
+    i64_t* b
+    i64_t* w
     i32_t* task
     f64_t* number
+
+
+# A branch of so few rows that its nodes are sets of bits; see _small_nodes.pxd.
+cdef struct Small:
+    intp_t start               # of the stretch of rows it covers
+    intp_t end                 # 0: there is none at present
+    u64_t number
+    u32_t node                 # the one at hand
+    u32_t inside[LANES]        # the same; see _vectors.h
+    u32_t best_left            # of the best split so far
+    u32_t positive             # y of two classes without weights
+    bint all_at_once           # whether features are fetched together, from rows
+    f32_t* columns             # LANES values a feature
+    u64_t* column_of           # by feature: number of the branch it was fetched for
+    i32_t rows[LANES]             # by bit, as in Part when the branch began
+    i64_t b[LANES]
+    i64_t w[LANES]
+    i32_t local_y[LANES]
 
 
 cdef struct Frame:
@@ -92,6 +126,7 @@ cdef struct Frame:
     i64_t total
     u64_t key
     intp_t n_constants
+    u32_t node       # in a small branch: its rows
     i32_t parent     # whose right child this is, or -1
     i32_t depth
 
@@ -102,17 +137,18 @@ cdef struct Grower:
     Part part
     Split best
     u64_t stream
-    # where part.rows point to: the data, or a block
-    const f32_t* columns
-    intp_t stride              # from one column to the next
-    const i32_t* task
-    const f64_t* number
+    Source at                  # where part.rows point to: the data, or a block
     Block block
+    Small small
     Frame* stack               # grows with the depth
     intp_t stack_capacity
-    # the feature at hand
-    f32_t* x                   # its values, by row of the node
-    f32_t* best_x              # those of the best split so far
+    # values of features, by row of the node: the first are those of the best split
+    # so far, the second those of the feature at hand, if not of one gathered ahead
+    f32_t* x[AHEAD + 2]
+    intp_t n_ahead
+    i32_t ahead[AHEAD]         # features in x[2], x[3], ...
+    f32_t ahead_low[AHEAD]
+    f32_t ahead_high[AHEAD]
     f32_t* present             # 1 where there is a value, 0 for NaN
     # drawing features
     i32_t* order               # the features; the identity between nodes
@@ -120,9 +156,6 @@ cdef struct Grower:
     u8_t* known_constant       # by feature: constant at an ancestor
     i32_t* constants           # those features, in order of discovery
     intp_t n_constants
-    # room for one side of a partition
-    i32_t* spare_i32
-    i64_t* spare_i64
     # more than two classes: those of the node get numbers of their own
     intp_t n_local
     i32_t* local_y             # by row of the node
@@ -136,7 +169,6 @@ cdef struct Grower:
     # task splits: sums by task, zero between nodes, and the tasks present
     intp_t n_present
     i32_t* tasks
-    i32_t* row_task            # by row of the node
     i64_t* task_weight
     i64_t* task_total
     u8_t* task_left

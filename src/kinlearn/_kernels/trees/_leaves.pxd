@@ -1,7 +1,7 @@
 # What is filled in when a tree is complete: answers of the leaves, and variances.
 
-from kinlearn._kernels._typedefs cimport f64_t, intp_t
-from kinlearn._kernels.trees._grower cimport LEAF, Grower, Part, Tree
+from kinlearn._kernels._typedefs cimport f64_t, i32_t, intp_t
+from kinlearn._kernels.trees._grower cimport LEAF, Grower, Part, Source, Tree
 
 
 cdef inline void fill_leaves(
@@ -9,20 +9,23 @@ cdef inline void fill_leaves(
 ) noexcept nogil:
     # Class frequencies (of the second class, if there are two) or the mean.
     cdef intp_t leaf, i, c
+    cdef const Source* data = &g.data.source
     cdef f64_t w, total, weight
+    cdef i32_t row
     for leaf in range(tree.n_leaves):
         weight = total = 0.0
         for c in range(g.data.n_classes):
             values[leaf * g.data.n_classes + c] = 0.0
         for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
-            w = 1.0 if all.w == NULL else all.w[i] * g.data.w_unit
+            row = all.rows[i]
+            w = 1.0 if data.w == NULL else data.w[row] * g.data.w_unit
             weight += w
             if g.data.n_classes > 0:
-                values[leaf * g.data.n_classes + all.y[i]] += w
-            elif g.data.number != NULL:
-                total += w * g.data.number[all.rows[i]]
+                values[leaf * g.data.n_classes + data.y[row]] += w
+            elif data.number != NULL:
+                total += w * data.number[row]
             else:
-                total += all.y[i] if all.b == NULL else all.b[i] * g.data.b_unit
+                total += data.y[row] if data.b == NULL else data.b[row] * g.data.b_unit
         if g.data.n_classes > 0:
             for c in range(g.data.n_classes):
                 values[leaf * g.data.n_classes + c] /= weight
@@ -36,15 +39,18 @@ cdef inline void fill_variances(
     # Upwards from the leaves; tree.impurity holds sums of squares meanwhile.
     # A child comes after its parent, so the reverse order meets it first.
     cdef intp_t node, leaf, i, left, right
+    cdef const Source* data = &g.data.source
     cdef f64_t gap, w, share
+    cdef i32_t row
     for node in range(tree.n_nodes - 1, -1, -1):
         if tree.nodes[node].feature == LEAF:
             leaf = tree.nodes[node].slot
             mean[node] = values[leaf]
             tree.impurity[node] = 0.0
             for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
-                w = 1.0 if all.w == NULL else all.w[i] * g.data.w_unit
-                gap = g.data.number[all.rows[i]] - mean[node]
+                row = all.rows[i]
+                w = 1.0 if data.w == NULL else data.w[row] * g.data.w_unit
+                gap = data.number[row] - mean[node]
                 tree.impurity[node] += w * gap * gap
         else:
             left = node + 1

@@ -2,9 +2,12 @@
 
 from libc.stdlib cimport realloc
 
-from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
+from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 from kinlearn._kernels.trees._arena cimport Arena, take, take_zeroed
-from kinlearn._kernels.trees._grower cimport Frame, Grower, Node, Part, Tree
+from kinlearn._kernels.trees._grower cimport (
+    AHEAD, Frame, Grower, Node, Part, Source, Tree
+)
+from kinlearn._kernels.trees._vectors cimport LANES, PADDING
 
 
 cdef inline intp_t most_leaves(const Grower* g, const Part* all) noexcept nogil:
@@ -20,11 +23,12 @@ cdef inline void allocate(
 ) noexcept nogil:
     # As little as the rows loaded may need: an allocator hands out what the last
     # tree gave back in other places, so in the end every byte has been touched.
+    cdef const Source* data = &g.data.source
     cdef intp_t n = all.n, leaves = most_leaves(g, all)
     cdef intp_t d = g.data.n_features
     cdef intp_t n_classes = g.data.n_classes
     cdef intp_t n_tasks = g.data.n_tasks
-    cdef intp_t i, m
+    cdef intp_t i, m, n_values = 2 if data.columns != NULL else AHEAD + 2
     cdef bint missing = False
     for i in range(d):
         missing = missing or g.data.has_missing[i]
@@ -37,19 +41,32 @@ cdef inline void allocate(
     if g.block.max_rows > 0:
         m = g.block.max_rows
         g.block.columns = <f32_t*>take(arena, d * m, sizeof(f32_t))
-        g.block.rows = <i32_t*>take(arena, m, sizeof(i32_t))
+        g.block.numbers = <i32_t*>take(arena, m, sizeof(i32_t))
         g.block.task = <i32_t*>take(arena, m, sizeof(i32_t))
-        g.block.number = <f64_t*>take(arena, m, sizeof(f64_t))
-    g.x = <f32_t*>take(arena, n, sizeof(f32_t))
-    g.best_x = <f32_t*>take(arena, n, sizeof(f32_t))
-    g.present = <f32_t*>take(arena, n if missing else 0, sizeof(f32_t))
+        if data.number != NULL:
+            g.block.number = <f64_t*>take(arena, m, sizeof(f64_t))
+        if data.y != NULL:
+            g.block.y = <i32_t*>take(arena, m, sizeof(i32_t))
+        if data.b != NULL:
+            g.block.b = <i64_t*>take(arena, m, sizeof(i64_t))
+        if data.w != NULL:
+            g.block.w = <i64_t*>take(arena, m, sizeof(i64_t))
+    for i in range(n_values):
+        g.x[i] = <f32_t*>take(arena, n + PADDING, sizeof(f32_t))
+    if data.y != NULL:
+        g.part.y = <i32_t*>take(arena, n + PADDING, sizeof(i32_t))
+    if data.b != NULL:
+        g.part.b = <i64_t*>take(arena, n + PADDING, sizeof(i64_t))
+    if data.w != NULL:
+        g.part.w = <i64_t*>take(arena, n, sizeof(i64_t))
+    g.small.columns = <f32_t*>take(arena, d * LANES, sizeof(f32_t))
+    g.small.column_of = <u64_t*>take_zeroed(arena, d, sizeof(u64_t))
+    g.present = <f32_t*>take(
+        arena, n + PADDING if missing else 0, sizeof(f32_t))
     g.order = <i32_t*>take(arena, d, sizeof(i32_t))
     g.swaps = <i32_t*>take(arena, d, sizeof(i32_t))
     g.constants = <i32_t*>take(arena, d, sizeof(i32_t))
     g.known_constant = <u8_t*>take_zeroed(arena, d, sizeof(u8_t))
-    g.spare_i32 = <i32_t*>take(arena, n, sizeof(i32_t))
-    if all.b != NULL or all.w != NULL:
-        g.spare_i64 = <i64_t*>take(arena, n, sizeof(i64_t))
     if n_classes > 0:
         g.local_y = <i32_t*>take(arena, n, sizeof(i32_t))
         g.local_class = <i32_t*>take(arena, n_classes, sizeof(i32_t))
@@ -61,7 +78,6 @@ cdef inline void allocate(
         g.missing_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
     if n_tasks > 1 and g.settings.task_split_prob > 0:
         g.tasks = <i32_t*>take(arena, n_tasks, sizeof(i32_t))
-        g.row_task = <i32_t*>take(arena, n, sizeof(i32_t))
         g.task_weight = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
         g.task_total = <i64_t*>take_zeroed(arena, n_tasks, sizeof(i64_t))
         g.task_left = <u8_t*>take(arena, n_tasks, sizeof(u8_t))
@@ -71,33 +87,22 @@ cdef inline void allocate(
 
 
 cdef inline void load_rows(
-    Arena* arena, Part* all, intp_t n_rows,
-    const i32_t* y, const i64_t* b, const i64_t* w,
+    Arena* arena, Part* all, intp_t n_rows, const Source* data
 ) noexcept nogil:
-    # The rows that have weight, and what growth keeps beside them.
+    # The rows that have weight, and their sums.
     cdef intp_t row, n = 0
     all.rows = <i32_t*>take(arena, n_rows, sizeof(i32_t))
-    if y != NULL:
-        all.y = <i32_t*>take(arena, n_rows, sizeof(i32_t))
-    if b != NULL:
-        all.b = <i64_t*>take(arena, n_rows, sizeof(i64_t))
-    if w != NULL:
-        all.w = <i64_t*>take(arena, n_rows, sizeof(i64_t))
     if arena.failed:
         return
     for row in range(n_rows):
-        if w != NULL and w[row] == 0:
+        if data.w != NULL and data.w[row] == 0:
             continue
         all.rows[n] = <i32_t>row
-        if w != NULL:
-            all.w[n] = w[row]
-        if b != NULL:
-            all.b[n] = b[row]
-            all.total += b[row]
-        if y != NULL:
-            all.y[n] = y[row]
-            all.total += y[row]
-        all.weight += 1 if w == NULL else w[row]
+        if data.b != NULL:
+            all.total += data.b[row]
+        elif data.y != NULL:
+            all.total += data.y[row]
+        all.weight += 1 if data.w == NULL else data.w[row]
         n += 1
     all.n = n
 

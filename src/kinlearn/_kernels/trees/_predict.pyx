@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
 )
-from kinlearn._kernels.trees._arena cimport Arena, release, take
+from kinlearn._kernels.trees._arena cimport Arena, open_arena, release, take
 from kinlearn._kernels.trees._grower cimport LEAF, TASK_SPLIT, Node
 
 cdef enum:
@@ -191,8 +191,7 @@ cdef Queries queries(
 
 cdef Workspace workspace(Arena* arena, intp_t n) except *:
     cdef Workspace work
-    arena.n_pieces = 0
-    arena.failed = False
+    open_arena(arena)
     work.rows = <i32_t*>take(arena, n, sizeof(i32_t))
     work.spare = <i32_t*>take(arena, n, sizeof(i32_t))
     work.waiting = <Branch*>take(arena, n, sizeof(Branch))

@@ -7,8 +7,9 @@ from libc.stdlib cimport qsort
 
 from kinlearn._kernels._random cimport next_below, next_uniform
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t
-from kinlearn._kernels.trees._feature_splits cimport offer, sum_left
+from kinlearn._kernels.trees._feature_splits cimport sum_left
 from kinlearn._kernels.trees._grower cimport TASK_SPLIT, Grower
+from kinlearn._kernels.trees._offers cimport offer
 
 
 cdef inline int compare_i32(const void* a, const void* b) noexcept nogil:
@@ -24,8 +25,7 @@ cdef inline void sum_by_task(Grower* g, i32_t positive) noexcept nogil:
     cdef i32_t t
     cdef i64_t w, b
     for i in range(g.part.n):
-        t = g.task[g.part.rows[i]]
-        g.row_task[i] = t
+        t = g.at.task[g.part.rows[i]]
         w = 1 if g.part.w == NULL else g.part.w[i]
         if g.data.n_classes > 0:
             b = w if g.local_y[i] == positive else 0
@@ -52,7 +52,7 @@ cdef inline void fill_side(Grower* g, f32_t* x) noexcept nogil:
     # 0 for rows that go left, 1 for the others: a feature to cut at 0.5.
     cdef intp_t i
     for i in range(g.part.n):
-        x[i] = not g.task_left[g.row_task[i]]
+        x[i] = not g.task_left[g.at.task[g.part.rows[i]]]
 
 
 cdef inline void try_tasks(Grower* g) noexcept nogil:
@@ -88,11 +88,11 @@ cdef inline void try_tasks(Grower* g) noexcept nogil:
                 weight += g.task_weight[t]
                 total += g.task_total[t]
         if g.data.n_classes > 0:
-            fill_side(g, g.x)
-            sum_left(g, g.x, 0.5, g.left_hist, &weight, &total)
+            fill_side(g, g.x[1])
+            sum_left(g, g.x[1], 0.5, g.left_hist, &weight, &total)
         offer(g, TASK_SPLIT, 0.5, gamma < cut, weight, total)
         if g.best.score > best_before:
-            fill_side(g, g.best_x)
+            fill_side(g, g.x[0])
 
     for k in range(g.n_present):
         g.task_weight[g.tasks[k]] = 0

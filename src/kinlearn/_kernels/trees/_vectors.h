@@ -1,0 +1,210 @@
+/* The innermost loops of growing, by vectors of four values. SSE2 belongs to every
+ * x86-64 processor; elsewhere, or with KINLEARN_PLAIN_LOOPS, plain loops do the same.
+ * Both give the same bits: the sums are of integers, and no order of comparisons
+ * changes a least or greatest value.
+ *
+ * Loops over the rows of a node have no rest that is done row by row, for its end
+ * would be guessed wrong in every small node: buffers by row of a node have room for
+ * KINLEARN_PADDING more, and NaN behind the last value, which goes to no side. */
+#ifndef KINLEARN_VECTORS_H
+#define KINLEARN_VECTORS_H
+
+#include <math.h>
+#include <stdint.h>
+
+#if defined(__SSE2__) && !defined(KINLEARN_PLAIN_LOOPS)
+#define KINLEARN_SSE2 1
+#include <emmintrin.h>
+#endif
+
+#if defined(__GNUC__)
+#define kinlearn_prefetch(address) __builtin_prefetch(address)
+#else
+#define kinlearn_prefetch(address) ((void)(address))
+#endif
+
+#define KINLEARN_PADDING 4
+#define KINLEARN_LANES 8
+
+/* ---------------------------------------------------------------- many rows */
+
+/* out[i] = source[rows[i] * stride], and their extremes. NaN fails every comparison,
+ * so the extremes are those of the values present: inf and -inf if there are none. */
+static inline void kinlearn_gather(
+    const float* source, intptr_t stride, const int32_t* rows, intptr_t n, float* out,
+    float* low, float* high
+) {
+    float least = INFINITY, greatest = -INFINITY;
+    intptr_t i = 0;
+#if KINLEARN_SSE2
+    if (n >= 4) {
+        __m128 a = _mm_set1_ps(INFINITY), b = _mm_set1_ps(-INFINITY);
+        for (;;) {
+            __m128 v01 = _mm_unpacklo_ps(
+                _mm_load_ss(source + rows[i] * stride),
+                _mm_load_ss(source + rows[i + 1] * stride));
+            __m128 v23 = _mm_unpacklo_ps(
+                _mm_load_ss(source + rows[i + 2] * stride),
+                _mm_load_ss(source + rows[i + 3] * stride));
+            __m128 v = _mm_movelh_ps(v01, v23);
+            _mm_storeu_ps(out + i, v);
+            a = _mm_min_ps(v, a); /* of a NaN and a number, the second */
+            b = _mm_max_ps(v, b);
+            if (i + 4 >= n) break;
+            i = i + 8 <= n ? i + 4 : n - 4; /* the last four may meet some again */
+        }
+        a = _mm_min_ps(a, _mm_movehl_ps(a, a));
+        b = _mm_max_ps(b, _mm_movehl_ps(b, b));
+        *low = _mm_cvtss_f32(_mm_min_ss(a, _mm_shuffle_ps(a, a, 1)));
+        *high = _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
+        _mm_storeu_ps(out + n, _mm_set1_ps(NAN));
+        return;
+    }
+#endif
+    for (; i < n; i++) {
+        float v = source[rows[i] * stride];
+        out[i] = v;
+        least = v < least ? v : least;
+        greatest = v > greatest ? v : greatest;
+    }
+    for (int k = 0; k < KINLEARN_PADDING; k++) out[n + k] = NAN;
+    *low = least;
+    *high = greatest;
+}
+
+/* Rows with x <= cut, and how many of them have y = 1. */
+static inline void kinlearn_left_counts(
+    const float* x, const int32_t* y, intptr_t n, float cut, int64_t* weight,
+    int64_t* total
+) {
+#if KINLEARN_SSE2
+    const __m128 cuts = _mm_set1_ps(cut);
+    __m128i w = _mm_setzero_si128(), b = _mm_setzero_si128();
+    int32_t ws[4], bs[4];
+    for (intptr_t i = 0; i < n; i += 4) {
+        __m128i left = _mm_castps_si128(_mm_cmple_ps(_mm_loadu_ps(x + i), cuts));
+        w = _mm_sub_epi32(w, left);
+        b = _mm_add_epi32(
+            b, _mm_and_si128(left, _mm_loadu_si128((const __m128i*)(y + i))));
+    }
+    _mm_storeu_si128((__m128i*)ws, w);
+    _mm_storeu_si128((__m128i*)bs, b);
+    *weight = (int64_t)ws[0] + ws[1] + ws[2] + ws[3];
+    *total = (int64_t)bs[0] + bs[1] + bs[2] + bs[3];
+#else
+    int32_t w = 0, b = 0;
+    for (intptr_t i = 0; i < n; i++) {
+        w += x[i] <= cut;
+        b += (x[i] <= cut) & y[i];
+    }
+    *weight = w;
+    *total = b;
+#endif
+}
+
+/* Rows with x <= cut, and the sum of their b. */
+static inline void kinlearn_left_sums(
+    const float* x, const int64_t* b, intptr_t n, float cut, int64_t* weight,
+    int64_t* total
+) {
+#if KINLEARN_SSE2
+    const __m128 cuts = _mm_set1_ps(cut);
+    __m128i w = _mm_setzero_si128(), s = _mm_setzero_si128();
+    int32_t ws[4];
+    int64_t ss[2];
+    for (intptr_t i = 0; i < n; i += 4) {
+        __m128i left = _mm_castps_si128(_mm_cmple_ps(_mm_loadu_ps(x + i), cuts));
+        __m128i b01 = _mm_loadu_si128((const __m128i*)(b + i));
+        __m128i b23 = _mm_loadu_si128((const __m128i*)(b + i + 2));
+        w = _mm_sub_epi32(w, left);
+        s = _mm_add_epi64(s, _mm_and_si128(b01, _mm_unpacklo_epi32(left, left)));
+        s = _mm_add_epi64(s, _mm_and_si128(b23, _mm_unpackhi_epi32(left, left)));
+    }
+    _mm_storeu_si128((__m128i*)ws, w);
+    _mm_storeu_si128((__m128i*)ss, s);
+    *weight = (int64_t)ws[0] + ws[1] + ws[2] + ws[3];
+    *total = ss[0] + ss[1];
+#else
+    int64_t w = 0, s = 0;
+    for (intptr_t i = 0; i < n; i++) {
+        w += x[i] <= cut;
+        s += b[i] & -(int64_t)(x[i] <= cut);
+    }
+    *weight = w;
+    *total = s;
+#endif
+}
+
+/* ------------------------------------------------- eight rows, one a bit of a set */
+
+/* inside[k] has all bits set if row k is in the set. */
+static inline void kinlearn_open_lanes(uint32_t set, uint32_t* inside) {
+    for (int k = 0; k < KINLEARN_LANES; k++) inside[k] = 0 - ((set >> k) & 1);
+}
+
+static inline int kinlearn_count_bits(uint32_t set) {
+    set -= (set >> 1) & 0x55u;
+    set = (set & 0x33u) + ((set >> 2) & 0x33u);
+    return (int)((set + (set >> 4)) & 15u);
+}
+
+/* The lowest row of a set that is not empty. */
+static inline int kinlearn_lowest_bit(uint32_t set) {
+#if defined(__GNUC__)
+    return __builtin_ctz(set);
+#else
+    return kinlearn_count_bits((set & (0 - set)) - 1);
+#endif
+}
+
+/* As kinlearn_gather finds them, of the rows inside. */
+static inline void kinlearn_lane_extremes(
+    const uint32_t* inside, const float* x, float* low, float* high
+) {
+#if KINLEARN_SSE2
+    const __m128 inf = _mm_set1_ps(INFINITY), minus = _mm_set1_ps(-INFINITY);
+    __m128 in0 = _mm_loadu_ps((const float*)inside);
+    __m128 in1 = _mm_loadu_ps((const float*)(inside + 4));
+    __m128 x0 = _mm_and_ps(in0, _mm_loadu_ps(x));
+    __m128 x1 = _mm_and_ps(in1, _mm_loadu_ps(x + 4));
+    __m128 a = _mm_min_ps(_mm_or_ps(x0, _mm_andnot_ps(in0, inf)), inf);
+    __m128 b = _mm_max_ps(_mm_or_ps(x0, _mm_andnot_ps(in0, minus)), minus);
+    a = _mm_min_ps(_mm_or_ps(x1, _mm_andnot_ps(in1, inf)), a);
+    b = _mm_max_ps(_mm_or_ps(x1, _mm_andnot_ps(in1, minus)), b);
+    a = _mm_min_ps(a, _mm_movehl_ps(a, a));
+    b = _mm_max_ps(b, _mm_movehl_ps(b, b));
+    *low = _mm_cvtss_f32(_mm_min_ss(a, _mm_shuffle_ps(a, a, 1)));
+    *high = _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
+#else
+    float least = INFINITY, greatest = -INFINITY;
+    for (int k = 0; k < KINLEARN_LANES; k++) {
+        least = inside[k] && x[k] < least ? x[k] : least;
+        greatest = inside[k] && x[k] > greatest ? x[k] : greatest;
+    }
+    *low = least;
+    *high = greatest;
+#endif
+}
+
+/* All rows with x <= cut, in a set or not. */
+static inline uint32_t kinlearn_lanes_at_most(const float* x, float cut) {
+#if KINLEARN_SSE2
+    const __m128 cuts = _mm_set1_ps(cut);
+    uint32_t first = (uint32_t)_mm_movemask_ps(_mm_cmple_ps(_mm_loadu_ps(x), cuts));
+    uint32_t last = (uint32_t)_mm_movemask_ps(_mm_cmple_ps(_mm_loadu_ps(x + 4), cuts));
+    return first | last << 4;
+#else
+    uint32_t out = 0;
+    for (int k = 0; k < KINLEARN_LANES; k++) out |= (uint32_t)(x[k] <= cut) << k;
+    return out;
+#endif
+}
+
+/* The sum of b over a set. */
+static inline int64_t kinlearn_sum_lanes(const int64_t* b, uint32_t set) {
+    int64_t total = 0;
+    for (int k = 0; k < KINLEARN_LANES; k++) total += b[k] & -(int64_t)((set >> k) & 1);
+    return total;
+}
+
+#endif
