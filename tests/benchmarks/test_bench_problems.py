@@ -21,7 +21,8 @@ SMALL = {
 
 def test_every_problem_is_tested_or_real():
     # a protocol may declare problems of its own, as "area:name"
-    named = {name for name in PROBLEMS if ":" not in name}
+    own = ("clustering:", "news:", "transfer:")
+    named = {name for name in PROBLEMS if not name.startswith(own)}
     assert named == set(SMALL) | set(REAL)
 
 

@@ -80,9 +80,9 @@ class SharedPlusOwn(OneModel):
     >>> from kinlearn.sharing import SharedPlusOwn
     >>> X = [[0, 1], [1, 1], [2, 1], [0, 2], [1, 2], [2, 2]]
     >>> y = [0, 1, 2, 0, 3, 6]  # a slope of 1 in one task, of 3 in the other
-    >>> model = SharedPlusOwn(Ridge(1e-3), task=-1, unknown_task="share").fit(X, y)
-    >>> model.predict([[1, 1], [1, 2], [1, 3]]).round(1)
-    array([1., 3., 2.])
+    >>> model = SharedPlusOwn(Ridge(1e-3), task=-1).fit(X, y)
+    >>> model.predict([[1, 1], [1, 2]]).round(1)
+    array([1., 3.])
     """
 
     _parameter_constraints: dict = {
