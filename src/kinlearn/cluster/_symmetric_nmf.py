@@ -126,8 +126,8 @@ class MultiTaskSymmetricNMF(
     .. math::
 
         \frac12 \sum_{t,s} \lambda_{ts} \|A_{ts} - V_t V_s'\|^2
-        + \sum_t \alpha_t \sum_{a<b} \Big(\frac{S_{ta}}{p_{ta}}
-        - \frac{S_{tb}}{p_{tb}}\Big)^2
+        + \sum_t \alpha_t \sum_{a<b} (\frac{S_{ta}}{p_{ta}}
+        - \frac{S_{tb}}{p_{tb}})^2
 
     with A the affinity, S the sums of V over the rows of a task, p the shares (equal
     ones are 1; more than two clusters: times 2/k), and alpha `balance` times the mean
