@@ -152,9 +152,9 @@ def joined(trees):
     }
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize("seed", range(12))
-def test_prediction_equals_a_walk_down_the_reference(seed, order):
+def test_prediction_equals_a_walk_down_the_reference(seed, missing):
     p = random_problem(seed + 5000)
     p.min_samples_leaf, p.max_depth = 1, 2**31 - 1
     trees, twins = [], []
@@ -163,28 +163,44 @@ def test_prediction_equals_a_walk_down_the_reference(seed, order):
         trees.append(kernel_tree(p))
         twins.append(reference.grow_tree(p))
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(500, p.X.shape[1])).astype(np.float32, order=order)
-    X[rng.random(X.shape) < 0.1] = np.nan
+    X = rng.normal(size=(500, p.X.shape[1])).astype(np.float32)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
     task = rng.integers(-1, p.task.max() + 3, size=len(X)).astype(np.int32)
     forest = joined(trees)
-    leaves = np.empty((3, len(X)), dtype=np.int32)
+    where = [
+        [reference.find_leaf(nodes, x, t)[0] for x, t in zip(X, task, strict=True)]
+        for nodes in twins
+    ]
     no_values = {k: v for k, v in forest.items() if k not in ("leaf_start", "values")}
-    apply_trees(**no_values, X=X, task=task, missing=True, out=leaves)
-    out = np.zeros((len(X), forest["values"].shape[1]))
-    add_values(
-        **forest,
-        X=X,
-        task=task,
-        missing=True,
-        first_tree=0,
-        last_tree=3,
-        out=out,
+    leaves = np.empty((3, len(X)), dtype=np.int32)
+    apply_trees(**no_values, X=X, task=task, missing=missing, out=leaves)
+    assert_array_equal(leaves, where)
+
+    expected = np.sum(
+        [
+            [nodes[k]["value"] for k in reached]
+            for nodes, reached in zip(twins, where, strict=True)
+        ],
+        axis=0,
     )
-    for i in range(len(X)):
-        reached = [reference.find_leaf(nodes, X[i], task[i])[0] for nodes in twins]
-        assert_array_equal(leaves[:, i], reached)
-        values = [nodes[k]["value"] for nodes, k in zip(twins, reached, strict=True)]
-        assert_allclose(out[i], np.sum(values, axis=0), rtol=1e-10, atol=1e-12)
+    far = {**forest, "exceptions": forest["exceptions"] * 1_000}
+    for some, X_some, task_some in [
+        (forest, X, task),  # packed trees
+        (far, X, np.where(task < 0, -1, task * 1_000).astype(np.int32)),  # many tasks
+        (forest, np.asfortranarray(X), task),  # trees as they are
+    ]:
+        out = np.zeros_like(expected)
+        add_values(
+            **some,
+            X=X_some,
+            task=task_some,
+            missing=missing,
+            first_tree=0,
+            last_tree=3,
+            out=out,
+        )
+        assert_allclose(out, expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 4])

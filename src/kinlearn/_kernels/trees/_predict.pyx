@@ -4,44 +4,27 @@ A forest is the trees' arrays end to end. Numbers inside a tree (right child, le
 task split) count from the tree's own start; `tree_start`, `leaf_start` and
 `split_start` say where each tree begins.
 
-All rows go down a tree together: each node parts its rows as in growing,
-left side first, so that both the nodes and the rows of a branch are at hand when
-they are needed. A handful of rows goes on in step, each overlapping the others'
-waits for memory. Neither way has branches that depend on the values. A leaf is its
-own right child and its threshold is -inf, so rows that have arrived stay there.
+A tree that many rows will pass is packed first (_packed.pxd). Others are walked as
+they are, a handful of rows in step, without branches that depend on the values: a leaf
+is its own right child and its threshold is -inf, so rows that have arrived stay there.
 """
 
-from libc.string cimport memcpy
-
 from kinlearn._kernels._typedefs cimport (
-    f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
+    f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 )
-from kinlearn._kernels.trees._arena cimport Arena, open_arena, release, take
-from kinlearn._kernels.trees._grower cimport LEAF, TASK_SPLIT, Node
+from kinlearn._kernels.trees._arena cimport (
+    Arena, give_back, open_arena, release, take
+)
+from kinlearn._kernels.trees._grower cimport TASK_SPLIT, Node
+from kinlearn._kernels.trees._packed cimport (
+    WALKERS, Packed, PackedNode, Tree, bits_for, fits, is_exception, pack, walk,
+    words_for,
+)
 
 cdef enum:
-    LANES = 8
-
-
-cdef struct Tree:
-    const Node* nodes
-    const u8_t* default_left
-    const i64_t* exception_start
-    const i32_t* exceptions
-
-
-cdef struct Branch:
-    # Rows that wait at a node, as a stretch of all rows.
-    i32_t node
-    i32_t start
-    i32_t end
-
-
-cdef struct Workspace:
-    i32_t* rows
-    i32_t* spare
-    Branch* waiting      # none of them empty, so never more than rows
-    i32_t* leaf_of
+    # A row gains by a packed tree what packing that many nodes costs.
+    NODES_PER_ROW = 64
+    LOT = 4096           # rows that go down one packed tree after the other
 
 
 cdef struct Queries:
@@ -53,131 +36,87 @@ cdef struct Queries:
     bint missing         # whether there may be NaN
 
 
-cdef inline bint is_listed(
-    const i32_t* sorted_list, intp_t n, i32_t wanted
-) noexcept nogil:
-    cdef intp_t low = 0, half
-    while n > 1:
-        half = n >> 1
-        low += half if sorted_list[low + half] <= wanted else 0
-        n -= half
-    return n == 1 and sorted_list[low] == wanted
-
-
 cdef inline bint task_goes_left(
     const Tree* tree, i32_t node, i32_t task
 ) noexcept nogil:
-    cdef i32_t slot = tree.nodes[node].slot
-    cdef i64_t start = tree.exception_start[slot]
-    return tree.default_left[node] != is_listed(
-        tree.exceptions + start, tree.exception_start[slot + 1] - start, task)
+    return tree.default_left[node] != is_exception(
+        tree, tree.nodes[node].slot, task)
 
 
-cdef inline void walk_lanes(
-    const Tree* tree, const Queries* q, const i32_t* rows, intp_t n, i32_t start,
-    i32_t* leaf_of,
-) noexcept nogil:
-    # Send up to LANES rows on from the node `start`. The last lanes repeat a row.
-    cdef const Node* node
-    cdef const f32_t* x_of[LANES]
-    cdef i32_t at[LANES]
-    cdef i32_t row[LANES]
-    cdef i32_t feature, next_left, left, on_the_way = 1
-    cdef f32_t x
-    cdef int k
-    for k in range(LANES):
-        at[k] = start
-        row[k] = rows[k if k < n else n - 1]
-        x_of[k] = q.x + row[k] * q.row_stride
-    while on_the_way:
-        on_the_way = 0
-        for k in range(LANES):
-            node = &tree.nodes[at[k]]
-            feature = node.feature
-            on_the_way |= feature + 1  # zero at a leaf
-            # A leaf reads the first feature and stays, whatever it is.
-            x = x_of[k][(feature & ~(feature >> 31)) * q.column_stride]
-            left = x <= node.threshold
-            if feature == TASK_SPLIT:
-                left = task_goes_left(tree, at[k], q.task[row[k]])
-            elif q.missing and x != x and feature >= 0:
-                left = tree.default_left[at[k]]
-            # Arithmetic, because a branch would be guessed wrong half the time.
-            next_left = at[k] + 1
-            at[k] = node.right ^ ((node.right ^ next_left) & -left)
-    for k in range(LANES):
-        leaf_of[row[k]] = at[k]
-
-
-cdef inline intp_t part_rows(
-    const Tree* tree, const Queries* q, i32_t node, i32_t* rows, intp_t n,
-    i32_t* spare,
-) noexcept nogil:
-    # Bring the rows that go left to the front; return how many they are.
-    cdef i32_t feature = tree.nodes[node].feature
-    cdef f32_t threshold = tree.nodes[node].threshold
-    cdef bint default_left = tree.default_left[node]
-    cdef const f32_t* column
-    cdef intp_t i, n_left = 0
-    cdef i32_t row
-    cdef f32_t x
-    if feature == TASK_SPLIT:
-        for i in range(n):
-            row = rows[i]
-            rows[n_left] = row
-            spare[i - n_left] = row
-            n_left += task_goes_left(tree, node, q.task[row])
-    else:
-        column = q.x + feature * q.column_stride
-        if q.missing and default_left:
-            for i in range(n):
-                row = rows[i]
-                x = column[row * q.row_stride]
-                rows[n_left] = row
-                spare[i - n_left] = row
-                n_left += not (x > threshold)  # so does NaN
-        else:
-            for i in range(n):
-                row = rows[i]
-                x = column[row * q.row_stride]
-                rows[n_left] = row
-                spare[i - n_left] = row
-                n_left += x <= threshold
-    memcpy(rows + n_left, spare, (n - n_left) * sizeof(i32_t))
-    return n_left
-
-
-cdef void find_leaves(
-    const Tree* tree, const Queries* q, Workspace* work, i32_t* leaf_of
+cdef inline void walk_unpacked(
+    const Tree* tree, const Queries* q, i32_t* leaf_of
 ) noexcept nogil:
     # leaf_of[row] becomes the number of the leaf's node.
-    cdef Branch b
-    cdef intp_t n_waiting = 1, i
-    cdef i32_t middle
-    for i in range(q.n_rows):
-        work.rows[i] = <i32_t>i
-    work.waiting[0] = Branch(0, 0, <i32_t>q.n_rows)
-    while n_waiting > 0:
-        n_waiting -= 1
-        b = work.waiting[n_waiting]
-        while b.end - b.start > LANES and tree.nodes[b.node].feature != LEAF:
-            middle = b.start + <i32_t>part_rows(
-                tree, q, b.node, work.rows + b.start, b.end - b.start, work.spare)
-            if middle == b.start:
-                b.node = tree.nodes[b.node].right
-                continue
-            if middle < b.end:
-                work.waiting[n_waiting] = Branch(
-                    tree.nodes[b.node].right, middle, b.end)
-                n_waiting += 1
-            b.node += 1
-            b.end = middle
-        if b.end - b.start > LANES:
-            for i in range(b.start, b.end):
-                leaf_of[work.rows[i]] = b.node
+    cdef const Node* node
+    cdef const f32_t* x_of[WALKERS]
+    cdef i32_t at[WALKERS]
+    cdef intp_t row[WALKERS]
+    cdef i32_t feature, next_left, left, on_the_way
+    cdef f32_t x
+    cdef intp_t i
+    cdef int k
+    for i from 0 <= i < q.n_rows by WALKERS:
+        for k in range(WALKERS):  # the last ones may be the same row
+            at[k] = 0
+            row[k] = min(i + k, q.n_rows - 1)
+            x_of[k] = q.x + row[k] * q.row_stride
+        on_the_way = 1
+        while on_the_way:
+            on_the_way = 0
+            for k in range(WALKERS):
+                node = &tree.nodes[at[k]]
+                feature = node.feature
+                on_the_way |= feature + 1  # zero at a leaf
+                # A leaf reads the first feature and stays, whatever it is.
+                x = x_of[k][(feature & ~(feature >> 31)) * q.column_stride]
+                left = x <= node.threshold
+                if feature == TASK_SPLIT:
+                    left = task_goes_left(tree, at[k], q.task[row[k]])
+                elif q.missing and x != x and feature >= 0:
+                    left = tree.default_left[at[k]]
+                # Arithmetic, because a branch would be guessed wrong half the time.
+                next_left = at[k] + 1
+                at[k] = node.right ^ ((node.right ^ next_left) & -left)
+        for k in range(WALKERS):
+            leaf_of[row[k]] = at[k]
+
+
+cdef inline void walk_packed(
+    const Packed* p, const Queries* q, i32_t* leaf
+) noexcept nogil:
+    # leaf[row] becomes the number of the leaf.
+    cdef intp_t n = q.n_rows
+    if p.tree.n_task_splits > 0:
+        if q.missing:
+            walk(p, q.x, q.row_stride, q.task, n, True, True, leaf)
         else:
-            walk_lanes(
-                tree, q, work.rows + b.start, b.end - b.start, b.node, leaf_of)
+            walk(p, q.x, q.row_stride, q.task, n, True, False, leaf)
+    elif q.missing:
+        walk(p, q.x, q.row_stride, q.task, n, False, True, leaf)
+    else:
+        walk(p, q.x, q.row_stride, q.task, n, False, False, leaf)
+
+
+cdef inline void pack_tree(
+    Arena* arena, const Tree* tree, intp_t n_features, Packed* p
+) noexcept nogil:
+    cdef i64_t k
+    p.tree = tree
+    p.n_features = <i32_t>n_features
+    p.feature_bits = bits_for(n_features)
+    p.nodes = <PackedNode*>take(arena, tree.n_nodes, sizeof(PackedNode))
+    p.n_tasks = 0
+    for k in range(
+        tree.exception_start[0], tree.exception_start[tree.n_task_splits]
+    ):
+        p.n_tasks = max(p.n_tasks, <intp_t>tree.exceptions[k] + 1)
+    p.n_words = words_for(tree, p.n_tasks)
+    p.listed = NULL
+    if p.n_words > 0:
+        p.listed = <u64_t*>take(
+            arena, tree.n_task_splits * p.n_words, sizeof(u64_t))
+    if not arena.failed:
+        pack(p)
 
 
 cdef Queries queries(
@@ -189,27 +128,15 @@ cdef Queries queries(
     )
 
 
-cdef Workspace workspace(Arena* arena, intp_t n) except *:
-    cdef Workspace work
-    open_arena(arena)
-    work.rows = <i32_t*>take(arena, n, sizeof(i32_t))
-    work.spare = <i32_t*>take(arena, n, sizeof(i32_t))
-    work.waiting = <Branch*>take(arena, n, sizeof(Branch))
-    work.leaf_of = <i32_t*>take(arena, n, sizeof(i32_t))
-    if arena.failed:
-        release(arena)
-        raise MemoryError("no memory to predict so many rows at once")
-    return work
-
-
 cdef Tree tree_at(
-    const Node[::1] nodes, const u8_t[::1] default_left,
-    const i64_t[::1] exception_start, const i32_t[::1] exceptions,
-    i64_t first_node, i64_t first_split,
+    const Node[::1] nodes, const u8_t[::1] default_left, const i64_t[::1] tree_start,
+    const i64_t[::1] split_start, const i64_t[::1] exception_start,
+    const i32_t[::1] exceptions, intp_t t,
 ) noexcept nogil:
     cdef Tree tree = Tree(
-        &nodes[first_node], &default_left[first_node], &exception_start[first_split],
-        NULL,
+        &nodes[tree_start[t]], tree_start[t + 1] - tree_start[t],
+        &default_left[tree_start[t]], split_start[t + 1] - split_start[t],
+        &exception_start[split_start[t]], NULL,
     )
     if exceptions.shape[0] > 0:
         tree.exceptions = &exceptions[0]
@@ -234,18 +161,15 @@ def apply_trees(
     `missing` says whether X may hold NaN.
     """
     cdef Queries q = queries(X, task, missing)
-    cdef Arena arena
-    cdef Workspace work = workspace(&arena, X.shape[0])
     cdef Tree tree
     cdef intp_t t
     with nogil:
         for t in range(out.shape[0]):
             tree = tree_at(
-                nodes, default_left, exception_start, exceptions,
-                tree_start[t], split_start[t],
+                nodes, default_left, tree_start, split_start, exception_start,
+                exceptions, t,
             )
-            find_leaves(&tree, &q, &work, &out[t, 0])
-    release(&arena)
+            walk_unpacked(&tree, &q, &out[t, 0])
 
 
 def add_values(
@@ -273,30 +197,60 @@ def add_values(
     ``own_task[own_start[k]:own_start[k + 1]]`` (ascending).
     """
     cdef Queries q = queries(X, task, missing)
+    cdef Queries lot = q
     cdef Arena arena
-    cdef Workspace work = workspace(&arena, X.shape[0])
     cdef Tree tree
+    cdef Packed packed
+    cdef const f64_t* answer
+    cdef i32_t* leaf_of = NULL
     cdef intp_t n_values = values.shape[1]
-    cdef intp_t t, i, c
+    cdef intp_t t, i, c, start
     cdef i64_t leaf, own
+    cdef bint is_packed
+    open_arena(&arena)
     with nogil:
         for t in range(first_tree, last_tree):
             tree = tree_at(
-                nodes, default_left, exception_start, exceptions,
-                tree_start[t], split_start[t],
+                nodes, default_left, tree_start, split_start, exception_start,
+                exceptions, t,
             )
-            find_leaves(&tree, &q, &work, work.leaf_of)
-            for i in range(q.n_rows):
-                leaf = leaf_start[t] + tree.nodes[work.leaf_of[i]].slot
-                if own_start is not None:
-                    own = find_own(
-                        own_start[leaf], own_start[leaf + 1], own_task, task[i])
-                    if own >= 0:
-                        for c in range(n_values):
-                            out[i, c] += own_values[own, c]
-                        continue
-                for c in range(n_values):
-                    out[i, c] += values[leaf, c]
+            give_back(&arena)
+            leaf_of = <i32_t*>take(&arena, LOT, sizeof(i32_t))
+            is_packed = (
+                q.column_stride == 1 and q.n_rows * NODES_PER_ROW >= tree.n_nodes
+                and fits(tree.n_nodes, X.shape[1])
+            )
+            if is_packed:
+                pack_tree(&arena, &tree, X.shape[1], &packed)
+            if arena.failed:
+                break
+            for start from 0 <= start < q.n_rows by LOT:
+                lot.n_rows = min(<intp_t>LOT, q.n_rows - start)
+                lot.x = q.x + start * q.row_stride
+                lot.task = q.task + start
+                if is_packed:
+                    walk_packed(&packed, &lot, leaf_of)
+                else:
+                    walk_unpacked(&tree, &lot, leaf_of)
+                    for i in range(lot.n_rows):
+                        leaf_of[i] = tree.nodes[leaf_of[i]].slot
+                if own_start is None and n_values == 1:
+                    for i in range(lot.n_rows):
+                        out[start + i, 0] += values[leaf_start[t] + leaf_of[i], 0]
+                    continue
+                for i in range(lot.n_rows):
+                    answer = &values[leaf_start[t] + leaf_of[i], 0]
+                    if own_start is not None:
+                        leaf = leaf_start[t] + leaf_of[i]
+                        own = find_own(
+                            own_start[leaf], own_start[leaf + 1], own_task, lot.task[i])
+                        if own >= 0:
+                            answer = &own_values[own, 0]
+                    for c in range(n_values):
+                        out[start + i, c] += answer[c]
+    if arena.failed:
+        release(&arena)
+        raise MemoryError("no memory to predict with a tree of this many nodes")
     release(&arena)
 
 
