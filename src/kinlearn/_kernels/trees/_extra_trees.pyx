@@ -21,7 +21,7 @@ from kinlearn._kernels.trees._arena cimport (
     Arena, give_back, open_arena, release, take
 )
 from kinlearn._kernels.trees._blocks cimport (
-    block_rows, enter_block, leave_block
+    enter_blocks, leave_blocks, set_block_sizes
 )
 from kinlearn._kernels.trees._criteria cimport (
     GINI, VARIANCE, Criterion, classes_impurity, classes_purity, pair_impurity,
@@ -241,8 +241,7 @@ cdef Status grow(
 
         if f.start >= g.small.end:
             g.small.end = 0
-        if g.block.end > 0 and f.start >= g.block.end:
-            leave_block(g, everything.rows)
+        leave_blocks(g, f.start, everything.rows)
         p.n = f.end - f.start
         p.rows = everything.rows + f.start
         p.weight = f.weight
@@ -257,8 +256,8 @@ cdef Status grow(
             enter_small(g, f.start)
             f.node = (1 << p.n) - 1
             open_small(g, f.node)
-        elif g.block.end == 0 and p.n <= g.block.max_rows:
-            enter_block(g, f.start)
+        else:
+            enter_blocks(g, f.start)
         if g.data.n_classes > 0:
             read_labels(g)
             number_classes(g)
@@ -299,8 +298,7 @@ cdef Status grow(
             derive_stream(f.key, 1), g.n_constants, g.small.best_left, -1, f.depth + 1,
         )
         n_stack += 2
-    if g.block.end > 0:
-        leave_block(g, everything.rows)
+    leave_blocks(g, everything.n, everything.rows)
     tree.leaf_start[tree.n_leaves] = <i32_t>everything.n
     return DONE
 
@@ -445,7 +443,7 @@ def grow_tree(
         <Criterion>criterion, max_features, n_cuts, max_depth, task_split_prob,
         task_smoothing, min_weight_split, min_weight_leaf, min_impurity_decrease,
     )
-    g.block.max_rows = block_rows(&g)
+    set_block_sizes(&g)
     # A small branch asks for most of its features, unless there are very many.
     g.small.all_at_once = (
         g.data.source.rows != NULL and columns.shape[0] <= 16 * max_features)

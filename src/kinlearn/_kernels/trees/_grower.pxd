@@ -11,6 +11,7 @@ cdef enum:
     LEAF = -1
     TASK_SPLIT = -2
     AHEAD = 8          # features that are gathered from rows together
+    N_BLOCKS = 2       # one within the other
 
 
 cdef struct Node:
@@ -84,14 +85,14 @@ cdef struct Split:
     i64_t total
 
 
-# The rows of a small node, copied together: its whole branch is then grown from
-# nearby memory, whatever the size of the data. Within it rows have numbers of
-# their own.
+# The rows of a node, copied together: its whole branch is then grown from nearby
+# memory, whatever the size of the data. Within it rows have numbers of their own.
 cdef struct Block:
+    Source source
     intp_t max_rows            # 0: blocks would not pay
     intp_t start               # of the stretch of rows it covers
     intp_t end                 # 0: there is none at present
-    i32_t* numbers             # of its rows in the data
+    i32_t* numbers             # of its rows where they came from
     f32_t* columns
     i32_t* y
     i64_t* b
@@ -138,7 +139,7 @@ cdef struct Grower:
     Split best
     u64_t stream
     Source at                  # where part.rows point to: the data, or a block
-    Block block
+    Block blocks[N_BLOCKS]     # large, small
     Small small
     Frame* stack               # grows with the depth
     intp_t stack_capacity

@@ -5,7 +5,7 @@ from libc.stdlib cimport realloc
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 from kinlearn._kernels.trees._arena cimport Arena, take, take_zeroed
 from kinlearn._kernels.trees._grower cimport (
-    AHEAD, Frame, Grower, Node, Part, Source, Tree
+    AHEAD, N_BLOCKS, Block, Frame, Grower, Node, Part, Source, Tree
 )
 from kinlearn._kernels.trees._vectors cimport LANES, PADDING
 
@@ -18,6 +18,23 @@ cdef inline intp_t most_leaves(const Grower* g, const Part* all) noexcept nogil:
     return 1 + <intp_t>(by_weight / g.settings.min_weight_leaf)
 
 
+cdef inline void allocate_block(
+    Arena* arena, Block* block, const Source* data, intp_t n_features
+) noexcept nogil:
+    cdef intp_t m = block.max_rows
+    block.columns = <f32_t*>take(arena, n_features * m, sizeof(f32_t))
+    block.numbers = <i32_t*>take(arena, m, sizeof(i32_t))
+    block.task = <i32_t*>take(arena, m, sizeof(i32_t))
+    if data.number != NULL:
+        block.number = <f64_t*>take(arena, m, sizeof(f64_t))
+    if data.y != NULL:
+        block.y = <i32_t*>take(arena, m, sizeof(i32_t))
+    if data.b != NULL:
+        block.b = <i64_t*>take(arena, m, sizeof(i64_t))
+    if data.w != NULL:
+        block.w = <i64_t*>take(arena, m, sizeof(i64_t))
+
+
 cdef inline void allocate(
     Arena* arena, Grower* g, const Part* all, Tree* tree
 ) noexcept nogil:
@@ -28,7 +45,7 @@ cdef inline void allocate(
     cdef intp_t d = g.data.n_features
     cdef intp_t n_classes = g.data.n_classes
     cdef intp_t n_tasks = g.data.n_tasks
-    cdef intp_t i, m, n_values = 2 if data.columns != NULL else AHEAD + 2
+    cdef intp_t i, n_values = 2 if data.columns != NULL else AHEAD + 2
     cdef bint missing = False
     for i in range(d):
         missing = missing or g.data.has_missing[i]
@@ -38,19 +55,9 @@ cdef inline void allocate(
     tree.impurity = <f64_t*>take(arena, 2 * leaves, sizeof(f64_t))
     tree.leaf_start = <i32_t*>take(arena, leaves + 1, sizeof(i32_t))
     tree.exception_start = <i64_t*>take(arena, leaves + 1, sizeof(i64_t))
-    if g.block.max_rows > 0:
-        m = g.block.max_rows
-        g.block.columns = <f32_t*>take(arena, d * m, sizeof(f32_t))
-        g.block.numbers = <i32_t*>take(arena, m, sizeof(i32_t))
-        g.block.task = <i32_t*>take(arena, m, sizeof(i32_t))
-        if data.number != NULL:
-            g.block.number = <f64_t*>take(arena, m, sizeof(f64_t))
-        if data.y != NULL:
-            g.block.y = <i32_t*>take(arena, m, sizeof(i32_t))
-        if data.b != NULL:
-            g.block.b = <i64_t*>take(arena, m, sizeof(i64_t))
-        if data.w != NULL:
-            g.block.w = <i64_t*>take(arena, m, sizeof(i64_t))
+    for i in range(N_BLOCKS):
+        if g.blocks[i].max_rows > 0:
+            allocate_block(arena, &g.blocks[i], data, d)
     for i in range(n_values):
         g.x[i] = <f32_t*>take(arena, n + PADDING, sizeof(f32_t))
     if data.y != NULL:

@@ -8,6 +8,7 @@
 from libc.math cimport INFINITY
 
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u32_t
+from kinlearn._kernels.trees._blocks cimport number_in_data
 from kinlearn._kernels.trees._grower cimport Grower, Small
 from kinlearn._kernels.trees._offers cimport offer, random_cut
 from kinlearn._kernels.trees._vectors cimport (
@@ -30,7 +31,7 @@ cdef inline void copy_all_columns(Grower* g) noexcept nogil:
     cdef f32_t* target = s.columns
     cdef intp_t i, k, f
     for i in range(n):
-        k = s.rows[i] if g.block.end == 0 else g.block.numbers[s.rows[i]]
+        k = number_in_data(g, s.rows[i])
         source[i] = g.data.source.rows + k * g.data.source.row_stride
         for f from 0 <= f < d by 16:
             prefetch(source[i] + f)
