@@ -9,11 +9,13 @@ from kinlearn._kernels.trees._predict import add_values, apply_trees
 from tests.reference import extra_trees as reference
 
 CRITERIA = {"gini": 0, "entropy": 1}
+LAYOUTS = "columns", "rows", "both"  # of X in memory
 WORKSPACE = Workspace()  # one for all: what an earlier tree left must not matter
 
 
-def kernel_tree(p):
+def kernel_tree(p, layout=None):
     """Grow the problem's tree with the kernel; weights and y are multiples of 1/8."""
+    layout = layout or LAYOUTS[p.seed % 3]
     weighted = bool((p.weight != 1).any())
     y, number, b, w = None, None, None, None
     if weighted:
@@ -27,10 +29,10 @@ def kernel_tree(p):
         number = p.y.astype(np.float64)
         b = np.round(p.weight * p.y * 64).astype(np.int64)
     b_unit = (1 / 8 if weighted else 1.0) if p.n_classes else 1 / 64
-    X = np.asfortranarray(p.X, dtype=np.float32)
+    X = np.ascontiguousarray(p.X)
     return grow_tree(
-        X.T,
-        p.X if p.seed % 2 else None,
+        X.T if layout == "rows" else np.ascontiguousarray(X.T),
+        X if layout == "both" else None,
         np.isnan(X).any(axis=0).astype(np.uint8),
         y,
         number,
@@ -203,13 +205,22 @@ def test_prediction_equals_a_walk_down_the_reference(seed, missing):
         assert_allclose(out, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [0, 2, 4])
-def test_copying_small_nodes_together_changes_nothing(n_classes):
-    # Enough data that branches are grown from copied blocks: 2 MB hold 5,242 rows.
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("n", "n_classes", "max_features"),
+    [
+        (12_000, 0, 20),  # branches are copied together: 2 MB hold 5,242 rows,
+        (12_000, 2, 20),
+        (12_000, 4, 20),
+        (45_000, 2, 20),  # and 16 MB hold 41,943 of X that lies by rows;
+        (12_000, 2, 3),  # with few features that does not pay
+    ],
+)
+def test_copying_branches_together_changes_nothing(n, n_classes, max_features, layout):
     rng = np.random.default_rng(n_classes)
-    n, d = 12_000, 100
-    X = rng.normal(size=(n, d)).astype(np.float32)
+    X = rng.normal(size=(n, 100)).astype(np.float32)
     X[:, 3] = np.where(X[:, 3] > 1, np.nan, 1.0)
+    X[:, 4:20] = 7.0  # constants spoil what is foreseen of the draws
     signal = X[:, 0] + X[:, 1] + rng.normal(size=n)
     y = np.round(signal * 8) / 8 if n_classes == 0 else np.digitize(signal, [-1, 0, 1])
     p = reference.Problem(
@@ -217,15 +228,12 @@ def test_copying_small_nodes_together_changes_nothing(n_classes):
         np.minimum(y, n_classes - 1) if n_classes else y,
         n_classes=n_classes,
         task=rng.integers(0, 50, size=n),
-        max_features=20,
+        max_features=max_features,
         task_split_prob=0.3,
-        min_samples_leaf=200,
+        min_samples_leaf=n / 60,
         seed=1,
     )
-    assert_same_tree(kernel_tree(p), reference.grow_tree(p))
-    p.seed = 2
-    by_columns = kernel_tree(p)
-    assert_same_tree(by_columns, reference.grow_tree(p))
+    assert_same_tree(kernel_tree(p, layout), reference.grow_tree(p))
 
 
 def test_zero_weight_is_no_row():
