@@ -108,6 +108,8 @@ KINDS = {
             "leaf 5, prob 0.5": _FIXED,
             "no offset": {"task_offset": False},
             "offset": {"task_offset": True},
+            "no line": {"linear_part": False},
+            "line": {"linear_part": True},
             "all features": {"max_features": None},
         },
     ),
@@ -133,10 +135,10 @@ def _score(model, X, y):
 
 
 def _chosen(model):
-    """Leaf, probability and, if there is a choice, cuts or a plus for offsets."""
+    """Leaf, probability; if there is a choice, cuts, or + for offsets, l for a line."""
     text = f"{model.min_samples_leaf_:g}/{model.task_split_prob_:g}"
     if hasattr(model, "task_offsets_"):
-        return text + "+" * int(model.task_offsets_.any())
+        return text + "+" * model.task_offsets_.any() + "l" * model.linear_coef_.any()
     return f"{text}/{model.n_cuts_}"
 
 

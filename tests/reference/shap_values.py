@@ -24,10 +24,9 @@ def leaf_of(tree, x):
 
 
 def predict(model, X):
-    """Sums of the leaves' values over the trees."""
-    return np.array(
-        [sum(t["values"][leaf_of(t, x)] for t in model["trees"]) for x in X]
-    )
+    """Sums of the leaves' values over the trees, and the base."""
+    sums = [sum(t["values"][leaf_of(t, x)] for t in model["trees"]) for x in X]
+    return np.array(sums) + model["base_offset"]
 
 
 def expected(tree, x, known, node=0):

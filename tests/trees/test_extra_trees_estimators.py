@@ -9,7 +9,11 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from kinlearn import with_task
 from kinlearn._kernels._random import stream_state
-from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
+from kinlearn.trees import (
+    MultiTaskExtraTreesClassifier,
+    MultiTaskExtraTreesRegressor,
+    MultiTaskRandomForestClassifier,
+)
 from kinlearn.trees._growth import bootstrap_counts, exact_integers
 
 BOTH = [MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor]
@@ -66,6 +70,30 @@ def test_warm_start_adds_the_trees_that_one_fit_would_grow(estimator):
     assert_array_equal(answer(grown, X), answer(at_once, X))
     with pytest.raises(ValueError, match=r"n_estimators=2 is less than the 7 trees"):
         grown.set_params(n_estimators=2).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [*BOTH, MultiTaskRandomForestClassifier])
+@pytest.mark.parametrize("other", ["tasks", "features"])
+def test_warm_start_goes_on_with_the_same_kind_of_data_only(estimator, other):
+    X, y = problem(BOTH[0] if "Classifier" in estimator.__name__ else BOTH[1])
+    model = estimator(2, task=-1, warm_start=True, random_state=0).fit(X, y)
+    changed = X[X[:, -1] != 3] if other == "tasks" else X[:, 1:]
+    labels = y[X[:, -1] != 3] if other == "tasks" else y
+    model.set_params(n_estimators=4)
+    with pytest.raises(ValueError, match=f"other {other} than it was fitted to: none"):
+        model.fit(changed, labels)
+    assert_array_equal(model.fit(X, y).tasks_, np.unique(X[:, -1]))
+
+
+def test_warm_start_takes_settings_that_were_given_anew():
+    X, y = problem(MultiTaskExtraTreesRegressor)
+    model = MultiTaskExtraTreesRegressor(
+        2, task=-1, min_samples_leaf=1, warm_start=True, random_state=0
+    ).fit(X, y)
+    leaves = np.diff(model.forest_.leaf_start)
+    model.set_params(n_estimators=4, min_samples_leaf=50).fit(X, y)
+    assert_array_equal(np.diff(model.forest_.leaf_start)[:2], leaves)
+    assert np.diff(model.forest_.leaf_start)[2:].max() < leaves.min() / 5
 
 
 @pytest.mark.parametrize("estimator", BOTH)
@@ -190,6 +218,7 @@ def test_out_of_bag_scores_use_the_trees_that_did_not_see_the_row(estimator):
     mean = (sums / n[:, None])[:, 0]
     if y.dtype.kind == "f":
         mean = mean + model.task_offsets_[X[:, -1].astype(int)]
+        mean = mean + model._line.answer(X[:, :-1].T)
         assert_allclose(model.oob_answer_, mean)
         score, expected = r2_score, mean
     else:

@@ -37,7 +37,7 @@ def test_noise_wants_large_leaves_and_clean_data_small_ones():
 @pytest.mark.parametrize("noise", [0.1, 3.0])
 def test_the_choice_is_near_the_best_on_new_rows(noise):
     X, y = rows_of(MultiTaskExtraTreesRegressor, n=2600, noise=noise)
-    model = MultiTaskExtraTreesRegressor(50, task=-1, random_state=0)
+    model = MultiTaskExtraTreesRegressor(50, task=-1, linear_part=False, random_state=0)
     score = {}
     for leaf in [*LEAVES, "auto"]:
         fitted = clone(model).set_params(min_samples_leaf=leaf).fit(X[:600], y[:600])
@@ -82,6 +82,9 @@ def test_order_and_repeats_of_rows_do_not_matter(estimator):
     assert weighted.task_split_prob_ == repeated.task_split_prob_
     assert weighted.max_features_ == repeated.max_features_
     assert_array_equal(weighted._offsets, repeated._offsets)
+    if estimator is MultiTaskExtraTreesRegressor:
+        assert weighted.linear_coef_.any()
+        assert_array_equal(weighted.linear_coef_, repeated.linear_coef_)
     assert_array_equal(
         weighted.forest_.nodes["feature"], repeated.forest_.nodes["feature"]
     )

@@ -13,6 +13,7 @@ from kinlearn.trees import (
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
     MultiTaskRandomForestClassifier,
+    shap_linear,
     shap_rows,
     to_shap,
 )
@@ -165,7 +166,21 @@ def test_no_task_column_is_one_task():
     model = MultiTaskExtraTreesRegressor(3, random_state=0).fit(X, y)
     trees = to_shap(model, X)
     got = twin.predict(trees, shap_rows(model, X[:50]))[:, 0]
+    got += shap_linear(model, X[:50]).sum(axis=1)
     assert_allclose(got, model.predict(X[:50]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("line", [True, False])
+def test_trees_and_line_together_are_the_prediction(line):
+    X, y = problem("numbers")
+    y = y + 2 * np.nan_to_num(X[:, 1])
+    model = fitted("numbers", X, y, linear_part=line)
+    added = shap_linear(model, X)
+    assert added.shape == (len(X), X.shape[1])
+    assert added[:, :-1].any() == line
+    assert_array_equal(added[:, -1], 0)
+    got = twin.predict(to_shap(model, X), shap_rows(model, X))[:, 0] + added.sum(axis=1)
+    assert_allclose(got, model.predict(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("leaf_smoothing", [None, 5.0])
@@ -306,3 +321,12 @@ def test_interactions_add_up_too(shap):
     values = explainer.shap_interaction_values(shap_rows(model, X[:10]))
     total = values.sum(axis=(1, 2)) + explainer.expected_value
     assert_allclose(total, model.predict(X[:10]), rtol=1e-8)
+
+
+def test_values_of_trees_and_line_add_up(shap):
+    X, y = problem("numbers")
+    model = fitted("numbers", X, y + 2 * np.nan_to_num(X[:, 1]), linear_part=True)
+    explainer = shap.TreeExplainer(to_shap(model, X))
+    values = explainer.shap_values(shap_rows(model, X)) + shap_linear(model, X)
+    total = values.sum(axis=1) + explainer.expected_value
+    assert_allclose(total, model.predict(X), atol=1e-8)

@@ -73,7 +73,7 @@ def levels(n=1500, n_tasks=60, seed=0):
 def test_offsets_help_where_tasks_differ_by_a_constant():
     X, y, level = levels(3000)
     train, test = slice(0, 1500), slice(1500, None)
-    model = MultiTaskExtraTreesRegressor(60, task=-1, random_state=0)
+    model = MultiTaskExtraTreesRegressor(60, task=-1, linear_part=False, random_state=0)
     score = {}
     for offset in (False, True, "auto"):
         fitted = clone(model).set_params(task_offset=offset).fit(X[train], y[train])
@@ -86,7 +86,12 @@ def test_offsets_help_where_tasks_differ_by_a_constant():
 def test_prediction_is_the_forest_of_the_rest_and_the_offset():
     X, y, _ = levels()
     model = MultiTaskExtraTreesRegressor(
-        5, task=-1, task_offset=True, unknown_task="share", random_state=0
+        5,
+        task=-1,
+        task_offset=True,
+        linear_part=False,
+        unknown_task="share",
+        random_state=0,
     ).fit(X, y)
     task = X[:, -1].astype(int)
     assert model.task_offsets_.any()

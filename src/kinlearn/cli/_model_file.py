@@ -52,6 +52,7 @@ _TRUSTED = frozenset(
         "kinlearn.trees._extra_trees_classifier.MultiTaskExtraTreesClassifier",
         "kinlearn.trees._extra_trees_regressor.MultiTaskExtraTreesRegressor",
         "kinlearn.trees._forest.Forest",
+        "kinlearn.trees._linear_part.LinearPart",
         "kinlearn.trees._mt_tree.MultiTaskTree",
         "kinlearn.trees._random_forest.MultiTaskRandomForestClassifier",
         "numpy.dtype",

@@ -2,11 +2,13 @@
 
 from numbers import Integral
 
+import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._validation import check_task_data, check_task_rows
+from kinlearn.tasks._values import show_values
 from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["TaskMixin", "remember_columns"]
@@ -108,8 +110,14 @@ class TaskMixin:
             "estimator": type(self).__name__,
         }
 
-    def _fit_data(self, X, y=None, sample_weight=None, *, labels=None, order=None):
-        """Check training data, set the fitted attributes that all share."""
+    def _fit_data(
+        self, X, y=None, sample_weight=None, *, labels=None, order=None, same=False
+    ):
+        """Check training data, set the fitted attributes that all share.
+
+        If it must be the `same`, as for a warm start, other tasks, features or classes
+        than in the last fit are an error, and nothing is set.
+        """
         data = check_task_data(
             X,
             y,
@@ -120,6 +128,8 @@ class TaskMixin:
             labels=labels,
             **self._data_options(order),
         )
+        if same:
+            self._check_same(data)
         remember_columns(self, data.columns)
         self.tasks_ = data.tasks
         self.feature_names_ = data.feature_names
@@ -128,6 +138,25 @@ class TaskMixin:
             self.task_classes_ = data.task_classes
             self._label_sets = data.label_sets
         return data
+
+    def _check_same(self, data):
+        fitted = {
+            "tasks": (self.tasks_, data.tasks),
+            "features": (self.feature_names_, data.feature_names),
+            "classes": (getattr(self, "classes_", None), data.classes),
+        }
+        for kind, (old, new) in fitted.items():
+            if old is None or np.array_equal(old, new):
+                continue
+            gone = [v for v in old.tolist() if v not in set(new.tolist())]
+            added = [v for v in new.tolist() if v not in set(old.tolist())]
+            raise ValueError(
+                f"warm_start=True goes on with a fitted {type(self).__name__}, but the "
+                f"data have other {kind} than it was fitted to: "
+                f"{show_values(added) or 'none'} new, {show_values(gone) or 'none'} "
+                f"gone. Fit with the same {kind} in the same order, or set "
+                "warm_start=False to begin anew."
+            )
 
     def _predict_data(self, X, *, order=None):
         """Check new rows against what fit saw."""

@@ -5,7 +5,7 @@ from kinlearn.trees._export import export_text, plot_tree
 from kinlearn.trees._extra_trees_classifier import MultiTaskExtraTreesClassifier
 from kinlearn.trees._extra_trees_regressor import MultiTaskExtraTreesRegressor
 from kinlearn.trees._random_forest import MultiTaskRandomForestClassifier
-from kinlearn.trees._shap import shap_rows, to_shap
+from kinlearn.trees._shap import shap_linear, shap_rows, to_shap
 
 __all__ = [
     "MultiTaskDecisionTreeClassifier",
@@ -14,6 +14,7 @@ __all__ = [
     "MultiTaskRandomForestClassifier",
     "export_text",
     "plot_tree",
+    "shap_linear",
     "shap_rows",
     "to_shap",
 ]

@@ -25,12 +25,15 @@ class Space:
         Probabilities of task splits. The first is taken while others are compared.
     offsets : tuple of bool
         Whether the tasks have offsets.
+    lines : tuple of bool
+        Whether trees grow on what a line through the features leaves.
     """
 
     leaves: tuple
     draws: tuple
     probs: tuple
     offsets: tuple = (False,)
+    lines: tuple = (False,)
 
     @staticmethod
     def leaves_for(total_weight):
@@ -41,8 +44,9 @@ class Space:
 def choose(pilot, settings, space):
     """The settings that do best on rows held out.
 
-    Leaves and draws are compared together, a few of each, because few features want
-    smaller leaves; then task splits and offsets; then leaves more closely.
+    Leaves, draws and lines are compared together, a few of each, because few features
+    want smaller leaves, and what a line leaves wants larger ones; then task splits and
+    offsets; then leaves more closely.
 
     Parameters
     ----------
@@ -55,8 +59,8 @@ def choose(pilot, settings, space):
 
     Returns
     -------
-    settings : Settings
-        The best ones found.
+    best : Candidate
+        The best one found.
     offsets : float64 array of shape (n_tasks,), or None
         Of the tasks, if these do better with offsets.
     """
@@ -65,15 +69,18 @@ def choose(pilot, settings, space):
     start = replace(settings, task_split_prob=space.probs[0])
     best = pilot.best(
         [
-            Candidate(replace(start, min_weight_leaf=n, max_features=k, n_cuts=c))
+            Candidate(
+                replace(start, min_weight_leaf=n, max_features=k, n_cuts=c), line=line
+            )
+            for line in space.lines
             for k, c in space.draws
             for n in coarse
         ]
     )
-    offsets = pilot.learn_offsets(best.settings) if True in space.offsets else None
+    offsets = pilot.learn_offsets(best) if True in space.offsets else None
     best = pilot.best(
         [
-            Candidate(replace(best.settings, task_split_prob=p), offset)
+            Candidate(replace(best.settings, task_split_prob=p), offset, best.line)
             for offset in space.offsets
             for p in space.probs
         ]
@@ -86,4 +93,4 @@ def choose(pilot, settings, space):
                 for n in leaves[max(0, at - 1) : at + 2]
             ]
         )
-    return best.settings, offsets if best.offset else None
+    return best, offsets if best.offset else None

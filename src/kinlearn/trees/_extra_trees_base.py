@@ -16,10 +16,14 @@ from kinlearn.tasks import TaskMixin
 from kinlearn.trees._choice import Space, choose
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Growth, Settings, bootstrap_counts, grow_trees
-from kinlearn.trees._pilot import Pilot
+from kinlearn.trees._linear_part import LinearPart
+from kinlearn.trees._pilot import Candidate, Pilot
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskExtraTreesBase"]
+
+
+_MOST_FEATURES = 1_000  # of a line that is not asked for
 
 
 def _count(value, total):
@@ -63,7 +67,9 @@ class MultiTaskExtraTreesBase(
         "random_state": ["random_state"],
     }
 
-    task_offset: bool | str = False  # where a subclass has no such parameter
+    # Where a subclass has no such parameters.
+    task_offset: bool | str = False
+    linear_part: bool | str = False
 
     @property
     @abstractmethod
@@ -83,7 +89,7 @@ class MultiTaskExtraTreesBase(
         """The score of `score`, for a prediction out of the bag."""
 
     @abstractmethod
-    def _finish(self, sums, n_trees, task):
+    def _finish(self, sums, n_trees, rows, task):
         """The answer from the sum of the trees' values."""
 
     @with_callbacks
@@ -119,9 +125,8 @@ class MultiTaskExtraTreesBase(
         if not old:
             random = check_random_state(self.random_state)
             self._seed = int(random.randint(np.iinfo(np.int32).max))
-        growth = self._choose_what_is_auto(growth)
-        if self._offsets.any():
-            growth = replace(growth, y=growth.y - self._offsets[growth.task])
+            self._choose_what_is_auto(growth)
+        growth = self._rest(growth)
         n_old = old[0].n_trees if old else 0
         seeds = [stream_state(self._seed, i) for i in range(n_old, self.n_estimators)]
 
@@ -146,8 +151,13 @@ class MultiTaskExtraTreesBase(
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
+    @property
+    def _goes_on(self):
+        """Whether there are trees that a warm start keeps."""
+        return self.warm_start and hasattr(self, "forest_")
+
     def _trees_to_keep(self):
-        if not (self.warm_start and hasattr(self, "forest_")):
+        if not self._goes_on:
             return []
         n_old = self.forest_.n_trees
         if self.n_estimators < n_old:
@@ -181,8 +191,8 @@ class MultiTaskExtraTreesBase(
         )
 
     def _choose_what_is_auto(self, growth):
-        """Fix all settings, by pilot forests where they are asked for."""
-        settings, offsets = growth.settings, None
+        """Fix settings, line and offsets, by pilot forests where they are asked for."""
+        best, offsets = Candidate(growth.settings, line=self.linear_part is True), None
         auto_leaf = self.min_samples_leaf == "auto"
         auto_prob = self.task_split_prob == "auto" and growth.n_tasks > 1
         auto = auto_leaf or auto_prob
@@ -195,13 +205,38 @@ class MultiTaskExtraTreesBase(
             )
             if pilot.enough:
                 space = self._space(growth, auto_leaf, auto_prob)
-                settings, offsets = choose(pilot, settings, space)
-        self.min_samples_leaf_ = settings.min_weight_leaf
-        self.task_split_prob_ = settings.task_split_prob
-        self.max_features_ = settings.max_features
-        self.n_cuts_ = settings.n_cuts
+                best, offsets = choose(pilot, growth.settings, space)
+        self.min_samples_leaf_ = best.settings.min_weight_leaf
+        self.task_split_prob_ = best.settings.task_split_prob
+        self.max_features_ = best.settings.max_features
+        self.n_cuts_ = best.settings.n_cuts
         self._offsets = np.zeros(growth.n_tasks) if offsets is None else offsets
-        return replace(growth, settings=settings)
+        self._line = None
+        if best.line:
+            self._line = LinearPart.fit(growth.columns, growth.y, growth.weight)
+
+    def _rest(self, growth):
+        """What line and offsets leave for the trees, with the settings chosen."""
+        chosen = {
+            "min_samples_leaf": {"min_weight_leaf": self.min_samples_leaf_},
+            "task_split_prob": {"task_split_prob": self.task_split_prob_},
+            "max_features": {"max_features": self.max_features_},
+            "n_cuts": {"n_cuts": self.n_cuts_},
+        }
+        settings = growth.settings
+        for name, value in chosen.items():
+            if getattr(self, name) == "auto":
+                settings = replace(settings, **value)
+        y = growth.y
+        self._variance_of_base = np.zeros(len(growth.columns) + 1)
+        if self._line is not None:
+            y = y - self._line.answer(growth.columns)
+            self._variance_of_base[:-1] = self._line.variance
+        if self._offsets.any():
+            offset = self._offsets[growth.task]
+            y = y - offset
+            self._variance_of_base[-1] = np.average(offset**2, weights=growth.weight)
+        return replace(growth, y=y, settings=settings)
 
     def _space(self, growth, auto_leaf, auto_prob):
         """What the pilot forests choose from."""
@@ -209,6 +244,7 @@ class MultiTaskExtraTreesBase(
         leaves, probs = (s.min_weight_leaf,), (s.task_split_prob,)
         draws: tuple = ((s.max_features, s.n_cuts),)
         offsets: tuple = (self.task_offset is True,)
+        lines: tuple = (self.linear_part is True,)
         if auto_leaf:
             leaves = Space.leaves_for(growth.total_weight)
         if auto_prob:
@@ -217,16 +253,18 @@ class MultiTaskExtraTreesBase(
             draws = self._draws(s, len(growth.columns))
             if self.task_offset == "auto":
                 offsets = (False, True)
+            if self.linear_part == "auto" and len(growth.columns) <= _MOST_FEATURES:
+                lines = (False, True)
         if growth.n_tasks == 1:
             offsets = (False,)
-        return Space(leaves, draws, probs, offsets)
+        return Space(leaves, draws, probs, offsets, lines)
 
-    def _sum_over_trees(self, X):
+    def _answer(self, X):
         rows = self._predict_data(X)
         sums = self.forest_.sum_values(
             rows.X, rows.task, n_jobs=effective_n_jobs(self.n_jobs)
         )
-        return sums, rows.task
+        return self._finish(sums, self.forest_.n_trees, rows.X, rows.task)
 
     def _score_out_of_bag(self, data):
         """Answer for each row from the trees that did not see it."""
@@ -240,7 +278,9 @@ class MultiTaskExtraTreesBase(
             )
             n_trees[out] += 1
         seen = n_trees > 0
-        answer = self._finish(sums[seen], n_trees[seen, None], data.task[seen])
+        answer = self._finish(
+            sums[seen], n_trees[seen, None], data.X[seen], data.task[seen]
+        )
         self.oob_answer_ = np.full((data.n_samples, *answer.shape[1:]), np.nan)
         self.oob_answer_[seen] = answer
         self.oob_score_ = self._score(data.y[seen], answer)
@@ -291,12 +331,8 @@ class MultiTaskExtraTreesBase(
 
         The entry of the task column is what task splits account for.
         """
-        share = self._importances()
-        out = np.zeros(self.n_features_in_)
-        out[list(self._columns.features)] = share[:-1]
-        if self._columns.task is not None:
-            out[self._columns.task] = share[-1]
-        return out
+        *share, of_task = self._importances()
+        return self._by_column(share, of_task)
 
     @property
     def task_importance_(self):
@@ -319,7 +355,20 @@ class MultiTaskExtraTreesBase(
 
     def _importances(self):
         check_is_fitted(self)
-        return self.forest_.importances(len(self.feature_names_))
+        share = self.forest_.importances(len(self.feature_names_))
+        base = self._variance_of_base
+        if not base.any():
+            return share
+        share = share * self.forest_.mean_decrease() + base
+        return share / share.sum()
+
+    def _by_column(self, of_features, of_task=0.0):
+        """Values of features and task in the order of the columns of X."""
+        out = np.zeros(self.n_features_in_)
+        out[list(self._columns.features)] = 0.0 if of_features is None else of_features
+        if self._columns.task is not None:
+            out[self._columns.task] = of_task
+        return out
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -226,7 +226,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         return tuple(dict.fromkeys([(k, c), greedy]))
 
     def _open_labels(self, X, y, sample_weight):
-        data = self._fit_data(X, y, sample_weight, labels="classes")
+        data = self._fit_data(X, y, sample_weight, labels="classes", same=self._goes_on)
         weight = data.sample_weight
         if self.class_weight is not None:
             of_class = compute_sample_weight(self.class_weight, data.classes[data.y])
@@ -236,7 +236,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     def _score(self, y_true, answer):
         return accuracy_score(y_true, answer.argmax(axis=1))
 
-    def _finish(self, sums, n_trees, task):
+    def _finish(self, sums, n_trees, rows, task):
         proba = sums / n_trees
         if len(self.classes_) == 1:
             proba = np.ones_like(proba)
@@ -257,8 +257,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         ndarray of shape (n_samples, n_classes)
             A column for each of ``classes_``, zero where the task lacks the class.
         """
-        sums, task = self._sum_over_trees(X)
-        return self._finish(sums, self.forest_.n_trees, task)
+        return self._answer(X)
 
     def predict(self, X):
         """The most probable class.

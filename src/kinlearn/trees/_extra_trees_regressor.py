@@ -40,6 +40,11 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         grown and added to their answer. It is the mean of what a forest of all tasks
         leaves unexplained of the task's rows, shrunken by empirical Bayes. "auto":
         where pilot forests do better so, if there are any; see Notes.
+    linear_part : bool or "auto", default="auto"
+        Whether a line through the features (ridge regression, of all tasks together)
+        is taken off y before the trees are grown, and added to their answer. "auto":
+        where pilot forests do better so, if there are any, and there are 1,000
+        features at the most; see Notes.
     max_features : int, float, {"sqrt", "log2"} or None, default=1/3
         Features to try at each node that are not constant there: a number, a
         share, or a function of their number; None is all.
@@ -83,10 +88,13 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     task_offsets_ : ndarray of shape (n_tasks,)
         What is added to the trees' answers for each task; a task not seen in fit has
         no offset.
+    linear_coef_ : ndarray of shape (n_features_in_,)
+        Slopes of the line; 0 if there is none, and for the task.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column, the task's included, in the variance decrease.
+        Share of each column, the task's included, in the variance decrease of the
+        trees and in the variance of line and offsets.
     task_importance_ : float
         The task's share.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
@@ -117,19 +125,24 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     want leaves of 40 rows, clean data of 1. For each candidate, 12 trees (24 up to
     1,000 rows, 8 from 4,000 on) are grown without each quarter of the rows (of 10,000
     rows at the most) and answer for it. The least squared error decides, less what
-    more trees would average away. First leaves of 3, 10 and 30 rows are compared;
-    then task splits, and offsets learned from the rows outside the quarter; then
+    more trees would average away. First leaves of 3, 10 and 30 rows are compared,
+    with and without a line; then task splits, and offsets; then
     leaves up to two steps away (1, 2, 3, 5, 7, 10, 15, 20, 30, 40). Who is held out
     depends on the values of a row alone, so neither the order of the rows nor weights
     instead of repeated rows matter. Below 40 different rows, the leaf is 1, the
-    probability 0.5, and there are no offsets. This takes as long as 400 trees.
-    It is left out if `min_samples_leaf` and `task_split_prob` are both numbers, unless
-    ``task_offset=True`` asks for offsets.
+    probability 0.5, and there are neither offsets nor a line. This takes as long as 500
+    trees. It is left out if `min_samples_leaf` and `task_split_prob` are both numbers,
+    unless ``task_offset=True`` asks for offsets. Line and offsets that pilots try are
+    learned from the rows outside the quarter.
 
     Where tasks have offsets, task splits see what these leave: tasks that part in
-    slope, say. So `task_importance_` and `task_affinity_` do not count what the
-    offsets explain. A row that is out of the bag still had its small part in the
-    offset of its task.
+    slope, say. So `task_affinity_` does not count what the offsets explain. A row that
+    is out of the bag still had its small part in the line and in the offset of its
+    task.
+
+    The line has the penalty of the least generalised cross-validation score. It takes
+    missing values for the mean, and values beyond those seen in fit for the last seen,
+    so that answers stay bounded.
 
     The other defaults were chosen by scores on rows held out of training rows of
     26 problems: ``python -m benchmarks.quality.suite``.
@@ -163,6 +176,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     _parameter_constraints: dict = {
         **MultiTaskExtraTreesBase._parameter_constraints,
         "task_offset": ["boolean", StrOptions({"auto"})],
+        "linear_part": ["boolean", StrOptions({"auto"})],
     }
     _task_split_probs = (0.5, 0.25, 1.0)
 
@@ -175,6 +189,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         task_smoothing=1.0,
         leaf_smoothing=None,
         task_offset="auto",
+        linear_part="auto",
         max_features=1 / 3,
         n_cuts=1,
         max_depth=None,
@@ -194,6 +209,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         self.task_smoothing = task_smoothing
         self.leaf_smoothing = leaf_smoothing
         self.task_offset = task_offset
+        self.linear_part = linear_part
         self.max_features = max_features
         self.n_cuts = n_cuts
         self.max_depth = max_depth
@@ -208,15 +224,22 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         self.random_state = random_state
 
     def _open_labels(self, X, y, sample_weight):
-        data = self._fit_data(X, y, sample_weight, labels="numbers")
+        data = self._fit_data(X, y, sample_weight, labels="numbers", same=self._goes_on)
         return data, 0, data.sample_weight, 2
 
     def _score(self, y_true, answer):
         return r2_score(y_true, answer)
 
-    def _finish(self, sums, n_trees, task):
+    def _finish(self, sums, n_trees, rows, task):
         offset = np.append(self._offsets, 0.0)  # the last is for unknown tasks
-        return (sums / n_trees)[:, 0] + offset[task]
+        answer = (sums / n_trees)[:, 0] + offset[task]
+        return answer if self._line is None else answer + self._line.answer(rows.T)
+
+    @property
+    def linear_coef_(self):
+        """Slopes of the line, by column of X; 0 without one, and for the task."""
+        check_is_fitted(self)
+        return self._by_column(None if self._line is None else self._line.coef)
 
     @property
     def task_offsets_(self):
@@ -237,5 +260,4 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         ndarray of shape (n_samples,)
             Predictions.
         """
-        sums, task = self._sum_over_trees(X)
-        return self._finish(sums, self.forest_.n_trees, task)
+        return self._answer(X)

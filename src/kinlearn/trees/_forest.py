@@ -266,16 +266,25 @@ class Forest:
         ones = np.ones(len(where[0]), dtype=np.int8)
         return sp.csr_array((ones, where), shape=(len(X), len(self.nodes)))
 
-    def decreases(self):
-        """Impurity decrease of each node, as a share of its tree's; 0 for leaves."""
+    def _weighted_decreases(self):
+        """Impurity decrease times weight of each node, and the node's tree."""
         share = self.weight * self.impurity
         splits = np.flatnonzero(self.nodes["feature"] != LEAF)
         tree = np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
         right = self.tree_start[tree[splits]] + self.nodes["right"][splits]
         out = np.zeros(len(share))
         out[splits] = np.maximum(share[splits] - share[splits + 1] - share[right], 0)
-        total = np.bincount(tree, weights=out, minlength=self.n_trees)
-        return out / np.where(total > 0, total, 1.0)[tree]
+        return out, tree
+
+    def decreases(self):
+        """Impurity decrease of each node, as a share of its tree's; 0 for leaves."""
+        decrease, tree = self._weighted_decreases()
+        total = np.bincount(tree, weights=decrease, minlength=self.n_trees)
+        return decrease / np.where(total > 0, total, 1.0)[tree]
+
+    def mean_decrease(self):
+        """How far a tree lowers the impurity of all rows, the mean over trees."""
+        return (self._weighted_decreases()[0].sum() / self.n_trees) / self.weight[0]
 
     def importances(self, n_features):
         """Shares of the impurity decrease: of each feature, and of the task.

@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from kinlearn._kernels._random import stream_state
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Settings, grow_trees
+from kinlearn.trees._linear_part import LinearPart
 from kinlearn.trees._task_offsets import shrunken_offsets
 
 __all__ = ["Candidate", "Pilot"]
@@ -33,10 +34,13 @@ class Candidate:
         How trees grow.
     offset : bool
         Whether the tasks' offsets are taken off first.
+    line : bool
+        Whether a line through the features is taken off first.
     """
 
     settings: Settings
     offset: bool = False
+    line: bool = False
 
 
 def _mixed(h):
@@ -119,6 +123,7 @@ class Pilot:
         elif group.max() >= _MANY_ROWS and growth.n_classes == 0:
             self.n_trees = _TREES_OF_MANY_ROWS
         self.offsets: list[np.ndarray] = []  # by fold; see `learn_offsets`
+        self._lines: dict[int, LinearPart] = {}  # by fold
         self._losses: dict[Candidate, float] = {}
 
     def best(self, candidates):
@@ -142,7 +147,7 @@ class Pilot:
                 self._losses[each] = float(f"{self._loss(each):.12g}")
         return min(candidates, key=self._losses.__getitem__)
 
-    def learn_offsets(self, settings):
+    def learn_offsets(self, candidate):
         """Offsets of the tasks, from what a forest of all tasks left unexplained.
 
         For candidates with an offset, each fold has its own, learned from the rows
@@ -150,8 +155,9 @@ class Pilot:
 
         Parameters
         ----------
-        settings : Settings
-            How trees grow; task splits are left out.
+        candidate : Candidate
+            How trees grow, and whether on what a line leaves; task splits are left
+            out.
 
         Returns
         -------
@@ -159,12 +165,14 @@ class Pilot:
             Learned from all rows.
         """
         g, rows, rest = self.growth, self.rows, self.fold == _FOLDS
-        pooled = Candidate(replace(settings, task_split_prob=0.0))
+        settings = replace(candidate.settings, task_split_prob=0.0)
+        pooled = Candidate(settings, line=candidate.line)
         answer = np.zeros(len(rows))
         for k, forest in self._forests(pooled):
             own = self.fold == k
-            answer[own] = self._mean_answer(forest, rows[own])
-            answer[rest] += self._mean_answer(forest, rows[rest]) / _FOLDS
+            for part, share in ((own, 1), (rest, _FOLDS)):
+                trees = self._mean_answer(forest, rows[part])
+                answer[part] += (trees + self._base(pooled, k, rows[part])) / share
         residual = g.y[rows] - answer
         weight = None if g.weight is None else g.weight[rows]
 
@@ -191,14 +199,35 @@ class Pilot:
         ]
         return np.concatenate([[], *answers]) / forest.n_trees
 
+    def _base(self, candidate, k, rows):
+        """What is added to the trees' answers, learned from the rows outside a fold."""
+        g = self.growth
+        base = np.zeros(len(rows))
+        if candidate.line:
+            if k not in self._lines:
+                train = self._outside(k)
+                self._lines[k] = LinearPart.fit(
+                    g.columns[:, train],
+                    g.y[train],
+                    None if g.weight is None else g.weight[train],
+                )
+            base += self._lines[k].answer(g.columns[:, rows])
+        if candidate.offset:
+            base += self.offsets[k][g.task[rows]]
+        return base
+
+    def _outside(self, k):
+        """The rows that forests for a fold are grown on."""
+        return self.rows[(self.fold != k) & (self.fold < _FOLDS)]
+
     def _forests(self, candidate):
         """The number of each fold, and the forest grown on the others."""
         g = self.growth
         for k in range(_FOLDS):
-            train = self.rows[(self.fold != k) & (self.fold < _FOLDS)]
+            train = self._outside(k)
             y = g.y[train]
-            if candidate.offset:
-                y = y - self.offsets[k][g.task[train]]
+            if candidate.offset or candidate.line:
+                y = y - self._base(candidate, k, train)
             part = replace(
                 g,
                 columns=np.ascontiguousarray(g.columns[:, train]),
@@ -231,8 +260,7 @@ class Pilot:
             )
             answer[held_out] = by_tree.mean(axis=0)
             noise[held_out] = by_tree.var(axis=0, ddof=1) / self.n_trees
-            if candidate.offset:
-                answer[held_out] += self.offsets[k][task][:, None]
+            answer[held_out] += self._base(candidate, k, rows[held_out])[:, None]
         weight = np.ones(len(rows)) if g.weight is None else g.weight[rows]
         error = ((answer - y) ** 2 - noise).sum(axis=1)
         loss = weight @ error / weight.sum()

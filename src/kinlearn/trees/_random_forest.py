@@ -194,7 +194,8 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
                 "oob_score=True needs bootstrap=True: without resampling every tree "
                 "sees every row."
             )
-        data = self._fit_data(X, y, sample_weight, labels="classes")
+        goes_on = self.warm_start and hasattr(self, "trees_")
+        data = self._fit_data(X, y, sample_weight, labels="classes", same=goes_on)
         kept = self._kept_trees()
         growth = GrowthData.of(data, self.class_weight)
         sampler = _Sampler(data.task, growth.weight, data.n_tasks)

@@ -12,7 +12,7 @@ from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest, as_float32
 from kinlearn.trees._task_runs import RunTree, TreeSource
 from kinlearn.utils._sklearn import check_sample_weight
 
-__all__ = ["shap_rows", "to_shap"]
+__all__ = ["shap_linear", "shap_rows", "to_shap"]
 
 
 def to_shap(model, X, *, sample_weight=None, restrict=True):
@@ -41,6 +41,7 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     See Also
     --------
     shap_rows : Rows as the exported trees take them.
+    shap_linear : The part of the SHAP values that is no tree.
 
     Notes
     -----
@@ -56,7 +57,9 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     of a row for the whole tree, which goes down by the training weights and the
     numbers of tasks, so that no node weighs nothing.
 
-    Offsets of the tasks are one tree more, of the task alone.
+    Offsets of the tasks are one tree more, of the task alone. A line through the
+    features (`linear_part`) is no tree: its value at the features' means is in the base
+    value, and :func:`shap_linear` says what each feature adds to it.
 
     A task with one class is answered at the root. The probabilities of a task that
     has some classes of three or more, but not all, are normalised over the whole
@@ -118,7 +121,7 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     classifies = len(certain) > 0
     return {
         "trees": trees,
-        "base_offset": 0.0,
+        "base_offset": 0.0 if model._line is None else model._line.intercept,
         "tree_output": "probability" if classifies else "raw_value",
         "objective": "binary_crossentropy" if classifies else "squared_error",
         "input_dtype": np.float32,
@@ -160,6 +163,49 @@ def shap_rows(model, X):
     _check_forest(model)
     rows = model._predict_data(X)
     return np.column_stack([as_float32(rows.X), rows.task.astype(np.float32)])
+
+
+def shap_linear(model, X):
+    """SHAP values of the line through the features, which no tree can hold.
+
+    Parameters
+    ----------
+    model : MultiTaskExtraTreesClassifier or MultiTaskExtraTreesRegressor
+        The forest that was exported.
+    X : array-like or data frame of shape (n_samples, n_columns)
+        Rows as for its ``predict``, with the task column.
+
+    Returns
+    -------
+    float64 array of shape (n_samples, n_features + 1)
+        To be added to the values of SHAP's tree explainer: what each feature, at its
+        value instead of its mean over the training rows, adds. The task's column, and
+        all of a forest without a line, is 0.
+
+    See Also
+    --------
+    to_shap : Export the forest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.trees import MultiTaskExtraTreesRegressor, shap_linear
+    >>> X = np.column_stack([np.linspace(-1, 1, 200), np.arange(200) % 2])
+    >>> forest = MultiTaskExtraTreesRegressor(
+    ...     5, task=-1, linear_part=True, random_state=0
+    ... )
+    >>> forest.fit(X, 3 * X[:, 0]).linear_coef_.round(2)
+    array([3., 0.])
+    >>> shap_linear(forest, [[0.5, 1]]).round(2)
+    array([[1.5, 0. ]])
+    """
+    _check_forest(model)
+    rows = model._predict_data(X)
+    out = np.zeros((len(rows.task), rows.X.shape[1] + 1))
+    if model._line is not None:
+        for j, share in enumerate(model._line.shares(rows.X.T)):
+            out[:, j] = share
+    return out
 
 
 def _check_forest(model):

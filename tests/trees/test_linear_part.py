@@ -1,0 +1,142 @@
+"""The line under the trees: against ridge regression, and what it does to a forest."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
+
+from kinlearn import with_task
+from kinlearn.trees import MultiTaskExtraTreesRegressor
+from kinlearn.trees._linear_part import _PENALTIES, LinearPart
+
+
+def rows(n=80, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, size=d)
+    y = X @ (rng.normal(size=d) / X.std(axis=0)) + 2 * rng.normal(size=n) + 5
+    return X, y
+
+
+def by_hand(X, y, weight):
+    """Ridge on standardised rows, and its score, for each penalty."""
+    n = weight.sum()
+    Z = X - np.average(X, axis=0, weights=weight)
+    Z /= np.sqrt(np.average(Z**2, axis=0, weights=weight))
+    root = np.sqrt(weight)[:, None]
+    for penalty in _PENALTIES * n:
+        model = Ridge(penalty).fit(Z, y, sample_weight=weight)
+        hat = (root * Z) @ np.linalg.solve(
+            Z.T @ (weight[:, None] * Z) + penalty * np.eye(Z.shape[1]), (root * Z).T
+        )
+        error = weight @ (y - model.predict(Z)) ** 2
+        yield (error / n) / (1 - (np.trace(hat) + 1) / n) ** 2, model.predict(Z)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_it_is_ridge_of_the_least_gcv_score(seed):
+    X, y = rows(seed=seed)
+    weight = np.random.default_rng(seed).integers(1, 4, size=len(y)).astype(float)
+    expected = min(by_hand(X, y, weight), key=lambda scored: scored[0])[1]
+    assert_allclose(LinearPart.fit(X.T, y, weight).answer(X.T), expected, rtol=1e-4)
+
+
+def test_weights_are_repeated_rows_and_order_does_not_matter():
+    X, y = rows(200)
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 3, size=len(y))
+    again = rng.permutation(np.repeat(np.arange(len(y)), weight))
+    weighted = LinearPart.fit(X.T, y, weight.astype(float))
+    repeated = LinearPart.fit(X[again].T, y[again])
+    for name in ("coef", "center", "low", "high", "intercept"):
+        assert_array_equal(getattr(weighted, name), getattr(repeated, name))
+
+
+def test_missing_values_count_as_the_mean_and_far_ones_as_the_last_seen():
+    X, y = rows()
+    line = LinearPart.fit(X.T, y)
+    odd = X[:3].copy()
+    odd[0, 2], odd[1, 3], odd[2, 4] = np.nan, 1e30, -1e30
+    plain = odd.copy()
+    plain[0, 2], plain[1, 3], plain[2, 4] = line.center[2], X[:, 3].max(), X[:, 4].min()
+    assert_allclose(line.answer(odd.T), line.answer(plain.T), rtol=1e-12)
+    gaps = X.copy()
+    gaps[::4, 1] = np.nan
+    assert_allclose(LinearPart.fit(gaps.T, y).center[1], np.nanmean(gaps[:, 1]), 1e-6)
+
+
+@pytest.mark.parametrize(
+    "case", ["constant", "all missing", "more than rows", "one row"]
+)
+def test_features_that_tell_nothing(case):
+    X, y = rows()
+    if case == "constant":
+        X[:, 2] = 7
+    elif case == "all missing":
+        X[:, 2] = np.nan
+    elif case == "more than rows":
+        X, y = rows(10, 40)
+    else:
+        X, y = X[:1], y[:1]
+    line = LinearPart.fit(X.T, y)
+    assert np.isfinite(line.answer(X.T)).all()
+    if case in ("constant", "all missing"):
+        assert line.coef[2] == 0
+
+
+def tasks_of_slopes(kind, n=1200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    task = rng.integers(8, size=n)
+    y = {
+        "line": X @ [2.0, -1, 1, 0.5, 0],
+        "steps": 2.0 * (X[:, 0] > 0) * (X[:, 1] > 0) * (X[:, 2] > 0),
+    }[kind]
+    return with_task(X, task), y + 0.5 * (task > 3) + 0.3 * rng.normal(size=n)
+
+
+def test_auto_takes_the_line_where_it_helps():
+    for kind, gain in (("line", 0.02), ("steps", -0.01)):
+        X, y = tasks_of_slopes(kind)
+        train, test = slice(0, 600), slice(600, None)
+        score = {}
+        for choice in ("auto", False):
+            model = MultiTaskExtraTreesRegressor(
+                40, task=-1, linear_part=choice, random_state=0
+            ).fit(X[train], y[train])
+            score[choice] = r2_score(y[test], model.predict(X[test]))
+        assert score["auto"] > score[False] + gain
+
+
+def test_prediction_is_the_forest_of_the_rest_and_the_line():
+    X, y = tasks_of_slopes("line")
+    model = MultiTaskExtraTreesRegressor(
+        5,
+        task=-1,
+        linear_part=True,
+        min_samples_leaf=5,
+        task_split_prob=0.5,
+        random_state=0,
+    ).fit(X, y)
+    line = LinearPart.fit(X[:, :-1].astype(np.float32).T, y)
+    assert_allclose(model.linear_coef_, np.append(line.coef, 0))
+    rest = clone(model).set_params(linear_part=False)
+    rest.fit(X, y - line.answer(X[:, :-1].astype(np.float32).T))
+    assert_allclose(model.predict(X), rest.predict(X) + line.answer(X[:, :-1].T))
+
+
+def test_importances_count_what_line_and_offsets_explain():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    task = np.arange(900) % 30
+    level = rng.normal(size=30)
+    y = 2 * X[:, 0] + level[task]  # variances 4 and about 1
+    model = MultiTaskExtraTreesRegressor(
+        10, task=-1, linear_part=True, task_offset=True, random_state=0
+    ).fit(with_task(X, task), y)
+    total = 4 + level.var()
+    importance = model.feature_importances_
+    assert_allclose(importance[[0, -1]], [4 / total, level.var() / total], atol=0.05)
+    assert_allclose(importance.sum(), 1)
+    assert model.task_importance_ == importance[-1]
