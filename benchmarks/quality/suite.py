@@ -138,7 +138,8 @@ def _chosen(model):
     """Leaf, probability; if there is a choice, cuts, or + for offsets, l for a line."""
     text = f"{model.min_samples_leaf_:g}/{model.task_split_prob_:g}"
     if hasattr(model, "task_offsets_"):
-        return text + "+" * model.task_offsets_.any() + "l" * model.linear_coef_.any()
+        marks = {"+": model.task_offsets_, "l": model.linear_coef_}
+        return text + "".join(mark for mark, values in marks.items() if values.any())
     return f"{text}/{model.n_cuts_}"
 
 

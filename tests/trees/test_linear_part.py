@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 
 from kinlearn import with_task
 from kinlearn.trees import MultiTaskExtraTreesRegressor
-from kinlearn.trees._linear_part import _PENALTIES, LinearPart
+from kinlearn.trees._linear_part import _PENALTIES, _PRICE, LinearPart
 
 
 def rows(n=80, d=6, seed=0):
@@ -31,7 +31,10 @@ def by_hand(X, y, weight):
             Z.T @ (weight[:, None] * Z) + penalty * np.eye(Z.shape[1]), (root * Z).T
         )
         error = weight @ (y - model.predict(Z)) ** 2
-        yield (error / n) / (1 - (np.trace(hat) + 1) / n) ** 2, model.predict(Z)
+        yield (
+            (error / n) / (1 - (_PRICE * np.trace(hat) + 1) / n) ** 2,
+            model.predict(Z),
+        )
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -83,6 +86,14 @@ def test_features_that_tell_nothing(case):
     assert np.isfinite(line.answer(X.T)).all()
     if case in ("constant", "all missing"):
         assert line.coef[2] == 0
+
+
+def test_few_rows_do_not_make_a_wild_line():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(40, 30)), rng.normal(size=40)  # nothing to be found
+        line = LinearPart.fit(X.T, y)
+        assert line.answer(rng.normal(size=(500, 30)).T).std() < 0.8 * y.std()
 
 
 def tasks_of_slopes(kind, n=1200, seed=0):
