@@ -7,8 +7,8 @@ import numpy as np
 __all__ = ["LinearPart"]
 
 _PENALTIES = 10.0 ** np.arange(-5, 1.5, 0.5)  # for each row, of standardised features
-# A coefficient counts as so many in the score. With 1, the plain score, few rows tend to
-# penalties far too small: Kim and Gu (2004).
+# A coefficient counts as so many in the score. With 1, the plain score, few rows tend
+# to penalties far too small: Kim and Gu (2004).
 _PRICE = 1.4
 _DIGITS = 24  # binary, of the coefficients
 _ROWS_AT_ONCE = 8_192
