@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -198,28 +199,96 @@ def test_a_useless_source_is_seen_to_fade(seed, correction):
     )
 
 
-@pytest.mark.xfail(
-    reason="trees learn noise by heart, so its rows are right too often to fade in 30 "
-    "rounds: the method does not keep what issue 6 hopes of it. See the guide."
-)
-def test_a_source_of_pure_noise_does_no_harm():
-    lost = []
-    for seed in range(8):
-        X, y = make_transfer_pair(
-            1000, 1050, imbalance_ratio=1.0, shuffle=False, random_state=seed
-        )
-        rng = np.random.default_rng(seed)
-        source = np.flatnonzero(X[:, -1] == 0)
-        y[source] = rng.permutation(y[source])
-        rows = rng.permutation(np.flatnonzero(X[:, -1] == 1))
-        train, test = rows[:50], rows[50:]
-        model = TrAdaBoostClassifier(task=-1, target=1, correction="dynamic")
-        with_noise, alone = (
-            clone(model).fit(X[some], y[some]).score(X[test], y[test])
-            for some in (np.r_[source, train], train)
-        )
-        lost.append(alone - with_noise)
-    assert np.mean(lost) < 2 * np.std(lost) / np.sqrt(len(lost))
+def lost_by_noise(seed, n_target, **options):
+    """What a source with shuffled labels costs, in accuracy on 1,000 target rows."""
+    X, y = make_transfer_pair(
+        1000, n_target + 1000, imbalance_ratio=1.0, shuffle=False, random_state=seed
+    )
+    rng = np.random.default_rng(seed)
+    source = np.flatnonzero(X[:, -1] == 0)
+    y[source] = rng.permutation(y[source])
+    rows = rng.permutation(np.flatnonzero(X[:, -1] == 1))
+    train, test = rows[:n_target], rows[n_target:]
+    model = TrAdaBoostClassifier(task=-1, target=1, random_state=0, **options)
+    with_noise, alone = (
+        clone(model).fit(X[some], y[some]).score(X[test], y[test])
+        for some in (np.r_[source, train], train)
+    )
+    return alone - with_noise
+
+
+@pytest.mark.parametrize("correction", ["dynamic", "balanced"])
+@pytest.mark.parametrize("n_target", [20, 50])
+def test_a_source_of_pure_noise_does_no_harm_under_guard(n_target, correction):
+    options = {"correction": correction, "guard": 5}
+    lost = [lost_by_noise(seed, n_target, **options) for seed in range(8)]
+    assert np.mean(lost) <= 2 * np.std(lost) / np.sqrt(len(lost))
+    assert np.mean(lost) < 0.03
+
+
+def test_a_refused_source_is_absent():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(560, 4))
+    task = np.repeat([0, 1], [500, 60])
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    answers = []
+    for wrong in (1.0, 0.8):  # the source says the opposite, always or mostly
+        said = np.where((task == 0) & (rng.random(560) < wrong), 1 - y, y)
+        model = TrAdaBoostClassifier(task=-1, target=1, guard=5, random_state=0)
+        model.fit(with_task(X, task), said)
+        assert model.guard_errors_[1]["with source"] > model.guard_errors_[1]["alone"]
+        assert model.source_weight_ == {1: {0: 0.0}}
+        answers.append(model.predict_proba(with_task(X, task)))
+    assert_array_equal(*answers)  # nothing of its labels is left
+
+
+def test_a_source_that_proves_itself_is_used_as_without_a_guard():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(520, 4))
+    packed = with_task(X, np.repeat([0, 1], [500, 20]))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    model = TrAdaBoostClassifier(task=-1, target=1, random_state=0)
+    guarded = clone(model).set_params(guard=5).fit(packed, y)
+    assert guarded.guard_errors_[1]["with source"] < guarded.guard_errors_[1]["alone"]
+    assert_array_equal(
+        guarded.predict_proba(packed), model.fit(packed, y).predict_proba(packed)
+    )
+    assert model.guard_errors_ == {}
+
+
+def test_the_guard_counts_rows_that_were_left_out():
+    """Against a plain loop over the same folds."""
+    X, task, y = small_problem(5, n_source=80, n_target=60)
+    packed = with_task(X, task)
+    options = {"task": -1, "target": 1, "n_estimators": 6}
+    model = TrAdaBoostClassifier(guard=3, random_state=7, **options).fit(packed, y)
+    own = np.random.RandomState(7).permutation(np.flatnonzero(task == 1))
+    own = np.r_[own[y[own] == 0], own[y[own] == 1]]
+    for name, source in (("with source", task == 0), ("alone", np.zeros(140, bool))):
+        answer = np.empty(140, dtype=int)
+        for k in range(3):
+            kept = source.copy()
+            kept[np.delete(own, np.s_[k::3])] = True
+            plain = TrAdaBoostClassifier(**options).fit(packed[kept], y[kept])
+            answer[own[k::3]] = plain.predict(packed[own[k::3]])
+        wrong = [np.mean(answer[own][y[own] == c] != c) for c in (0, 1)]
+        assert_allclose(model.guard_errors_[1][name], np.mean(wrong))
+
+
+def test_a_guard_over_degenerate_targets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(64, 3))
+    for n_target, y_target in ((1, [1]), (2, [0, 1]), (4, [0, 0, 0, 1])):
+        task = np.repeat([0, 1], [60, n_target])
+        y = np.r_[rng.integers(0, 2, 60), y_target]
+        packed = with_task(X[: len(y)], task)
+        with warnings.catch_warnings():  # a fold may leave nothing to learn
+            warnings.simplefilter("ignore", TaskFallbackWarning)
+            model = TrAdaBoostClassifier(task=-1, target=1, guard=5, n_estimators=5)
+            assert np.isfinite(model.fit(packed, y).predict_proba(packed)).all()
+    assert (
+        TrAdaBoostClassifier(guard=5).fit(X, rng.integers(0, 2, 64)).guard_errors_ == {}
+    )
 
 
 def test_every_task_in_turn_is_the_target():

@@ -1,6 +1,6 @@
 """What the transfer estimators share: targets, rows, rounds, and who answers."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from numbers import Integral
 
 import numpy as np
@@ -13,7 +13,7 @@ from kinlearn.tasks import TaskMixin
 from kinlearn.transfer._boost import Boosted, Transfer
 from kinlearn.utils._sklearn import Interval, StrOptions
 
-__all__ = ["TransferBase", "clone_for_round"]
+__all__ = ["TransferBase", "clone_for_round", "fold_of_target", "no_round"]
 
 
 def clone_for_round(estimator, rng):
@@ -21,6 +21,36 @@ def clone_for_round(estimator, rng):
     model = clone(estimator)
     names = sorted(n for n in model.get_params() if n.endswith("random_state"))
     return model.set_params(**{name: rng.randint(2**31 - 1) for name in names})
+
+
+def no_round(_):
+    """For boosting that callbacks do not hear of."""
+    return nullcontext()
+
+
+def fold_of_target(transfer, n_folds, rng):
+    """Fold of each row of the target; -1 for the source, which is never left out.
+
+    Parameters
+    ----------
+    transfer : Transfer
+        The rows. Each class of the target is dealt evenly.
+    n_folds : int
+        Number of folds.
+    rng : RandomState
+        Deals the rows.
+
+    Returns
+    -------
+    int array of shape (m,)
+        Folds.
+    """
+    fold = np.full(len(transfer.rows), -1)
+    rows = rng.permutation(np.flatnonzero(transfer.is_target))
+    if transfer.n_classes:
+        rows = rows[np.argsort(transfer.y[rows], kind="stable")]
+    fold[rows] = np.arange(len(rows)) % n_folds
+    return fold
 
 
 class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):

@@ -54,6 +54,18 @@ class Transfer:
         """Whether there is a row to transfer from."""
         return not self.is_target.all()
 
+    def some(self, kept):
+        """The transfer with those rows only for which a mask is True."""
+        return Transfer(
+            rows=self.rows[kept],
+            y=self.y[kept],
+            task=self.task[kept],
+            is_target=self.is_target[kept],
+            start=self.start[kept],
+            n_tasks=self.n_tasks,
+            n_classes=self.n_classes,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class WeightHistory:

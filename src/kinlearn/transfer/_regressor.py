@@ -1,6 +1,5 @@
 """TrAdaBoost.R2, in one stage and in two (Pardoe & Stone 2010)."""
 
-from contextlib import nullcontext
 from numbers import Integral
 
 import numpy as np
@@ -9,8 +8,7 @@ from sklearn.callback import with_callbacks
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
-from kinlearn.transfer._base import TransferBase
-from kinlearn.transfer._boost import Transfer
+from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
 from kinlearn.transfer._boost_numbers import (
     RegressorLearner,
     boost_numbers,
@@ -226,12 +224,12 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         is_target = transfer.is_target
         weight = transfer.start / transfer.start.sum()
         first = weight[is_target].sum()
-        fold = _fold_of_target(transfer, self.n_folds, self._rng)
+        fold = fold_of_target(transfer, self.n_folds, self._rng)
         errors, best = [], None
         for stage in range(self.n_stages):
             with on_stage(stage):
                 error = self._held_out_error(X, transfer, weight, fold)
-                boosted, _ = self._fit_once(X, transfer, _no_round, weight)
+                boosted, _ = self._fit_once(X, transfer, no_round, weight)
                 if best is None or error < min(errors):
                     best = boosted
                 errors.append(error)
@@ -255,16 +253,8 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
             out = fold == k
             if out.sum() == transfer.is_target.sum():
                 continue  # nothing of the target would be left
-            train = Transfer(
-                rows=transfer.rows[~out],
-                y=transfer.y[~out],
-                task=transfer.task[~out],
-                is_target=transfer.is_target[~out],
-                start=transfer.start[~out],
-                n_tasks=transfer.n_tasks,
-                n_classes=0,
-            )
-            boosted, _ = self._fit_once(X[~out], train, _no_round, weight[~out])
+            train = transfer.some(~out)
+            boosted, _ = self._fit_once(X[~out], train, no_round, weight[~out])
             answer = _median_of(boosted, X[out])
             total += (transfer.start[out] * np.abs(answer - transfer.y[out])).sum()
             n += transfer.start[out].sum()
@@ -296,19 +286,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         return out
 
 
-def _no_round(_):
-    return nullcontext()
-
-
 def _median_of(boosted, X):
     voting = np.flatnonzero(boosted.votes)
     answers = np.column_stack([boosted.learners[t].predict(X) for t in voting])
     return weighted_median(answers, boosted.votes[voting])
-
-
-def _fold_of_target(transfer, n_folds, rng):
-    """Fold of each row of the target; -1 for the source, which is never left out."""
-    fold = np.full(len(transfer.rows), -1)
-    rows = rng.permutation(np.flatnonzero(transfer.is_target))
-    fold[rows] = np.arange(len(rows)) % n_folds
-    return fold

@@ -9,14 +9,18 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.transfer._base import TransferBase
+from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
 from kinlearn.transfer._boost import boost
+from kinlearn.transfer._guard import held_out_error, vote_shares
 from kinlearn.transfer._learners import ClassifierLearner, TreeLearner
 from kinlearn.transfer._weight_updates import find_correction
 from kinlearn.transfer._weighted_trees import BinnedRows
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["TrAdaBoostClassifier"]
+
+# Rows of the target that are to be left out before a source is judged.
+_LEAST_ANSWERS = 50
 
 
 class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
@@ -78,11 +82,19 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         stump seldom gets there, as most rows are the source's. False grows full
         trees: set `max_depth` then, since a tree that gets no row wrong changes
         no weight.
+    guard : int or None, default=None
+        Folds of the target's rows by which the sources have to prove themselves.
+        Each fold is left out once, with the sources and without; where the
+        balanced error on the rows left out is larger with them, the target is
+        boosted alone. It takes `guard` + 1 times as long; a target of fewer than
+        50 rows is dealt into folds several times, and takes as many times as
+        long. None trusts the sources, as the papers do.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or let the target's
         model answer (the average over all models if ``target=None``).
     random_state : int, RandomState instance or None, default=None
-        Seeds an `estimator` that has a random state. Our own trees have none.
+        Seeds an `estimator` that has a random state, and deals the folds of
+        `guard`. Our own trees have none.
 
     Attributes
     ----------
@@ -90,7 +102,10 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         For each target the learners, their votes and the history.
     source_weight_ : dict
         For each target a dict: share of each source in the weight of the last
-        round. A useless source is near 0.
+        round. A useless source is near 0; one that `guard` refused is at 0.
+    guard_errors_ : dict
+        For each target a dict: balanced error on rows left out, ``"with source"``
+        and ``"alone"``; empty without `guard`.
     weight_history_ : dict
         For each target a history: ``task_share``, ``source_share`` and
         ``target_share`` (by label), ``target_error`` and ``vote``, by round.
@@ -135,6 +150,9 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
       and boosting goes on; without a source, it ends.
     - The vote is limited to that of half a wrong row, so that one learner
       without a fault on a few rows does not outvote all others.
+    - *A source that does harm.* Trees learn noise by heart, so rows of a useless
+      source are right too often to fade within the rounds, under any correction.
+      `guard` is ours, and asks rows that no learner has seen.
     - Votes are shared out as probabilities; they rank, but are not calibrated.
     - Source rows of classes that the target lacks are left out.
     - Sample weights count rows: n and half a row are in their unit.
@@ -170,6 +188,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         "balance_start": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "trim": ["boolean"],
+        "guard": [Interval(Integral, 2, None, closed="left"), None],
     }
 
     def __init__(
@@ -184,6 +203,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         balance_start=False,
         max_depth=None,
         trim=True,
+        guard=None,
         unknown_task="error",
         random_state=None,
     ):
@@ -196,6 +216,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         self.balance_start = balance_start
         self.max_depth = max_depth
         self.trim = trim
+        self.guard = guard
         self.unknown_task = unknown_task
         self.random_state = random_state
 
@@ -221,29 +242,53 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         self._check_estimator()
         data = self._fit_data(X, y, sample_weight, labels="classes")
         start = _start_weights(data, self.balance_start)
-        new_learner = self._learners(data, start)
+        rng = check_random_state(self.random_state)
+        new_learner = self._learners(data, start, rng)
+
+        def boost_rows(transfer, on_round=no_round):
+            return boost(
+                transfer,
+                new_learner(transfer),
+                n_rounds=self.n_estimators,
+                correct=find_correction(self.correction),
+                keep=self.keep,
+                on_round=on_round,
+            )
+
         targets = self._target_codes(data)
         names = data.tasks.tolist()
-        self.boosts_, self._shares = {}, {}
+        self.boosts_, self.guard_errors_, self._shares = {}, {}, {}
         with self._progress(X, y, len(targets) * self.n_estimators) as on_round:
             for target in targets:
                 transfer = self._transfer(data, target, start)
-                self.boosts_[names[target]] = boost(
-                    transfer,
-                    new_learner(transfer),
-                    n_rounds=self.n_estimators,
-                    correct=find_correction(self.correction),
-                    keep=self.keep,
-                    on_round=on_round,
-                )
+                if self.guard is not None and transfer.has_source:
+                    transfer, errors = self._guarded(transfer, data.X, boost_rows, rng)
+                    self.guard_errors_[names[target]] = errors
+                self.boosts_[names[target]] = boost_rows(transfer, on_round)
                 self._shares[names[target]] = _class_shares(data, target, start)
         self._warn_of_mute_targets()
         return self
 
-    def _learners(self, data, start):
+    def _guarded(self, transfer, X, boost_rows, rng):
+        """The transfer, without its source where that does harm; and the errors."""
+        alone = transfer.some(transfer.is_target)
+        n_rows = len(alone.rows)
+        if n_rows < 2:  # nothing of the target would be left
+            return transfer, {}
+        n_deals = -(-_LEAST_ANSWERS // n_rows)
+        errors = {"with source": 0.0, "alone": 0.0}
+        for _ in range(n_deals):
+            fold = fold_of_target(transfer, min(self.guard, n_rows), rng)
+            both = held_out_error(transfer, X, fold, boost_rows)
+            own = held_out_error(alone, X, fold[transfer.is_target], boost_rows)
+            errors["with source"] += both / n_deals
+            errors["alone"] += own / n_deals
+        harm = errors["with source"] > errors["alone"] + 1e-9  # not by rounding
+        return (alone if harm else transfer), errors
+
+    def _learners(self, data, start, rng):
         """What makes a new base learner for the rows of a transfer."""
         if self.estimator is not None:
-            rng = check_random_state(self.random_state)
             return lambda t: ClassifierLearner(self.estimator, data.X, t.rows, rng)
         # Bins that are quantiles hear each task alike, however many rows it has:
         # otherwise a large source would leave the target a few coarse bins.
@@ -289,16 +334,10 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         return out
 
     def _ask(self, target, X):
-        boosted, shares = self.boosts_[target], self._shares[target]
+        shares = self._shares[target]
         present = np.flatnonzero(shares)
-        votes = np.zeros((X.shape[0], len(present)))
-        total = boosted.votes.sum()
         out = np.zeros((X.shape[0], len(shares)))
-        if total > 0:
-            boosted.learners.add_votes(X, boosted.votes, votes)
-            out[:, present] = votes / total
-        else:
-            out[:] = shares
+        out[:, present] = vote_shares(self.boosts_[target], X, shares[present])
         return out
 
     def decision_function(self, X):
