@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 
 from kinlearn import with_task
 from kinlearn.cluster import MultiTaskSymmetricNMF
-from kinlearn.cluster._affinity import build_affinity, cross_product
+from kinlearn.cluster._affinity import Affinity, build_affinity, cross_product
 from tests.reference.symmetric_nmf import degree_normalised, shared_affinity
 
 
@@ -117,3 +117,19 @@ def test_stored_zeros_are_no_terms():
     plain = sp.csr_array(packed.toarray())
     one, two = (_affinity_of(each, task) for each in (packed, plain))
     assert_array_equal(one.toarray(), two.toarray())
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "terms"])
+@pytest.mark.parametrize("n_tasks", [1, 3])
+def test_product_inside_leaves_out_pairs_of_different_tasks(kind, n_tasks):
+    X, task = _documents()
+    task = (task % n_tasks).astype(np.int32)
+    lambdas = np.where(np.eye(n_tasks) > 0, 0.8, 0.3)
+    rows = X if kind == "dense" else sp.csr_array(X)
+    affinity, _ = build_affinity(rows, "shared", 1.0, task, lambdas, normalize=True)
+    W = degree_normalised(shared_affinity(X, task, 0.8, 0.3))
+    if kind == "sparse":
+        affinity = Affinity(sp.csr_array(W), task)
+    V = np.random.default_rng(0).random((len(X), 2))
+    inside = np.where(task[:, None] == task, W, 0) @ V
+    assert_allclose(affinity.product_inside(V), inside, atol=1e-12)

@@ -179,3 +179,54 @@ def test_zero_penalty_is_plain_symmetric_nmf():
     for _ in range(20):  # a fixed point of the multiplicative rule, too
         V, _ = thesis_update(W, V, problem.task, alpha=0.0)
     assert_allclose(V, found.V, atol=1e-5)
+
+
+# ----------------------------------------------------------------- names of clusters
+
+
+def _planted(k, lambda_inter, seed=0):
+    """Rows of three tasks and k plain clusters; their tasks are a little apart."""
+    rng = np.random.default_rng(seed)
+    task = np.repeat([0, 1, 2], 4 * k).astype(np.int32)
+    cluster = np.tile(np.repeat(np.arange(k), 4), 3)
+    X = 0.1 * rng.random((12 * k, k + 3))
+    X[np.arange(12 * k), cluster] += 1.0
+    X[np.arange(12 * k), k + task] += 0.4
+    lambdas = np.where(np.eye(3) > 0, 1.0, lambda_inter)
+    affinity, _ = build_affinity(X, "cosine", 1.0, task, lambdas, normalize=True)
+    shares = np.full((3, k), 1 / k)
+    problem = Problem.build(affinity, np.arange(12 * k), lambdas, 0.5, shares)
+    return problem, np.eye(k)[cluster] * np.sqrt(affinity.degrees.mean() / (4 * k))
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_settle_renames_the_clusters_of_a_task(k):
+    problem, V = _planted(k, 0.02)
+    good = problem.minimise(V.copy(), tol=1e-9, max_iter=500)
+    mixed = V.copy()
+    mixed[problem.task == 1] = V[problem.task == 1][:, np.roll(np.arange(k), 1)]
+    mixed[problem.task == 2] = V[problem.task == 2][:, ::-1]
+    stuck = problem.minimise(mixed.copy(), tol=1e-9, max_iter=500)
+    assert stuck.objective.sum() > good.objective.sum() * 1.001
+    found = problem.settle(mixed.copy(), tol=1e-9, max_iter=500)
+    assert_allclose(found.objective.sum(), good.objective.sum(), rtol=1e-5)
+    names = [found.V[problem.task == t].argmax(axis=1).tolist() for t in range(3)]
+    assert names[0] == names[1] == names[2]
+    assert problem.residual(found.V) < 1e-3
+
+
+def test_tasks_that_share_nothing_keep_their_names():
+    problem, V = _planted(3, 0.0)
+    V[problem.task == 1] = V[problem.task == 1][:, ::-1]
+    one = problem.minimise(V.copy(), tol=1e-9, max_iter=500)
+    two = problem.settle(V.copy(), tol=1e-9, max_iter=500)
+    assert_allclose(one.V, two.V)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_settle_never_ends_above_the_sweeps(seed):
+    problem = _problem(3, lambda_inter=0.1, seed=seed)
+    V = problem.start(np.random.default_rng(seed))
+    one = problem.minimise(V.copy(), tol=1e-6, max_iter=500)
+    two = problem.settle(V.copy(), tol=1e-6, max_iter=500)
+    assert two.objective.sum() <= one.objective.sum() + 1e-12

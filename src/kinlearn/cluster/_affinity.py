@@ -177,6 +177,17 @@ class Affinity:
         """W V."""
         return np.asarray(self.W @ V, dtype=np.float64)
 
+    def product_inside(self, V):
+        """W V over pairs of rows of the same task."""
+        indptr, order = group_rows(self.task, int(self.task.max()) + 1)
+        if np.diff(indptr).max() == self.n:  # no copy of the whole
+            return self.product(V)
+        out = np.empty(V.shape)
+        for t in range(len(indptr) - 1):
+            rows = order[indptr[t] : indptr[t + 1]]
+            out[rows] = self.W[np.ix_(rows, rows)] @ V[rows]
+        return out
+
     @cached_property
     def degrees(self):
         """Row sums."""
@@ -283,6 +294,11 @@ class TermAffinity:
             out,
         )
         return out
+
+    def product_inside(self, V):
+        """W V over pairs of rows of the same task."""
+        own = np.diag(np.diag(self.lambdas))
+        return TermAffinity(self.P, self.Q, self.task, own).product(V)
 
     @cached_property
     def degrees(self):

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 __all__ = ["Problem", "Solution", "contrasts", "solve_starts"]
 
 _LANCZOS_STEPS = 10
 _ESCAPES = 5
+_RENAMINGS = 50
 
 
 def contrasts(n_clusters, shares):
@@ -117,7 +119,7 @@ class Problem:
         counts = np.bincount(task, minlength=n_tasks)
         own = np.zeros(n_tasks)
         if balance > 0:
-            inside = affinity.product(np.eye(n_tasks)[task])[np.arange(len(task)), task]
+            inside = affinity.product_inside(np.ones((len(task), 1))).ravel()
             own = np.bincount(task, weights=inside, minlength=n_tasks)
             own = own / np.maximum(counts * (counts - 1), 1)
         own[counts < k] = 0.0  # too few rows to hold every cluster
@@ -318,6 +320,58 @@ class Problem:
             n_iter += 1
         return Solution(V, self.objectives(V), n_iter, converged)
 
+    def settle(self, V, *, tol, max_iter, stop=lambda: False):
+        """Sweep, and while it lowers the objective rename the clusters of a task.
+
+        Sweeps move one entry at a time, and cannot exchange the clusters of a whole
+        task, which must pass through a much worse V.
+
+        Parameters
+        ----------
+        V, tol, max_iter, stop
+            See `minimise`.
+
+        Returns
+        -------
+        Solution
+            Where it ended.
+        """
+        found = self.minimise(V, tol=tol, max_iter=max_iter, stop=stop)
+        for _ in range(_RENAMINGS):
+            renamed = None if stop() else self._rename(found)
+            if renamed is None:
+                break
+            more = self.minimise(renamed, tol=tol, max_iter=max_iter, stop=stop)
+            n_iter = found.n_iter + more.n_iter
+            found = Solution(more.V, more.objective, n_iter, more.converged)
+        return found
+
+    def _rename(self, solution):
+        """V with the clusters of tasks renamed to fit the others; None if none is."""
+        V, k = solution.V.copy(), self.n_clusters
+        if self.n_tasks == len(self.constant) or k == 1:
+            return None  # no task has to do with another
+        best = solution.objective.sum() * (1 - 1e-9)
+        moved = False
+        for _ in range(_RENAMINGS):
+            between = self.affinity.product(V) - self.affinity.product_inside(V)
+            fit = self._grams(V, between)  # of each task's clusters to all names
+            names = np.array([linear_sum_assignment(-each)[1] for each in fit])
+            places = np.arange(k)
+            now = fit[:, places, places].sum(axis=1)
+            gain = fit[np.arange(len(fit))[:, None], places, names].sum(axis=1) - now
+            t = int(gain.argmax())
+            if gain[t] <= 0:
+                break
+            rows = self.task == t
+            W = V.copy()
+            W[np.ix_(rows, names[t])] = V[rows]
+            value = self.objectives(W).sum()
+            if value >= best:
+                break
+            V, best, moved = W, value, True
+        return V if moved else None
+
     def polish(self, solution, rng, *, tol, max_iter):
         """Leave saddles until no direction of descent is found.
 
@@ -385,9 +439,7 @@ def solve_starts(problem, seeds, *, tol, max_iter, n_jobs):
 
     def solve(seed):
         V = problem.start(np.random.default_rng(seed))
-        return problem.minimise(
-            V, tol=tol, max_iter=max_iter, stop=lambda: bool(stopped)
-        )
+        return problem.settle(V, tol=tol, max_iter=max_iter, stop=lambda: bool(stopped))
 
     pool = ThreadPoolExecutor(n_jobs)
     try:

@@ -54,7 +54,7 @@ class MultiTaskSymmetricNMF(
         - ``"precomputed"``: X is the affinity, a column for each row, besides the task.
     lambda_intra : float, default=1.0
         Weight of pairs of rows of the same task.
-    lambda_inter : float, array of shape (n_tasks, n_tasks) or "auto", default=0.25
+    lambda_inter : float, array of shape (n_tasks, n_tasks) or "auto", default=0.1
         Weight of pairs of rows of different tasks: one number, or one for each pair of
         ``tasks_`` (the diagonal is not used). 0 clusters each task alone. ``"auto"``
         takes the least of 0, 0.1, 0.25, 0.5 and 1 whose clusters are as stable, on
@@ -145,6 +145,9 @@ class MultiTaskSymmetricNMF(
       and it never rises.
     - There V is updated by a multiplicative rule. Here one entry after another is set
       to its exact minimum, the root of a cubic. It needs fewer passes and ends lower.
+      When the sweeps end, the clusters of a task are renamed where that lowers the
+      objective, and the sweeps go on: else a small weight between tasks would leave
+      the same cluster with different names in different tasks.
     - The returned V is checked to be a minimum: if the objective bends down in some
       direction (searched by Lanczos' method), it is followed, and the sweeps go on.
     - More than two clusters, given shares, and ``lambda_inter="auto"`` are ours. The
@@ -203,7 +206,7 @@ class MultiTaskSymmetricNMF(
         task=None,
         affinity="shared",
         lambda_intra=1.0,
-        lambda_inter=0.25,
+        lambda_inter=0.1,
         weighting="loss",
         balance=1.0,
         shares=None,
