@@ -132,32 +132,57 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
             np.multiply(X[i], by_task[task[i]], out=out[i])
         np.fill_diagonal(out, 0)
         return out
-    W: Any = None if sparse else np.zeros((n, n), dtype=X.dtype)
-    pieces = []
+    if sparse:
+        return _explicit_sparse(X, kind, task, lambdas)
+    W = np.zeros((n, n), dtype=X.dtype)
     for t, rows in enumerate(groups):
         for s in range(t, len(groups)):
             if lambdas[t, s] == 0 or not len(rows) or not len(groups[s]):
                 continue
             block = _block(X, kind, gamma, rows, groups[s]) * lambdas[t, s]
-            if not sparse:
-                W[np.ix_(rows, groups[s])] = block
-                W[np.ix_(groups[s], rows)] = block.T
-                continue
-            block = sp.coo_array(block)
-            kept = (block.row != block.col) if s == t else slice(None)
-            i, j = rows[block.row[kept]], groups[s][block.col[kept]]
-            pieces.append((block.data[kept], i.astype(np.int32), j.astype(np.int32)))
-            if s != t:
-                pieces.append((pieces[-1][0], pieces[-1][2], pieces[-1][1]))
-    if not sparse:
-        np.fill_diagonal(W, 0)
-        return W
-    if not pieces:
-        return sp.csr_array((n, n), dtype=X.dtype)
-    data, row, column = (np.concatenate(part) for part in zip(*pieces, strict=True))
-    pieces.clear()
-    W = sp.csr_array((data, (row, column)), shape=(n, n))
-    W.eliminate_zeros()
+            W[np.ix_(rows, groups[s])] = block
+            W[np.ix_(groups[s], rows)] = block.T
+    np.fill_diagonal(W, 0)
+    return W
+
+
+def _explicit_sparse(X, kind, task, lambdas):
+    """The affinity of sparse rows, a few rows at a time into one growing array.
+
+    Joining blocks would need the memory of the result several times.
+    """
+    n = X.shape[0]
+    P, Q = (X, X) if kind == "precomputed" else _halves(X, kind)
+    P_columns, Q_columns = P.T.tocsr(), Q.T.tocsr()
+    data, columns = np.empty(0, dtype=X.dtype), np.empty(0, dtype=np.int32)
+    sizes = np.zeros(n + 1, dtype=np.int64)
+    step = max(1, _CHUNK // (32 * n))
+    used = 0
+    for first in range(0, n, step):
+        rows = slice(first, min(first + step, n))
+        if kind == "precomputed":
+            part = sp.csr_array(P[rows])
+        else:
+            part = sp.csr_array(P[rows] @ Q_columns + Q[rows] @ P_columns)
+        row = np.repeat(np.arange(n)[rows], np.diff(part.indptr))
+        value = part.data * lambdas[task[row], task[part.indices]].astype(X.dtype)
+        kept = (value != 0) & (row != part.indices)
+        end = used + int(kept.sum())
+        if end > len(data):  # rows to come are like those so far
+            room = max(end, int(1.05 * end * n / rows.stop))
+            data.resize(room, refcheck=False)
+            columns.resize(room, refcheck=False)
+        data[used:end], columns[used:end] = value[kept], part.indices[kept]
+        sizes[1 + first : 1 + rows.stop] = np.bincount(
+            row[kept] - first, minlength=rows.stop - first
+        )
+        used = end
+    data.resize(used, refcheck=False)
+    columns.resize(used, refcheck=False)
+    small = used <= np.iinfo(np.int32).max
+    starts = np.cumsum(sizes).astype(np.int32 if small else np.int64)
+    W = sp.csr_array((data, columns, starts), shape=(n, n))
+    W.sort_indices()
     return W
 
 
@@ -196,8 +221,15 @@ class Affinity:
     def scaled(self, factor):
         """Rows and columns times a factor, in place: the matrix is ours."""
         if sp.issparse(self.W):
-            rows = np.repeat(factor, np.diff(self.W.indptr))
-            self.W.data *= (rows * factor[self.W.indices]).astype(self.W.dtype)
+            starts, step = self.W.indptr, max(1, _CHUNK // (32 * self.n))
+            for first in range(0, self.n, step):
+                some = factor[first : first + step]
+                counts = np.diff(starts[first : first + step + 1])
+                cells = slice(starts[first], starts[first] + counts.sum())
+                rows = np.repeat(some, counts)
+                self.W.data[cells] *= (rows * factor[self.W.indices[cells]]).astype(
+                    self.W.dtype
+                )
         else:
             factor = factor.astype(self.W.dtype)
             np.multiply(self.W, factor[:, None], out=self.W)
