@@ -130,8 +130,9 @@ class MultiTaskSymmetricNMF(
         - \frac{S_{tb}}{p_{tb}})^2
 
     with A the affinity, S the sums of V over the rows of a task, p the shares (equal
-    ones are 1; more than two clusters: times 2/k), and alpha `balance` times the mean
-    affinity within the task.
+    ones are 1; more than two clusters: times 2/k; with `normalize` their roots, as
+    sums of V then grow with the root of the number of rows), and alpha `balance`
+    times the mean affinity within the task.
 
     Where this differs from the thesis [1]_:
 
@@ -365,6 +366,10 @@ class MultiTaskSymmetricNMF(
             weight = lambdas
         else:
             weight = (lambdas > 0).astype(np.float64)
+        if self.normalize:
+            # V is about 1 / sqrt(m) in a cluster of m rows, so its sum is sqrt(m)
+            shares = np.sqrt(shares)
+            shares = shares / shares.sum(axis=1, keepdims=True)
         return Problem.build(affinity, order, weight, self.balance, shares), scale
 
     def predict(self, X):
