@@ -132,6 +132,13 @@ def _contender(name, cluster, kind="peer", **params):
 CONTENDERS = (
     _contender("kinlearn", _ours, "ours", n_init=_STARTS),
     _contender("kinlearn, cosine", _ours, "ours", affinity="cosine"),
+    _contender(
+        "kinlearn, cosine, each task alone",
+        _ours,
+        "ours",
+        affinity="cosine",
+        lambda_inter=0.0,
+    ),
     _contender("kinlearn, lambda auto", _ours, "ours", lambda_inter="auto"),
     _contender("kinlearn, each task alone", _ours, "ours", lambda_inter=0.0),
     _contender("thesis updates, lambda 0.25", _thesis),

@@ -1,9 +1,10 @@
-"""Multiplicative updates or coordinates? Both from the same starts, same objective.
+"""Which updates? All from the same starts, to lower the same objective.
 
 ``python -m benchmarks.quality.clustering_updates`` needs ``KINLEARN_DATA``. It takes
-the thesis's objective with a fixed alpha, plays 400 passes of both, and prints the
-values they end at, and the passes after which each is within 0.01% of where the
-multiplicative updates end.
+the thesis's objective with a fixed alpha, plays 400 passes of multiplicative updates,
+of coordinates, and of projected gradients, and prints the values they end at, and the
+passes after which each is within 0.01% of where the multiplicative updates end. A pass
+is one product with the affinity, or one sweep of coordinates, which costs the same.
 """
 
 import numpy as np
@@ -26,6 +27,29 @@ def _multiplicative(W, V, task, alpha):
     return np.maximum(0.5 * V * (1 + ratio), 0)
 
 
+def _projected_gradients(problem, V):
+    """The objective after each pass; steps by Barzilai and Borwein, halved to descend.
+
+    A value must be below the greatest of the last five, as is usual with these steps.
+    """
+    value, gradient = problem.objectives(V).sum(), problem.gradient(V)
+    step, values = 1.0 / max(np.abs(gradient).max(), 1e-300), []
+    while len(values) < _PASSES:
+        new = np.maximum(V - step * gradient, 0.0)
+        found = problem.objectives(new).sum()
+        allowed = max([value, *values[-5:]])
+        values.append(min(found, value))
+        if found > allowed + 1e-4 * np.vdot(gradient, new - V):
+            step *= 0.5
+            continue
+        new_gradient = problem.gradient(new)
+        moved, bent = new - V, new_gradient - gradient
+        along = np.vdot(moved, bent)
+        step = np.vdot(moved, moved) / along if along > 0 else 2.0 * step
+        V, value, gradient = new, found, new_gradient
+    return values
+
+
 def _passes(values, target):
     reached = np.flatnonzero(np.array(values) <= target)
     return str(reached[0] + 1) if len(reached) else f"not in {_PASSES}"
@@ -34,9 +58,10 @@ def _passes(values, target):
 def main():
     """Print one line for each start."""
     heading = (
-        "| problem | rows | start | multiplicative | coordinates | passes of each |"
+        "| problem | rows | start | multiplicative | coordinates | gradients "
+        "| passes of each |"
     )
-    say(f"{heading}\n|---|---|---|---|---|---|")
+    say(f"{heading}\n|---|---|---|---|---|---|---|")
     for name in ("rec-talk", "sci-comp"):
         protocol = PROTOCOLS[f"clustering-{name}"]
         data = load(protocol.problem)
@@ -61,6 +86,7 @@ def _one_problem(name, W, task):
     for start in range(3):
         V = problem.start(np.random.default_rng(start))
         U = V.copy()
+        steps = _projected_gradients(problem, V.copy())
         slow, fast = [], []
         for _ in range(_PASSES):
             V = _multiplicative(W, V, task, alpha)
@@ -68,10 +94,10 @@ def _one_problem(name, W, task):
             U = problem.minimise(U, tol=0.0, max_iter=1).V
             fast.append(problem.objectives(U).sum())
         target = slow[-1] * (1 + 1e-4)
-        passes = f"{_passes(slow, target)}, {_passes(fast, target)}"
+        passes = ", ".join(_passes(each, target) for each in (slow, fast, steps))
         say(
             f"| {name} | {len(task)} | {start} | {slow[-1]:.4f} | {fast[-1]:.4f} "
-            f"| {passes} |"
+            f"| {min(steps):.4f} | {passes} |"
         )
 
 

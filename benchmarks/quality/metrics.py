@@ -7,6 +7,7 @@ from benchmarks.quality.protocol import Metric
 __all__ = [
     "AUC",
     "EXPLAINED_VARIANCE",
+    "ONE_NAMING_ACCURACY",
     "TASK_AUC",
     "TASK_CLUSTERING_ACCURACY",
     "TASK_NMI",
@@ -49,6 +50,11 @@ def _mean_task_clustering_accuracy(y, prediction, task):
     return np.mean(accuracies)
 
 
+def _one_naming_accuracy(y, prediction, task):
+    """The same with one matching of clusters to classes for all tasks."""
+    return _mean_task_clustering_accuracy(y, prediction, np.zeros_like(task))
+
+
 def _mean_task_nmi(y, prediction, task):
     from sklearn.metrics import normalized_mutual_info_score
 
@@ -68,5 +74,8 @@ EXPLAINED_VARIANCE = Metric(
 )
 TASK_CLUSTERING_ACCURACY = Metric(
     "accuracy", "accuracy %, mean of tasks", _mean_task_clustering_accuracy, digits=1
+)
+ONE_NAMING_ACCURACY = Metric(
+    "one_naming", "accuracy %, one naming for all", _one_naming_accuracy, digits=1
 )
 TASK_NMI = Metric("nmi", "NMI, mean of tasks", _mean_task_nmi, digits=3)

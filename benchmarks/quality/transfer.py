@@ -281,6 +281,7 @@ TABLE_CONTENDERS = (
     _ours("1.3", correction=1.3),
     _ours("dynamic", correction="dynamic"),
     _ours("balanced", correction="balanced"),
+    _ours("dynamic, guard", correction="dynamic", guard=5),
     _ours("none, full trees", correction=None, trim=False),
     _ours("dynamic, full trees", correction="dynamic", trim=False),
     _ADAPT,
@@ -295,6 +296,7 @@ RARE_CONTENDERS = (
     _ours("rare", correction="rare"),
     _ours("balanced", correction="balanced"),
     _ours("balanced, balanced start", correction="balanced", balance_start=True),
+    _ours("dynamic, guard", correction="dynamic", guard=5),
     _ADAPT,
 )
 ADOS_CONTENDERS = (

@@ -13,7 +13,11 @@ import scipy.sparse as sp
 import kinlearn
 from benchmarks.problems import PROBLEMS
 from benchmarks.quality.clustering import CONTENDERS
-from benchmarks.quality.metrics import TASK_CLUSTERING_ACCURACY, TASK_NMI
+from benchmarks.quality.metrics import (
+    ONE_NAMING_ACCURACY,
+    TASK_CLUSTERING_ACCURACY,
+    TASK_NMI,
+)
 from benchmarks.quality.protocol import Published, protocol
 
 _RUNS = 30
@@ -153,7 +157,7 @@ def _declare(name, title, make, figures, sizes=_SIZES):
         f"clustering-{name.replace(':', '-')}",
         problem=f"clustering:{name}",
         n_splits=_RUNS * len(sizes),
-        metrics=(TASK_CLUSTERING_ACCURACY, TASK_NMI),
+        metrics=(TASK_CLUSTERING_ACCURACY, ONE_NAMING_ACCURACY, TASK_NMI),
         contenders=CONTENDERS,
         baseline="single-task NMF",
         methods=("fit_predict",),

@@ -85,10 +85,24 @@ def texts_20000():
     return Work(ours=partial(model.fit, problem.X), data_bytes=problem.n_bytes)
 
 
+@case("cluster-stored", needs=NEEDS, repeats=1, memory=True)
+def stored_affinity():
+    """The affinity of 8,000 x 20,000 sparse counts as a matrix; memory in its units"""
+    from kinlearn.cluster._affinity import explicit_affinity
+
+    problem = _documents(8_000, n_terms=20_000, length=100)
+    X, task = problem.X[:, :-1].tocsr(), problem.task.astype(np.int32)
+    lambdas = np.where(np.eye(4) > 0, 1.0, 0.1)
+    make = partial(explicit_affinity, X, "shared", 1.0, task, lambdas)
+    W = make()
+    size = W.data.nbytes + W.indices.nbytes + W.indptr.nbytes
+    return Work(ours=make, data_bytes=size)
+
+
 @case(
     "cluster-growth",
     needs=NEEDS,
-    sizes=(1_250, 2_500, 5_000, 10_000),
+    sizes=(1_250, 2_500, 5_000, 10_000, 20_000),
     repeats=2,
 )
 def texts_growing(n_rows):
