@@ -76,7 +76,9 @@ def _draw(found):
     import matplotlib.pyplot as plt
 
     mpl.rcParams["svg.hashsalt"] = "kinlearn"  # the same file from the same figures
-    figure, axes = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 3, figsize=(9, 3.3), sharey=True, layout="constrained"
+    )
     for ax, problem in zip(axes, PROBLEMS, strict=True):
         for name, (color, marker) in LINES.items():
             points = [
@@ -96,7 +98,13 @@ def _draw(found):
         ax.set_title(problem)
         ax.set_xlabel("target rows, share of the source's")
     axes[0].set_ylabel("accuracy")
-    axes[-1].legend(frameon=False, fontsize="small")
+    figure.legend(
+        *axes[0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=len(LINES),
+        frameon=False,
+        fontsize="small",
+    )
     figure.savefig(PICTURE, metadata={"Date": None})
 
 
