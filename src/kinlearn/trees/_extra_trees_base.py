@@ -217,7 +217,7 @@ class MultiTaskExtraTreesBase(
 
     def _rest(self, growth):
         """What line and offsets leave for the trees, with the settings chosen."""
-        chosen = {
+        chosen: dict[str, dict] = {
             "min_samples_leaf": {"min_weight_leaf": self.min_samples_leaf_},
             "task_split_prob": {"task_split_prob": self.task_split_prob_},
             "max_features": {"max_features": self.max_features_},
