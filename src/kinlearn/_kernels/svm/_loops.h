@@ -1,0 +1,222 @@
+/* The innermost loops of the support vector machines. They are written so that the
+ * compiler makes vectors of them; with GCC on Linux it makes one version for each
+ * generation of x86-64 processors, and the loader takes the one that fits. */
+#ifndef KINLEARN_SVM_LOOPS_H
+#define KINLEARN_SVM_LOOPS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
+    defined(__gnu_linux__)
+#define KINLEARN_CLONES \
+    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define KINLEARN_CLONES
+#endif
+
+/* exp(x) for x <= 0 to a few units in the last place: x = n log 2 + r, a polynomial
+ * for exp(r), and n into the exponent's bits. Below -87 it is exp(-87) = 1.6e-38. */
+static inline float kinlearn_exp(float x) {
+    const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
+    float n, r, p;
+    int32_t bits;
+    x = x < -87.0f ? -87.0f : x;
+    n = (x * 1.44269504f + shift) - shift;
+    r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+    p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    bits = ((int32_t)n + 127) << 23;
+    memcpy(&r, &bits, sizeof(float));
+    return p * r;
+}
+
+/* out = exp(-gamma max(own + norm - 2 dot, 0)) */
+KINLEARN_CLONES static void kinlearn_rbf32(
+    const float* dot, const double* norm, intptr_t n, double own, double gamma,
+    float* out
+) {
+    const float g = (float)-gamma;
+    for (intptr_t j = 0; j < n; j++) {
+        float distance = (float)(own + norm[j] - 2.0 * dot[j]);
+        distance = distance < 0.0f ? 0.0f : distance;
+        out[j] = kinlearn_exp(g * distance);
+    }
+}
+
+KINLEARN_CLONES static void kinlearn_rbf64(
+    const double* dot, const double* norm, intptr_t n, double own, double gamma,
+    float* out
+) {
+    for (intptr_t j = 0; j < n; j++) {
+        double distance = own + norm[j] - 2.0 * dot[j];
+        distance = distance < 0.0 ? 0.0 : distance;
+        out[j] = kinlearn_exp((float)(-gamma * distance));
+    }
+}
+
+/* out = (gamma dot + coef0)^degree */
+KINLEARN_CLONES static void kinlearn_poly32(
+    const float* dot, intptr_t n, double gamma, double coef0, int degree, float* out
+) {
+    for (intptr_t j = 0; j < n; j++) {
+        double base = gamma * dot[j] + coef0, power = 1.0;
+        for (int k = 0; k < degree; k++) power *= base;
+        out[j] = (float)power;
+    }
+}
+
+KINLEARN_CLONES static void kinlearn_poly64(
+    const double* dot, intptr_t n, double gamma, double coef0, int degree, float* out
+) {
+    for (intptr_t j = 0; j < n; j++) {
+        double base = gamma * dot[j] + coef0, power = 1.0;
+        for (int k = 0; k < degree; k++) power *= base;
+        out[j] = (float)power;
+    }
+}
+
+/* sums += a x */
+KINLEARN_CLONES static void kinlearn_add(
+    double a, const float* x, intptr_t n, double* sums
+) {
+    for (intptr_t j = 0; j < n; j++) sums[j] += a * x[j];
+}
+
+/* ------------------------------------------------- steps and choices of SMO
+ * Eight lanes, each with the best value that it met and where; among equals the
+ * first place wins, so the answer does not depend on the number of lanes. */
+typedef double kinlearn_v8d __attribute__((vector_size(64)));
+typedef int64_t kinlearn_v8l __attribute__((vector_size(64)));
+typedef float kinlearn_v8f __attribute__((vector_size(32)));
+
+#define KINLEARN_LOAD(type, name, address) \
+    type name;                             \
+    memcpy(&name, address, sizeof(type))
+#define KINLEARN_PICK(mask, yes, no) (((mask) & (yes)) | (~(mask) & (no)))
+#define KINLEARN_PICKD(mask, yes, no) \
+    ((kinlearn_v8d)KINLEARN_PICK(mask, (kinlearn_v8l)(yes), (kinlearn_v8l)(no)))
+
+typedef struct {
+    double least, greatest; /* of F + up, and of F + low */
+    intptr_t at_least, at_greatest;
+} kinlearn_extremes;
+
+/* F += a p + b q, then the least of F + up and the greatest of F + low, over
+ * start ... stop - 1. */
+KINLEARN_CLONES static void kinlearn_step(
+    double* F, const float* p, const float* q, double a, double b, const double* up,
+    const double* low, intptr_t start, intptr_t stop, kinlearn_extremes* out
+) {
+    kinlearn_v8d least = {INFINITY, INFINITY, INFINITY, INFINITY,
+                          INFINITY, INFINITY, INFINITY, INFINITY};
+    kinlearn_v8d greatest = -least;
+    kinlearn_v8l at_least = {0}, at_greatest = {0};
+    double best = INFINITY, worst = -INFINITY;
+    intptr_t i = start, at_best = start, at_worst = start;
+    for (; i + 8 <= stop; i += 8) {
+        KINLEARN_LOAD(kinlearn_v8d, f, F + i);
+        KINLEARN_LOAD(kinlearn_v8f, x, p + i);
+        KINLEARN_LOAD(kinlearn_v8f, z, q + i);
+        KINLEARN_LOAD(kinlearn_v8d, u, up + i);
+        KINLEARN_LOAD(kinlearn_v8d, l, low + i);
+        kinlearn_v8l better, here = (kinlearn_v8l){0} + i;
+        f += a * __builtin_convertvector(x, kinlearn_v8d);
+        f += b * __builtin_convertvector(z, kinlearn_v8d);
+        memcpy(F + i, &f, sizeof f);
+        u += f;
+        l += f;
+        better = u < least;
+        least = KINLEARN_PICKD(better, u, least);
+        at_least = KINLEARN_PICK(better, here, at_least);
+        better = l > greatest;
+        greatest = KINLEARN_PICKD(better, l, greatest);
+        at_greatest = KINLEARN_PICK(better, here, at_greatest);
+    }
+    for (int k = 0; k < 8; k++) {
+        intptr_t place = at_least[k] + k;
+        if (least[k] < best || (least[k] == best && place < at_best)) {
+            best = least[k];
+            at_best = place;
+        }
+        place = at_greatest[k] + k;
+        if (greatest[k] > worst || (greatest[k] == worst && place < at_worst)) {
+            worst = greatest[k];
+            at_worst = place;
+        }
+    }
+    for (; i < stop; i++) {
+        F[i] += a * p[i];
+        F[i] += b * q[i];
+        if (F[i] + up[i] < best) {
+            best = F[i] + up[i];
+            at_best = i;
+        }
+        if (F[i] + low[i] > worst) {
+            worst = F[i] + low[i];
+            at_worst = i;
+        }
+    }
+    out->least = best;
+    out->at_least = at_best;
+    out->greatest = worst;
+    out->at_greatest = at_worst;
+}
+
+/* The partner j of a row i: the greatest (F_j + low_j - own)^2 / a among the positive
+ * differences, with a = own_diagonal + diagonal_j - 2 row_j, at least tau; -1 if there
+ * is none. Single precision is enough for a choice. */
+KINLEARN_CLONES static intptr_t kinlearn_partner(
+    const double* F, const double* low, const float* row, const float* diagonal,
+    double own, float own_diagonal, intptr_t start, intptr_t stop
+) {
+    const float tau = 1e-12f;
+    float best[16], gain[16];
+    int32_t at[16];
+    float top = 0.0f;
+    intptr_t found = -1, i = start;
+    for (int k = 0; k < 16; k++) {
+        best[k] = 0.0f;
+        at[k] = -1;
+    }
+    for (; i + 16 <= stop; i += 16) {
+        const int32_t here = (int32_t)(i - start);
+        for (int k = 0; k < 16; k++) {
+            float v = (float)(F[i + k] + low[i + k] - own);
+            float a = own_diagonal + diagonal[i + k] - 2.0f * row[i + k];
+            a = a > tau ? a : tau;
+            v = v > 0.0f ? v : 0.0f;
+            gain[k] = v * v / a;
+        }
+        for (int k = 0; k < 16; k++) {
+            at[k] = gain[k] > best[k] ? here : at[k];
+            best[k] = gain[k] > best[k] ? gain[k] : best[k];
+        }
+    }
+    for (int k = 0; k < 16; k++) {
+        if (at[k] >= 0 && (best[k] > top ||
+                           (best[k] == top && start + at[k] + k < found))) {
+            top = best[k];
+            found = start + at[k] + k;
+        }
+    }
+    for (; i < stop; i++) {
+        float v = (float)(F[i] + low[i] - own);
+        float a = own_diagonal + diagonal[i] - 2.0f * row[i];
+        a = a > tau ? a : tau;
+        v = v > 0.0f ? v : 0.0f;
+        if (v * v / a > top) {
+            top = v * v / a;
+            found = i;
+        }
+    }
+    return found;
+}
+
+#endif
