@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.sharing import PerTask, Pooled, SharedPlusOwn, TaskAsFeature
+from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 from kinlearn.tasks import KeepTask
 from kinlearn.transfer import (
     AuxiliaryOverSampler,
@@ -36,6 +37,9 @@ ESTIMATORS = [
     MultiTaskExtraTreesClassifier(n_estimators=10),
     MultiTaskExtraTreesRegressor(n_estimators=10),
     MultiTaskRandomForestClassifier(n_estimators=10),
+    # checks compare two solutions more closely than the default tolerance
+    MultiTaskSVC(tol=1e-9),
+    MultiTaskSVR(tol=1e-9),
     # the affinity for data of any sign, which is what scikit-learn's checks have
     MultiTaskSymmetricNMF(affinity="rbf"),
     TrAdaBoostClassifier(n_estimators=10),

@@ -26,6 +26,7 @@ _SUBPACKAGES = (
     "relatedness",
     "report",
     "sharing",
+    "svm",
     "tasks",
     "testing",
     "transfer",

@@ -4,11 +4,15 @@ Errors are Python's own: ValueError for values that cannot be used, TypeError
 for things of the wrong kind.
 """
 
-__all__ = ["KinlearnWarning", "TaskFallbackWarning"]
+__all__ = ["FeatureScaleWarning", "KinlearnWarning", "TaskFallbackWarning"]
 
 
 class KinlearnWarning(UserWarning):
     """Base of all warnings of this package, to filter them in one go."""
+
+
+class FeatureScaleWarning(KinlearnWarning):
+    """Features differ so much in scale that some of them count for nothing."""
 
 
 class TaskFallbackWarning(KinlearnWarning):

@@ -23,7 +23,7 @@ def problem(kernel, n=70, d=7, form="float64", seed=0):
     K = pairwise_kernels(X, metric=kernel, **options)
     if form == "sparse":
         csr = sp.csr_array(X)
-        parts = csr.indptr.astype(np.int32), csr.indices.astype(np.int32), csr.data
+        parts = csr.indptr.astype(np.int64), csr.indices.astype(np.int32), csr.data
         return KernelRows(kind, **options, csr=parts, n_features=d), K
     if form == "precomputed":
         return KernelRows(Kernel.PRECOMPUTED, matrix=K), K

@@ -1,3 +1,6 @@
 """Support vector machines for related tasks and privileged columns."""
 
-__all__: list[str] = []
+from kinlearn.svm._multi_task_svc import MultiTaskSVC
+from kinlearn.svm._multi_task_svr import MultiTaskSVR
+
+__all__ = ["MultiTaskSVC", "MultiTaskSVR"]

@@ -24,6 +24,8 @@ _SINGLE_FROM = 3000
 _SINGLE_LIMIT = 32.0
 # Sparse data of at most so many cells is packed densely: BLAS is that much faster.
 _DENSE_CELLS = 2**25
+_PACK_COLUMNS = 64
+_VARIANCE_ROWS = 1024
 _MEDIAN_ROWS = 1000
 
 
@@ -46,46 +48,64 @@ class Space:
     coef0: float = 0.0
     degree: int = 3
 
-    def rows(self, X):
-        """What gives rows of the kernel matrix of X to the native solvers.
+    def rows(self, X, order):
+        """What gives rows of the kernel matrix to the native solvers.
 
         Parameters
         ----------
         X : ndarray or sparse matrix of shape (n_samples, n_features)
             The data; for a precomputed kernel the matrix.
+        order : intp array of shape (n_rows,)
+            Which rows of X, in which order.
 
         Returns
         -------
         KernelRows
-            Keeps a copy of the data; positions are the rows of X.
+            Keeps a copy of dense data, and holds on to other data.
         """
         kind = KERNELS[self.kernel]
-        options = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
+        order = np.ascontiguousarray(order, dtype=np.intp)
         if self.kernel == "precomputed":
-            return KernelRows(kind, matrix=_matrix(X))
-        if sp.issparse(X):
-            if X.shape[0] * X.shape[1] > _DENSE_CELLS:
-                X = X.tocsr()
-                parts = (
-                    X.indptr.astype(np.int32),
-                    X.indices.astype(np.int32),
-                    X.data.astype(np.float64),
-                )
-                return KernelRows(kind, **options, csr=parts, n_features=X.shape[1])
-            X = X.toarray()
-        return KernelRows(kind, **options, packed=self._pack(X))
+            return KernelRows(kind, matrix=_matrix(X), base=order)
+        options = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
+        if not sp.issparse(X):
+            return KernelRows(kind, **options, packed=self._pack(X, order))
+        X = X.tocsr()
+        if len(order) * X.shape[1] <= _DENSE_CELLS:
+            packed = self._pack(X[order].toarray(), np.arange(len(order)))
+            return KernelRows(kind, **options, packed=packed)
+        csr = (
+            X.indptr.astype(np.int64),
+            X.indices.astype(np.int32),
+            X.data.astype(np.float64),
+        )
+        return KernelRows(kind, **options, csr=csr, base=order, n_features=X.shape[1])
 
-    def _pack(self, X):
-        packed = np.array(X, dtype=np.float64, order="F")
-        if self.kernel == "rbf" and len(packed):
-            packed -= packed.mean(axis=0)  # products of centred rows lose no digits
-        if len(packed) < _SINGLE_FROM:
-            return packed
+    def _pack(self, X, order):
+        """The rows, column by column: centred for rbf, single if that is enough.
+
+        Distances of the rbf kernel come from products of rows, and products of
+        centred rows lose fewer digits.
+        """
+        centre = np.zeros(X.shape[1])
         if self.kernel == "rbf":
-            reach = self.gamma * np.einsum("ij,ij->i", packed, packed).max()
-            if reach > _SINGLE_LIMIT:
-                return packed
-        return packed.astype(np.float32)
+            centre = X.mean(axis=0, dtype=np.float64)
+        single = len(order) >= _SINGLE_FROM and self._reach(X, centre) < _SINGLE_LIMIT
+        out = np.empty(
+            (len(order), X.shape[1]), np.float32 if single else np.float64, order="F"
+        )
+        for left in range(0, X.shape[1], _PACK_COLUMNS):
+            part = slice(left, left + _PACK_COLUMNS)
+            out[:, part] = X[order, part] - centre[part]
+        return out
+
+    def _reach(self, X, centre):
+        """The greatest exponent that single precision would have to be good for."""
+        if self.kernel != "rbf":
+            return 0.0
+        norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        norms += centre @ centre - 2.0 * (X @ centre)
+        return self.gamma * norms.max()
 
     def between(self, X, Z):
         """The kernel between rows of X and rows of Z, in double precision.
@@ -118,7 +138,24 @@ def _matrix(K):
     return np.ascontiguousarray(K, dtype=dtype)
 
 
-def make_space(X, kernel, gamma="scale", coef0=0.0, degree=3):
+def _variance(X, weight):
+    """Of all cells of X, by the weights of the rows."""
+    if weight is None and not sp.issparse(X):
+        return X.var(dtype=np.float64)
+    if weight is None:
+        weight = np.ones(X.shape[0])
+    total = weight.sum() * X.shape[1]
+    mean = (weight @ X).sum() / total
+    if sp.issparse(X):
+        return (weight @ X.multiply(X)).sum() / total - mean**2
+    squares = 0.0
+    for left in range(0, X.shape[0], _VARIANCE_ROWS):
+        part = slice(left, left + _VARIANCE_ROWS)
+        squares += weight[part] @ ((X[part] - mean) ** 2).sum(axis=1)
+    return squares / total
+
+
+def make_space(X, kernel, gamma="scale", coef0=0.0, degree=3, weight=None):
     """Turn kernel parameters into numbers, by the training data.
 
     Parameters
@@ -132,6 +169,8 @@ def make_space(X, kernel, gamma="scale", coef0=0.0, degree=3):
         over the median squared distance between rows (of 1,000 evenly spaced ones).
     coef0, degree : float, int
         Of poly.
+    weight : float64 array of shape (n_samples,), default=None
+        Weights of the rows in the variance; rows without any are left out.
 
     Returns
     -------
@@ -141,16 +180,14 @@ def make_space(X, kernel, gamma="scale", coef0=0.0, degree=3):
     if kernel in ("linear", "precomputed"):
         return Space(kernel)
     if gamma == "scale":
-        if sp.issparse(X):
-            variance = X.multiply(X).mean() - X.mean() ** 2
-        else:
-            variance = X.var(dtype=np.float64)
+        variance = _variance(X, weight)
         gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     elif gamma == "auto":
         gamma = 1.0 / X.shape[1]
     elif gamma == "median":
-        step = -(-X.shape[0] // _MEDIAN_ROWS)
-        distances = euclidean_distances(X[::step], squared=True)
+        rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+        rows = rows[:: -(-len(rows) // _MEDIAN_ROWS)]
+        distances = euclidean_distances(X[rows], squared=True)
         apart = distances[np.triu_indices_from(distances, k=1)]
         median = np.median(apart) if apart.size else 0.0
         if median <= 0.0:  # more than half of the rows are the same

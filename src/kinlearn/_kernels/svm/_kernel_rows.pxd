@@ -1,4 +1,4 @@
-from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, intp_t
+from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t
 from kinlearn._kernels.svm._row_source cimport RowSource
 
 cpdef enum Kernel:
@@ -20,9 +20,11 @@ cdef class KernelRows(RowSource):
     cdef const f32_t[:, ::1] matrix32
     cdef const f64_t[:, ::1] matrix64
     # Sparse: rows of the data, and room for one of them.
-    cdef const i32_t[::1] indptr, indices
+    cdef const i32_t[::1] indices
+    cdef const i64_t[::1] indptr
     cdef const f64_t[::1] data
     cdef f64_t[::1] dense
+    cdef intp_t[::1] base  # precomputed and sparse: place -> row of the data
     cdef bint single, sparse
     cdef f64_t[::1] norm  # squared lengths by position (PRECOMPUTED: the diagonal)
     cdef f32_t[::1] query32, dots32

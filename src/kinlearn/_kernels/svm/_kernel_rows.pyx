@@ -4,7 +4,7 @@ import numpy as np
 
 from scipy.linalg.cython_blas cimport dgemm, dgemv, sgemm, sgemv
 
-from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, intp_t
+from kinlearn._kernels._typedefs cimport f32_t, f64_t, intp_t
 from kinlearn._kernels.svm._loops cimport (
     kinlearn_poly32,
     kinlearn_poly64,
@@ -27,8 +27,10 @@ cdef class KernelRows(RowSource):
         The data, which this object reorders; or None.
     matrix : float32 or float64 array of shape (n_rows, n_rows), in C order
         The kernel matrix, if it is precomputed; or None.
-    csr : tuple of int32, int32 and float64 arrays
+    csr : tuple of int64, int32 and float64 arrays
         Boundaries, columns and values of sparse data; or None.
+    base : intp array of shape (n_rows,)
+        Which rows of the matrix or of the sparse data, in which order; None is all.
     n_features : int
         Number of columns of sparse data.
 
@@ -39,8 +41,8 @@ cdef class KernelRows(RowSource):
     """
 
     def __init__(self, Kernel kernel, f64_t gamma=1.0, f64_t coef0=0.0, int degree=3,
-                 *, packed=None, matrix=None, csr=None, intp_t n_features=0):
-        cdef intp_t i, e
+                 *, packed=None, matrix=None, csr=None, base=None, intp_t n_features=0):
+        cdef intp_t i, e, r
         self.kernel = kernel
         self.gamma = gamma
         self.coef0 = coef0
@@ -48,21 +50,22 @@ cdef class KernelRows(RowSource):
         if csr is not None:
             self.sparse = True
             self.indptr, self.indices, self.data = csr
-            RowSource.__init__(self, self.indptr.shape[0] - 1)
+            self._take_base(base, self.indptr.shape[0] - 1)
             self.n_features = n_features
             self.dense = np.zeros(n_features)
             self.norm = np.zeros(self.n_rows)
             for i in range(self.n_rows):
-                for e in range(self.indptr[i], self.indptr[i + 1]):
+                r = self.base[i]
+                for e in range(self.indptr[r], self.indptr[r + 1]):
                     self.norm[i] += self.data[e] * self.data[e]
         elif matrix is not None:
-            RowSource.__init__(self, matrix.shape[0])
+            self._take_base(base, matrix.shape[0])
             self.single = matrix.dtype == np.float32
             if self.single:
                 self.matrix32 = matrix
             else:
                 self.matrix64 = matrix
-            self.norm = np.diagonal(matrix).astype(np.float64)
+            self.norm = np.diagonal(matrix).astype(np.float64)[np.asarray(self.base)]
         else:
             RowSource.__init__(self, packed.shape[0])
             self.n_features = packed.shape[1]
@@ -77,6 +80,10 @@ cdef class KernelRows(RowSource):
             self.norm = np.einsum("ij,ij->i", packed, packed, dtype=np.float64)
         self.dots64 = np.empty(BLOCK * CHUNK)
         self.work = np.empty(self.n_rows)
+
+    def _take_base(self, base, intp_t n_rows):
+        self.base = np.arange(n_rows) if base is None else base
+        RowSource.__init__(self, self.base.shape[0])
 
     cdef f64_t diagonal(self, intp_t i) noexcept nogil:
         if self.kernel == RBF:
@@ -173,8 +180,7 @@ cdef class KernelRows(RowSource):
 
     cdef void _fill_sparse(self, intp_t i, intp_t start, intp_t stop,
                            f32_t* out) noexcept nogil:
-        cdef intp_t e, j, left, right, piece
-        cdef i32_t r = <i32_t>self.place[i], s
+        cdef intp_t e, j, left, right, piece, r = self.base[self.place[i]], s
         cdef f64_t* dots = &self.dots64[0]
         cdef f64_t total
         for e in range(self.indptr[r], self.indptr[r + 1]):
@@ -183,7 +189,7 @@ cdef class KernelRows(RowSource):
             left = start + piece * CHUNK
             right = min(left + CHUNK, stop)
             for j in range(left, right):
-                s = <i32_t>self.place[j]
+                s = self.base[self.place[j]]
                 total = 0.0
                 for e in range(self.indptr[s], self.indptr[s + 1]):
                     total += self.data[e] * self.dense[self.indices[e]]
@@ -194,13 +200,13 @@ cdef class KernelRows(RowSource):
 
     cdef void _fill_precomputed(self, intp_t i, intp_t start, intp_t stop,
                                 f32_t* out) noexcept nogil:
-        cdef intp_t j, r = self.place[i]
+        cdef intp_t j, r = self.base[self.place[i]]
         if self.single:
             for j in range(start, stop):
-                out[j - start] = self.matrix32[r, self.place[j]]
+                out[j - start] = self.matrix32[r, self.base[self.place[j]]]
         else:
             for j in range(start, stop):
-                out[j - start] = <f32_t>self.matrix64[r, self.place[j]]
+                out[j - start] = <f32_t>self.matrix64[r, self.base[self.place[j]]]
 
     cdef void reorder(self, const intp_t* order, intp_t m) noexcept nogil:
         cdef intp_t f, p

@@ -1,0 +1,269 @@
+"""Fitted support vector machines of several tasks, and what they say of new rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn.svm._space import Space
+from kinlearn.utils import group_rows
+
+__all__ = ["Blocks", "Machines"]
+
+_CELLS = 2**22  # of the kernel between new rows and support vectors, at a time
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Which columns of X each kernel works on.
+
+    Precomputed matrices have a column for each training row and come first: K,
+    then K*; features follow.
+
+    Attributes
+    ----------
+    decision, correction : slice
+        Columns of each kernel.
+    """
+
+    decision: slice
+    correction: slice
+
+    @classmethod
+    def find(cls, kernel, correction_kernel, shape, estimator):
+        """The columns of each kernel, by the shape of the training data.
+
+        Parameters
+        ----------
+        kernel, correction_kernel : str
+            Kernels.
+        shape : tuple of int
+            Rows and columns of X in fit, without the task column.
+        estimator : str
+            Name for messages.
+
+        Returns
+        -------
+        Blocks
+            The columns.
+        """
+        n, width = shape
+        everything, first, rest = slice(0, width), slice(0, n), slice(n, width)
+        given = kernel == "precomputed", correction_kernel == "precomputed"
+        if not any(given) or (all(given) and width == n):
+            return cls(everything, everything)
+        if all(given):
+            expected, found = f"{n} columns, or {2 * n} for K and K*", width == 2 * n
+            decision, correction = first, rest
+        else:
+            expected, found = (
+                f"more than {n} columns: the matrix, then features",
+                (width > n),
+            )
+            decision, correction = (first, rest) if given[0] else (rest, first)
+        if not found:
+            raise ValueError(
+                f"{estimator} with a precomputed kernel and {n} training rows needs "
+                f"{expected}; X has {width} columns beside the task. A matrix has one "
+                "column for each training row, so cut its columns together with the "
+                "rows: cross-validation does so only for task=None."
+            )
+        return cls(decision, correction)
+
+    def split(self, X):
+        """The columns of each kernel; the same object if they are the same."""
+        if self.decision == self.correction:
+            return X, X
+        return X[:, self.decision], X[:, self.correction]
+
+
+@dataclass(frozen=True)
+class Machines:
+    """One machine for each pair of classes that is told apart, over all tasks.
+
+    Attributes
+    ----------
+    decision, correction : Space
+        Kernels.
+    blocks : Blocks
+        Which columns each works on.
+    share : float
+        1 / correction_penalty.
+    support : intp array of shape (n_support,)
+        Rows of the training data with a coefficient in any machine, by task.
+    indptr : intp array of shape (n_tasks + 1,)
+        Boundaries of the tasks in `support`.
+    vectors : ndarray or sparse matrix of shape (n_support, n_features)
+        These rows.
+    dual_coef : float64 array of shape (n_machines, n_support)
+        Their coefficients.
+    intercept : float64 array of shape (n_machines, n_tasks)
+        Bias of each task.
+    common_intercept : float64 array of shape (n_machines,)
+        Bias of the common part.
+    coef : float64 array of shape (n_machines, n_features) or None
+        The common part, where it is linear.
+    task_coef : float64 array of shape (n_machines, n_tasks, n_features) or None
+        What each task adds, where that is linear.
+    """
+
+    decision: Space
+    correction: Space
+    blocks: Blocks
+    share: float
+    support: np.ndarray
+    indptr: np.ndarray
+    vectors: Any
+    dual_coef: np.ndarray
+    intercept: np.ndarray
+    common_intercept: np.ndarray
+    coef: np.ndarray | None = None
+    task_coef: np.ndarray | None = None
+
+    @classmethod
+    def build(cls, kernel, blocks, X, task, beta, intercept, weight):
+        """Collect the solutions.
+
+        Parameters
+        ----------
+        kernel : TaskKernel
+            Kernels and penalty.
+        blocks : Blocks
+            Their columns.
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        task : int array of shape (n_samples,)
+            Its tasks.
+        beta : float64 array of shape (n_machines, n_samples)
+            Coefficients.
+        intercept : float64 array of shape (n_machines, n_tasks)
+            Biases; NaN for tasks without rows, which get the common one.
+        weight : float64 array of shape (n_machines, n_tasks)
+            What each task counts in the common bias.
+
+        Returns
+        -------
+        Machines
+            The machines.
+        """
+        used = np.flatnonzero((beta != 0).any(axis=0))
+        indptr, order = group_rows(task[used], intercept.shape[1])
+        support = used[order]
+        dual_coef, vectors = beta[:, support], X[support]
+        if kernel.decision.kernel == kernel.correction.kernel == "precomputed":
+            vectors = vectors[:, :0]  # their kernel with new rows is given
+        share = 1.0 / kernel.penalty
+        counted = np.where(weight > 0, intercept, 0.0)
+        common = (counted * weight).sum(axis=1) / weight.sum(axis=1)
+        intercept = np.where(np.isnan(intercept), common[:, None], intercept)
+        coef = task_coef = None
+        decided, corrected = blocks.split(vectors)
+        if kernel.decision.kernel == "linear":
+            coef = _weighted_sum(dual_coef, decided)
+        if kernel.correction.kernel == "linear":
+            task_coef = np.stack(
+                [
+                    share * _weighted_sum(dual_coef[:, a:b], corrected[a:b])
+                    for a, b in zip(indptr[:-1], indptr[1:], strict=True)
+                ],
+                axis=1,
+            )
+        return cls(
+            kernel.decision,
+            kernel.correction,
+            blocks,
+            share,
+            support,
+            indptr,
+            vectors,
+            dual_coef,
+            intercept,
+            common,
+            coef,
+            task_coef,
+        )
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.indptr) - 1
+
+    def common(self, X):
+        """The part that all tasks share, bias included.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_columns)
+            Rows without the task column.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_machines)
+            Its values.
+        """
+        X, _ = self.blocks.split(X)
+        if self.coef is not None:
+            return _linear(X, self.coef) + self.common_intercept
+        vectors, _ = self.blocks.split(self.vectors)
+        out = self._expand(self.decision, X, vectors, slice(None), self.dual_coef)
+        return out + self.common_intercept
+
+    def own(self, X, task):
+        """What the rows' tasks add to the common part, bias included.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_columns)
+            Rows without the task column.
+        task : int array of shape (n_samples,)
+            Task codes; nothing is added for an unknown task (-1).
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_machines)
+            The difference to the common part.
+        """
+        _, X = self.blocks.split(X)
+        _, vectors = self.blocks.split(self.vectors)
+        out = np.zeros((X.shape[0], len(self.dual_coef)))
+        known = np.flatnonzero(task >= 0)
+        indptr, order = group_rows(task[known], self.n_tasks)
+        for t in np.flatnonzero(np.diff(indptr)):
+            rows = known[order[indptr[t] : indptr[t + 1]]]
+            bias = self.intercept[:, t] - self.common_intercept
+            if self.share == 0:
+                out[rows] = bias
+            elif self.task_coef is not None:
+                out[rows] = _linear(X[rows], self.task_coef[:, t]) + bias
+            else:
+                part = slice(self.indptr[t], self.indptr[t + 1])
+                values = self._expand(
+                    self.correction, X[rows], vectors, part, self.dual_coef[:, part]
+                )
+                out[rows] = self.share * values + bias
+        return out
+
+    def _expand(self, space, X, vectors, part, coef):
+        """Sums over the support vectors of a part, some rows of X at a time."""
+        out = np.zeros((X.shape[0], len(coef)))
+        if coef.shape[1] == 0:
+            return out
+        step = max(1, _CELLS // coef.shape[1])
+        for left in range(0, X.shape[0], step):
+            rows = X[left : left + step]
+            if space.kernel == "precomputed":
+                K = rows[:, self.support[part]]
+                K = K.toarray() if sp.issparse(K) else K
+            else:
+                K = space.between(rows, vectors[part])
+            out[left : left + step] = K @ coef.T
+        return out
+
+
+def _weighted_sum(dual_coef, vectors):
+    return np.asarray(dual_coef @ vectors, dtype=np.float64)
+
+
+def _linear(X, coef):
+    return np.asarray(X @ coef.T, dtype=np.float64)

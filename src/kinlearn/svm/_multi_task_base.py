@@ -1,0 +1,201 @@
+"""What the multi-task support vector machines share: kernels, solving, parts."""
+
+import warnings
+from abc import ABCMeta
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.svm._checks import warn_of_scales
+from kinlearn.svm._dual import TaskKernel, feasible_start, solve_smo
+from kinlearn.svm._machines import Blocks, Machines
+from kinlearn.svm._space import KERNELS, make_space
+from kinlearn.tasks import TaskMixin
+from kinlearn.utils._sklearn import Interval, StrOptions
+
+__all__ = ["MultiTaskSVMBase"]
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_GAMMA = [
+    Interval(Real, 0, None, closed="left"),
+    StrOptions({"scale", "auto", "median"}),
+]
+
+
+def _indexable(X):
+    return X.tocsr() if sp.issparse(X) else X
+
+
+class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        "C": [_POSITIVE],
+        "kernel": [StrOptions(set(KERNELS))],
+        "gamma": _GAMMA,
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Real],
+        "correction_kernel": [StrOptions(set(KERNELS)), None],
+        "correction_gamma": [*_GAMMA, None],
+        "correction_degree": [Interval(Integral, 0, None, closed="left"), None],
+        "correction_coef0": [Real, None],
+        "correction_penalty": [_POSITIVE],
+        "fit_intercept": ["boolean"],
+        "tol": [_POSITIVE],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "cache_size": [_POSITIVE],
+        "solver": [StrOptions({"auto", "smo", "linear"})],
+        "shrinking": ["boolean"],
+        "warm_start": ["boolean"],
+    }
+
+    def _row_weights(self, data):
+        if data.sample_weight is None:
+            return np.ones(data.n_samples)
+        if not data.sample_weight.any():
+            raise ValueError(
+                f"All {data.n_samples} sample weights are zero; "
+                f"{type(self).__name__} needs at least one row with a weight."
+            )
+        return data.sample_weight
+
+    def _make_kernel(self, data):
+        """Kernels with parameters as numbers, and the columns they work on."""
+        name = type(self).__name__
+        correction_kernel = self.correction_kernel or self.kernel
+        blocks = Blocks.find(self.kernel, correction_kernel, data.X.shape, name)
+        X, X_correction = blocks.split(_indexable(data.X))
+        if "precomputed" not in (self.kernel, correction_kernel):
+            warn_of_scales(X, data.feature_names, name)
+        decision = make_space(
+            X, self.kernel, self.gamma, self.coef0, self.degree, data.sample_weight
+        )
+
+        def inherit(value, default):
+            return default if value is None else value
+
+        correction = make_space(
+            X_correction,
+            correction_kernel,
+            inherit(self.correction_gamma, self.gamma),
+            inherit(self.correction_coef0, self.coef0),
+            inherit(self.correction_degree, self.degree),
+            data.sample_weight,
+        )
+        kernel = TaskKernel(
+            decision, correction, X, X_correction, float(self.correction_penalty)
+        )
+        return kernel, blocks
+
+    def _solve_all(self, data, problems, weight):
+        """Solve each problem, and keep the machines."""
+        kernel, blocks = self._make_kernel(data)
+        old = self._old_beta(data, len(problems))
+        beta = np.zeros((len(problems), data.n_samples))
+        intercept = np.zeros((len(problems), data.n_tasks))
+        solutions = []
+        for m, problem in enumerate(problems):
+            solution = solve_smo(
+                problem,
+                kernel,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                cache_size=self.cache_size,
+                shrinking=self.shrinking,
+                fit_intercept=self.fit_intercept,
+                start=feasible_start(problem, old[m]),
+            )
+            beta[m, problem.rows] = solution.beta
+            present = np.bincount(problem.task, minlength=data.n_tasks) > 0
+            intercept[m] = np.where(present, solution.intercept, np.nan)
+            solutions.append(solution)
+        self._warn_if_unfinished(solutions)
+        self._machines = Machines.build(
+            kernel, blocks, _indexable(data.X), data.task, beta, intercept, weight
+        )
+        self.support_ = self._machines.support
+        self._n_samples_fit = data.n_samples
+        return solutions
+
+    def _old_beta(self, data, n_machines):
+        """Coefficients of the last fit by row, if they are where to start."""
+        if not self.warm_start or not hasattr(self, "_machines"):
+            return [None] * n_machines
+        old = self._machines
+        if self._n_samples_fit != data.n_samples or len(old.dual_coef) != n_machines:
+            return [None] * n_machines
+        beta = np.zeros((n_machines, data.n_samples))
+        beta[:, old.support] = old.dual_coef
+        return beta
+
+    def _warn_if_unfinished(self, solutions):
+        worst = max(
+            (s for s in solutions if not s.converged),
+            key=lambda s: s.violation,
+            default=None,
+        )
+        if worst is None:
+            return
+        warnings.warn(
+            f"{type(self).__name__} stopped after {worst.n_iter} iterations with a "
+            f"violation of {worst.violation:.3g} (tol={self.tol:g}). Scale the "
+            "features, lower C, or raise max_iter.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    @property
+    def support_vectors_(self):
+        """Rows of the training data that the machines rest on, task by task."""
+        check_is_fitted(self)
+        return self._machines.vectors
+
+    @property
+    def task_support_(self):
+        """Row numbers of the support vectors of each task, as a dict."""
+        check_is_fitted(self)
+        m = self._machines
+        return {
+            task: m.support[m.indptr[t] : m.indptr[t + 1]]
+            for t, task in enumerate(self.tasks_.tolist())
+        }
+
+    def _weights(self, name):
+        check_is_fitted(self)
+        values = getattr(self._machines, name)
+        if values is None:
+            raise AttributeError(f"{name}_ exists for a linear kernel only.")
+        return values
+
+    @property
+    def coef_(self):
+        """Weights of the common part; with a linear kernel only."""
+        return self._weights("coef")
+
+    @property
+    def task_coef_(self):
+        """Weights that each task adds; with a linear correcting kernel only."""
+        return self._weights("task_coef")
+
+    def _values(self, X):
+        """Tasks of the rows, and the machines' values for them."""
+        rows = self._predict_data(X)
+        X = _indexable(rows.X)
+        return rows.task, self._machines.common(X) + self._machines.own(X, rows.task)
+
+    def _common_values(self, X):
+        """Tasks of the rows, and the common part of the machines' values."""
+        rows = self._predict_data(X)
+        return rows.task, self._machines.common(_indexable(rows.X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # with a task column X is not square, and cannot be cut as one
+        tags.input_tags.pairwise = self.kernel == "precomputed" and self.task is None
+        return tags

@@ -1,0 +1,345 @@
+"""SVM+MTL for classes (Cai 2011, chapter 4)."""
+
+from itertools import combinations
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_sample_weight
+
+from kinlearn.svm._dual import classification
+from kinlearn.svm._multi_task_base import MultiTaskSVMBase
+from kinlearn.utils._sklearn import StrOptions
+
+__all__ = ["MultiTaskSVC"]
+
+
+class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
+    r"""Support vector classifier of tasks that share one function (SVM+MTL).
+
+    The decision for a row x of task r is :math:`f_r(x) = w \cdot z(x) + b + w_r \cdot
+    z_r(x) + d_r`: a function that all tasks share, in the space of `kernel`, and a
+    correction of the task's own, in the space of `correction_kernel`. Fitted is
+
+    .. math:: \min \tfrac12 |w|^2 + \tfrac{\gamma}{2} \sum_r |w_r|^2
+        + C \sum_i s_i \max(0, 1 - y_i f_{r(i)}(x_i)),
+
+    where :math:`\gamma` is `correction_penalty` and s the weights of the rows. A large
+    penalty makes one machine of all tasks with biases of their own, a small one makes
+    a machine of each task.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of errors.
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task for all rows.
+    kernel : {"linear", "rbf", "poly", "precomputed"}, default="rbf"
+        Kernel of the common function. For "precomputed" see Notes.
+    gamma : float, {"scale", "auto", "median"}, default="scale"
+        Of rbf and poly: "scale" is 1 / (n_features * X.var()), "auto" is 1 /
+        n_features, "median" is 1 over the median squared distance between rows.
+    degree : int, default=3
+        Of poly, ``(gamma x.z + coef0)^degree``.
+    coef0 : float, default=0.0
+        Of poly.
+    correction_kernel : str or None, default=None
+        Kernel of the tasks' corrections; None is `kernel`.
+    correction_gamma, correction_degree, correction_coef0 : default=None
+        Parameters of the correcting kernel; None is that of the decision kernel.
+    correction_penalty : float, default=1.0
+        Price of corrections (the thesis's gamma).
+    fit_intercept : bool, default=True
+        Whether every task has a bias. False with one kernel for both functions is
+        regularised multi-task learning, rMTL [2]_.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, times those of the rows: ``{0: c_fp, 1: c_fn}`` are
+        the costs of false positives and false negatives.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        With more than two classes: a machine for each pair, or one for each class
+        against the rest.
+    unknown_task : {"error", "share"}, default="error"
+        What to do about tasks not seen in fit: refuse them, or answer by the common
+        function.
+    solver : {"auto", "smo", "linear"}, default="auto"
+        "linear" is for two linear kernels: it keeps weights instead of kernel rows.
+        "auto" takes it for large data. Both find the same solution.
+    tol : float, default=1e-3
+        Violation of the optimality conditions to stop at.
+    max_iter : int, default=-1
+        Limit of the solver's iterations; -1 is a very high one.
+    cache_size : float, default=200
+        Megabytes for kernel rows.
+    shrinking : bool, default=True
+        Whether the solver sets aside rows that look settled.
+    warm_start : bool, default=False
+        Whether a further fit on the same rows starts from the last solution.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Rows of the training data that the machines rest on, task by task.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        These rows; no columns if the kernels are precomputed.
+    task_support_ : dict
+        Row numbers of the support vectors of each task.
+    dual_coef_ : ndarray of shape (n_machines, n_support)
+        Coefficients y_i a_i. Two classes have one machine.
+    intercept_ : ndarray of shape (n_machines, n_tasks)
+        Biases b + d_r.
+    common_intercept_ : ndarray of shape (n_machines,)
+        Their means, weighted by the costs of the tasks' rows: the bias of the
+        common function.
+    coef_ : ndarray of shape (n_machines, n_features)
+        w, if `kernel` is linear.
+    task_coef_ : ndarray of shape (n_machines, n_tasks, n_features)
+        w_r, if the correcting kernel is linear.
+    n_iter_ : ndarray of shape (n_machines,)
+        Iterations.
+    dual_objective_ : ndarray of shape (n_machines,)
+        Objective of the dual, which is minimised.
+    violation_ : ndarray of shape (n_machines,)
+        Greatest violation of the optimality conditions that is left.
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit.
+    classes_ : ndarray of shape (n_classes,)
+        Union of all tasks' labels.
+    task_classes_ : dict
+        Labels of each task; a task is never given another.
+    n_features_in_ : int
+        Number of columns of X in fit, the task included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    See Also
+    --------
+    MultiTaskSVR : The same for numbers.
+
+    Notes
+    -----
+    The dual has one equality for each task, so the solver (generalized SMO [1]_) moves
+    two rows of one task at a time: of the task that violates optimality most, and
+    with the second row chosen by the decrease it promises. The thesis compares such
+    pairs of all tasks, which takes a kernel row of each. Where it prints a wrong
+    sign, a wrong index in the clipping, and a bias averaged over all support vectors,
+    this follows the derivation: both rows are clipped, and the bias of a task is
+    averaged over its free vectors (the middle of what the bounds allow, if none is).
+    The biases b and d_r are determined only as a sum; b is by definition their
+    weighted mean here.
+
+    One task alone has both functions too. With one kernel that is a machine with the
+    kernel times ``1 + 1 / correction_penalty``; ``correction_penalty=1e12`` makes it
+    scikit-learn's ``SVC``.
+
+    A task with one class gets that class. With several classes, `decision_function`
+    gives classes that a task lacks one less than the least of the others.
+
+    **Precomputed kernels**: X holds the kernel between its rows and the training
+    rows, a column each, in fit and in prediction, and then the task column
+    (``with_task(K, task)``, ``task=-1``). If both kernels are precomputed and differ,
+    X is ``[K, K*, task]``; if only one is, ``[matrix, features, task]``. Since such an
+    X is not square, cross-validation in scikit-learn cannot cut its columns; without
+    a task column it does.
+
+    References
+    ----------
+    .. [1] F. Cai. Advanced learning approaches based on SVM+ methodology. PhD thesis,
+       University of Minnesota, 2011.
+    .. [2] T. Evgeniou, M. Pontil. Regularized multi-task learning. KDD 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.svm import MultiTaskSVC
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, size=(90, 1))
+    >>> task = np.arange(90) % 3
+    >>> y = x[:, 0] > np.array([-0.2, 0.0, 0.4])[task]  # three thresholds
+    >>> X = np.column_stack([x, task])
+    >>> model = MultiTaskSVC(C=100, kernel="linear", task=-1).fit(X, y)
+    >>> model.predict([[0.2, 0], [0.2, 2]])
+    array([ True, False])
+    >>> model.task_support_[0].shape
+    (2,)
+    """
+
+    _parameter_constraints: dict = {
+        **MultiTaskSVMBase._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        task=None,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        correction_kernel=None,
+        correction_gamma=None,
+        correction_degree=None,
+        correction_coef0=None,
+        correction_penalty=1.0,
+        fit_intercept=True,
+        class_weight=None,
+        multi_class="ovo",
+        unknown_task="error",
+        solver="auto",
+        tol=1e-3,
+        max_iter=-1,
+        cache_size=200,
+        shrinking=True,
+        warm_start=False,
+    ):
+        self.C = C
+        self.task = task
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.correction_kernel = correction_kernel
+        self.correction_gamma = correction_gamma
+        self.correction_degree = correction_degree
+        self.correction_coef0 = correction_coef0
+        self.correction_penalty = correction_penalty
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.unknown_task = unknown_task
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.warm_start = warm_start
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machines.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels, which may differ from task to task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C by row.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
+        self._validate_params()
+        data = self._fit_data(X, y, sample_weight, labels="classes")
+        cost = self.C * self._row_weights(data)
+        if self.class_weight is not None:
+            cost = cost * compute_sample_weight(self.class_weight, data.classes[data.y])
+        signs = [self._signs(data.y, pair) for pair in self._pairs()]
+        problems = [
+            classification(data.task, data.n_tasks, sign, cost) for sign in signs
+        ]
+        weight = np.array([_say(p, data.n_tasks) for p in problems])
+        solutions = self._solve_all(data, problems, weight.reshape(-1, data.n_tasks))
+        self.dual_coef_ = self._machines.dual_coef
+        self.intercept_ = self._machines.intercept
+        self.common_intercept_ = self._machines.common_intercept
+        self.n_iter_ = np.array([max(s.n_iter, 1) for s in solutions], dtype=int)
+        self.dual_objective_ = np.array([s.objective for s in solutions])
+        self.violation_ = np.array([s.violation for s in solutions])
+        return self
+
+    def _pairs(self):
+        """The two classes of each machine, the positive one last; -1 is the rest."""
+        n_classes = len(self.classes_)
+        if n_classes > 2 and self.multi_class == "ovr":
+            return [(-1, c) for c in range(n_classes)]
+        return list(combinations(range(n_classes), 2))
+
+    def _signs(self, y, pair):
+        negative = y != pair[1] if pair[0] < 0 else y == pair[0]
+        return np.where(y == pair[1], 1, np.where(negative, -1, 0))
+
+    def _scores(self, task, values):
+        """A score of each class, from the machines' values."""
+        n_classes = len(self.classes_)
+        if n_classes <= 2:
+            return values[:, 0] if n_classes == 2 else np.zeros(len(values))
+        allowed = self._label_sets.allowed(task)
+        if self.multi_class == "ovr":
+            scores = values
+        else:
+            votes, sums = np.zeros(allowed.shape), np.zeros(allowed.shape)
+            for m, (a, b) in enumerate(self._pairs()):
+                value = np.where(allowed[:, a] & allowed[:, b], values[:, m], 0.0)
+                sums[:, a] -= value
+                sums[:, b] += value
+                votes[:, a] += value < 0
+                votes[:, b] += value > 0
+            scores = votes + sums / (3 * (np.abs(sums) + 1))  # breaks ties of votes
+        least = np.where(allowed, scores, np.inf).min(axis=1)
+        return np.where(allowed, scores, least[:, None] - 1)
+
+    def decision_function(self, X):
+        """Values of the decision functions of the rows' tasks.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes, positive for ``classes_[1]``; with more, a score of
+            each: votes and a fraction of the summed values ("ovo"), or values.
+        """
+        return self._scores(*self._values(X))
+
+    def common_decision_function(self, X):
+        """The same by the common function alone.
+
+        The difference to :meth:`decision_function` is what the row's task adds.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
+        """
+        return self._scores(*self._common_values(X))
+
+    def predict(self, X):
+        """The class with the greatest score among those of the row's task.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        task, values = self._values(X)
+        scores = self._scores(task, values)
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])[:, : len(self.classes_)]
+        allowed = self._label_sets.allowed(task)
+        return self.classes_[np.where(allowed, scores, -np.inf).argmax(axis=1)]
+
+
+def _say(problem, n_tasks):
+    """What each task counts in the common bias: its costs, if it has both classes."""
+    cost = problem.high - problem.low
+    total = np.bincount(problem.task, weights=cost, minlength=n_tasks)
+    positive = np.bincount(problem.task, weights=problem.high, minlength=n_tasks)
+    both = np.where((positive > 0) & (positive < total), total, 0.0)
+    return both if both.any() else total
