@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.svm._checks import warn_of_scales
 from kinlearn.svm._dual import TaskKernel, feasible_start, solve_smo
+from kinlearn.svm._linear import linear_pays, solve_linear
 from kinlearn.svm._machines import Blocks, Machines
 from kinlearn.svm._space import KERNELS, make_space
 from kinlearn.tasks import TaskMixin
@@ -100,16 +101,7 @@ class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         intercept = np.zeros((len(problems), data.n_tasks))
         solutions = []
         for m, problem in enumerate(problems):
-            solution = solve_smo(
-                problem,
-                kernel,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                cache_size=self.cache_size,
-                shrinking=self.shrinking,
-                fit_intercept=self.fit_intercept,
-                start=feasible_start(problem, old[m]),
-            )
+            solution = self._solve(problem, kernel, old[m])
             beta[m, problem.rows] = solution.beta
             present = np.bincount(problem.task, minlength=data.n_tasks) > 0
             intercept[m] = np.where(present, solution.intercept, np.nan)
@@ -121,6 +113,37 @@ class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         self.support_ = self._machines.support
         self._n_samples_fit = data.n_samples
         return solutions
+
+    def _solve(self, problem, kernel, old):
+        options = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "fit_intercept": self.fit_intercept,
+        }
+        linear = kernel.decision.kernel == kernel.correction.kernel == "linear"
+        if self.solver == "linear" and not linear:
+            raise ValueError(
+                f'solver="linear" needs two linear kernels; got kernel={self.kernel!r} '
+                f"and correction_kernel={self.correction_kernel!r}. Use "
+                'solver="auto".'
+            )
+        n_features = kernel.X.shape[1]
+        if linear and (
+            self.solver == "linear"
+            or (self.solver == "auto" and linear_pays(problem, n_features))
+        ):
+            X = kernel.X[problem.rows]
+            X = X.toarray() if sp.issparse(X) else X
+            X = X.astype(np.float64, copy=False)
+            return solve_linear(problem, X, kernel.penalty, **options)
+        return solve_smo(
+            problem,
+            kernel,
+            **options,
+            cache_size=self.cache_size,
+            shrinking=self.shrinking,
+            start=feasible_start(problem, old),
+        )
 
     def _old_beta(self, data, n_machines):
         """Coefficients of the last fit by row, if they are where to start."""

@@ -1,0 +1,343 @@
+"""SVM+MTL with two linear kernels, by an interior-point method in the weights.
+
+With linear kernels the dual has n variables but its matrix has low rank. Every step
+of a primal-dual interior-point method then is a ridge regression with weights: its
+normal equations have a block of n_features for each task (M_t below) and one that
+couples them. A few dozen steps suffice whatever n and C are, where pairs of rows
+(SMO) or single ones (coordinate descent) take ever more.
+
+Symbols: a in [0, c] are the variables, b = sum of sign * a the coefficient of each
+row (two variables for a row with a tube, one for a row with a class); q_t = X_t'b_t,
+w = sum of q_t, w_t = share q_t; z and v are the prices of a >= 0 and a <= c.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from kinlearn.svm._dual import Solution
+
+__all__ = ["linear_pays", "solve_linear"]
+
+_MAX_ITER = 100
+_CHUNK = 8192  # rows whose products are summed at a time
+_STEPS = 20  # and what else they cost
+_MAX_TASKS = 500
+_MIN_ROWS = 300
+_NEGLIGIBLE = 1e-3
+_SNAP = 1e-7  # share of c within which a variable is at its bound
+
+
+def linear_pays(problem, n_features):
+    """Whether the linear solver is likely to be the quicker one.
+
+    Parameters
+    ----------
+    problem : TaskProblem
+        What to solve.
+    n_features : int
+        Number of columns.
+
+    Returns
+    -------
+    bool
+        True if it is.
+    """
+    n = len(problem.rows)
+    if n < _MIN_ROWS or problem.n_tasks > _MAX_TASKS:
+        return False
+    step = n * n_features**2 + 3.0 * problem.n_tasks * n_features**3
+    return _STEPS * step < float(n) ** 2 * (n_features + 20)
+
+
+@dataclass
+class _State:
+    """The iterate: variables, their prices, weights of each task, biases.
+
+    The weights q are variables of their own, equal to X'b only in the end. Values
+    computed from them stay exact when the rows' steps are known to few digits, as
+    happens to free rows close to the optimum.
+    """
+
+    a: np.ndarray
+    z: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    bias: np.ndarray
+
+
+class _Tasks:
+    """The rows task by task, and products with them."""
+
+    def __init__(self, X, problem, share, has_bias):
+        self.X = X
+        self.share = share
+        self.has_bias = has_bias
+        bounds = np.searchsorted(problem.task, np.arange(problem.n_tasks + 1))
+        self.parts = [
+            slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a
+        ]
+        self.codes = problem.task[[part.start for part in self.parts]]
+        self.of_row = np.repeat(
+            np.arange(len(self.parts)), [part.stop - part.start for part in self.parts]
+        )
+
+    def sums(self, b):
+        """X_t'b_t, a row for each task, and the sums of b_t."""
+        q = np.stack([b[part] @ self.X[part] for part in self.parts])
+        return q, np.bincount(self.of_row, weights=b, minlength=len(self.parts))
+
+    def values(self, q, bias):
+        """The function of each row's task, for sums q."""
+        w = q.sum(axis=0)
+        out = np.empty(len(self.X))
+        for t, part in enumerate(self.parts):
+            out[part] = self.X[part] @ (w + self.share * q[t]) + bias[t]
+        return out
+
+
+class _Normal:
+    """The normal equations of a step, factored once and solved twice.
+
+    A_t = (I + share M_t)^-1 with M_t = X_t'DX_t, m_t = X_t'd, and
+    sigma_t = sum d - share m_t'A_t m_t.
+    """
+
+    def __init__(self, tasks, d):
+        self.tasks = tasks
+        self.d = d
+        size = tasks.X.shape[1]
+        system = np.eye(size)
+        self.factors, self.m, self.AM, self.Am, self.sigma = [], [], [], [], []
+        for part in tasks.parts:
+            M, m, total = _weighted_products(tasks.X, d, part)
+            factor = None
+            AM, Am = M, m
+            if tasks.share > 0:
+                inner = tasks.share * M
+                inner.flat[:: size + 1] += 1.0
+                factor = cho_factor(inner, overwrite_a=True, check_finite=False)
+                AM = cho_solve(factor, M, check_finite=False)
+                Am = cho_solve(factor, m, check_finite=False)
+            sigma = max(total - tasks.share * (m @ Am), 1e-300)
+            system += AM
+            if tasks.has_bias:
+                system -= np.outer(Am, Am / sigma)
+            self.factors.append(factor)
+            self.m.append(m)
+            self.AM.append(AM)
+            self.Am.append(Am)
+            self.sigma.append(sigma)
+        self.system = cho_factor(0.5 * (system + system.T), check_finite=False)
+
+    def _apply(self, t, x):
+        return x if self.factors[t] is None else cho_solve(self.factors[t], x)
+
+    def solve(self, rho, missing, gap):
+        """Changes of weights and biases, and of the values that they make.
+
+        The change of b is rho - d values; it must sum to `gap` by task, and the
+        weights change by `missing` more than it says.
+        """
+        tasks = self.tasks
+        h, h0 = tasks.sums(rho)
+        h, h0 = h + missing, h0 - gap
+        T = len(tasks.parts)
+        Ah = np.stack([self._apply(t, h[t]) for t in range(T)])
+        kappa = np.zeros(T)
+        if tasks.has_bias:
+            for t in range(T):
+                kappa[t] = (h0[t] - tasks.share * (self.m[t] @ Ah[t])) / self.sigma[t]
+        right = sum(Ah[t] - kappa[t] * self.Am[t] for t in range(T))
+        w = cho_solve(self.system, right)
+        bias = np.zeros(T)
+        if tasks.has_bias:
+            bias = kappa - np.stack(self.Am) @ w / np.array(self.sigma)
+        # A(h - Mw - m bias)
+        q = Ah - np.stack([AM @ w for AM in self.AM]) - bias[:, None] * self.Am
+        return q, bias, tasks.values(q, bias)
+
+
+def _weighted_products(X, d, part):
+    """X'DX, X'd and the sum of d over the rows of a task.
+
+    Close to the optimum few rows have a weight to speak of, and X'DX is of these: the
+    rows left out have `_NEGLIGIBLE` of the weight together, so steps err by as much.
+    """
+    size = X.shape[1]
+    M = np.zeros((size, size))
+    order = np.argsort(d[part])
+    light = np.searchsorted(np.cumsum(d[part][order]), _NEGLIGIBLE * d[part].sum())
+    heavy = part.start + np.sort(order[light:])
+    for left in range(0, len(heavy), _CHUNK):
+        rows = heavy[left : left + _CHUNK]
+        scaled = X[rows] * np.sqrt(d[rows])[:, None]
+        M += scaled.T @ scaled
+    return M, d[part] @ X[part], d[part].sum()
+
+
+def _violation(problem, beta, values, tasks):
+    """Greatest violation at coefficients, and the best bias of each task."""
+    slope = values - problem.y
+    eps = problem.epsilon
+    rise = np.where(
+        beta < problem.high, slope + np.where(beta >= 0, eps, -eps), np.inf
+    )
+    fall = np.where(beta > problem.low, slope + np.where(beta > 0, eps, -eps), -np.inf)
+    starts = [part.start for part in tasks.parts]
+    if not tasks.has_bias:
+        return max(fall.max(), -rise.min(), 0.0), np.zeros(len(starts))
+    least = np.minimum.reduceat(rise, starts)
+    most = np.maximum.reduceat(fall, starts)
+    free = rise == fall
+    count = np.bincount(tasks.of_row, weights=free, minlength=len(starts))
+    total = np.bincount(
+        tasks.of_row, weights=np.where(free, -slope, 0.0), minlength=len(starts)
+    )
+    shift = np.where(free, np.where(beta > 0, eps, -eps), 0.0)
+    total -= np.bincount(tasks.of_row, weights=shift, minlength=len(starts))
+    with np.errstate(invalid="ignore"):
+        middle = np.where(
+            np.isinf(least), -most, np.where(np.isinf(most), -least, -(least + most) / 2)
+        )
+    bias = np.where(count > 0, total / np.maximum(count, 1), middle)
+    return max((most - least).max(), 0.0), bias
+
+
+def solve_linear(problem, X, penalty, *, tol, max_iter, fit_intercept):
+    """Solve a problem with two linear kernels.
+
+    Parameters
+    ----------
+    problem : TaskProblem
+        What to solve.
+    X : float64 array of shape (n, n_features)
+        The rows of the problem.
+    penalty : float
+        Weight of the tasks' own functions.
+    tol : float
+        Violation to stop at.
+    max_iter : int
+        Steps at the most; -1 is 100.
+    fit_intercept : bool
+        Whether tasks have biases.
+
+    Returns
+    -------
+    Solution
+        What was found.
+    """
+    tasks = _Tasks(X, problem, 1.0 / penalty, fit_intercept)
+    tube = (problem.low < 0) & (problem.high > 0)
+    both = bool(tube.any())
+    sign = np.array([[1.0], [-1.0]]) if both else np.where(problem.high > 0, 1.0, -1.0)
+    sign = np.broadcast_to(sign, (1 + both, len(X)))
+    c = problem.high[None] if both else (problem.high - problem.low)[None]
+    cost = problem.epsilon - sign * problem.y
+    c = np.broadcast_to(c, sign.shape)
+    state = _start(c, cost, (len(tasks.parts), X.shape[1]))
+    limit = max_iter if max_iter >= 0 else _MAX_ITER
+    best = None
+    for n_iter in range(limit + 1):
+        found = _evaluate(problem, tasks, state, sign, c, n_iter, tol)
+        if best is None or found.violation < best.violation:
+            best = found
+        if best.converged or n_iter == limit:
+            break
+        if not _step(tasks, state, sign, c, cost):
+            break
+    return best
+
+
+def _start(c, cost, shape):
+    price = np.maximum(1.0, np.abs(cost))
+    return _State(0.5 * c, price.copy(), price.copy(), np.zeros(shape), np.zeros(shape[0]))
+
+
+def _evaluate(problem, tasks, state, sign, c, n_iter, tol):
+    """The iterate with variables near a bound put on it, as a solution."""
+    a = np.where(state.a < _SNAP * c, 0.0, state.a)
+    a = np.where(a > (1 - _SNAP) * c, c, a)
+    if len(a) == 2:  # a row is above its tube or below it, never both
+        a = a - a.min(axis=0)
+    beta = (sign * a).sum(axis=0)
+    zeros = np.zeros(len(tasks.parts))
+    values = tasks.values(state.q, zeros)
+    violation, bias = _violation(problem, beta, values, tasks)
+    if violation <= tol:  # now the coefficients must give these weights
+        beta = _polish(problem, tasks, state.q, beta)
+        values = tasks.values(tasks.sums(beta)[0], zeros)
+        violation, bias = _violation(problem, beta, values, tasks)
+    intercept = np.zeros(problem.n_tasks)
+    intercept[tasks.codes] = bias
+    objective = 0.5 * beta @ values - beta @ problem.y
+    objective += problem.epsilon * np.abs(beta).sum()
+    return Solution(
+        beta, intercept, n_iter, float(objective), float(violation), violation <= tol
+    )
+
+
+def _polish(problem, tasks, q, beta):
+    """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
+    beta = beta.copy()
+    free = (beta > problem.low) & (beta < problem.high) & (beta != 0)
+    for t, part in enumerate(tasks.parts):
+        rows = part.start + np.flatnonzero(free[part])
+        if not len(rows):
+            continue
+        missing = q[t] - beta[part] @ tasks.X[part]
+        A = tasks.X[rows].T
+        if tasks.has_bias:
+            A = np.vstack([A, np.ones(len(rows))])
+            missing = np.append(missing, -beta[part].sum())
+        beta[rows] += np.linalg.lstsq(A, missing)[0]
+    return np.clip(beta, problem.low, problem.high)
+
+
+def _step(tasks, state, sign, c, cost):
+    """One predictor-corrector step; False where it leads nowhere."""
+    a, z, v = state.a, state.z, state.v
+    s = c - a
+    b = (sign * a).sum(axis=0)
+    sums, gap = tasks.sums(b)
+    residual = sign * tasks.values(state.q, state.bias) + cost - z + v
+    mu = ((a * z).sum() + (s * v).sum()) / (2 * a.size)
+    if mu <= 0 or a.min() <= 0 or s.min() <= 0:
+        return False  # as close as numbers go
+    D = 1.0 / (z / a + v / s)
+    normal = _Normal(tasks, D.sum(axis=0))
+
+    def direction(first, second):
+        r = -residual + first / a - second / s
+        rho = (sign * D * r).sum(axis=0)
+        dq, bias, values = normal.solve(rho, sums - state.q, -gap)
+        da = D * (r - sign * values)
+        return da, (first - z * da) / a, (second + v * da) / s, dq, bias
+
+    da, dz, dv, _, _ = direction(-a * z, -s * v)
+    reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
+    ahead = ((a + reach * da) * (z + reach * dz)).sum()
+    ahead += ((s - reach * da) * (v + reach * dv)).sum()
+    centre = (ahead / (2 * a.size) / mu) ** 3 * mu
+    da, dz, dv, dq, bias = direction(
+        centre - a * z - da * dz, centre - s * v + da * dv
+    )
+    reach = 0.995 * _reach((a, da), (s, -da), (z, dz), (v, dv))
+    if not np.isfinite(reach) or reach < 1e-10:
+        return False
+    state.a = a + reach * da
+    state.z = z + reach * dz
+    state.v = v + reach * dv
+    state.q = state.q + reach * dq
+    state.bias = state.bias + reach * bias
+    return True
+
+
+def _reach(*pairs):
+    """How far all of them stay positive, at most 1."""
+    reach = 1.0
+    for x, dx in pairs:
+        ratio = np.where(dx < 0, x / np.minimum(dx, -1e-300), -np.inf).max()
+        reach = min(reach, -ratio)
+    return reach
