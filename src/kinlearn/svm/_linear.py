@@ -21,11 +21,10 @@ from kinlearn.svm._dual import Solution
 __all__ = ["linear_pays", "solve_linear"]
 
 _MAX_ITER = 100
-_CHUNK = 8192  # rows whose products are summed at a time
+_CHUNK = 2048  # rows whose products are summed at a time
 _STEPS = 20  # and what else they cost
 _MAX_TASKS = 500
 _MIN_ROWS = 300
-_NEGLIGIBLE = 1e-3
 _SNAP = 1e-7  # share of c within which a variable is at its bound
 
 
@@ -160,30 +159,23 @@ class _Normal:
 
 
 def _weighted_products(X, d, part):
-    """X'DX, X'd and the sum of d over the rows of a task.
-
-    Close to the optimum few rows have a weight to speak of, and X'DX is of these: the
-    rows left out have `_NEGLIGIBLE` of the weight together, so steps err by as much.
-    """
+    """X'DX, X'd and the sum of d over the rows of a task."""
     size = X.shape[1]
-    M = np.zeros((size, size))
-    order = np.argsort(d[part])
-    light = np.searchsorted(np.cumsum(d[part][order]), _NEGLIGIBLE * d[part].sum())
-    heavy = part.start + np.sort(order[light:])
-    for left in range(0, len(heavy), _CHUNK):
-        rows = heavy[left : left + _CHUNK]
-        scaled = X[rows] * np.sqrt(d[rows])[:, None]
+    M, m = np.zeros((size, size)), np.zeros(size)
+    for left in range(part.start, part.stop, _CHUNK):
+        rows = slice(left, min(left + _CHUNK, part.stop))
+        root = np.sqrt(d[rows])
+        scaled = X[rows] * root[:, None]
         M += scaled.T @ scaled
-    return M, d[part] @ X[part], d[part].sum()
+        m += root @ scaled
+    return M, m, d[part].sum()
 
 
 def _violation(problem, beta, values, tasks):
     """Greatest violation at coefficients, and the best bias of each task."""
     slope = values - problem.y
     eps = problem.epsilon
-    rise = np.where(
-        beta < problem.high, slope + np.where(beta >= 0, eps, -eps), np.inf
-    )
+    rise = np.where(beta < problem.high, slope + np.where(beta >= 0, eps, -eps), np.inf)
     fall = np.where(beta > problem.low, slope + np.where(beta > 0, eps, -eps), -np.inf)
     starts = [part.start for part in tasks.parts]
     if not tasks.has_bias:
@@ -199,7 +191,9 @@ def _violation(problem, beta, values, tasks):
     total -= np.bincount(tasks.of_row, weights=shift, minlength=len(starts))
     with np.errstate(invalid="ignore"):
         middle = np.where(
-            np.isinf(least), -most, np.where(np.isinf(most), -least, -(least + most) / 2)
+            np.isinf(least),
+            -most,
+            np.where(np.isinf(most), -least, -(least + most) / 2),
         )
     bias = np.where(count > 0, total / np.maximum(count, 1), middle)
     return max((most - least).max(), 0.0), bias
@@ -252,7 +246,9 @@ def solve_linear(problem, X, penalty, *, tol, max_iter, fit_intercept):
 
 def _start(c, cost, shape):
     price = np.maximum(1.0, np.abs(cost))
-    return _State(0.5 * c, price.copy(), price.copy(), np.zeros(shape), np.zeros(shape[0]))
+    return _State(
+        0.5 * c, price.copy(), price.copy(), np.zeros(shape), np.zeros(shape[0])
+    )
 
 
 def _evaluate(problem, tasks, state, sign, c, n_iter, tol):
@@ -320,9 +316,7 @@ def _step(tasks, state, sign, c, cost):
     ahead = ((a + reach * da) * (z + reach * dz)).sum()
     ahead += ((s - reach * da) * (v + reach * dv)).sum()
     centre = (ahead / (2 * a.size) / mu) ** 3 * mu
-    da, dz, dv, dq, bias = direction(
-        centre - a * z - da * dz, centre - s * v + da * dv
-    )
+    da, dz, dv, dq, bias = direction(centre - a * z - da * dz, centre - s * v + da * dv)
     reach = 0.995 * _reach((a, da), (s, -da), (z, dz), (v, dv))
     if not np.isfinite(reach) or reach < 1e-10:
         return False

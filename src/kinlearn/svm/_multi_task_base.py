@@ -58,11 +58,6 @@ class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     def _row_weights(self, data):
         if data.sample_weight is None:
             return np.ones(data.n_samples)
-        if not data.sample_weight.any():
-            raise ValueError(
-                f"All {data.n_samples} sample weights are zero; "
-                f"{type(self).__name__} needs at least one row with a weight."
-            )
         return data.sample_weight
 
     def _make_kernel(self, data):

@@ -1,0 +1,396 @@
+"""SVM+MTL estimators against scikit-learn's machines and the specification."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, SVR
+
+from kinlearn import with_task
+from kinlearn.exceptions import FeatureScaleWarning
+from kinlearn.model_selection import TaskStratifiedKFold
+from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
+from tests.reference.svm_dual import multi_task_kernel
+
+HUGE = 1e12  # a correction penalty that leaves biases only
+KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "rbf"},
+    {"kernel": "rbf", "gamma": "auto"},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0},
+]
+
+
+def problem(n=240, n_tasks=3, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    task = rng.integers(0, n_tasks, size=n)
+    signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.8 * task + 0.5 * rng.normal(size=n)
+    bounds = np.quantile(signal, np.arange(1, n_classes) / n_classes)
+    return X, np.digitize(signal, bounds), signal, task
+
+
+@pytest.mark.parametrize("params", KERNELS)
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_one_task_with_huge_penalty_is_svc(params, C):
+    X, y, _, _ = problem()
+    ours = MultiTaskSVC(C=C, **params, correction_penalty=HUGE, tol=1e-6).fit(X, y)
+    peer = SVC(C=C, **params, tol=1e-6).fit(X, y)
+    assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-3)
+    assert_array_equal(ours.predict(X), peer.predict(X))
+
+
+@pytest.mark.parametrize("params", KERNELS)
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_one_task_with_huge_penalty_is_svr(params, C):
+    X, _, y, _ = problem()
+    ours = MultiTaskSVR(C=C, **params, correction_penalty=HUGE, tol=1e-5).fit(X, y)
+    peer = SVR(C=C, **params, tol=1e-5).fit(X, y)
+    assert_allclose(ours.predict(X), peer.predict(X), atol=1e-3)
+
+
+def test_class_and_sample_weights_are_those_of_svc():
+    X, y, _, _ = problem()
+    weight = np.random.default_rng(1).choice([0.5, 1.0, 2.0], size=len(y))
+    for class_weight in ("balanced", {0: 5.0, 1: 1.0}):
+        params = {"class_weight": class_weight, "gamma": 0.3, "tol": 1e-6}
+        ours = MultiTaskSVC(**params, correction_penalty=HUGE)
+        ours.fit(X, y, sample_weight=weight)
+        peer = SVC(**params).fit(X, y, sample_weight=weight)
+        assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-3)
+
+
+def test_several_classes_are_those_of_svc():
+    X, y, _, _ = problem(n_classes=4)
+    ours = MultiTaskSVC(correction_penalty=HUGE, gamma=0.3, tol=1e-6).fit(X, y)
+    peer = SVC(gamma=0.3, tol=1e-6).fit(X, y)
+    assert ours.dual_coef_.shape[0] == 6
+    # scikit-learn's pairs have the other sign, which moves ties of votes only
+    assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-3)
+    assert_array_equal(ours.predict(X), peer.predict(X))
+
+
+def test_one_against_the_rest():
+    X, y, _, _ = problem(n_classes=3)
+    ours = MultiTaskSVC(multi_class="ovr", correction_penalty=HUGE, gamma=0.3, tol=1e-6)
+    values = ours.fit(X, y).decision_function(X)
+    for c in range(3):
+        peer = SVC(gamma=0.3, tol=1e-6).fit(X, y == c)
+        assert_allclose(values[:, c], peer.decision_function(X), atol=1e-3)
+
+
+def test_without_biases_it_is_one_machine_with_the_multi_task_kernel():
+    """rMTL: the kernel K (1 + [same task] / penalty)."""
+    X, y, _, task = problem()
+    K = multi_task_kernel(*[rbf_kernel(X, gamma=0.3)] * 2, task, 0.5)
+    ours = MultiTaskSVC(
+        gamma=0.3, correction_penalty=0.5, fit_intercept=False, task=-1, tol=1e-6
+    ).fit(with_task(X, task), y)
+    # SVC always has a bias. With every row a second time, mirrored and of the other
+    # class, the best bias is 0; each of the two carries half the cost.
+    mirrored = np.block([[K, -K], [-K, K]])
+    peer = SVC(kernel="precomputed", C=0.5, tol=1e-6)
+    peer.fit(mirrored, np.concatenate([y, 1 - y]))
+    expected = peer.decision_function(mirrored)[: len(y)]
+    assert_allclose(ours.decision_function(with_task(X, task)), expected, atol=1e-3)
+    assert_array_equal(ours.intercept_, 0.0)
+
+
+def test_huge_penalty_leaves_one_function_and_biases_of_tasks():
+    X, y, _, task = problem()
+    Z = with_task(X, task)
+    model = MultiTaskSVC(correction_penalty=HUGE, task=-1).fit(Z, y)
+    own = model.decision_function(Z) - model.common_decision_function(Z)
+    for t in range(3):
+        bias = model.intercept_[0, t] - model.common_intercept_[0]
+        assert_allclose(own[task == t], bias, atol=1e-8)
+
+
+def test_small_penalty_makes_a_machine_of_each_task():
+    """K / penalty dominates: with C times the penalty, tasks are on their own."""
+    X, y, _, task = problem(n=300)
+    Z = with_task(X, task)
+    penalty = 1e-5
+    model = MultiTaskSVC(
+        C=2.0 * penalty, gamma=0.3, correction_penalty=penalty, task=-1, tol=1e-6
+    ).fit(Z, y)
+    for t in range(3):
+        rows = task == t
+        alone = SVC(C=2.0, gamma=0.3, tol=1e-6).fit(X[rows], y[rows])
+        assert_allclose(
+            model.decision_function(Z[rows]),
+            alone.decision_function(X[rows]),
+            atol=2e-3,
+        )
+
+
+@pytest.mark.parametrize("make", [MultiTaskSVC, MultiTaskSVR])
+def test_parts_add_up_and_coefficients_are_theirs(make):
+    X, y, signal, task = problem()
+    Z = with_task(X, task)
+    params = {"kernel": "linear", "correction_penalty": 0.3, "task": -1}
+    model = make(**params, solver="smo").fit(Z, y if make is MultiTaskSVC else signal)
+    answer = "decision_function" if make is MultiTaskSVC else "predict"
+    total = getattr(model, answer)(Z)
+    common = getattr(model, f"common_{answer}")(Z)
+    bias = np.reshape(model.intercept_, -1)[task]
+    shared = np.reshape(model.common_intercept_, -1)[0]
+    assert_allclose(common, X @ model.coef_[0] + shared)
+    own = np.einsum("ij,ij->i", X, model.task_coef_[0][task])
+    assert_allclose(total, X @ model.coef_[0] + own + bias)
+    dual = np.reshape(model.dual_coef_, -1)
+    assert_allclose(model.coef_[0], dual @ X[model.support_])
+    for t, rows in model.task_support_.items():
+        assert_array_equal(task[rows], t)
+    assert_allclose(model.support_vectors_, X[model.support_])
+    assert_array_equal(
+        np.concatenate(list(model.task_support_.values())), model.support_
+    )
+
+
+@pytest.mark.parametrize("make", [MultiTaskSVC, MultiTaskSVR])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("penalty", [0.2, 1.0, HUGE])
+def test_linear_solver_finds_what_smo_finds(make, fit_intercept, penalty):
+    X, y, signal, task = problem(n=400)
+    Z = with_task(X, task)
+    target = y if make is MultiTaskSVC else signal
+    weight = np.random.default_rng(3).choice([0.0, 0.5, 2.0], size=len(y))
+    params = {
+        "kernel": "linear",
+        "correction_penalty": penalty,
+        "fit_intercept": fit_intercept,
+        "task": -1,
+        "C": 0.5,
+        "tol": 1e-4,
+    }
+    linear = make(**params, solver="linear").fit(Z, target, sample_weight=weight)
+    smo = make(**params, solver="smo").fit(Z, target, sample_weight=weight)
+    assert linear.violation_ <= 1e-4
+    assert_allclose(linear.dual_objective_, smo.dual_objective_, rtol=1e-5)
+    assert_allclose(linear.coef_, smo.coef_, atol=1e-3)
+    assert_allclose(linear.task_coef_, smo.task_coef_, atol=1e-3)
+    assert_allclose(linear.intercept_, smo.intercept_, atol=1e-3)
+
+
+def test_linear_solver_is_taken_by_itself_where_it_pays():
+    X, y, _, task = problem(n=2000)
+    model = MultiTaskSVC(kernel="linear", task=-1).fit(with_task(X, task), y)
+    assert model.n_iter_[0] < 50
+    with pytest.raises(ValueError, match="two linear kernels; got kernel='rbf'"):
+        MultiTaskSVC(solver="linear").fit(X, y)
+
+
+def test_precomputed_kernels_travel_with_the_task_column():
+    X, y, _, task = problem()
+    K, K_star = rbf_kernel(X, gamma=0.3), X @ X.T
+    Z = with_task(X, task)
+    train, test = np.arange(0, 160), np.arange(160, 240)
+    given = {"kernel": "precomputed", "task": -1, "tol": 1e-6}
+
+    def cut(*parts):
+        blocks = [part[:, train] if len(part.T) == 240 else part for part in parts]
+        return with_task(np.hstack(blocks), task)
+
+    features = {"gamma": 0.3, "task": -1, "tol": 1e-6}
+    cases = [
+        (MultiTaskSVC(**features), MultiTaskSVC(**given), cut(K)),
+        (
+            MultiTaskSVC(**features, correction_kernel="linear"),
+            MultiTaskSVC(**given, correction_kernel="precomputed"),
+            cut(K, K_star),
+        ),
+        (
+            MultiTaskSVC(**features, correction_kernel="linear"),
+            MultiTaskSVC(**given, correction_kernel="linear"),
+            cut(K, X),
+        ),
+        (
+            MultiTaskSVC(**features, correction_kernel="linear"),
+            MultiTaskSVC(**features, correction_kernel="precomputed"),
+            cut(K_star, X),
+        ),
+    ]
+    for plain, precomputed, both in cases:
+        expected = plain.fit(Z[train], y[train]).decision_function(Z[test])
+        precomputed.fit(both[train], y[train])
+        assert_allclose(precomputed.decision_function(both[test]), expected, atol=1e-4)
+
+
+def test_a_matrix_that_was_not_cut_is_an_error_that_says_so():
+    X, y, _, task = problem()
+    K = with_task(rbf_kernel(X), task)
+    with pytest.raises(ValueError, match=r"needs 200 columns.* X has 240 columns"):
+        MultiTaskSVC(
+            kernel="precomputed", correction_kernel="precomputed", task=-1
+        ).fit(K[:200], y[:200])
+
+
+def test_calibration_gives_probabilities():
+    X, y, _, task = problem(n_classes=3)
+    Z = with_task(X, task)
+    model = CalibratedClassifierCV(
+        MultiTaskSVC(task=-1), cv=TaskStratifiedKFold(3, task=-1)
+    ).fit(Z, y)
+    proba = model.predict_proba(Z)
+    assert_allclose(proba.sum(axis=1), 1.0)
+    assert (proba.argmax(axis=1) == y).mean() > 0.8
+
+
+def test_a_task_never_gets_a_class_it_lacks():
+    X, y, _, task = problem(n_classes=4)
+    y = np.where((task == 1) & (y == 3), 2, y)
+    y = np.where(task == 2, 0, y)  # one class
+    Z = with_task(X, task)
+    for multi_class in ("ovo", "ovr"):
+        model = MultiTaskSVC(task=-1, multi_class=multi_class).fit(Z, y)
+        answer, scores = model.predict(Z), model.decision_function(Z)
+        assert set(answer[task == 1]) <= {0, 1, 2}
+        assert set(answer[task == 2]) == {0}
+        assert_array_equal(scores.argmax(axis=1), answer)
+        assert np.isfinite(scores).all()
+
+
+def test_unknown_task_gets_the_common_function():
+    X, y, signal, task = problem()
+    Z, strange = with_task(X, task), with_task(X, np.full(len(y), 9))
+    model = MultiTaskSVC(task=-1, unknown_task="share").fit(Z, y)
+    common = model.common_decision_function(Z)
+    assert_allclose(model.decision_function(strange), common)
+    regressor = MultiTaskSVR(task=-1, unknown_task="share").fit(Z, signal)
+    assert_allclose(regressor.predict(strange), regressor.common_predict(Z))
+
+
+def test_analytic_parameters():
+    """C from the range of y; the noise estimate is near the noise that was put in."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(2000, 2))
+    task = np.arange(2000) % 2
+    y = 3.0 + np.sin(X[:, 0]) + 5.0 * task + 0.2 * rng.normal(size=2000)
+    model = MultiTaskSVR(C="analytic", epsilon="analytic", task=-1)
+    model.fit(with_task(X, task), y)
+    assert_allclose(model.C_, max(abs(y.mean() + 3 * y.std()), y.mean() - 3 * y.std()))
+    noise = model.epsilon_ / (3 * np.sqrt(np.log(2000) / 2000))
+    assert_allclose(noise, 0.2, rtol=0.1)
+    with pytest.raises(ValueError, match="Give epsilon as a number"):
+        MultiTaskSVR(epsilon="analytic", kernel="precomputed").fit(X @ X.T, y)
+
+
+def test_features_of_different_scale_are_warned_of():
+    X, y, _, _ = problem()
+    X[:, 2] *= 1e5
+    with pytest.warns(FeatureScaleWarning, match=r"column 'x2' has.*keep_task"):
+        MultiTaskSVC().fit(X, y)
+
+
+def test_limit_of_iterations_warns_with_the_violation():
+    X, y, _, _ = problem()
+    with pytest.warns(ConvergenceWarning, match=r"after 5 iterations with a violation"):
+        model = MultiTaskSVC(max_iter=5).fit(X, y)
+    assert model.violation_[0] > 1e-3
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_warm_start_goes_on_where_it_stopped():
+    X, y, _, task = problem()
+    Z = with_task(X, task)
+    model = MultiTaskSVC(task=-1, warm_start=True).fit(Z, y)
+    first = model.n_iter_[0]
+    assert model.fit(Z, y).n_iter_[0] < first / 10
+    objective = MultiTaskSVC(C=2.0, task=-1).fit(Z, y).dual_objective_
+    assert_allclose(model.set_params(C=2.0).fit(Z, y).dual_objective_, objective, 1e-4)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e6])
+@pytest.mark.parametrize("make", [MultiTaskSVC, MultiTaskSVR])
+def test_extreme_costs_end_well(C, make):
+    X, y, signal, task = problem(n=90)
+    Z = with_task(X, task)
+    for params in ({"kernel": "linear", "solver": "linear"}, {"gamma": 0.5}):
+        model = make(C=C, task=-1, **params)
+        model.fit(Z, y if make is MultiTaskSVC else signal)
+        assert np.max(model.violation_) <= 1e-3
+        assert np.isfinite(model.predict(Z)).all()
+
+
+def test_rows_that_occur_twice_end_well():
+    X, y, signal, task = problem(n=60)
+    Z = with_task(np.tile(X, (3, 1)), np.tile(task, 3))
+    flipped = np.concatenate([y, y, 1 - y])  # some with both labels
+    for C in (0.1, 100.0):
+        model = MultiTaskSVC(C=C, task=-1).fit(Z, flipped)
+        assert model.violation_[0] <= 1e-3
+    constant = MultiTaskSVC().fit(np.ones((20, 2)), np.arange(20) % 2)
+    assert np.isfinite(constant.decision_function(np.ones((3, 2)))).all()
+
+
+def test_a_matrix_that_is_no_kernel_ends_well():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(60, 60))
+    K = A + A.T  # indefinite
+    y = np.arange(60) % 2
+    model = MultiTaskSVC(kernel="precomputed", correction_penalty=HUGE).fit(K, y)
+    assert model.violation_[0] <= 1e-3
+    assert np.isfinite(model.decision_function(K)).all()
+
+
+def test_sparse_rows_without_densifying(monkeypatch):
+    from kinlearn.svm import _space
+
+    X, y, _, task = problem()
+    X[np.abs(X) < 0.7] = 0.0
+    expected = MultiTaskSVC(task=-1, tol=1e-5).fit(with_task(X, task), y)
+    monkeypatch.setattr(_space, "_DENSE_CELLS", 0)
+    Z = with_task(sp.csr_array(X), task)
+    model = MultiTaskSVC(task=-1, tol=1e-5).fit(Z, y)
+    assert_allclose(
+        model.decision_function(Z), expected.decision_function(Z.toarray()), atol=1e-4
+    )
+
+
+def test_a_task_without_weight_gets_the_common_function():
+    X, y, _, task = problem()
+    Z = with_task(X, task)
+    weight = (np.arange(len(y)) % 3 > 0).astype(float)
+    weight[task == 2] = 0.0
+    model = MultiTaskSVC(task=-1).fit(Z, y, sample_weight=weight)
+    rows = task == 2
+    assert_allclose(
+        model.decision_function(Z[rows]), model.common_decision_function(Z[rows])
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiTaskSVR(C=1e5, epsilon=0.0, gamma=0.2),
+        MultiTaskSVR(C=1e5, epsilon=0.0, gamma=0.2, fit_intercept=False),
+    ],
+)
+def test_ctrl_c_stops_within_a_second(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6000, 40)), rng.normal(size=6000)
+    pressed = []
+
+    def press():
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    for _ in range(3):  # best of three, because tests share the machine
+        timer = threading.Timer(0.5, press)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        timer.join()
+        seconds = time.perf_counter() - pressed[-1]
+        if seconds < 1:
+            break
+    assert seconds < 1
