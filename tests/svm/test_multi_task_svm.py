@@ -322,7 +322,7 @@ def test_extreme_costs_end_well(C, make):
 
 
 def test_rows_that_occur_twice_end_well():
-    X, y, signal, task = problem(n=60)
+    X, y, _signal, task = problem(n=60)
     Z = with_task(np.tile(X, (3, 1)), np.tile(task, 3))
     flipped = np.concatenate([y, y, 1 - y])  # some with both labels
     for C in (0.1, 100.0):

@@ -11,6 +11,7 @@ row (two variables for a row with a tube, one for a row with a class); q_t = X_t
 w = sum of q_t, w_t = share q_t; z and v are the prices of a >= 0 and a <= c.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,9 +75,7 @@ class _Tasks:
         self.share = share
         self.has_bias = has_bias
         bounds = np.searchsorted(problem.task, np.arange(problem.n_tasks + 1))
-        self.parts = [
-            slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a
-        ]
+        self.parts = [slice(a, b) for a, b in itertools.pairwise(bounds) if b > a]
         self.codes = problem.task[[part.start for part in self.parts]]
         self.of_row = np.repeat(
             np.arange(len(self.parts)), [part.stop - part.start for part in self.parts]

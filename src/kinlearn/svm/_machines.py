@@ -1,5 +1,6 @@
 """Fitted support vector machines of several tasks, and what they say of new rows."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,7 +166,7 @@ class Machines:
             task_coef = np.stack(
                 [
                     share * _weighted_sum(dual_coef[:, a:b], corrected[a:b])
-                    for a, b in zip(indptr[:-1], indptr[1:], strict=True)
+                    for a, b in itertools.pairwise(indptr)
                 ],
                 axis=1,
             )
