@@ -15,7 +15,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kinlearn.svm._dual import Solution
 
@@ -26,6 +26,10 @@ _CHUNK = 2048  # rows whose products are summed at a time
 _STEPS = 20  # and what else they cost
 _MAX_TASKS = 500
 _MIN_ROWS = 300
+# From so many features on, the factors of a step cost more than all else: then
+# steps are corrected more often.
+_WIDE = 100
+_CORRECTIONS = 4
 _SNAP = 1e-7  # share of c within which a variable is at its bound
 
 
@@ -165,8 +169,8 @@ def _weighted_products(X, d, part):
         rows = slice(left, min(left + _CHUNK, part.stop))
         root = np.sqrt(d[rows])
         scaled = X[rows] * root[:, None]
-        M += scaled.T @ scaled
         m += root @ scaled
+        M += scaled.T @ scaled
     return M, m, d[part].sum()
 
 
@@ -301,7 +305,10 @@ def _step(tasks, state, sign, c, cost):
     if mu <= 0 or a.min() <= 0 or s.min() <= 0:
         return False  # as close as numbers go
     D = 1.0 / (z / a + v / s)
-    normal = _Normal(tasks, D.sum(axis=0))
+    try:
+        normal = _Normal(tasks, D.sum(axis=0))
+    except LinAlgError:  # weights of the rows that differ too much for numbers
+        return False
 
     def direction(first, second):
         r = -residual + first / a - second / s
@@ -315,8 +322,21 @@ def _step(tasks, state, sign, c, cost):
     ahead = ((a + reach * da) * (z + reach * dz)).sum()
     ahead += ((s - reach * da) * (v + reach * dv)).sum()
     centre = (ahead / (2 * a.size) / mu) ** 3 * mu
-    da, dz, dv, dq, bias = direction(centre - a * z - da * dz, centre - s * v + da * dv)
-    reach = 0.995 * _reach((a, da), (s, -da), (z, dz), (v, dv))
+    first, second = centre - a * z - da * dz, centre - s * v + da * dv
+    da, dz, dv, dq, bias = direction(first, second)
+    reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
+    # Further corrections with the same factors (Gondzio 1996): a step is dear only
+    # for its factors, so it is worth making long.
+    for _ in range(_CORRECTIONS if tasks.X.shape[1] >= _WIDE else 0):
+        far = min(1.0, 1.5 * reach + 0.3)
+        first = first + _towards(centre, (a + far * da) * (z + far * dz))
+        second = second + _towards(centre, (s - far * da) * (v + far * dv))
+        trial = direction(first, second)
+        longer = _reach((a, trial[0]), (s, -trial[0]), (z, trial[1]), (v, trial[2]))
+        if longer < reach + 0.01:
+            break
+        reach, (da, dz, dv, dq, bias) = longer, trial
+    reach *= 0.995
     if not np.isfinite(reach) or reach < 1e-10:
         return False
     state.a = a + reach * da
@@ -325,6 +345,13 @@ def _step(tasks, state, sign, c, cost):
     state.q = state.q + reach * dq
     state.bias = state.bias + reach * bias
     return True
+
+
+def _towards(centre, product):
+    """What brings products that lie far from the centre nearer to it."""
+    return np.clip(
+        np.clip(product, 0.1 * centre, 10 * centre) - product, -10 * centre, None
+    )
 
 
 def _reach(*pairs):

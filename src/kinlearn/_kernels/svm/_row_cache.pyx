@@ -120,7 +120,7 @@ cdef class RowCache:
 
     cdef void shrink(self, const intp_t* keep, intp_t m) noexcept nogil:
         cdef intp_t old = self.length, p, j, at = m, n_kept = 0
-        cdef i32_t slot, last = -1
+        cdef i32_t slot
         cdef f32_t* source
         cdef f32_t* goal
         # the new order of the old active positions: those that stay, then the rest
