@@ -8,6 +8,7 @@ from kinlearn._kernels._typedefs cimport f32_t, f64_t, intp_t
 
 cdef enum:
     BLOCK = 16  # rows that are computed together at the most
+    PRODUCT_ROWS = 256  # rows of a product between two looks for Ctrl-C
     CHUNK = 1024  # columns of them that stay in the processor's cache meanwhile
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
+
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, intp_t
 from kinlearn._kernels.svm._loops cimport kinlearn_add
 
@@ -107,8 +109,11 @@ cdef class RowSource:
         cdef f64_t[::1] values = np.asarray(coef)[which]
         result = np.zeros(self.n_rows)
         cdef f64_t[::1] sums = result
-        if which.shape[0]:
+        cdef intp_t piece, left, k = which.shape[0]
+        for piece in range(n_pieces(k, PRODUCT_ROWS)):
+            left = piece * PRODUCT_ROWS
             with nogil:
-                self.add_product(&which[0], &values[0], which.shape[0], 0,
-                                 self.n_rows, &sums[0])
+                self.add_product(&which[left], &values[left],
+                                 min(PRODUCT_ROWS, k - left), 0, self.n_rows, &sums[0])
+            PyErr_CheckSignals()  # all of it may take many seconds
         return result

@@ -26,14 +26,13 @@ from kinlearn._kernels.svm._loops cimport (
     kinlearn_step,
 )
 from kinlearn._kernels.svm._row_cache cimport RowCache
-from kinlearn._kernels.svm._row_source cimport n_pieces
+from kinlearn._kernels.svm._row_source cimport PRODUCT_ROWS, n_pieces
 from kinlearn._kernels.svm._task_rows cimport TaskRows
 
 cdef f64_t TAU = 1e-12  # curvature that stands for one that is not positive
 
 cdef enum:
     SIGNAL_WORK = 50_000_000  # cells between two looks for Ctrl-C
-    PRODUCT_ROWS = 256
 
 
 cdef class TaskSMO:
