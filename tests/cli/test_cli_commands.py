@@ -30,7 +30,7 @@ NUMBERS = (*FIT, "--target", "score", "--drop", "passed")
 
 def _options(model):
     few = "max_iter=5" if model == "boosting" else "n_estimators=5"
-    return () if model in ("linear", "decision-tree") else ("--set", few)
+    return () if model in ("linear", "decision-tree", "svm") else ("--set", few)
 
 
 _NAMED = [

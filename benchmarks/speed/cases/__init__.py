@@ -4,10 +4,20 @@ from benchmarks.speed.cases import (
     cluster,
     imports,
     relatedness,
+    svm,
     tasks,
     transfer,
     trees,
     utils,
 )
 
-__all__ = ["cluster", "imports", "relatedness", "tasks", "transfer", "trees", "utils"]
+__all__ = [
+    "cluster",
+    "imports",
+    "relatedness",
+    "svm",
+    "tasks",
+    "transfer",
+    "trees",
+    "utils",
+]

@@ -46,6 +46,12 @@ MODELS = {
     ),
     "random-forest": Model(f"{_TREES}RandomForestClassifier", None, shares=True),
     "decision-tree": Model(f"{_TREES}DecisionTreeClassifier", None, shares=True),
+    "svm": Model(
+        "kinlearn.svm:MultiTaskSVC",
+        "kinlearn.svm:MultiTaskSVR",
+        shares=True,
+        scale=True,
+    ),
     "boosting": Model(f"{_HIST}Classifier", f"{_HIST}Regressor"),
     "linear": Model(
         "sklearn.linear_model:LogisticRegression",
