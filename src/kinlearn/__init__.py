@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SUBPACKAGES = (
     "audit",
+    "boosting",
     "cluster",
     "datasets",
     "exceptions",
