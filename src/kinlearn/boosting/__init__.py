@@ -1,3 +1,5 @@
 """Multi-task boosting: two-task stumps, multi-task trees, shared learners."""
 
-__all__: list[str] = []
+from kinlearn.boosting._abstaining import AbstainingAdaBoostClassifier
+
+__all__ = ["AbstainingAdaBoostClassifier"]

@@ -1,0 +1,218 @@
+"""Cells of a binned table, sorted by task, feature and bin, once for all rounds.
+
+The rows are numbered task by task. A *group* is a feature within a task. Its most
+frequent bin, the common one, is not stored. The other cells stand in three parts:
+the bins below the common one, ascending; those above, descending; missing values.
+A walk along one of the first two parts passes all its cuts, so the best cut of a
+group costs its cells and nothing else: not the bins that it lacks, and not the rows
+that share a value. An entry is twice the row's number, plus one if it is the last of
+its bin, where the walk has reached a cut.
+"""
+
+from libc.string cimport memset
+
+from kinlearn._kernels._typedefs cimport i32_t, i64_t, intp_t, u8_t
+
+cdef enum:
+    MISSING = 255
+
+
+
+cdef class Cells:
+    """The sorted cells of a table: what `sort_entries` filled, and an index.
+
+    Parameters
+    ----------
+    task_indptr : intp array of shape (n_tasks + 1,)
+        Boundaries of the tasks in the rows.
+    entry, bins, group_task, group_feature, group_common, part_end, feature_common
+        As `sort_entries` fills them.
+    feature_indptr, feature_groups : intp and int32 arrays
+        Groups of each feature, ascending in the task.
+    n_bins : int32 array of shape (n_features,)
+        Bins of each feature, the one of missing values not counted.
+    """
+
+    def __init__(self, task_indptr, entry, bins, group_task, group_feature,
+                 group_common, part_end, feature_common, feature_indptr,
+                 feature_groups, n_bins):
+        self.task_indptr = task_indptr
+        self.entry = entry
+        self.bins = bins
+        self.group_task = group_task
+        self.group_feature = group_feature
+        self.group_common = group_common
+        self.part_end = part_end
+        self.feature_common = feature_common
+        self.feature_indptr = feature_indptr
+        self.feature_groups = feature_groups
+        self.n_bins = n_bins
+        self.n_tasks = len(task_indptr) - 1
+        self.n_rows = task_indptr[-1]
+        self.n_features = len(n_bins)
+        self.n_groups = len(group_task)
+
+    cdef i64_t start(self, intp_t g) noexcept nogil:
+        """Where the entries of a group begin."""
+        return self.part_end[g - 1, 2] if g else 0
+
+    cdef intp_t group_of(self, i32_t feature, i32_t task) noexcept nogil:
+        """The group of a feature in a task; -1 if it has none."""
+        cdef intp_t low = self.feature_indptr[feature]
+        cdef intp_t high = self.feature_indptr[feature + 1], end = high, middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.group_task[self.feature_groups[middle]] < task:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and self.group_task[self.feature_groups[low]] == task:
+            return self.feature_groups[low]
+        return -1
+
+    cdef void send(self, i32_t feature, i32_t cut, bint missing_left, i32_t task,
+                   u8_t* side) noexcept nogil:
+        """1 in `side` for the rows of a task that a test sends to the left."""
+        cdef intp_t g = self.group_of(feature, task)
+        cdef u8_t common = self.feature_common[feature]
+        cdef intp_t start = self.task_indptr[task], stop = self.task_indptr[task + 1]
+        cdef i64_t e
+        if g >= 0:
+            common = self.group_common[g]
+        memset(side + start, common <= cut, stop - start)
+        if g < 0:
+            return
+        for e in range(self.start(g), self.part_end[g, 2]):
+            if self.bins[e] == MISSING:
+                side[self.entry[e] >> 1] = missing_left
+            else:
+                side[self.entry[e] >> 1] = self.bins[e] <= cut
+
+
+def send_rows(Cells cells, i32_t feature, i32_t cut, bint missing_left,
+              i32_t task, u8_t[::1] side):
+    """Which rows of a task a test sends to the left.
+
+    Parameters
+    ----------
+    cells : Cells
+        The table.
+    feature, cut, missing_left : int
+        The test: bin at most `cut`, and where missing values go.
+    task : int
+        The task.
+    side : uint8 array of shape (n_rows,), filled for the rows of the task
+        1 for the left.
+    """
+    with nogil:
+        cells.send(feature, cut, missing_left, task, &side[0])
+
+
+def sort_entries(const u8_t[::1, :] codes, const i32_t[::1] order,
+                 const intp_t[::1] task_indptr, i32_t first_feature,
+                 i64_t n_filled, i32_t[::1] entry, u8_t[::1] bins,
+                 u8_t[::1] feature_common, i32_t[::1] group_task,
+                 i32_t[::1] group_feature, u8_t[::1] group_common,
+                 i64_t[:, ::1] part_end):
+    """Sort the cells of some features.
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (n_all, n_features), column-major
+        Bins; 255 is a missing value.
+    order : int32 array of shape (n,)
+        Rows that take part, task by task.
+    task_indptr : intp array of shape (n_tasks + 1,)
+        Boundaries of the tasks in `order`.
+    first_feature : int
+        Number of the first of these features.
+    n_filled : int
+        Entries of earlier features.
+    entry, bins : int32 and uint8 arrays, filled from `n_filled` on
+        The entries and their bins.
+    feature_common : uint8 array of shape (n_features,), filled
+        Most frequent bin over all rows.
+    group_task, group_feature, group_common, part_end : arrays, filled
+        Task, feature, common bin and the ends of the three parts of each group,
+        with room for all pairs of task and feature. A group without entries whose
+        common bin is the feature's is left out.
+
+    Returns
+    -------
+    n_groups, n_filled : int
+        Groups found, and entries in all.
+    """
+    cdef intp_t n_tasks = task_indptr.shape[0] - 1, t, g = 0
+    cdef i32_t f, common
+    cdef i64_t end = n_filled
+    cdef i64_t[256] counts
+    with nogil:
+        for f in range(<i32_t>codes.shape[1]):
+            _count(codes, order, 0, order.shape[0], f, counts)
+            feature_common[f] = _most_frequent(counts)
+        for t in range(n_tasks):
+            if task_indptr[t] == task_indptr[t + 1]:
+                continue
+            for f in range(<i32_t>codes.shape[1]):
+                _count(codes, order, task_indptr[t], task_indptr[t + 1], f, counts)
+                common = _most_frequent(counts)
+                if (counts[common] == task_indptr[t + 1] - task_indptr[t]
+                        and common == feature_common[f]):
+                    continue
+                group_task[g] = <i32_t>t
+                group_feature[g] = first_feature + f
+                group_common[g] = <u8_t>common
+                end = _fill(codes, order, task_indptr[t], task_indptr[t + 1], f,
+                            common, counts, end, entry, bins, part_end, g)
+                g += 1
+    return g, end
+
+
+cdef void _count(const u8_t[::1, :] codes, const i32_t[::1] order, intp_t start,
+                 intp_t stop, i32_t f, i64_t* counts) noexcept nogil:
+    cdef intp_t i
+    memset(counts, 0, 256 * sizeof(i64_t))
+    for i in range(start, stop):
+        counts[codes[order[i], f]] += 1
+
+
+cdef u8_t _most_frequent(const i64_t* counts) noexcept nogil:
+    """Of the bins of values; the lowest of equals."""
+    cdef intp_t b, best = 0
+    for b in range(1, MISSING):
+        if counts[b] > counts[best]:
+            best = b
+    return <u8_t>best
+
+
+cdef i64_t _fill(const u8_t[::1, :] codes, const i32_t[::1] order, intp_t start,
+                 intp_t stop, i32_t f, i32_t common, const i64_t* counts,
+                 i64_t end, i32_t[::1] entry, u8_t[::1] bins,
+                 i64_t[:, ::1] part_end, intp_t g) noexcept nogil:
+    """Counting sort of one group; where its entries end."""
+    cdef i64_t[256] place
+    cdef i64_t at
+    cdef intp_t i, b
+    cdef u8_t code
+    for b in range(common):
+        place[b] = end
+        end += counts[b]
+    part_end[g, 0] = end
+    for b in range(MISSING - 1, common, -1):
+        place[b] = end
+        end += counts[b]
+    part_end[g, 1] = end
+    place[MISSING] = end
+    end += counts[MISSING]
+    part_end[g, 2] = end
+    for i in range(start, stop):
+        code = codes[order[i], f]
+        if code != common:
+            at = place[code]
+            place[code] += 1
+            entry[at] = <i32_t>(2 * i)
+            bins[at] = code
+    for b in range(MISSING):
+        if b != common and counts[b]:
+            entry[place[b] - 1] += 1
+    return end

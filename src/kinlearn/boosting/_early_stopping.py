@@ -1,0 +1,96 @@
+"""When to stop boosting: rows held back, and the loss on them by round."""
+
+import numpy as np
+
+__all__ = ["Watch", "hold_back"]
+
+
+def hold_back(task, y, weight, share, rng):
+    """Draw rows for validation from every pair of task and class.
+
+    Parameters
+    ----------
+    task, y : int arrays of shape (n,)
+        Task and class codes.
+    weight : float array of shape (n,)
+        Sample weights; rows of weight 0 are not drawn.
+    share : float
+        Share of the rows to draw.
+    rng : RandomState
+        Draws.
+
+    Returns
+    -------
+    bool array of shape (n,)
+        Rows held back; at least one of each pair stays.
+    """
+    cell = np.unique(task.astype(np.int64) * (int(y.max()) + 1) + y, return_inverse=1)[
+        1
+    ]
+    order = rng.permutation(np.flatnonzero(weight > 0))
+    order = order[np.argsort(cell[order], kind="stable")]
+    size = np.bincount(cell[order], minlength=cell.max() + 1)
+    first = np.cumsum(size) - size
+    rank = np.arange(len(order)) - first[cell[order]]
+    wanted = np.minimum(np.rint(size * share), size - 1)
+    held = np.zeros(len(task), dtype=bool)
+    held[order[rank < wanted[cell[order]]]] = True
+    return held
+
+
+class Watch:
+    """Loss on the rows held back, round by round.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n, n_features)
+        The rows held back, task by task.
+    rows : BoostedRows
+        The same: labels and weights.
+    width : int
+        Most numbers of an answer.
+    patience : int
+        Rounds without a better loss after which to stop.
+    """
+
+    def __init__(self, X, rows, width, patience):
+        self._X = X
+        self._rows = rows
+        self._task = rows.task
+        self._scores = np.zeros((len(rows.order), width))
+        self._patience = patience
+        self.losses = []
+
+    def tired(self, stump):
+        """Take in a round.
+
+        Parameters
+        ----------
+        stump : TwoTaskStumps
+            The stump of the round.
+
+        Returns
+        -------
+        bool
+            Whether to stop.
+        """
+        stump.add_scores(self._X, self._task, self._scores)
+        self.losses.append(self._loss())
+        return len(self.losses) - self.n_best > self._patience
+
+    @property
+    def n_best(self):
+        """Rounds up to the best loss."""
+        return int(np.argmin(self.losses)) + 1 if self.losses else 0
+
+    def _loss(self):
+        """Mean negative log-likelihood, by the weights to begin with."""
+        rows, scores = self._rows, self._scores
+        if scores.shape[1] == 1:  # signs: the margin of the second class
+            margin = np.where(rows.label == 1, scores[:, 0], -scores[:, 0])
+            return float(rows.start @ np.logaddexp(0.0, -2.0 * margin))
+        n_labels = np.repeat(rows.n_labels, np.diff(rows.indptr))
+        lacking = np.arange(scores.shape[1]) >= n_labels[:, None]
+        shown = np.where(lacking, -np.inf, scores)
+        total = np.logaddexp.reduce(shown, axis=1)
+        return float(rows.start @ (total - scores[np.arange(len(scores)), rows.label]))

@@ -1,0 +1,62 @@
+"""What a two-task stump is made of, and how candidates for its root are chosen."""
+
+from dataclasses import dataclass
+
+from kinlearn._kernels.boosting._roots import Roots
+
+__all__ = ["CHOOSERS", "Node", "RootChoice"]
+
+CHOOSERS = ("best", "best_per_task", "stochastic")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A stump of one task inside a two-task stump.
+
+    Attributes
+    ----------
+    task : int
+        Whom it answers for; -1 is nobody.
+    feature, cut : int
+        The test: the feature's bin is at most `cut`.
+    missing_left : bool
+        Where missing values go.
+    answers : tuple of two float arrays
+        What the left and the right branch answer.
+    """
+
+    task: int
+    feature: int
+    cut: int
+    missing_left: bool
+    answers: tuple
+
+
+@dataclass(frozen=True)
+class RootChoice:
+    """How the candidates for the root are chosen.
+
+    Attributes
+    ----------
+    chooser : {"best", "best_per_task", "stochastic"}
+        The way.
+    n_roots : int
+        How many; for each task with "best_per_task".
+    seed : int
+        Of the draw.
+    """
+
+    chooser: str
+    n_roots: int
+    seed: int
+
+    def roots(self, n_tasks, number, all_weight):
+        """An empty collection for the candidates of a round."""
+        return Roots(
+            self.n_roots,
+            n_tasks,
+            self.chooser == "best_per_task",
+            self.chooser == "stochastic",
+            self.seed + number,
+            all_weight,
+        )

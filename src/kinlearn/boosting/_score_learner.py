@@ -1,0 +1,182 @@
+"""The weak learner of MH: the two-task stump of a round, by weights of labels."""
+
+import numpy as np
+
+from kinlearn._kernels.boosting._score_stumps import (
+    BEST,
+    LabelWeights,
+    best_cut,
+    branch_sums,
+    find_children,
+    find_roots,
+)
+from kinlearn.boosting._roots import Node
+
+__all__ = ["ScoreLearner"]
+
+
+class ScoreLearner:
+    """Finds the two-task stump of a round.
+
+    Parameters
+    ----------
+    table : SortedCells
+        The features.
+    choice : RootChoice
+        How roots are chosen.
+    run : callable
+        ``run(search)`` calls ``search(first, last)`` for stretches of groups that
+        cover the table, and gives the results in order; see `search_parts`.
+    n_labels : int32 array of shape (n_tasks,)
+        Labels of each task.
+    label : int32 array of shape (n_rows,)
+        Label of each row, counted within its task.
+    smoothing : float
+        Added to the weights for and against a label, as a share of all weight.
+    """
+
+    def __init__(self, table, choice, run, n_labels, label, smoothing):
+        self._table = table
+        self._choice = choice
+        self._run = run
+        self._n_labels = n_labels
+        self._label = label
+        self._smoothing = smoothing
+        sizes = np.diff(table.indptr) * n_labels
+        self.first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+        self._width = 2 * int(n_labels.max())
+        self._side = np.empty(table.n_rows, dtype=np.uint8)
+
+    def find(self, weight, number):
+        """The stump with the largest edge among those of the chosen roots.
+
+        Parameters
+        ----------
+        weight : float64 array of shape (first[-1],)
+            Weight of each row for each label of its task: whole numbers.
+        number : int
+            Number of the round.
+
+        Returns
+        -------
+        list of Node
+            The root and its children, the left one first; a child of nobody is
+            None. Empty if no feature can be cut. The answers are scores of the
+            labels. With one task, the children are of the same one, and answer
+            in the root's place.
+        """
+        table = self._table
+        labels = LabelWeights(self.first, self._n_labels, self._label, weight)
+        both = np.empty((2, table.n_tasks, self._width))
+        self._side[:] = 1
+        branch_sums(table.cells, labels, self._side, both)
+        roots = self._find_roots(labels, both[0].copy(), float(weight.sum()), number)
+        best, worth = None, -1.0
+        for root in roots:
+            edges, groups = self._find_children(root, labels, both)
+            here = max(edges[0], 0.0) + max(edges[1], 0.0)
+            here += root["edge"] if table.n_tasks > 1 else 0.0
+            if here > worth:
+                best, worth = (root, groups), here
+        if best is None:
+            return []
+        return self._stump(*best, labels, weight)
+
+    def _find_roots(self, labels, total, all_weight, number):
+        table = self._table
+
+        def search(first, last):
+            roots = self._choice.roots(table.n_tasks, number, all_weight)
+            find_roots(table.cells, first, last, labels, total, roots)
+            return roots
+
+        found, *others = self._run(search) or [None]
+        if found is None:
+            return ()
+        for other in others:
+            found.merge(other)
+        roots = found.best()
+        for root in roots:
+            if root["missing_left"] < 0:  # nothing was missing: the heavier side
+                test = int(root["feature"]), int(root["cut"]), False
+                table.send(*test, int(root["task"]), self._side)
+                left, right = self._weight_of_sides(labels, root["task"])
+                root["missing_left"] = left >= right
+        return roots
+
+    def _weight_of_sides(self, labels, task):
+        """Weight of a task on the left and on the right."""
+        both = np.empty((2, self._table.n_tasks, self._width))
+        branch_sums(self._table.cells, labels, self._side, both)
+        return both[:, task].sum(axis=1)
+
+    def _send_all(self, root):
+        test = int(root["feature"]), int(root["cut"]), bool(root["missing_left"])
+        for task in range(self._table.n_tasks):
+            self._table.send(*test, task, self._side)
+
+    def _find_children(self, root, labels, both):
+        """Edges and groups of the best children, left and right."""
+        table = self._table
+        self._send_all(root)
+        branch_sums(table.cells, labels, self._side, both)
+        closed = int(root["task"]) if table.n_tasks > 1 else -1
+
+        def search(first, last):
+            edge, group = np.empty(2), np.empty(2, dtype=np.int32)
+            find_children(
+                table.cells, first, last, labels, self._side, both, closed, edge, group
+            )
+            return edge, group
+
+        (edge, group), *others = self._run(search)
+        for other_edge, other_group in others:
+            better = other_edge > edge  # the first among equals
+            edge = np.where(better, other_edge, edge)
+            group = np.where(better, other_group, group)
+        return edge, group
+
+    def _stump(self, root, groups, labels, weight):
+        """The root and its children with cuts, sides and scores."""
+        table = self._table
+        task, feature, cut = (int(root[name]) for name in ("task", "feature", "cut"))
+        missing_left = bool(root["missing_left"])
+        self._send_all(root)
+        side = self._side.copy()
+        everywhere = np.ones(table.n_rows, dtype=np.uint8)
+        answers = self._answers(task, side, everywhere, weight)
+        owner = task if table.n_tasks > 1 else -1
+        nodes: list[Node | None] = [Node(owner, feature, cut, missing_left, answers)]
+        room = np.empty((257, self._width))
+        for branch, group in enumerate(groups.tolist()):
+            if group < 0:
+                nodes.append(None)
+                continue
+            child = int(table.group_task[group])
+            inside = side if branch == 0 else 1 - side
+            found = np.empty(1, dtype=BEST)
+            best_cut(table.cells, group, labels, inside, room, found)
+            test = (
+                int(table.group_feature[group]),
+                int(found["cut"][0]),
+                bool(found["missing_left"][0]),
+            )
+            table.send(*test, child, self._side)
+            answers = self._answers(child, self._side, inside, weight)
+            nodes.append(Node(child, *test, answers))
+        return nodes
+
+    def _answers(self, task, side, inside, weight):
+        """Scores of the labels on both sides, from the rows inside."""
+        here = self._table.rows(task)
+        K = self._n_labels[task]
+        weights = weight[self.first[task] : self.first[task + 1]].reshape(-1, K)
+        own = self._label[here][:, None] == np.arange(K)
+        eps = max(self._smoothing, 1e-10) * weight.sum()
+        out = []
+        for branch in (1, 0):
+            rows = (side[here] == branch) & (inside[here] == 1)
+            right = np.where(own[rows], weights[rows], 0.0).sum(axis=0)
+            wrong = np.where(own[rows], 0.0, weights[rows]).sum(axis=0)
+            out.append(0.5 * np.log((right + eps) / (wrong + eps)))
+        return tuple(out)

@@ -1,0 +1,179 @@
+"""The weak learner of MTAA: the two-task stump of a round, by signed weights."""
+
+import numpy as np
+
+from kinlearn._kernels.boosting._sign_stumps import (
+    CUT,
+    HAS_AVX2,
+    N_LANES,
+    best_cut,
+    fill_lanes,
+    find_children,
+    find_roots,
+)
+from kinlearn.boosting._roots import Node
+
+__all__ = ["SignLearner"]
+
+class SignLearner:
+    """Finds the two-task stump of a round.
+
+    Parameters
+    ----------
+    table : SortedCells
+        The features.
+    choice : RootChoice
+        How roots are chosen.
+    run : callable
+        ``run(search)`` calls ``search(first, last)`` for stretches of groups that
+        cover the table, and gives the results in order; see `search_parts`.
+    avx2 : bool, default=None
+        Whether to use these instructions; None asks the processor.
+    """
+
+    def __init__(self, table, choice, run, avx2=None):
+        self._table = table
+        self._choice = choice
+        self._run = run
+        self._avx2 = HAS_AVX2 if avx2 is None else avx2
+        n, n_tasks = table.n_rows, table.n_tasks
+        self._side = np.empty(n, dtype=np.uint8)
+        self._sides = np.empty(n, dtype=np.uint32)
+        self._lanes = np.empty((n, N_LANES), dtype=np.int32)
+        self._lane_total = np.empty((n_tasks, N_LANES), dtype=np.int32)
+
+    def find(self, weight, number):
+        """The stump with the largest edge among those of the chosen roots.
+
+        Parameters
+        ----------
+        weight : int32 array of shape (n_rows,)
+            Weights times labels, -1 or +1; their sizes sum to about 2^30.
+        number : int
+            Number of the round.
+
+        Returns
+        -------
+        list of Node
+            The root and its children, the left one first; a child of nobody is
+            None. Empty if no feature can be cut. The answers are signs; 0 is
+            none. With one task, the children are of the same one, and answer in
+            the root's place.
+        """
+        table = self._table
+        total = _sums_by_task(weight, table.indptr)
+        roots = self._find_roots(weight, total, number)
+        if not len(roots):
+            return []
+        edges, groups = self._find_children(roots, weight, total)
+        worth = np.maximum(edges, 0).sum(axis=0, dtype=np.float64)
+        if table.n_tasks > 1:
+            worth += roots["edge"]
+        best = int(np.argmax(worth))
+        return self._stump(roots[best], groups[:, best], weight)
+
+    def _find_roots(self, weight, total, number):
+        table = self._table
+        all_weight = float(np.abs(weight, dtype=np.int64).sum())
+
+        def search(first, last):
+            roots = self._choice.roots(table.n_tasks, number, all_weight)
+            find_roots(table.cells, first, last, weight, total, roots)
+            return roots
+
+        found, *others = self._run(search) or [None]
+        if found is None:
+            return ()
+        for other in others:
+            found.merge(other)
+        return found.best()
+
+    def _find_children(self, roots, weight, total):
+        """Edges and groups of the best children, (2, n_roots) each."""
+        table = self._table
+        edges = np.empty((2, len(roots)), dtype=np.int32)
+        groups = np.empty_like(edges)
+        for first in range(0, len(roots), N_LANES):
+            some = slice(first, first + N_LANES)
+            batch = {
+                name: np.ascontiguousarray(roots[name][some])
+                for name in ("task", "feature", "cut", "missing_left")
+            }
+            fill_lanes(
+                table.cells, **batch, weight=weight, side=self._side,
+                sides=self._sides, lanes=self._lanes, lane_total=self._lane_total,
+            )  # fmt: skip
+            roots["missing_left"][some] = batch["missing_left"]
+            closed = np.full(N_LANES, -1, dtype=np.int32)
+            if table.n_tasks > 1:
+                closed[: len(batch["task"])] = batch["task"]
+            edge, group = self._search_lanes(weight, total, closed)
+            n = len(batch["task"])
+            edges[:, some], groups[:, some] = edge[:, :n], group[:, :n]
+        return edges, groups
+
+    def _search_lanes(self, weight, total, closed):
+        def search(first, last):
+            edge = np.empty((2, N_LANES), dtype=np.int32)
+            group = np.empty_like(edge)
+            find_children(
+                self._table.cells, first, last, weight, total, self._lanes,
+                self._lane_total, closed, self._avx2, edge, group,
+            )  # fmt: skip
+            return edge, group
+
+        (edge, group), *others = self._run(search)
+        for other_edge, other_group in others:
+            better = other_edge > edge  # the first among equals
+            edge = np.where(better, other_edge, edge)
+            group = np.where(better, other_group, group)
+        return edge, group
+
+    def _stump(self, root, groups, weight):
+        """The root and its children with cuts, sides and signs."""
+        table = self._table
+        task, feature, cut = (int(root[name]) for name in ("task", "feature", "cut"))
+        missing_left = bool(root["missing_left"])
+        side = self._side
+        table.send(feature, cut, missing_left, task, side)
+        here = table.rows(task)
+        left = int(weight[here][side[here] == 1].sum(dtype=np.int64))
+        right = int(weight[here].sum(dtype=np.int64)) - left
+        nodes = [
+            Node(
+                task if table.n_tasks > 1 else -1,
+                feature,
+                cut,
+                missing_left,
+                _answers(np.sign(left), np.sign(right)),
+            )
+        ]
+        for branch, group in enumerate(groups.tolist()):
+            if group < 0:
+                nodes.append(None)
+                continue
+            child = int(table.group_task[group])
+            table.send(feature, cut, missing_left, child, side)
+            found = np.empty(1, dtype=CUT)
+            # left rows for the first child, the others for the second
+            inside = side if branch == 0 else 1 - side
+            best_cut(table.cells, group, weight, inside, found)
+            nodes.append(
+                Node(
+                    child,
+                    int(table.group_feature[group]),
+                    int(found["cut"][0]),
+                    bool(found["missing_left"][0]),
+                    _answers(found["left"][0], found["right"][0]),
+                )
+            )
+        return nodes
+
+
+def _answers(left, right):
+    return np.array([left], dtype=np.float64), np.array([right], dtype=np.float64)
+
+
+def _sums_by_task(weight, indptr):
+    """Sums of the stretches of each task; every task has rows."""
+    return np.add.reduceat(weight, indptr[:-1], dtype=np.int64).astype(np.int32)

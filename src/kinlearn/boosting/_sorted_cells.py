@@ -1,0 +1,157 @@
+"""Features as sorted cells: the form in which stumps are searched for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn._kernels.boosting._entries import Cells, send_rows, sort_entries
+from kinlearn.trees._binning import Bins, bin_features
+
+__all__ = ["SortedCells"]
+
+# Features that are binned at a time: they stay near each other in the search, so
+# that the rows of a small task are read from the nearest cache.
+_BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False)
+class SortedCells:
+    """A table whose cells are sorted by task, feature and bin.
+
+    Rows are numbered task by task from here on.
+
+    Attributes
+    ----------
+    bins : Bins
+        Edges of the bins.
+    cells : Cells
+        What the kernels read.
+    order : int32 array of shape (n,)
+        Rows of X, task by task.
+    indptr : intp array of shape (n_tasks + 1,)
+        Boundaries of the tasks in `order`.
+    group_task, group_feature : int32 arrays of shape (n_groups,)
+        The pairs that have something to search in.
+    group_end : int64 array of shape (n_groups,)
+        Cells of the groups up to each one.
+    """
+
+    bins: Bins
+    cells: Any
+    order: np.ndarray
+    indptr: np.ndarray
+    group_task: np.ndarray
+    group_feature: np.ndarray
+    group_end: np.ndarray
+
+    @classmethod
+    def of(cls, X, order, indptr, weight, max_bins):
+        """Bin the features and sort the cells.
+
+        Parameters
+        ----------
+        X : ndarray or sparse array of shape (n_all, n_features)
+            NaN is a missing value. Of a sparse array, some columns at a time are
+            unpacked.
+        order : int32 array of shape (n,)
+            Rows that take part, task by task.
+        indptr : intp array of shape (n_tasks + 1,)
+            Boundaries of the tasks in `order`.
+        weight : float array of shape (n_all,), or None
+            Weights where bins are quantiles.
+        max_bins : int
+            Largest number of bins of a feature.
+
+        Returns
+        -------
+        SortedCells
+            What rounds search in.
+        """
+        n_features = X.shape[1]
+        n_tasks = len(indptr) - 1
+        if sp.issparse(X):
+            X = X.tocsc()
+            most = X.nnz
+        else:
+            most = len(order) * n_features
+        # An upper limit; memory that is never written to is never taken.
+        entry, code = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.uint8)
+        common = np.empty(n_features, dtype=np.uint8)
+        edges, groups, n_filled = [], [], 0
+        for first in range(0, n_features, _BLOCK):
+            last = min(first + _BLOCK, n_features)
+            block = X[:, first:last]
+            block = block.toarray() if sp.issparse(block) else block
+            bins, codes = bin_features(block, weight, max_bins)
+            edges.append(bins)
+            room = n_tasks * (last - first)
+            found = (
+                np.empty(room, dtype=np.int32),
+                np.empty(room, dtype=np.int32),
+                np.empty(room, dtype=np.uint8),
+                np.empty((room, 3), dtype=np.int64),
+            )
+            n_groups, n_filled = sort_entries(
+                codes, order, indptr, first, n_filled, entry, code,
+                common[first:last], *found,
+            )  # fmt: skip
+            groups.append([each[:n_groups] for each in found])
+        task, feature, group_common, part_end = (
+            np.concatenate(part) for part in zip(*groups, strict=True)
+        )
+        bins = _join_bins(edges)
+        by_feature = np.lexsort((task, feature)).astype(np.int32)
+        cells = Cells(
+            indptr, entry[:n_filled], code[:n_filled], task, feature, group_common,
+            part_end, common,
+            np.searchsorted(feature[by_feature], np.arange(n_features + 1)),
+            by_feature, bins.n_bins,
+        )  # fmt: skip
+        return cls(bins, cells, order, indptr, task, feature, part_end[:, 2].copy())
+
+    @property
+    def n_rows(self):
+        """Number of rows that take part."""
+        return len(self.order)
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.indptr) - 1
+
+    def rows(self, task):
+        """The rows of a task, as a slice."""
+        return slice(self.indptr[task], self.indptr[task + 1])
+
+    def send(self, feature, cut, missing_left, task, side):
+        """Fill in which rows of a task a test sends to the left."""
+        send_rows(self.cells, feature, cut, missing_left, task, side)
+
+    def ranges(self, n_parts):
+        """Stretches of groups with about as many cells each.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of stretches.
+
+        Returns
+        -------
+        list of (int, int)
+            First group of each, and the one after its last; none is empty.
+        """
+        n_groups = len(self.group_end)
+        # a group costs something even if it has few cells
+        cost = self.group_end + 8 * np.arange(1, n_groups + 1)
+        total = cost[-1] if n_groups else 0
+        inner = np.searchsorted(cost, total * np.arange(1, n_parts) / n_parts)
+        bounds = np.unique(np.concatenate([[0], inner, [n_groups]]))
+        return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def _join_bins(parts):
+    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    return Bins(np.concatenate([part.edges for part in parts]), indptr)

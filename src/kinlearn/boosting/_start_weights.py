@@ -1,0 +1,69 @@
+"""The distribution that boosting begins with."""
+
+import numpy as np
+
+__all__ = ["INIT_WEIGHTS", "row_weights", "start_weights"]
+
+INIT_WEIGHTS = ("uniform", "task", "task_class")
+
+
+def row_weights(data):
+    """Sample weights, all one if none were given; every task must have some.
+
+    Parameters
+    ----------
+    data : TaskData
+        Checked training data.
+
+    Returns
+    -------
+    float64 array of shape (n_samples,)
+        Weights.
+    """
+    if data.sample_weight is None:
+        return np.ones(data.n_samples)
+    total = np.bincount(data.task, data.sample_weight, minlength=data.n_tasks)
+    without = np.flatnonzero(total == 0)
+    if len(without):
+        name = data.tasks.tolist()[without[0]]
+        raise ValueError(
+            f"Task {name!r} has no row of positive weight ({len(without)} of "
+            f"{data.n_tasks} tasks are like that). Drop its rows, or weight them."
+        )
+    return data.sample_weight
+
+
+def start_weights(task, y, weight, init):
+    """Weights of the rows in the first round; they sum to one.
+
+    Parameters
+    ----------
+    task, y : int arrays of shape (n,)
+        Task and class codes.
+    weight : float array of shape (n,)
+        Sample weights.
+    init : {"uniform", "task", "task_class"}
+        What has the same weight: every row, every task, or every pair of task and
+        class.
+
+    Returns
+    -------
+    float64 array of shape (n,)
+        Weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.boosting._start_weights import start_weights
+    >>> task, y = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
+    >>> start_weights(task, y, np.ones(4), "task")
+    array([0.16666667, 0.16666667, 0.16666667, 0.5       ])
+    """
+    if init == "uniform":
+        return weight / weight.sum()
+    n_classes = int(y.max()) + 1
+    of = task if init == "task" else task.astype(np.int64) * n_classes + y
+    cell = np.unique(of, return_inverse=True)[1]
+    mass = np.bincount(cell, weight)
+    share = weight / mass[cell]
+    return share / (mass > 0).sum()

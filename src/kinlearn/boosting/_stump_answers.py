@@ -1,0 +1,172 @@
+"""From the votes of two-task stumps to scores and probabilities of classes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinlearn.boosting._start_weights import row_weights
+from kinlearn.tasks import LabelSets
+
+__all__ = ["StumpAnswers"]
+
+# The score of the majority class where nobody votes: it decides, and counts nothing.
+_NUDGE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class StumpAnswers:
+    """What turns votes into answers.
+
+    Attributes
+    ----------
+    label_sets : LabelSets
+        Classes of each task.
+    shares : float64 array of shape (n_tasks, n_classes)
+        Share of each class in the weight of its task.
+    voted : bool array of shape (n_tasks,)
+        Whether some stump votes on the task.
+    width : int
+        Most numbers of a vote; 1 if votes are for the second class of a task.
+    lowest : float
+        Less than any score that a class of the task can have.
+    """
+
+    label_sets: LabelSets
+    shares: np.ndarray
+    voted: np.ndarray
+    width: int
+    lowest: float
+
+    @classmethod
+    def of(cls, data, label_sets, stumps):
+        """What the training data says about tasks that nobody votes on.
+
+        Parameters
+        ----------
+        data : TaskData
+            Training data.
+        label_sets : LabelSets
+            Classes of each task.
+        stumps : TwoTaskStumps
+            The stumps.
+
+        Returns
+        -------
+        StumpAnswers
+            The rules.
+        """
+        n_classes = len(data.classes)
+        mass = np.bincount(
+            data.task.astype(np.int64) * n_classes + data.y,
+            row_weights(data),
+            minlength=data.n_tasks * n_classes,
+        ).reshape(data.n_tasks, n_classes)
+        shares = mass / mass.sum(axis=1, keepdims=True)
+        voted = np.zeros(data.n_tasks, dtype=bool)
+        voted[stumps.nodes["task"][stumps.nodes["task"] >= 0]] = True
+        least = np.log(shares[shares > 0].min())
+        lowest = min(least, -np.abs(stumps.values).sum()) - 1.0
+        return cls(label_sets, shares, voted, int(stumps.sizes.max()), float(lowest))
+
+    def fallbacks(self):
+        """Tasks that could have been voted on and were not, with their class."""
+        several = np.diff(self.label_sets.indptr) > 1
+        mute = np.flatnonzero(several & ~self.voted)
+        return dict(zip(mute.tolist(), self.shares[mute].argmax(axis=1), strict=True))
+
+    # ----------------------------------------------------------------- scores
+
+    def scores(self, stumps, rows):
+        """Scores of all classes for rows.
+
+        Parameters
+        ----------
+        stumps : TwoTaskStumps
+            Those that vote.
+        rows : TaskRows
+            The rows.
+
+        Returns
+        -------
+        float64 array of shape (n, n_classes)
+            `lowest` for classes that the row's task lacks.
+        """
+        votes = np.zeros((rows.n_samples, self.width))
+        stumps.add_scores(rows.X, rows.task, votes)
+        return self._with_unknown(stumps, rows, self._of_classes(votes, rows.task))
+
+    def staged_scores(self, stumps, rows):
+        """The same after each round.
+
+        Parameters
+        ----------
+        stumps : TwoTaskStumps
+            Those that vote.
+        rows : TaskRows
+            The rows.
+
+        Yields
+        ------
+        float64 array of shape (n, n_classes)
+            As `scores` gives them.
+        """
+        votes = np.zeros((rows.n_samples, self.width))
+        for number in range(len(stumps)):
+            stumps[number : number + 1].add_scores(rows.X, rows.task, votes)
+            scores = self._of_classes(votes, rows.task)
+            yield self._with_unknown(stumps[: number + 1], rows, scores)
+
+    def _of_classes(self, votes, task):
+        """Votes for the labels of a task as scores of all classes."""
+        sets = self.label_sets
+        out = np.full((len(task), sets.n_classes), self.lowest)
+        known = np.flatnonzero(task >= 0)
+        task, first = task[known], sets.indptr[task[known]]
+        n_labels = np.diff(sets.indptr)[task]
+        for k in range(int(np.diff(sets.indptr).max())):
+            has = n_labels > k
+            if self.width == 1:  # against the first class what is for the second
+                value = votes[known[has], 0] * (1 if k else -1)
+            else:
+                value = votes[known[has], k]
+            out[known[has], sets.codes[first[has] + k]] = value
+        # where nobody votes, the majority class; all of it in a task without votes
+        silent = ~votes[known].any(axis=1)
+        some = known[silent & self.voted[task]]
+        shares = self.shares[task[silent & self.voted[task]]]
+        out[some, shares.argmax(axis=1)] = _NUDGE
+        mute = (n_labels > 1) & ~self.voted[task]
+        own = self.shares[task[mute]] > 0
+        log = np.log(np.where(own, self.shares[task[mute]], 1.0))
+        out[known[mute]] = np.where(own, log, self.lowest)
+        return out
+
+    def _with_unknown(self, stumps, rows, scores):
+        """Rows of unknown tasks: the mean of what the known tasks answer."""
+        unknown = np.flatnonzero(rows.task < 0)
+        if not len(unknown):
+            return scores
+        X = rows.X[unknown]
+        total = np.zeros((len(unknown), scores.shape[1]))
+        for t in range(len(self.voted)):
+            task = np.full(len(unknown), t, dtype=np.int32)
+            votes = np.zeros((len(unknown), self.width))
+            stumps.add_scores(X, task, votes)
+            total += self.proba(self._of_classes(votes, task), task)
+        mean = total / len(self.voted)
+        floor = np.exp(max(self.lowest, -700.0))
+        scores[unknown] = np.log(np.maximum(mean, floor))
+        return scores
+
+    # ---------------------------------------------------------------- answers
+
+    def decision(self, scores):
+        """Scores as `decision_function` gives them."""
+        return (scores[:, 1] - scores[:, 0]) / 2 if scores.shape[1] == 2 else scores
+
+    def proba(self, scores, task):
+        """Softmax of the scores, over the classes of the task."""
+        allowed = self.label_sets.allowed(task)
+        shown = np.where(allowed, scores, -np.inf)
+        shown = np.exp(shown - shown.max(axis=1, keepdims=True))
+        return shown / shown.sum(axis=1, keepdims=True)

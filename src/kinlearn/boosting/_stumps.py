@@ -1,0 +1,190 @@
+"""Two-task stumps of all rounds as flat arrays, and what they answer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn._kernels.boosting._stump_scores import (
+    STUMP,
+    add_scores,
+    add_scores_sparse,
+)
+
+__all__ = ["StumpBuilder", "TwoTaskStumps"]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoTaskStumps:
+    """The stumps of a boosted model.
+
+    Attributes
+    ----------
+    nodes : structured array of shape (n_rounds, 3)
+        Root, left child and right child of each round, with the fields
+        ``threshold``, ``feature``, ``missing_left``, ``task`` (whom the node
+        answers for; -1 is nobody) and ``first_value``.
+    values : float64 array
+        Answers: for each node the left branch's, then the right one's.
+    sizes : int32 array of shape (n_tasks,)
+        Numbers that an answer for each task has.
+    """
+
+    nodes: np.ndarray
+    values: np.ndarray
+    sizes: np.ndarray
+
+    def __len__(self):
+        return len(self.nodes)
+
+    def __getitem__(self, rounds):
+        return TwoTaskStumps(self.nodes[rounds], self.values, self.sizes)
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.sizes)
+
+    def rounds_of_tasks(self):
+        """Rounds that may answer for each task.
+
+        Returns
+        -------
+        indptr : intp array of shape (n_tasks + 1,)
+            Boundaries of the tasks in `rounds`.
+        rounds : int32 array
+            Rounds, ascending within each task.
+        """
+        task = self.nodes["task"]
+        rounds = np.broadcast_to(np.arange(len(task))[:, None], task.shape)
+        pairs = np.unique(
+            np.column_stack([task[task >= 0], rounds[task >= 0]]).astype(np.int64),
+            axis=0,
+        )
+        indptr = np.searchsorted(pairs[:, 0], np.arange(self.n_tasks + 1))
+        return indptr, np.ascontiguousarray(pairs[:, 1], dtype=np.int32)
+
+    def add_scores(self, X, task, out):
+        """Add up the answers for rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse array of shape (n, n_features)
+            Rows.
+        task : int32 array of shape (n,)
+            Their tasks; a row of -1 is left alone.
+        out : float64 array of shape (n, most numbers)
+            Added to.
+        """
+        rest = (self.nodes, self.values, self.sizes, *self.rounds_of_tasks(), out)
+        if not sp.issparse(X):
+            add_scores(np.ascontiguousarray(X), task, *rest)
+            return
+        X = sp.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        add_scores_sparse(
+            X.data,
+            X.indices.astype(np.int32, copy=False),
+            X.indptr.astype(np.int64, copy=False),
+            np.zeros(X.shape[1], dtype=X.dtype),
+            task,
+            *rest,
+        )
+
+    def affinity(self):
+        """How often two tasks are in one stump.
+
+        Returns
+        -------
+        float64 array of shape (n_tasks, n_tasks)
+            Stumps with both, over the geometric mean of the stumps with each: 1
+            for tasks that are always together, 0 for those that never are.
+        """
+        indptr, rounds = self.rounds_of_tasks()
+        member = sp.csr_array(
+            (np.ones(len(rounds)), rounds, indptr), (self.n_tasks, len(self))
+        )
+        together = (member @ member.T).toarray()
+        often = np.sqrt(np.diag(together))
+        out = together / np.maximum(np.outer(often, often), 1.0)
+        np.fill_diagonal(out, 1.0)
+        return out
+
+
+class StumpBuilder:
+    """Collects the stumps of the rounds.
+
+    Parameters
+    ----------
+    bins : Bins
+        Where the cuts lie.
+    tasks : int array of shape (n_boosted,)
+        Task codes that the tasks of the nodes stand for.
+    sizes : int32 array of shape (n_tasks,)
+        Numbers that an answer for each task has.
+    """
+
+    def __init__(self, bins, tasks, sizes):
+        self._bins = bins
+        self._tasks = tasks
+        self._sizes = sizes
+        self._nodes = []
+        self._values = []
+        self._n_values = 0
+
+    def add(self, nodes):
+        """Keep the stump of a round.
+
+        Parameters
+        ----------
+        nodes : list of Node or None
+            Root, left child and right child.
+
+        Returns
+        -------
+        TwoTaskStumps
+            This one alone.
+        """
+        line = np.zeros((1, 3), dtype=STUMP)
+        line["task"] = -1
+        values = []
+        for at, node in enumerate(nodes):
+            if node is None:
+                continue
+            place = line[0, at : at + 1]
+            feature, cut = np.array([node.feature]), np.array([node.cut])
+            place["threshold"] = self._bins.thresholds(feature, cut)
+            place["feature"] = node.feature
+            place["missing_left"] = node.missing_left
+            place["task"] = self._tasks[node.task] if node.task >= 0 else -1
+            place["first_value"] = self._n_values + sum(map(len, values))
+            if node.task >= 0:
+                values += node.answers
+        own = np.concatenate(values) if values else np.zeros(0)
+        self._nodes.append(line)
+        self._values.append(own)
+        alone = line.copy()
+        alone["first_value"] -= self._n_values
+        self._n_values += len(own)
+        return TwoTaskStumps(alone, own, self._sizes)
+
+    def finish(self, n_rounds=None):
+        """The stumps of the first rounds, or of all.
+
+        Parameters
+        ----------
+        n_rounds : int, default=None
+            How many; None is all.
+
+        Returns
+        -------
+        TwoTaskStumps
+            The stumps.
+        """
+        empty = np.empty((0, 3), dtype=STUMP)
+        nodes = np.concatenate([empty, *self._nodes[:n_rounds]])
+        values = np.concatenate([np.zeros(1), *self._values[:n_rounds]])
+        nodes["first_value"] += 1
+        return TwoTaskStumps(nodes, values, self._sizes)
