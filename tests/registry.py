@@ -7,6 +7,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
+from kinlearn.boosting import (
+    AbstainingAdaBoostClassifier,
+    MultiTaskAdaBoostClassifier,
+)
 from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.sharing import PerTask, Pooled, SharedPlusOwn, TaskAsFeature
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
@@ -24,6 +28,8 @@ from kinlearn.trees import (
 )
 
 ESTIMATORS = [
+    AbstainingAdaBoostClassifier(20),
+    MultiTaskAdaBoostClassifier(n_estimators=10),
     KeepTask(StandardScaler()),
     PerTask(LogisticRegression()),
     PerTask(Ridge()),

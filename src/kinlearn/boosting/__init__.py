@@ -1,5 +1,11 @@
 """Multi-task boosting: two-task stumps, multi-task trees, shared learners."""
 
 from kinlearn.boosting._abstaining import AbstainingAdaBoostClassifier
+from kinlearn.boosting._adaboost_m1 import MultiTaskAdaBoostClassifier
+from kinlearn.boosting._export import export_text
 
-__all__ = ["AbstainingAdaBoostClassifier"]
+__all__ = [
+    "AbstainingAdaBoostClassifier",
+    "MultiTaskAdaBoostClassifier",
+    "export_text",
+]

@@ -327,6 +327,7 @@ class AbstainingAdaBoostClassifier(
         table = SortedCells.of(
             data.X, rows.order, rows.indptr, data.sample_weight, self.max_bins
         )
+        self._saw_missing = table.has_missing
         builder = StumpBuilder(table.bins, rows.tasks, sizes)
         steps: list = []
         with search_parts(table, effective_n_jobs(self.n_jobs)) as run:

@@ -36,6 +36,8 @@ class SortedCells:
         The pairs that have something to search in.
     group_end : int64 array of shape (n_groups,)
         Cells of the groups up to each one.
+    has_missing : bool
+        Whether some value is missing.
     """
 
     bins: Bins
@@ -45,6 +47,7 @@ class SortedCells:
     group_task: np.ndarray
     group_feature: np.ndarray
     group_end: np.ndarray
+    has_missing: bool
 
     @classmethod
     def of(cls, X, order, indptr, weight, max_bins):
@@ -109,7 +112,9 @@ class SortedCells:
             np.searchsorted(feature[by_feature], np.arange(n_features + 1)),
             by_feature, bins.n_bins,
         )  # fmt: skip
-        return cls(bins, cells, order, indptr, task, feature, part_end[:, 2].copy())
+        end = part_end[:, 2].copy()
+        lost = bool((part_end[:, 1] < end).any())
+        return cls(bins, cells, order, indptr, task, feature, end, lost)
 
     @property
     def n_rows(self):
