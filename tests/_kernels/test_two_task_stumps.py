@@ -30,7 +30,7 @@ def make_table(rng, n=24, d=3, n_tasks=3, levels=5, missing=0.0):
 
 def edge_of_stump(nodes, codes, task, edge):
     """Edge of what the learner found, by walking the rows."""
-    root, *children = nodes
+    root = nodes[0]
     every = range(len(task))
     branches = twin.sides(codes, root.feature, root.cut, root.missing_left, every)
     out = 0.0

@@ -101,9 +101,10 @@ def adaboost_of_two_level_trees(x, y, weight, n_rounds, n_roots):
             values = sorted({x[i][f] for i in rows})
             cuts = [math.inf, *((a + b) / 2 for a, b in itertools.pairwise(values))]
             for cut in cuts:
-                parts = [i for i in rows if x[i][f] <= cut], [
-                    i for i in rows if x[i][f] > cut
-                ]
+                parts = (
+                    [i for i in rows if x[i][f] <= cut],
+                    [i for i in rows if x[i][f] > cut],
+                )
                 sums = [sum(dist[i] * y[i] for i in part) for part in parts]
                 value = abs(sums[0]) + abs(sums[1])
                 if value > best[0] + 1e-12:

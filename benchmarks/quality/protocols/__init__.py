@@ -1,5 +1,11 @@
 """The protocols, one file a data set; a new file is imported here."""
 
-from benchmarks.quality.protocols import clustering, landmine, school, transfer
+from benchmarks.quality.protocols import (
+    abstaining,
+    clustering,
+    landmine,
+    school,
+    transfer,
+)
 
-__all__ = ["clustering", "landmine", "school", "transfer"]
+__all__ = ["abstaining", "clustering", "landmine", "school", "transfer"]

@@ -1,6 +1,7 @@
 """Boosting over multi-task trees: MT-AdaBoost, of the form M1 (Faddoul 2012)."""
 
 import warnings
+from collections import deque
 from numbers import Integral
 
 import numpy as np
@@ -264,10 +265,7 @@ class MultiTaskAdaBoostClassifier(
             A column for each of ``classes_``; zero for classes that the task does
             not have. They rank rows, but are not calibrated.
         """
-        share = None
-        for share in self.staged_predict_proba(X):
-            pass
-        return share
+        return deque(self.staged_predict_proba(X), maxlen=1).pop()
 
     def decision_function(self, X):
         """Scores of the classes: their shares of the votes.

@@ -24,9 +24,8 @@ def hold_back(task, y, weight, share, rng):
     bool array of shape (n,)
         Rows held back; at least one of each pair stays.
     """
-    cell = np.unique(task.astype(np.int64) * (int(y.max()) + 1) + y, return_inverse=1)[
-        1
-    ]
+    pairs = task.astype(np.int64) * (int(y.max()) + 1) + y
+    cell = np.unique(pairs, return_inverse=True)[1]
     order = rng.permutation(np.flatnonzero(weight > 0))
     order = order[np.argsort(cell[order], kind="stable")]
     size = np.bincount(cell[order], minlength=cell.max() + 1)
@@ -59,7 +58,7 @@ class Watch:
         self._task = rows.task
         self._scores = np.zeros((len(rows.order), width))
         self._patience = patience
-        self.losses = []
+        self.losses: list[float] = []
 
     def tired(self, stump):
         """Take in a round.

@@ -15,6 +15,7 @@ from kinlearn.boosting._roots import Node
 
 __all__ = ["SignLearner"]
 
+
 class SignLearner:
     """Finds the two-task stump of a round.
 
@@ -139,7 +140,7 @@ class SignLearner:
         here = table.rows(task)
         left = int(weight[here][side[here] == 1].sum(dtype=np.int64))
         right = int(weight[here].sum(dtype=np.int64)) - left
-        nodes = [
+        nodes: list[Node | None] = [
             Node(
                 task if table.n_tasks > 1 else -1,
                 feature,

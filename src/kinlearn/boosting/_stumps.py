@@ -149,7 +149,7 @@ class StumpBuilder:
         """
         line = np.zeros((1, 3), dtype=STUMP)
         line["task"] = -1
-        values = []
+        values: list[np.ndarray] = []
         for at, node in enumerate(nodes):
             if node is None:
                 continue
@@ -159,7 +159,7 @@ class StumpBuilder:
             place["feature"] = node.feature
             place["missing_left"] = node.missing_left
             place["task"] = self._tasks[node.task] if node.task >= 0 else -1
-            place["first_value"] = self._n_values + sum(map(len, values))
+            place["first_value"] = self._n_values + sum(v.size for v in values)
             if node.task >= 0:
                 values += node.answers
         own = np.concatenate(values) if values else np.zeros(0)

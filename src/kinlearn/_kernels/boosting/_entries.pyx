@@ -17,7 +17,6 @@ cdef enum:
     MISSING = 255
 
 
-
 cdef class Cells:
     """The sorted cells of a table: what `sort_entries` filled, and an index.
 
