@@ -388,7 +388,7 @@ def test_early_stopping_keeps_the_best_round():
     model = fit(
         X, task, y, 300, early_stopping=True, n_iter_no_change=15, random_state=0
     )
-    losses = model.validation_losses_
+    losses = model.validation_errors_
     assert model.n_estimators_ == np.argmin(losses) + 1 == len(model.stumps_)
     assert len(losses) == model.n_estimators_ + 16 < 300
     assert len(model.normalizers_) == len(model.estimator_weights_)

@@ -1,6 +1,7 @@
 """The cases, one file an area; a new file is imported here."""
 
 from benchmarks.speed.cases import (
+    boosting_stumps,
     cluster,
     imports,
     relatedness,
@@ -12,6 +13,7 @@ from benchmarks.speed.cases import (
 )
 
 __all__ = [
+    "boosting_stumps",
     "cluster",
     "imports",
     "relatedness",

@@ -88,12 +88,12 @@ class AbstainingAdaBoostClassifier(
         Features are sorted into that many bins first, which is exact up to as
         many distinct values.
     early_stopping : bool, default=False
-        Whether to hold back some rows, watch the loss on them, and keep the
+        Whether to hold back some rows, watch the error on them, and keep the
         rounds up to its least value.
     validation_fraction : float, default=0.1
         Share of the rows of each class of each task to hold back.
     n_iter_no_change : int, default=None
-        Rounds without a better loss after which to stop; None is 5 for each task
+        Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or answer with the
@@ -117,8 +117,9 @@ class AbstainingAdaBoostClassifier(
         Votes of the stumps; 1 for MH, whose scores weigh themselves.
     normalizers_ : ndarray of shape (n_estimators_,)
         What the weights summed to after the update of each round.
-    validation_losses_ : ndarray
-        Log-loss on the rows held back, by round; with `early_stopping` only.
+    validation_errors_ : ndarray
+        Error on the rows held back, by round and by the weights to begin with; a row
+        that nobody votes on counts as a guess. With `early_stopping` only.
     algorithm_ : {"mtaa", "mh"}
         What was used.
     fallback_tasks_ : dict
@@ -348,7 +349,7 @@ class AbstainingAdaBoostClassifier(
             np.array(steps[:kept], dtype=np.float64).reshape(-1, 2).T.copy()
         )
         if watch is not None:
-            self.validation_losses_ = np.array(watch.losses)
+            self.validation_errors_ = np.array(watch.errors)
 
     def _rounds(self, table, rows, run, seed):
         choice = RootChoice(self.root, self.n_roots, seed)

@@ -1,4 +1,4 @@
-"""When to stop boosting: rows held back, and the loss on them by round."""
+"""When to stop boosting: rows held back, and the error on them by round."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def hold_back(task, y, weight, share, rng):
 
 
 class Watch:
-    """Loss on the rows held back, round by round.
+    """Error on the rows held back, round by round.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Watch:
     width : int
         Most numbers of an answer.
     patience : int
-        Rounds without a better loss after which to stop.
+        Rounds without a smaller error after which to stop.
     """
 
     def __init__(self, X, rows, width, patience):
@@ -58,7 +58,7 @@ class Watch:
         self._task = rows.task
         self._scores = np.zeros((len(rows.order), width))
         self._patience = patience
-        self.losses: list[float] = []
+        self.errors: list[float] = []
 
     def tired(self, stump):
         """Take in a round.
@@ -74,22 +74,22 @@ class Watch:
             Whether to stop.
         """
         stump.add_scores(self._X, self._task, self._scores)
-        self.losses.append(self._loss())
-        return len(self.losses) - self.n_best > self._patience
+        self.errors.append(self._error())
+        return len(self.errors) - self.n_best > self._patience
 
     @property
     def n_best(self):
-        """Rounds up to the best loss."""
-        return int(np.argmin(self.losses)) + 1 if self.losses else 0
+        """Rounds up to the smallest error."""
+        return int(np.argmin(self.errors)) + 1 if self.errors else 0
 
-    def _loss(self):
-        """Mean negative log-likelihood, by the weights to begin with."""
+    def _error(self):
+        """Weight of wrong answers; where nobody votes, that of a guess."""
         rows, scores = self._rows, self._scores
-        if scores.shape[1] == 1:  # signs: the margin of the second class
-            margin = np.where(rows.label == 1, scores[:, 0], -scores[:, 0])
-            return float(rows.start @ np.logaddexp(0.0, -2.0 * margin))
         n_labels = np.repeat(rows.n_labels, np.diff(rows.indptr))
-        lacking = np.arange(scores.shape[1]) >= n_labels[:, None]
-        shown = np.where(lacking, -np.inf, scores)
-        total = np.logaddexp.reduce(shown, axis=1)
-        return float(rows.start @ (total - scores[np.arange(len(scores)), rows.label]))
+        if scores.shape[1] == 1:  # signs: the vote for the second class
+            answer = (scores[:, 0] > 0).astype(np.int32)
+        else:
+            lacking = np.arange(scores.shape[1]) >= n_labels[:, None]
+            answer = np.where(lacking, -np.inf, scores).argmax(axis=1)
+        wrong = np.where(scores.any(axis=1), answer != rows.label, 1 - 1 / n_labels)
+        return float(rows.start @ wrong)

@@ -40,6 +40,10 @@ _FIELDS: dict[str, Any] = {
 # What a model of ours is made of, beside what skops trusts by itself.
 _TRUSTED = frozenset(
     {
+        "kinlearn.boosting._abstaining.AbstainingAdaBoostClassifier",
+        "kinlearn.boosting._adaboost_m1.MultiTaskAdaBoostClassifier",
+        "kinlearn.boosting._stump_answers.StumpAnswers",
+        "kinlearn.boosting._stumps.TwoTaskStumps",
         "kinlearn.cli._prepare.TableColumns",
         "kinlearn.sharing._one_model.Pooled",
         "kinlearn.sharing._per_task.PerTask",

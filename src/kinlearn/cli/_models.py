@@ -52,6 +52,12 @@ MODELS = {
         shares=True,
         scale=True,
     ),
+    "stump-boosting": Model(
+        "kinlearn.boosting:AbstainingAdaBoostClassifier", None, shares=True
+    ),
+    "tree-boosting": Model(
+        "kinlearn.boosting:MultiTaskAdaBoostClassifier", None, shares=True
+    ),
     "boosting": Model(f"{_HIST}Classifier", f"{_HIST}Regressor"),
     "linear": Model(
         "sklearn.linear_model:LogisticRegression",

@@ -319,7 +319,10 @@ def best_cut(Cells cells, intp_t g, LabelWeights labels, const u8_t[::1] inside,
             for b in range(256):
                 if b != common:
                     sums[common, k] -= sums[b, k]
-        out[0].edge = -1.0
+        # no cut comes first: a cut that gains nothing is not made
+        out[0].edge = edge_of_cut(&sums[256, 0], &sums[256, 0], K)
+        out[0].cut = n_bins - 1
+        out[0].missing_left = True
         _scan_bins(sums, counts, n_bins, K, False, &out[0])
         if counts[255]:
             _scan_bins(sums, counts, n_bins, K, True, &out[0])
@@ -343,18 +346,14 @@ cdef void _scan_bins(f64_t[:, ::1] sums, const i64_t* counts, i32_t n_bins, intp
             elif missing_left:  # a second walk: they are sums already
                 sums[b, k] += sums[255, k]
         last = b
-    if last >= 0:
+    if last >= 0:  # the missing ones apart
         _try_cut(sums, last, n_bins - 1, K, missing_left, best)
-    elif best.edge < 0:  # nothing but missing values: all on the left
-        best.edge = edge_of_cut(&sums[256, 0], &sums[256, 0], K)
-        best.cut = n_bins - 1
-        best.missing_left = True
 
 
 cdef inline void _try_cut(f64_t[:, ::1] sums, i32_t left, i32_t cut, intp_t K,
                           bint missing_left, Best* best) noexcept nogil:
     cdef f64_t edge = edge_of_cut(&sums[left, 0], &sums[256, 0], K)
-    if edge > best.edge:
+    if edge > best.edge * (1 + 1e-12):  # beyond rounding
         best.edge = edge
         best.cut = cut
         best.missing_left = missing_left

@@ -281,7 +281,8 @@ def best_cut(Cells cells, intp_t g, const i32_t[::1] weight, const u8_t[::1] ins
                 sums[common] -= w
                 sizes[common] -= magnitude(w)
                 counts[common] -= 1
-        out[0].edge = -1
+        out[0].edge = -1  # no cut comes first: a cut that gains nothing is not made
+        _try_cut(total, total, n_bins - 1, True, &out[0])
         _scan_bins(sums, sizes, counts, n_bins, total, 0, &out[0])
         if counts[255]:
             _scan_bins(sums, sizes, counts, n_bins, total, 1, &out[0])
@@ -300,10 +301,8 @@ cdef void _scan_bins(const i64_t* sums, const i64_t* sizes, const i64_t* counts,
             _try_cut(a, total, (last + b) >> 1, missing_left, best)
         a += sums[b]
         last = b
-    if last >= 0:  # all values on the left, the missing ones on the right or left
+    if last >= 0:  # the missing ones apart
         _try_cut(a, total, n_bins - 1, missing_left, best)
-    elif best.edge < 0:  # nothing but missing values
-        _try_cut(total, total, n_bins - 1, True, best)
     if not counts[255]:
         balance = 0
         for k in range(n_bins):
