@@ -149,19 +149,6 @@ def ours_alone(problem, seed, **params):
     return _PerTask(lambda: AbstainingAdaBoostClassifier(random_state=seed, **params))
 
 
-def trees(problem, seed, **params):
-    """Boosting over multi-task trees; it takes no sparse rows."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
-
-    from kinlearn.boosting import MultiTaskAdaBoostClassifier
-
-    return make_pipeline(
-        FunctionTransformer(lambda X: X.toarray(), accept_sparse=True),
-        MultiTaskAdaBoostClassifier(task=-1, random_state=seed, **params),
-    )
-
-
 def _ours(name, make=ours, **params):
     return Contender(f"kinlearn {name}", make, params, kind="ours")
 
@@ -184,5 +171,4 @@ ROUNDS = (
     ),
     _ours("MTAA, 200 rounds, 30 roots drawn", n_estimators=200, root="stochastic"),
     _ours("MTAA, 500 rounds, conservative", n_estimators=500, weighting="conservative"),
-    _ours("M1 over trees of depth 3, 50 rounds", trees, n_estimators=50),
 )

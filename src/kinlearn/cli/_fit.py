@@ -39,7 +39,8 @@ def fit_model(
         n_jobs=n_jobs,
         seed=seed,
     )
-    inner = getattr(estimator, "estimator", estimator)
+    inner = getattr(estimator, "estimator", None)
+    inner = estimator if inner is None else inner  # None is an estimator's own default
     preparation = make_preparation(
         training.kinds,
         len(training.X),
