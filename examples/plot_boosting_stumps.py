@@ -3,8 +3,8 @@ Two-task stumps: what one task learns helps the next
 ====================================================
 
 Five machines, two measurements. Presses fail when they are hot and carry a load, ovens
-when they carry none or are very hot; where exactly the lines run differs from machine to
-machine. Boosting over two-task stumps finds what they share from a few rows of each.
+when they carry none or are very hot; where exactly the lines run differs by machine.
+Boosting over two-task stumps finds what they share from a few rows of each.
 """
 
 # %%
