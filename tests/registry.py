@@ -9,6 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from kinlearn.boosting import (
     AbstainingAdaBoostClassifier,
+    MTBoostClassifier,
+    MTBoostRegressor,
     MultiTaskAdaBoostClassifier,
 )
 from kinlearn.cluster import MultiTaskSymmetricNMF
@@ -48,6 +50,8 @@ ESTIMATORS = [
     MultiTaskSVR(tol=1e-9),
     # the affinity for data of any sign, which is what scikit-learn's checks have
     MultiTaskSymmetricNMF(affinity="rbf"),
+    MTBoostClassifier(n_estimators=10),
+    MTBoostRegressor(n_estimators=10),
     TrAdaBoostClassifier(n_estimators=10),
     TrAdaBoostRegressor(n_estimators=10),
     AuxiliaryOverSampler(n_estimators=5, n_repeats=2),

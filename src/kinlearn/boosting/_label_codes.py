@@ -1,0 +1,239 @@
+"""Classes as signs: the codes that a shared booster weighs its learners for.
+
+A task of two classes has one code, +1 for its second class. A task of more has a code
+for each class against its others. A task of one class has none, and needs none.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+__all__ = ["ClassScores", "LabelCodes"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCodes:
+    """The codes, and the rows' signs in them: one pair of (row, code) after another.
+
+    Attributes
+    ----------
+    row, code : intp arrays of shape (n_pairs,)
+        Which row, which code.
+    sign : float64 array of shape (n_pairs,)
+        +1 or -1.
+    task : intp array of shape (n_codes,)
+        Task of each code.
+    cell_code : intp array of shape (n_tasks, n_classes)
+        The code that scores a class of a task; -1 for none.
+    cell_sign : float64 array of shape (n_tasks, n_classes)
+        Whether the code speaks for the class or against it; 0 for none.
+    """
+
+    row: np.ndarray
+    code: np.ndarray
+    sign: np.ndarray
+    task: np.ndarray
+    cell_code: np.ndarray
+    cell_sign: np.ndarray
+
+    @classmethod
+    def of(cls, data):
+        """The codes of training data.
+
+        Parameters
+        ----------
+        data : TaskData
+            With classes.
+
+        Returns
+        -------
+        LabelCodes
+            Its codes.
+        """
+        n_labels = np.diff(data.task_class_indptr)
+        n_codes = np.where(n_labels > 2, n_labels, n_labels - 1)
+        first = np.cumsum(n_codes) - n_codes
+        # the table of cells: every class of every task
+        owner = np.repeat(np.arange(data.n_tasks), n_labels)
+        local = np.arange(len(owner)) - data.task_class_indptr[owner]
+        two, many = n_labels[owner] == 2, n_labels[owner] > 2
+        shape = data.n_tasks, len(data.classes)
+        cell_code = np.full(shape, -1, dtype=np.intp)
+        cell_sign = np.zeros(shape)
+        place = owner, data.task_class_codes
+        cell_code[place] = np.where(
+            two, first[owner], np.where(many, first[owner] + local, -1)
+        )
+        cell_sign[place] = np.where(two, 2.0 * local - 1, many)
+        # the pairs
+        times = n_codes[data.task]
+        row = np.repeat(np.arange(data.n_samples), times)
+        number = np.arange(len(row)) - (np.cumsum(times) - times)[row]
+        own = data.y_in_task[row]
+        binary = n_labels[data.task[row]] == 2
+        return cls(
+            row=row,
+            code=first[data.task[row]] + number,
+            sign=np.where(np.where(binary, own == 1, own == number), 1.0, -1.0),
+            task=np.repeat(np.arange(data.n_tasks), n_codes),
+            cell_code=cell_code,
+            cell_sign=cell_sign,
+        )
+
+    @property
+    def n_codes(self):
+        """Number of codes."""
+        return len(self.task)
+
+    def without_pairs(self):
+        """The codes alone, without the training rows.
+
+        Returns
+        -------
+        LabelCodes
+            What a fitted model keeps.
+        """
+        none = self.row[:0]
+        return replace(self, row=none, code=none, sign=self.sign[:0])
+
+    def offsets(self, weight):
+        """Log-odds of the codes, half a row added on each side.
+
+        Parameters
+        ----------
+        weight : float64 array of shape (n_pairs,)
+            Weights of the pairs.
+
+        Returns
+        -------
+        float64 array of shape (n_codes,)
+            What a code says before the first round.
+        """
+        total = np.bincount(self.code, weight, minlength=self.n_codes)
+        signed = np.bincount(self.code, weight * self.sign, minlength=self.n_codes)
+        return np.log((total + signed + 1) / (total - signed + 1))
+
+    def between_tasks(self, matrix):
+        """A matrix over codes as one over tasks.
+
+        Parameters
+        ----------
+        matrix : float64 array of shape (n_codes, n_codes)
+            Covariance.
+
+        Returns
+        -------
+        float64 array of shape (n_tasks, n_tasks)
+            Where each task has at most one code, the entries; otherwise the sum
+            over the classes that both tasks have. Zero for a task without code.
+        """
+        n_tasks = len(self.cell_code)
+        out = np.zeros((n_tasks, n_tasks))
+        if len(np.unique(self.task)) == self.n_codes:
+            out[np.ix_(self.task, self.task)] = matrix
+            return out
+        for code, sign in zip(self.cell_code.T, self.cell_sign.T, strict=True):
+            own = np.flatnonzero(code >= 0)
+            part = matrix[np.ix_(code[own], code[own])]
+            out[np.ix_(own, own)] += part * np.outer(sign[own], sign[own])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores:
+    """From learners' outputs to scores of classes; the last row is the average task.
+
+    Attributes
+    ----------
+    weights : float64 array of shape (n_rounds, n_columns)
+        Weights of the learners for each code, then for each class of the average
+        task.
+    offsets : float64 array of shape (n_columns,)
+        What is said before the first round.
+    column : intp array of shape (n_tasks + 1, n_classes)
+        The column that scores a class of a task; -1 for none.
+    sign : float64 array of shape (n_tasks + 1, n_classes)
+        Its sign; 0 for none.
+    alone : float64 array of shape (n_tasks + 1, n_classes)
+        The score of a task's only class; otherwise 0.
+    """
+
+    weights: np.ndarray
+    offsets: np.ndarray
+    column: np.ndarray
+    sign: np.ndarray
+    alone: np.ndarray
+
+    @classmethod
+    def of(cls, codes, weights, offsets, only):
+        """The scores of a boosted model.
+
+        Parameters
+        ----------
+        codes : LabelCodes
+            The codes.
+        weights : float64 array of shape (n_rounds, n_codes)
+            Weights of the learners.
+        offsets : float64 array of shape (n_codes,)
+            What is said before the first round.
+        only : float64 array of shape (n_tasks, n_classes)
+            The score of a task's only class.
+
+        Returns
+        -------
+        ClassScores
+            With the average task added: for a class, the mean over the tasks that
+            have it.
+        """
+        n_classes = codes.cell_code.shape[1]
+        mean_weights = np.zeros((len(weights), n_classes))
+        mean_offsets = np.zeros(n_classes)
+        for k in range(n_classes):
+            own = np.flatnonzero(codes.cell_code[:, k] >= 0)
+            if len(own):
+                code, sign = codes.cell_code[own, k], codes.cell_sign[own, k]
+                mean_weights[:, k] = weights[:, code] @ sign / len(own)
+                mean_offsets[k] = offsets[code] @ sign / len(own)
+        mean_offsets += only.sum(axis=0) / np.maximum((only > 0).sum(axis=0), 1)
+        last = codes.n_codes + np.arange(n_classes)
+        return cls(
+            weights=np.hstack([weights, mean_weights]),
+            offsets=np.append(offsets, mean_offsets),
+            column=np.vstack([codes.cell_code, last]),
+            sign=np.vstack([codes.cell_sign, np.ones(n_classes)]),
+            alone=np.vstack([only, np.zeros(n_classes)]),
+        )
+
+    def start(self, task):
+        """Scores before the first round.
+
+        Parameters
+        ----------
+        task : int array of shape (n,)
+            Task codes, -1 for the average task.
+
+        Returns
+        -------
+        float64 array of shape (n, n_classes)
+            Scores; 0 for classes that a task lacks.
+        """
+        return self.sign[task] * self.offsets[self.column[task]] + self.alone[task]
+
+    def add(self, outputs, task, scores, rounds=slice(None)):
+        """Add what learners say.
+
+        Parameters
+        ----------
+        outputs : float64 array of shape (n, n_rounds)
+            Outputs of the learners.
+        task : int array of shape (n,)
+            Task codes.
+        scores : float64 array of shape (n, n_classes)
+            Added to.
+        rounds : slice, default=slice(None)
+            The rounds that the outputs are of.
+        """
+        weights = self.weights[rounds].T
+        for k in range(scores.shape[1]):
+            own = weights[self.column[task, k]]
+            scores[:, k] += self.sign[task, k] * np.einsum("ij,ij->i", outputs, own)

@@ -1,0 +1,186 @@
+"""What MTBoost for classes and for numbers share: parameters, rounds, relations."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from kinlearn.boosting._early_stopping import hold_back
+from kinlearn.boosting._hypotheses import EstimatorLearner, LinearLearner
+from kinlearn.boosting._least_squares import TaskLevels
+from kinlearn.boosting._progress import rounds_with_callbacks
+from kinlearn.boosting._shared_rounds import Settings, play_rounds
+from kinlearn.boosting._start_weights import row_weights
+from kinlearn.tasks import TaskMixin
+from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
+
+__all__ = ["MTBoostBase"]
+
+_CHUNK = 2**22  # outputs of learners that are held at a time
+
+
+class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
+    """Rounds that all tasks share, and the relations that they find."""
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "sharing_penalty": [Interval(Real, 0, None, closed="neither")],
+        "n_inner": [Interval(Integral, 1, None, closed="left")],
+        "inner_tol": [Interval(Real, 0, None, closed="left")],
+        "step": [StrOptions({"majorized", "exact", "paper"})],
+        "start": [StrOptions({"gradient", "random"})],
+        "base_penalty": [Interval(Real, 0, None, closed="neither")],
+        "task_levels": ["boolean"],
+        "form": [StrOptions({"auto", "primal", "dual", "iterative"})],
+        "covariance_ridge": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    # --------------------------------------------------------------- fitting
+
+    def _check_estimator(self):
+        if self.estimator is not None and not has_fit_parameter(
+            self.estimator, "sample_weight"
+        ):
+            raise ValueError(
+                f"{type(self.estimator).__name__} takes no sample_weight, and boosting "
+                "works by weights. Choose an estimator whose fit takes them."
+            )
+
+    def _hold_back(self, data, rng):
+        """Weights of the rows that train, and of those held back; None without."""
+        weight = row_weights(data)
+        if not self.early_stopping:
+            return weight, None
+        label = np.zeros(data.n_samples, int) if data.classes is None else data.y
+        held = hold_back(data.task, label, weight, self.validation_fraction, rng)
+        if not held.any():
+            what = "task" if data.classes is None else "task and class"
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} of the rows of each "
+                f"{what} leaves no row to hold back. Set a larger fraction, or "
+                "early_stopping=False."
+            )
+        return np.where(held, 0.0, weight), np.where(held, weight, 0.0)
+
+    def _learner(self, data, weight, kind, rng):
+        """What fits the rounds."""
+        if self.estimator is not None:
+            return EstimatorLearner(self.estimator, data.X, rng, kind)
+        levels = TaskLevels(data.task, data.n_tasks, self.task_levels)
+        return LinearLearner(data.X, weight, self.base_penalty, levels, self.form)
+
+    def _boost(self, X, y, data, make_loss, scores, kind):
+        """Play the rounds and keep what they found.
+
+        Rows that are held back take part with weight 0, so that their scores come
+        along with those of the others.
+        """
+        rng = check_random_state(self.random_state)
+        weight, held = self._hold_back(data, rng)
+        loss = make_loss(weight)
+        watched = None if held is None else make_loss(held)
+        learner = self._learner(data, weight, kind, rng)
+        settings = Settings(
+            n_inner=self.n_inner,
+            inner_tol=self.inner_tol,
+            step=self.step,
+            penalty=self.sharing_penalty,
+            ridge=self.covariance_ridge,
+            start=self.start,
+            kind=kind,
+        )
+        found, losses = [], []
+        self._covariance = None
+        rounds = play_rounds(loss, learner, scores, settings, rng)
+        n_rounds = self.n_estimators if loss.n_codes else 0
+        with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
+            for number in range(n_rounds):
+                with on_round(number):
+                    one = next(rounds, None)
+                if one is None:
+                    break
+                found.append(
+                    (one.kept, one.scale, one.weights, one.loss, one.objective)
+                )
+                if watched is not None:
+                    losses.append(watched.value(scores) / held.sum())
+                best = int(np.argmin(losses)) if losses else number
+                if best == number:
+                    self._covariance = one.covariance
+                tired = number - best >= self.n_iter_no_change
+                if tired or one.progress <= self.tol:
+                    break
+        if losses:
+            self.validation_losses_ = np.array(losses)
+            del found[int(np.argmin(losses)) + 1 :]
+        self._keep(learner, found, loss.n_codes, kind)
+
+    def _keep(self, learner, found, n_codes, kind):
+        kept, scales, weights, losses, objectives = (
+            list(column) for column in (zip(*found, strict=True) if found else [()] * 5)
+        )
+        self.n_estimators_ = len(kept)
+        self.weights_ = np.array(weights).reshape(len(kept), n_codes)
+        self.train_loss_ = np.array(losses)
+        self.objective_ = np.array(objectives)
+        self.hypotheses_ = (
+            learner.finish(kept, np.array(scales), kind) if kept else None
+        )
+
+    # ------------------------------------------------------------- relations
+
+    def _between_tasks(self, matrix):
+        """A covariance of codes as one of tasks."""
+        return matrix
+
+    @property
+    def task_covariance_(self):
+        """Covariance of the tasks' weights, of trace 1."""
+        check_is_fitted(self)
+        if self._covariance is None:
+            return np.eye(len(self.tasks_)) / len(self.tasks_)
+        out = self._between_tasks(self._covariance.matrix())
+        return out / np.trace(out)
+
+    @property
+    def task_correlation_(self):
+        """The covariance with a diagonal of 1."""
+        out = self.task_covariance_
+        root = np.sqrt(np.diag(out))
+        root[root == 0] = 1.0  # a task of one class, which has no weights
+        out = out / np.outer(root, root)
+        np.fill_diagonal(out, 1.0)
+        return np.clip(out, -1.0, 1.0)
+
+    @property
+    def task_affinity_(self):
+        """The correlation, under the name that all models give to what they learn."""
+        return self.task_correlation_
+
+    # ------------------------------------------------------------- answering
+
+    def _outputs(self, rows):
+        """Outputs of the learners, some rows at a time: (slice of rows, outputs)."""
+        if self.hypotheses_ is None:
+            return
+        size = max(_CHUNK // self.n_estimators_, 1)
+        for start in range(0, rows.n_samples, size):
+            part = slice(start, min(start + size, rows.n_samples))
+            yield part, self.hypotheses_.outputs(rows.X[part], rows.task[part])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = None if self.estimator is None else get_tags(self.estimator).input_tags
+        tags.input_tags.sparse = True if inner is None else inner.sparse
+        tags.input_tags.allow_nan = False if inner is None else inner.allow_nan
+        return tags
