@@ -4,8 +4,9 @@ from benchmarks.quality.protocols import (
     abstaining,
     clustering,
     landmine,
+    mtboost,
     school,
     transfer,
 )
 
-__all__ = ["abstaining", "clustering", "landmine", "school", "transfer"]
+__all__ = ["abstaining", "clustering", "landmine", "mtboost", "school", "transfer"]
