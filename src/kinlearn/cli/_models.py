@@ -58,6 +58,12 @@ MODELS = {
     "tree-boosting": Model(
         "kinlearn.boosting:MultiTaskAdaBoostClassifier", None, shares=True
     ),
+    "mtboost": Model(
+        "kinlearn.boosting:MTBoostClassifier",
+        "kinlearn.boosting:MTBoostRegressor",
+        shares=True,
+        scale=True,
+    ),
     "boosting": Model(f"{_HIST}Classifier", f"{_HIST}Regressor"),
     "linear": Model(
         "sklearn.linear_model:LogisticRegression",
