@@ -95,10 +95,17 @@ def regress_dual(K, correcting, y, cost, group, penalty, epsilon):
     """
     n, M = len(y), _members(group)
     R = correcting * (group[:, None] == group) / penalty
-    O = np.zeros((n, n))
+    empty = np.zeros((n, n))
     family = np.block([[R, R], [R, R]])
     P = scipy.linalg.block_diag(family, family)  # a, b, a*, b*
-    P += np.block([[K, O, -K, O], [O, O, O, O], [-K, O, K, O], [O, O, O, O]])
+    P += np.block(
+        [
+            [K, empty, -K, empty],
+            [empty, empty, empty, empty],
+            [-K, empty, K, empty],
+            [empty, empty, empty, empty],
+        ]
+    )
     q = np.r_[epsilon + y - R @ cost, -R @ cost, epsilon - y - R @ cost, -R @ cost]
     one, none = np.ones(n), np.zeros(n)
     A = np.vstack(
@@ -127,13 +134,13 @@ def regress_primal(K, correcting, y, cost, group, penalty, epsilon):
     t, k = len(M), correcting.shape[0]
     side = scipy.linalg.block_diag(penalty * np.eye(t * k), np.zeros((t, t)))
     P = scipy.linalg.block_diag(np.eye(n), 0, side, side)
-    O, lead = np.zeros_like(slack), np.zeros((n, n + 1))
+    empty, lead = np.zeros_like(slack), np.zeros((n, n + 1))
     G = np.vstack(
         [
-            np.hstack([Z, -slack, O]),
-            np.hstack([-Z, O, -slack]),
-            np.hstack([lead, -slack, O]),
-            np.hstack([lead, O, -slack]),
+            np.hstack([Z, -slack, empty]),
+            np.hstack([-Z, empty, -slack]),
+            np.hstack([lead, -slack, empty]),
+            np.hstack([lead, empty, -slack]),
         ]
     )
     h = np.r_[epsilon + y, epsilon - y, np.zeros(2 * n)]

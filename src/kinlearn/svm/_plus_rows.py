@@ -40,7 +40,7 @@ class RowStore:
                 self.cells = np.ascontiguousarray(space.between(X[rows], X[rows]))
             self._slot[:] = np.arange(n)
             return
-        self._source = space.rows(X[rows])
+        self._source = space.rows(X, rows)
         self.cells = np.empty((min(most, n), n), dtype=np.float32)
         self._owner = np.full(len(self.cells), -1, dtype=np.intp)
         self._used = np.zeros(len(self.cells), dtype=np.int64)

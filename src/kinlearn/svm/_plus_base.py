@@ -1,0 +1,249 @@
+"""What the SVM+ estimators share: columns, kernels, solving, and new rows."""
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.svm._checks import warn_of_scales
+from kinlearn.svm._plus_rows import RowStore
+from kinlearn.svm._plus_solver import solve_plus
+from kinlearn.svm._space import KERNELS, make_space
+from kinlearn.tasks import check_task_data, check_task_rows, remember_columns
+from kinlearn.utils._sklearn import Interval, StrOptions
+
+__all__ = ["SVMPlusBase"]
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
+_GAMMA = [
+    Interval(Real, 0, None, closed="left"),
+    StrOptions({"scale", "auto", "median"}),
+]
+_CELLS = 2**22  # of the kernel between new rows and support vectors, at a time
+
+
+def _indexable(X):
+    return X.tocsr() if sp.issparse(X) else X
+
+
+class SVMPlusBase(BaseEstimator):
+    """Columns that exist in training only, two kernels, and the machines."""
+
+    _parameter_constraints: dict = {
+        "C": [_POSITIVE],
+        "privileged": "no_validation",
+        "group": [str, Integral, None],
+        "kernel": [StrOptions(set(KERNELS))],
+        "gamma": _GAMMA,
+        "degree": [_NOT_NEGATIVE],
+        "coef0": [Real],
+        "correction_kernel": [StrOptions(set(KERNELS)), None],
+        "correction_gamma": [*_GAMMA, None],
+        "correction_degree": [_NOT_NEGATIVE, None],
+        "correction_coef0": [Real, None],
+        "correction_penalty": [_POSITIVE],
+        "tol": [_POSITIVE],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "cache_size": [_POSITIVE],
+    }
+
+    # --------------------------------------------------------------- reading
+
+    def _fit_rows(self, X, y, sample_weight, labels):
+        """Check training data; its group and privileged columns may be gone later."""
+        data = check_task_data(
+            X,
+            y,
+            sample_weight,
+            task=self.group,
+            privileged=self.privileged,
+            labels=labels,
+            accept_sparse=True,
+            estimator=type(self).__name__,
+        )
+        columns = data.columns
+        if columns.task is not None:
+            only_here = tuple(sorted((*columns.privileged, columns.task)))
+            columns = replace(columns, task=None, privileged=only_here)
+        remember_columns(self, columns)
+        self.feature_names_ = data.feature_names
+        if data.sample_weight is not None and not data.sample_weight.any():
+            raise ValueError(
+                f"All {data.n_samples} sample weights are zero; "
+                f"{type(self).__name__} needs at least one row with a weight."
+            )
+        return data
+
+    def _weights(self, data):
+        if data.sample_weight is None:
+            return np.ones(data.n_samples)
+        return data.sample_weight
+
+    def _groups(self, data):
+        """Group codes; without privileged columns and groups each row is its own."""
+        self.groups_ = data.tasks if self.group is not None else None
+        if self.group is None and data.privileged is None:
+            return np.arange(data.n_samples)
+        return data.task
+
+    def _make_spaces(self, data):
+        """Both kernels with the data they work on; None where slacks are free."""
+        name = type(self).__name__
+        X, weight = _indexable(data.X), data.sample_weight
+        if self.kernel == "precomputed":
+            self._check_square(X, "X", "Kernel")
+        else:
+            warn_of_scales(X, data.feature_names, name)
+        decision = make_space(
+            X, self.kernel, self.gamma, self.coef0, self.degree, weight
+        )
+        if self.group is None and data.privileged is None:
+            return (decision, X), None
+        correction_kernel = self.correction_kernel or self.kernel
+        if data.privileged is None:
+            if (correction_kernel == "precomputed") != (self.kernel == "precomputed"):
+                raise ValueError(
+                    f"{name} with groups has one X for both kernels, so both or none "
+                    f"can be precomputed; got kernel={self.kernel!r} and "
+                    f"correction_kernel={correction_kernel!r}. Pass the matrix of the "
+                    "other one as privileged columns."
+                )
+            Z = X
+        else:
+            Z = _indexable(data.privileged)
+            if correction_kernel == "precomputed":
+                self._check_square(Z, "The privileged columns", "Correcting kernel")
+            else:
+                names = data.columns.all_names[list(data.columns.privileged)]
+                warn_of_scales(Z, names, name)
+
+        def inherit(value, default):
+            return default if value is None else value
+
+        correction = make_space(
+            Z,
+            correction_kernel,
+            inherit(self.correction_gamma, self.gamma),
+            inherit(self.correction_coef0, self.coef0),
+            inherit(self.correction_degree, self.degree),
+            weight,
+        )
+        return (decision, X), (correction, Z)
+
+    def _check_square(self, matrix, what, role):
+        n, width = matrix.shape
+        if n != width:
+            raise ValueError(
+                f"{role} is precomputed, so {what} must be a square matrix with a "
+                f"column for each of the {n} training rows; got {width} columns. "
+                "Give a kernel that is computed, or the whole matrix."
+            )
+
+    # --------------------------------------------------------------- solving
+
+    def _solve_all(self, data, problems):
+        """Solve each problem, and keep the machines."""
+        decision, correction = self._make_spaces(data)
+        solutions = [self._solve(p, decision, correction) for p in problems]
+        self._warn_if_unfinished(solutions)
+        beta = np.zeros((len(problems), data.n_samples))
+        for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
+            rows = problem.rows[problem.sample]
+            np.add.at(beta[m], rows, problem.z * solution.a)
+        self._space, X = decision
+        self.support_ = np.flatnonzero((beta != 0).any(axis=0))
+        self.support_vectors_ = X[self.support_]
+        if self.kernel == "precomputed":  # their kernel with new rows is given
+            self.support_vectors_ = self.support_vectors_[:, :0]
+        self.dual_coef_ = beta[:, self.support_]
+        self.intercept_ = np.array([s.bias for s in solutions])
+        self.n_iter_ = np.array([max(s.n_iter, 1) for s in solutions], dtype=int)
+        self.dual_objective_ = np.array([s.objective for s in solutions])
+        self.violation_ = np.array([s.violation for s in solutions])
+        self._n_samples_fit = data.n_samples
+        return solutions
+
+    def _solve(self, problem, decision, correction):
+        n = len(problem.rows)
+        same = correction is not None and (
+            decision[0] == correction[0] and decision[1] is correction[1]
+        )
+        n_stores = 1 if same or correction is None else 2
+        most = int(self.cache_size * 2**20 / n_stores / (4 * max(n, 1)))
+        most = max(most, min(n, 512))  # what a block works with must fit in
+        store = RowStore(*decision, problem.rows, most)
+        other = store if same else None
+        if correction is not None and not same:
+            other = RowStore(*correction, problem.rows, most)
+        return solve_plus(
+            problem,
+            store,
+            other,
+            float(self.correction_penalty),
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _warn_if_unfinished(self, solutions):
+        unfinished = [s for s in solutions if not s.converged]
+        if not unfinished:
+            return
+        worst = max(unfinished, key=lambda s: s.violation)
+        warnings.warn(
+            f"{type(self).__name__} stopped after {worst.n_iter} iterations with a "
+            f"violation of {worst.violation:.3g} (tol={self.tol:g}). Scale the "
+            "features, lower C, raise correction_penalty or max_iter.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    # -------------------------------------------------------------- new rows
+
+    @property
+    def coef_(self):
+        """Weights of the features; with a linear kernel only."""
+        check_is_fitted(self)
+        if self._space.kernel != "linear":
+            raise AttributeError("coef_ exists for a linear kernel only.")
+        return np.asarray(self.dual_coef_ @ self.support_vectors_, dtype=np.float64)
+
+    def _values(self, X):
+        """What each machine says of new rows: (n_samples, n_machines)."""
+        check_is_fitted(self)
+        X = check_task_rows(
+            X,
+            columns=self._columns,
+            tasks=np.zeros(1, dtype=int),
+            accept_sparse=True,
+            estimator=type(self).__name__,
+        ).X
+        X = _indexable(X)
+        if self._space.kernel == "linear":
+            return np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
+        out = np.tile(self.intercept_, (X.shape[0], 1))
+        if len(self.support_) == 0:
+            return out
+        step = max(1, _CELLS // len(self.support_))
+        for left in range(0, X.shape[0], step):
+            some = X[left : left + step]
+            if self._space.kernel == "precomputed":
+                K = some[:, self.support_]
+                K = K.toarray() if sp.issparse(K) else K
+            else:
+                K = self._space.between(some, self.support_vectors_)
+            out[left : left + step] += K @ self.dual_coef_.T
+        return out
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # with further columns X is not square, and cannot be cut as one
+        alone = self.privileged is None and self.group is None
+        tags.input_tags.pairwise = self.kernel == "precomputed" and alone
+        return tags
