@@ -73,11 +73,6 @@ class SVMPlusBase(BaseEstimator):
             columns = replace(columns, task=None, privileged=only_here)
         remember_columns(self, columns)
         self.feature_names_ = data.feature_names
-        if data.sample_weight is not None and not data.sample_weight.any():
-            raise ValueError(
-                f"All {data.n_samples} sample weights are zero; "
-                f"{type(self).__name__} needs at least one row with a weight."
-            )
         return data
 
     def _weights(self, data):
