@@ -17,7 +17,7 @@ from kinlearn.svm._space import KERNELS, make_space
 from kinlearn.tasks import check_task_data, check_task_rows, remember_columns
 from kinlearn.utils._sklearn import Interval, StrOptions
 
-__all__ = ["SVMPlusBase"]
+__all__ = ["SVMPlusBase", "without_task"]
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
@@ -30,6 +30,25 @@ _CELLS = 2**22  # of the kernel between new rows and support vectors, at a time
 
 def _indexable(X):
     return X.tocsr() if sp.issparse(X) else X
+
+
+def without_task(columns):
+    """The same columns with the task as one that prediction does not look at.
+
+    Parameters
+    ----------
+    columns : TaskColumns
+        What fit saw.
+
+    Returns
+    -------
+    TaskColumns
+        What prediction looks for: features, while all others may be absent.
+    """
+    if columns.task is None:
+        return columns
+    unseen = tuple(sorted((*columns.privileged, columns.task)))
+    return replace(columns, task=None, privileged=unseen)
 
 
 class SVMPlusBase(BaseEstimator):
@@ -67,11 +86,7 @@ class SVMPlusBase(BaseEstimator):
             accept_sparse=True,
             estimator=type(self).__name__,
         )
-        columns = data.columns
-        if columns.task is not None:
-            only_here = tuple(sorted((*columns.privileged, columns.task)))
-            columns = replace(columns, task=None, privileged=only_here)
-        remember_columns(self, columns)
+        remember_columns(self, without_task(data.columns))
         self.feature_names_ = data.feature_names
         return data
 
