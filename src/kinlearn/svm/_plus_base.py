@@ -187,10 +187,10 @@ class SVMPlusBase(BaseEstimator):
         n_stores = 1 if same or correction is None else 2
         most = int(self.cache_size * 2**20 / n_stores / (4 * max(n, 1)))
         most = max(most, min(n, 512))  # what a block works with must fit in
-        store = RowStore(*decision, problem.rows, most)
+        store = RowStore(decision[0], decision[1], problem.rows, most)
         other = store if same else None
         if correction is not None and not same:
-            other = RowStore(*correction, problem.rows, most)
+            other = RowStore(correction[0], correction[1], problem.rows, most)
         return solve_plus(
             problem,
             store,

@@ -117,7 +117,7 @@ def one_hot_categories(X, weight, n_bins):
             rest = weight.sum() - weight[at].sum()
             rest = 0.0 if len(at) == n else max(rest, 0.0)
             edges = _edges(np.append(values, 0), np.append(weight[at], rest), n_bins)
-            base = np.searchsorted(edges, 0, side="right")
+            base = int(np.searchsorted(edges, 0, side="right"))
         else:
             at, values = np.arange(n), X[:, j]
             edges, base = _edges(values, weight, n_bins), 0
@@ -128,10 +128,10 @@ def one_hot_categories(X, weight, n_bins):
         columns.append(code + n_columns)
         feature.append(np.full(len(edges), j))
         n_columns += len(edges)
-    rows, columns = np.concatenate(rows), np.concatenate(columns)
-    ones = np.ones(len(rows))
+    places = np.concatenate(rows), np.concatenate(columns)
+    ones = np.ones(len(places[0]))
     return (
-        sp.csr_array((ones, (rows, columns)), shape=(n, n_columns)),
+        sp.csr_array((ones, places), shape=(n, n_columns)),
         np.concatenate(feature).astype(np.intp),
     )
 
