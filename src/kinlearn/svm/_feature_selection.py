@@ -98,9 +98,9 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import make_classification
     >>> from kinlearn.svm import PrivilegedFeatureSelectionClassifier
     >>> X, y = make_classification(n_features=20, shuffle=False, random_state=0)
-    >>> model = PrivilegedFeatureSelectionClassifier(n_features=4).fit(X, y)
+    >>> model = PrivilegedFeatureSelectionClassifier(n_features=3).fit(X, y)
     >>> model.selected_
-    array([ 0,  1,  2, 17])
+    array([1, 2, 3])
     >>> model.predict(X[:2, model.selected_])
     array([0, 0])
     """
