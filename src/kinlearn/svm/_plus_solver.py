@@ -264,9 +264,10 @@ def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter):
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * m)
     state = _State(problem, decision, correcting, penalty)
-    size = min(_BLOCK, decision.n_slots)
-    if correcting is not None:
-        size = min(size, correcting.n_slots)
+    size = _BLOCK
+    for store in (decision, correcting):
+        if store is not None and store.n_slots < len(problem.rows):
+            size = min(size, store.n_slots)
     n_iter, block = 0, np.arange(m if m <= size else 0)
     while True:
         violation = state.certify()
