@@ -56,7 +56,7 @@ def groups_5000():
     )
 
 
-@case("svm-plus-regression-2500", bar=Bar(times_as_long=10), needs=NEEDS, repeats=2)
+@case("svm-plus-regression-2500", needs=NEEDS, repeats=2)
 def regression_2500():
     """SVM+ regression, 2,500 x 30 and 10 privileged columns, against SVR"""
     from sklearn.svm import SVR
