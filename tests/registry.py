@@ -15,7 +15,13 @@ from kinlearn.boosting import (
 )
 from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.sharing import PerTask, Pooled, SharedPlusOwn, TaskAsFeature
-from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
+from kinlearn.svm import (
+    MultiTaskSVC,
+    MultiTaskSVR,
+    PrivilegedFeatureSelectionClassifier,
+    SVMPlusClassifier,
+    SVMPlusRegressor,
+)
 from kinlearn.tasks import KeepTask
 from kinlearn.transfer import (
     AuxiliaryOverSampler,
@@ -48,6 +54,10 @@ ESTIMATORS = [
     # checks compare two solutions more closely than the default tolerance
     MultiTaskSVC(tol=1e-9),
     MultiTaskSVR(tol=1e-9),
+    SVMPlusClassifier(tol=1e-9),
+    SVMPlusRegressor(tol=1e-9),
+    # most features: checks ask for accuracy with two of them, and for all NaN
+    PrivilegedFeatureSelectionClassifier(SVMPlusClassifier(tol=1e-9), n_features=0.9),
     # the affinity for data of any sign, which is what scikit-learn's checks have
     MultiTaskSymmetricNMF(affinity="rbf"),
     MTBoostClassifier(n_estimators=10),
