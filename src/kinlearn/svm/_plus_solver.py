@@ -16,7 +16,7 @@ from kinlearn._kernels.svm._plus import accumulate, certify, descend
 
 __all__ = ["PlusSolution", "solve_plus"]
 
-_BLOCK = 512
+_BLOCK = 512  # samples; regression has two rows for each
 _MOVES = 10  # for each row of a block, before Newton steps are tried
 _NEWTON_ROUNDS = 25
 _RIDGE = 1e-11  # of the mean curvature: makes singular systems solvable
@@ -264,7 +264,7 @@ def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter):
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * m)
     state = _State(problem, decision, correcting, penalty)
-    size = _BLOCK
+    size = _BLOCK * (m // len(problem.rows))
     for store in (decision, correcting):
         if store is not None and store.n_slots < len(problem.rows):
             size = min(size, store.n_slots)
