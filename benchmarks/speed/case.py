@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from time import process_time
 
 from benchmarks.registry import Registry
 
-__all__ = ["CASES", "Bar", "Case", "Seconds", "Work", "case"]
+__all__ = ["CASES", "Bar", "Case", "Seconds", "Work", "case", "cpu_timed"]
 
 CASES = Registry("speed case")
 
@@ -37,6 +38,31 @@ class Bar:
 
 class Seconds(float):
     """The time of a call that measures itself, as the time of an import."""
+
+
+def cpu_timed(call, *, clock=process_time):
+    """The call, answering with the time it took.
+
+    Parameters
+    ----------
+    call : callable
+        Without arguments.
+    clock : callable, default=process_time
+        The processor time of the process, so that other programs on the machine
+        disturb the figures less; `perf_counter` for work on several threads.
+
+    Returns
+    -------
+    callable
+        Answers with `Seconds`.
+    """
+
+    def timed():
+        start = clock()
+        call()
+        return Seconds(clock() - start)
+
+    return timed
 
 
 @dataclass(frozen=True)

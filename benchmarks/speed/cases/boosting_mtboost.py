@@ -5,23 +5,11 @@ inner fits are made (``inner_tol=0``), as the paper has it.
 """
 
 from functools import partial
-from time import process_time
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Seconds, Work, case
+from benchmarks.speed.case import Bar, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.boosting",)
-
-
-def _cpu_time(call):
-    """The call, answering with the processor time it took."""
-
-    def timed():
-        start = process_time()
-        call()
-        return Seconds(process_time() - start)
-
-    return timed
 
 
 def _model(**options):
@@ -48,7 +36,7 @@ def texts():
     )
     model = _model(inner_tol=0.0)
     return Work(
-        ours=_cpu_time(partial(model.fit, problem.X, problem.y)),
+        ours=cpu_timed(partial(model.fit, problem.X, problem.y)),
         data_bytes=problem.n_bytes,
     )
 
@@ -63,7 +51,7 @@ def default():
         n_tasks=4,
         density=145 / 115_700,
     )
-    return Work(ours=_cpu_time(partial(_model().fit, problem.X, problem.y)))
+    return Work(ours=cpu_timed(partial(_model().fit, problem.X, problem.y)))
 
 
 @case(
@@ -77,4 +65,4 @@ def tasks(n_tasks):
     """50 rounds x 3 fits on 20,000 x 20, by number of tasks."""
     problem = load("dense-classification", n_rows=20_000, n_tasks=n_tasks)
     model = _model(n_estimators=50, n_inner=3, inner_tol=0.0)
-    return Work(ours=_cpu_time(partial(model.fit, problem.X, problem.y)))
+    return Work(ours=cpu_timed(partial(model.fit, problem.X, problem.y)))

@@ -5,27 +5,15 @@ on the machine disturb the figures less.
 """
 
 from functools import partial
-from time import process_time
 
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Seconds, Work, case
+from benchmarks.speed.case import Bar, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.svm",)
 SOLVERS = ("clarabel", "osqp", "piqp")
-
-
-def _cpu_time(call):
-    """The call, answering with the processor time it took."""
-
-    def timed():
-        start = process_time()
-        call()
-        return Seconds(process_time() - start)
-
-    return timed
 
 
 # ------------------------------------------------------------- general solvers
@@ -108,11 +96,11 @@ def tasks_against_solvers():
     """SVM+MTL, linear + rbf, 2,400 x 20 in 3 tasks, against general QP solvers."""
     X, y = _thesis_rows(2_400)
     return Work(
-        ours=_cpu_time(partial(_multi_task_svc().fit, X, y)),
+        ours=cpu_timed(partial(_multi_task_svc().fit, X, y)),
         peers={
-            "clarabel": _cpu_time(partial(_by_clarabel, X, y)),
-            "osqp": _cpu_time(partial(_by_osqp, X, y)),
-            "piqp": _cpu_time(partial(_by_piqp, X, y)),
+            "clarabel": cpu_timed(partial(_by_clarabel, X, y)),
+            "osqp": cpu_timed(partial(_by_osqp, X, y)),
+            "piqp": cpu_timed(partial(_by_piqp, X, y)),
         },
     )
 
@@ -126,7 +114,7 @@ def tasks_against_solvers():
 def tasks_growing(n_rows):
     """SVM+MTL, linear + rbf, 20 features and 3 tasks, by number of rows."""
     X, y = _thesis_rows(n_rows)
-    return Work(ours=_cpu_time(partial(_multi_task_svc().fit, X, y)))
+    return Work(ours=cpu_timed(partial(_multi_task_svc().fit, X, y)))
 
 
 # ---------------------------------------------------------------- scikit-learn
@@ -147,8 +135,8 @@ def _against_svc(n_rows, kind="classification"):
     else:
         ours, peer = MultiTaskSVR(correction_penalty=1e12), SVR()
     return Work(
-        ours=_cpu_time(partial(ours.fit, X, y)),
-        peers={"scikit-learn": _cpu_time(partial(peer.fit, X, y))},
+        ours=cpu_timed(partial(ours.fit, X, y)),
+        peers={"scikit-learn": cpu_timed(partial(peer.fit, X, y))},
     )
 
 
@@ -193,8 +181,8 @@ def _against_linear_svc(n_features):
     ours = MultiTaskSVC(kernel="linear", task=-1)
     X = np.ascontiguousarray(problem.X[:, :-1])
     return Work(
-        ours=_cpu_time(partial(ours.fit, problem.X, problem.y)),
-        peers={"LinearSVC": _cpu_time(partial(LinearSVC().fit, X, problem.y))},
+        ours=cpu_timed(partial(ours.fit, problem.X, problem.y)),
+        peers={"LinearSVC": cpu_timed(partial(LinearSVC().fit, X, problem.y))},
     )
 
 
@@ -226,5 +214,5 @@ def fifty_tasks():
         gamma="scale", correction_gamma="auto", task=-1, cache_size=700
     )
     return Work(
-        ours=_cpu_time(partial(model.fit, problem.X, problem.y)), data_bytes=2**30
+        ours=cpu_timed(partial(model.fit, problem.X, problem.y)), data_bytes=2**30
     )

@@ -5,27 +5,15 @@ on the machine disturb the figures less.
 """
 
 from functools import partial
-from time import process_time
 
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Seconds, Work, case
+from benchmarks.speed.case import Bar, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.transfer",)
 ROUNDS = 30
-
-
-def _cpu_time(call):
-    """The call, answering with the processor time it took."""
-
-    def timed():
-        start = process_time()
-        call()
-        return Seconds(process_time() - start)
-
-    return timed
 
 
 def _texts(n_target):
@@ -76,11 +64,11 @@ def _texts_work(n_target, *, trim, adapt=False):
     model = TrAdaBoostClassifier(task=-1, target=1, n_estimators=ROUNDS, trim=trim)
     dense = features.toarray()
     tree = DecisionTreeClassifier(random_state=0)
-    peers = {"30 bare fits": _cpu_time(partial(_bare_fits, tree, dense, y))}
+    peers = {"30 bare fits": cpu_timed(partial(_bare_fits, tree, dense, y))}
     if adapt:
-        peers = {"adapt": _cpu_time(partial(_adapt, dense, task, y))}
+        peers = {"adapt": cpu_timed(partial(_adapt, dense, task, y))}
     return Work(
-        ours=_cpu_time(partial(model.fit, _packed(features, task), y)), peers=peers
+        ours=cpu_timed(partial(model.fit, _packed(features, task), y)), peers=peers
     )
 
 
@@ -140,7 +128,7 @@ def overhead():
             clone(tree).fit(dense, y, sample_weight=weight)
 
     return Work(
-        ours=_cpu_time(partial(model.fit, X, y)), peers={"bare fits": _cpu_time(bare)}
+        ours=cpu_timed(partial(model.fit, X, y)), peers={"bare fits": cpu_timed(bare)}
     )
 
 
@@ -154,4 +142,4 @@ def million():
     X = np.array(problem.X)
     X[:, -1] = np.arange(n) >= 1_000_000
     model = TrAdaBoostClassifier(task=-1, target=1, n_estimators=ROUNDS)
-    return Work(ours=_cpu_time(partial(model.fit, X, problem.y)))
+    return Work(ours=cpu_timed(partial(model.fit, X, problem.y)))

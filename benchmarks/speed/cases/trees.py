@@ -10,7 +10,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Seconds, Work, case
+from benchmarks.speed.case import Bar, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.trees",)
 JOBS = {1: "", 2: "-2-jobs"}  # what is added to the names of cases
@@ -18,14 +18,7 @@ JOBS = {1: "", 2: "-2-jobs"}  # what is added to the names of cases
 
 def _timed(call, n_jobs=1):
     """The call, answering with the time it took."""
-    clock = process_time if n_jobs == 1 else perf_counter
-
-    def timed():
-        start = clock()
-        call()
-        return Seconds(clock() - start)
-
-    return timed
+    return cpu_timed(call, clock=process_time if n_jobs == 1 else perf_counter)
 
 
 def _rows(problem, one_hot=False):

@@ -46,7 +46,7 @@ def signs_of_pair(y, pair):
     return np.where(y == pair[1], 1, np.where(negative, -1, 0))
 
 
-def class_scores(values, n_classes, multi_class):
+def class_scores(values, n_classes, multi_class, allowed=None):
     """A score of each class, from what the machines say.
 
     Parameters
@@ -55,20 +55,30 @@ def class_scores(values, n_classes, multi_class):
         Decision values, in the order of :func:`class_pairs`.
     n_classes, multi_class : int, str
         As there.
+    allowed : bool array of shape (n, n_classes), default=None
+        Classes that the row's task has; None is all.
 
     Returns
     -------
     array of shape (n,) for two classes, or (n, n_classes)
-        Votes and a fraction of the summed values ("ovo"), or the values.
+        Votes and a fraction of the summed values ("ovo"), or the values; of classes
+        that are not allowed, one less than the least of the others.
     """
     if n_classes == 2:
         return values[:, 0]
-    if multi_class == "ovr":
-        return values
-    votes, sums = np.zeros((2, len(values), n_classes))
-    for value, (one, two) in zip(values.T, class_pairs(n_classes, "ovo"), strict=True):
-        sums[:, one] -= value
-        sums[:, two] += value
-        votes[:, one] += value <= 0
-        votes[:, two] += value > 0
-    return votes + sums / (3 * (np.abs(sums) + 1))  # less than a third of a vote
+    scores = values
+    if multi_class == "ovo":
+        votes, sums = np.zeros((2, len(values), n_classes))
+        pairs = class_pairs(n_classes, "ovo")
+        for value, (one, two) in zip(values.T, pairs, strict=True):
+            if allowed is not None:
+                value = np.where(allowed[:, one] & allowed[:, two], value, 0.0)
+            sums[:, one] -= value
+            sums[:, two] += value
+            votes[:, one] += value < 0
+            votes[:, two] += value > 0
+        scores = votes + sums / (3 * (np.abs(sums) + 1))  # less than a third of a vote
+    if allowed is None:
+        return scores
+    least = np.where(allowed, scores, np.inf).min(axis=1)
+    return np.where(allowed, scores, least[:, None] - 1)

@@ -1,11 +1,10 @@
 """SVM+MTL for classes (Cai 2011, chapter 4)."""
 
-from itertools import combinations
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 
+from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
 from kinlearn.svm._dual import classification
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
 from kinlearn.utils._sklearn import StrOptions
@@ -237,7 +236,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         cost = self.C * self._row_weights(data)
         if self.class_weight is not None:
             cost = cost * compute_sample_weight(self.class_weight, data.classes[data.y])
-        signs = [self._signs(data.y, pair) for pair in self._pairs()]
+        pairs = class_pairs(len(data.classes), self.multi_class)
+        signs = [signs_of_pair(data.y, pair) for pair in pairs]
         problems = [
             classification(data.task, data.n_tasks, sign, cost) for sign in signs
         ]
@@ -251,36 +251,13 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self.violation_ = np.array([s.violation for s in solutions])
         return self
 
-    def _pairs(self):
-        """The two classes of each machine, the positive one last; -1 is the rest."""
-        n_classes = len(self.classes_)
-        if n_classes > 2 and self.multi_class == "ovr":
-            return [(-1, c) for c in range(n_classes)]
-        return list(combinations(range(n_classes), 2))
-
-    def _signs(self, y, pair):
-        negative = y != pair[1] if pair[0] < 0 else y == pair[0]
-        return np.where(y == pair[1], 1, np.where(negative, -1, 0))
-
     def _scores(self, task, values):
         """A score of each class, from the machines' values."""
         n_classes = len(self.classes_)
-        if n_classes <= 2:
-            return values[:, 0] if n_classes == 2 else np.zeros(len(values))
+        if n_classes == 1:
+            return np.zeros(len(values))
         allowed = self._label_sets.allowed(task)
-        if self.multi_class == "ovr":
-            scores = values
-        else:
-            votes, sums = np.zeros(allowed.shape), np.zeros(allowed.shape)
-            for m, (a, b) in enumerate(self._pairs()):
-                value = np.where(allowed[:, a] & allowed[:, b], values[:, m], 0.0)
-                sums[:, a] -= value
-                sums[:, b] += value
-                votes[:, a] += value < 0
-                votes[:, b] += value > 0
-            scores = votes + sums / (3 * (np.abs(sums) + 1))  # breaks ties of votes
-        least = np.where(allowed, scores, np.inf).min(axis=1)
-        return np.where(allowed, scores, least[:, None] - 1)
+        return class_scores(values, n_classes, self.multi_class, allowed)
 
     def decision_function(self, X):
         """Values of the decision functions of the rows' tasks.

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
-from kinlearn.svm._checks import analytic_C, analytic_epsilon
+from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._dual import regression
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
 from kinlearn.utils._sklearn import Interval, StrOptions

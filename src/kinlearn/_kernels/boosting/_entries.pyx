@@ -47,7 +47,7 @@ cdef class Cells:
         self.feature_groups = feature_groups
         self.n_bins = n_bins
         self.n_tasks = len(task_indptr) - 1
-        self.n_rows = task_indptr[-1]
+        self.n_rows = task_indptr[self.n_tasks]
         self.n_features = len(n_bins)
         self.n_groups = len(group_task)
 
