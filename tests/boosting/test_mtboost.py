@@ -1,10 +1,5 @@
 """MTBoost as its users meet it: relations, classes, weights, stops."""
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import kinlearn
 from kinlearn.boosting import MTBoostClassifier, MTBoostRegressor
+from tests.interrupt import seconds_to_stop
 
 
 def _related(n=600, d=10, m=4, seed=0, noise=0.5):
@@ -334,18 +330,7 @@ def test_ctrl_c_stops_a_fit():
     X, task, y = _related(n=400)
     packed = kinlearn.with_task(X, task)
     model = MTBoostClassifier(task=-1, n_estimators=100_000, tol=0, random_state=0)
-    pressed = []
-
-    def press():
-        pressed.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(0.3, press)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(packed, y)
-    timer.join()
-    assert time.perf_counter() - pressed[0] < 1
+    assert seconds_to_stop(lambda: model.fit(packed, y)) < 1
 
 
 def test_float32_rows_give_nearly_the_same_model():

@@ -1,10 +1,5 @@
 """SVM+MTL estimators against scikit-learn's machines and the specification."""
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,6 +13,7 @@ from kinlearn import with_task
 from kinlearn.exceptions import FeatureScaleWarning
 from kinlearn.model_selection import TaskStratifiedKFold
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
+from tests.interrupt import seconds_to_stop
 from tests.reference.svm_dual import multi_task_kernel
 
 HUGE = 1e12  # a correction penalty that leaves biases only
@@ -368,29 +364,10 @@ def test_a_task_without_weight_gets_the_common_function():
     )
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        MultiTaskSVR(C=1e5, epsilon=0.0, gamma=0.2),
-        MultiTaskSVR(C=1e5, epsilon=0.0, gamma=0.2, fit_intercept=False),
-    ],
-)
-def test_ctrl_c_stops_within_a_second(model):
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_ctrl_c_stops_within_a_second(fit_intercept):
+    # Noise under a wide kernel: it takes minutes.
+    model = MultiTaskSVR(C=1e6, epsilon=0.0, gamma=1e-3, fit_intercept=fit_intercept)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6000, 40)), rng.normal(size=6000)
-    pressed = []
-
-    def press():
-        pressed.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    for _ in range(3):  # best of three, because tests share the machine
-        timer = threading.Timer(0.5, press)
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, y)
-        timer.join()
-        seconds = time.perf_counter() - pressed[-1]
-        if seconds < 1:
-            break
-    assert seconds < 1
+    assert seconds_to_stop(lambda: model.fit(X, y)) < 1
