@@ -6,7 +6,16 @@ from benchmarks.quality.protocols import (
     landmine,
     mtboost,
     school,
+    svm,
     transfer,
 )
 
-__all__ = ["abstaining", "clustering", "landmine", "mtboost", "school", "transfer"]
+__all__ = [
+    "abstaining",
+    "clustering",
+    "landmine",
+    "mtboost",
+    "school",
+    "svm",
+    "transfer",
+]
