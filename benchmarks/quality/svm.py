@@ -333,12 +333,18 @@ def _two_stages(machine, plan, Z, task, y):
     return lambda Z, task: search.predict(kinlearn.with_task(Z, task))
 
 
-def _mtl(plan, Z, task, y):
-    """SVM+MTL."""
+def _multi_task(plan, **options):
+    """Our machine of several tasks. SMO is slow on small linear problems."""
     from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 
     machine = MultiTaskSVC if plan.kind == "classification" else MultiTaskSVR
-    return _two_stages(partial(machine, task=-1), plan, Z, task, y)
+    linear = {plan.kernel, plan.correction or plan.kernel} == {"linear"}
+    return partial(machine, task=-1, solver="linear" if linear else "smo", **options)
+
+
+def _mtl(plan, Z, task, y):
+    """SVM+MTL."""
+    return _two_stages(_multi_task(plan), plan, Z, task, y)
 
 
 def _plus(plan, Z, task, y):
@@ -351,13 +357,11 @@ def _plus(plan, Z, task, y):
 
 def _rmtl(plan, Z, task, y):
     """rMTL: one space, no biases; linear functions get a feature that is always 1."""
-    from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 
     def with_one(Z):
         return Z if plan.kernel == "rbf" else np.column_stack([Z, np.ones(len(Z))])
 
-    machine = MultiTaskSVC if plan.kind == "classification" else MultiTaskSVR
-    machine = partial(machine, task=-1, fit_intercept=False)
+    machine = _multi_task(plan, fit_intercept=False)
     predict = _two_stages(machine, plan, with_one(Z), task, y)
     return lambda Z, task: predict(with_one(Z), task)
 
