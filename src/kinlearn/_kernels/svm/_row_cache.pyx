@@ -77,7 +77,7 @@ cdef class RowCache:
         cdef i32_t slot
         if self.n_used < self.n_slots:
             slot = <i32_t>self.n_used
-            self.n_used += 1
+            self.n_used = self.n_used + 1
         else:
             slot = self.oldest
             self._unlink(slot)
@@ -99,7 +99,7 @@ cdef class RowCache:
         slot = self._take_slot(i)
         out = &self.cells[slot * self.length]
         self.source.fill(&i, 1, 0, self.length, &out)
-        self.n_computed += 1
+        self.n_computed = self.n_computed + 1
         return out
 
     cdef void prepare(self, const intp_t* which, intp_t k) noexcept nogil:
@@ -116,7 +116,7 @@ cdef class RowCache:
                 n_missing += 1
         if n_missing:
             self.source.fill(missing, n_missing, 0, self.length, out)
-            self.n_computed += n_missing
+            self.n_computed = self.n_computed + n_missing
 
     cdef void shrink(self, const intp_t* keep, intp_t m) noexcept nogil:
         cdef intp_t old = self.length, p, j, at = m, n_kept = 0

@@ -295,7 +295,7 @@ cdef class TaskSMO:
     # -------------------------------------------------------------- the loop
 
     cdef int _look_for_signals(self, intp_t cells) except -1 nogil:
-        self.work_done += cells
+        self.work_done = self.work_done + cells
         if self.work_done > SIGNAL_WORK:
             self.work_done = 0
             with gil:
@@ -334,7 +334,7 @@ cdef class TaskSMO:
                 self._move_pair(t)
             else:
                 self._move_one()
-            self.n_iter += 1
+            self.n_iter = self.n_iter + 1
             self._look_for_signals(
                 self.length * (4 + 16 * (self.cache.n_computed - computed)))
             computed = self.cache.n_computed
