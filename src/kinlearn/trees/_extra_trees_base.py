@@ -2,6 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral, Real
 
 import numpy as np
@@ -138,14 +139,16 @@ class MultiTaskExtraTreesBase(
             bootstrap=self.bootstrap,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
-        forests = old
-        for i, tree in enumerate(trees):
-            step = progress.subcontext(task_name=f"tree {n_old + i}")
-            step.call_on_fit_task_begin(estimator=self)
-            forests.append(tree)
-            step.call_on_fit_task_end(estimator=self)
-        del growth, trees  # with their copy of X, before the trees are copied
-        self.forest_ = Forest.join(forests)
+
+        def told(trees):
+            for i, tree in enumerate(trees):
+                step = progress.subcontext(task_name=f"tree {n_old + i}")
+                step.call_on_fit_task_begin(estimator=self)
+                yield tree
+                step.call_on_fit_task_end(estimator=self)
+
+        self.forest_ = Forest.join(chain(old, told(trees)))
+        del growth, trees  # with their copy of X
         if self.oob_score:
             self._score_out_of_bag(data)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)

@@ -239,7 +239,7 @@ class Pilot:
             )
             first = k * self.n_trees
             seeds = [stream_state(self.seed, first + i) for i in range(self.n_trees)]
-            yield k, Forest.join(list(grow_trees(part, seeds, **self.how)))
+            yield k, Forest.join(grow_trees(part, seeds, **self.how))
 
     def _loss(self, candidate):
         g = self.growth
