@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from kinlearn import with_task
-from kinlearn.cluster import MultiTaskSymmetricNMF
+from kinlearn.cluster import MultiTaskSymmetricNMF, _solver
 from kinlearn.datasets import make_term_tasks
 from kinlearn.metrics import clustering_accuracy_score
 from kinlearn.testing import _checks
@@ -298,7 +298,7 @@ def test_given_shares_help_a_small_cluster():
 def test_lambda_by_stability():
     X, _, task = _noisy()
     model = _fit(X, task, lambda_inter="auto")
-    assert list(model.stability_) == [0.0, 0.1, 0.25, 0.5, 1.0]
+    assert list(model.stability_) == [0.01, 0.1, 0.25, 0.5, 1.0]
     best = max(model.stability_, key=model.stability_.get)
     assert model.lambda_inter_ <= best
     plain = _fit(X, task, lambda_inter=model.lambda_inter_)
@@ -328,9 +328,47 @@ def test_too_few_sweeps_are_reported():
         _fit(X, task, max_iter=1, tol=1e-12)
 
 
+@pytest.mark.parametrize("balance", [1, 100])
+def test_a_slow_fall_of_the_objective_is_no_end(balance):
+    X, _, task = _noisy()
+    model = _fit(X, task, balance=balance, n_init=1, max_iter=20_000)
+    assert model.optimality_ < 0.01
+
+
+def test_an_end_far_from_a_minimum_is_reported(monkeypatch):
+    monkeypatch.setattr(_solver, "_FINISHES", 0)
+    X, _, task = _noisy()
+    with pytest.warns(ConvergenceWarning, match="optimality_ is .*Lower tol") as found:
+        _fit(X, task, balance=100, n_init=1)
+    assert found[0].filename == __file__
+
+
+def test_isolated_rows_do_not_count_as_far_from_a_minimum():
+    X = np.zeros((12, 4))
+    X[:8] = np.random.default_rng(0).random((8, 4))
+    assert _fit(X, np.repeat([0, 1], 6), tol=0, max_iter=5000).optimality_ < 1e-6
+
+
+def test_auto_keeps_names_in_common():
+    X, y, task = _documents(4, rows=30, shared=0.5, seed=2)
+    model = _fit(X, task, lambda_inter="auto")
+    assert clustering_accuracy_score(y, model.labels_) > 0.95
+    assert not hasattr(
+        model.set_params(lambda_inter=0.1).fit(with_task(X, task)), "stability_"
+    )
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-200])
+def test_numbers_without_squares_are_refused(scale):
+    X, _, task = _documents()
+    with pytest.raises(ValueError, match="too large or too small for float64"):
+        _fit(X * scale, task, affinity="cosine")
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
+        ({"lambda_inter": 1e300 * np.ones((3, 3))}, r"at most 1e\+100"),
         ({"lambda_inter": np.ones((2, 2))}, r"shape \(2, 2\); with 3 tasks"),
         ({"lambda_inter": np.triu(np.ones((3, 3)))}, "symmetric.*tasks 0.* and .*1"),
         ({"lambda_inter": -np.ones((3, 3))}, "not negative"),
@@ -367,7 +405,9 @@ def test_an_affinity_must_be_symmetric():
 def test_unknown_tasks_are_refused():
     X, _, task = _documents()
     model = _fit(X, task)
-    with pytest.raises(ValueError, match="9"):
+    with pytest.raises(
+        ValueError, match=r"9.* Fit with these tasks, or drop the rows\."
+    ):
         model.predict(with_task(X[:2], [0, 9]))
 
 

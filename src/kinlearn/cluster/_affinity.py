@@ -25,6 +25,7 @@ from kinlearn.utils import group_rows
 __all__ = ["Affinity", "build_affinity", "cross_product", "explicit_affinity"]
 
 _CHUNK = 2**24  # cells of a temporary
+_CELLS = 2**20  # of a block of a dense affinity
 
 
 def _pattern(X):
@@ -89,19 +90,8 @@ def cross_product(X_new, X, kind, gamma, U):
     return np.asarray(P_new @ (Q.T @ U) + Q_new @ (P.T @ U))
 
 
-def _block(X, kind, gamma, rows, others):
-    """The affinity between two sets of rows, before the weights of tasks."""
-    if kind == "precomputed":
-        return X[rows][:, others]
-    if kind == "rbf":
-        return rbf_kernel(X[rows], X[others], gamma=gamma)
-    P, Q = _halves(X[rows], kind)
-    P_other, Q_other = _halves(X[others], kind)
-    return P @ Q_other.T + Q @ P_other.T
-
-
 def explicit_affinity(X, kind, gamma, task, lambdas):
-    """The weighted affinity as a matrix, block by block over pairs of tasks.
+    """The weighted affinity as a matrix, made block by block.
 
     Parameters
     ----------
@@ -121,28 +111,42 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
     ndarray or CSR array of shape (n, n)
         Sparse if X is; zero diagonal.
     """
-    indptr, order = group_rows(task, len(lambdas))
-    groups = [order[indptr[t] : indptr[t + 1]] for t in range(len(lambdas))]
-    n = len(task)
-    sparse = sp.issparse(X) and kind != "rbf"
-    if kind == "precomputed" and not sparse:
-        by_task = lambdas.astype(X.dtype)[:, task]
-        out = np.empty((n, n), dtype=X.dtype)
-        for i in range(n):
-            np.multiply(X[i], by_task[task[i]], out=out[i])
-        np.fill_diagonal(out, 0)
-        return out
-    if sparse:
+    if sp.issparse(X) and kind != "rbf":
         return _explicit_sparse(X, kind, task, lambdas)
-    W = np.zeros((n, n), dtype=X.dtype)
-    for t, rows in enumerate(groups):
-        for s in range(t, len(groups)):
-            if lambdas[t, s] == 0 or not len(rows) or not len(groups[s]):
-                continue
-            block = _block(X, kind, gamma, rows, groups[s]) * lambdas[t, s]
-            W[np.ix_(rows, groups[s])] = block
-            W[np.ix_(groups[s], rows)] = block.T
+    n = len(task)
+    if kind == "precomputed":
+        by_task = lambdas.astype(X.dtype)[:, task]
+        W = np.empty((n, n), dtype=X.dtype)
+        for i in range(n):
+            np.multiply(X[i], by_task[task[i]], out=W[i])
+    else:
+        W = _explicit_dense(X, kind, gamma, task, lambdas)
     np.fill_diagonal(W, 0)
+    return W
+
+
+def _explicit_dense(X, kind, gamma, task, lambdas):
+    """The affinity of dense rows, some of a task with all later tasks at a time."""
+    n = len(task)
+    P, Q = (X, X) if kind == "rbf" else _halves(X, kind)
+    W = np.zeros((n, n), dtype=X.dtype)
+    indptr, order = group_rows(task, len(lambdas))
+    for t in range(len(lambdas)):
+        others = order[indptr[t] :]
+        factor = lambdas[t, task[others]].astype(X.dtype)
+        others, factor = others[factor > 0], factor[factor > 0]
+        P_others, Q_others = P[others], Q[others]
+        step = max(1, _CELLS // max(len(others), 1))
+        for first in range(indptr[t], indptr[t + 1], step):
+            rows = order[first : min(first + step, indptr[t + 1])]
+            if kind == "rbf":
+                block = rbf_kernel(X[rows], P_others, gamma=gamma)
+            else:
+                block = P[rows] @ Q_others.T
+                block += Q[rows] @ P_others.T
+            block *= factor
+            W[np.ix_(rows, others)] = block
+            W[np.ix_(others, rows)] = block.T
     return W
 
 

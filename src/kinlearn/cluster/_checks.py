@@ -6,6 +6,7 @@ import scipy.sparse as sp
 __all__ = ["check_lambdas", "check_rows", "check_shares"]
 
 _TILE = 256
+_LARGEST = 1e100
 
 
 def check_lambdas(lambda_inter, lambda_intra, tasks):
@@ -34,11 +35,12 @@ def check_lambdas(lambda_inter, lambda_intra, tasks):
         )
     out = np.array(np.broadcast_to(given, (n, n)))
     np.fill_diagonal(out, lambda_intra)
-    bad = ~np.isfinite(out) | (out < 0) | (out != out.T)
+    bad = ~(out <= _LARGEST) | (out < 0) | (out != out.T)
     if bad.any():
         t, s = np.argwhere(bad)[0]
         raise ValueError(
-            "lambda_inter must be symmetric, finite and not negative; for the tasks "
+            "lambda_inter must be symmetric, finite and not negative, and at most "
+            f"{_LARGEST:g}; for the tasks "
             f"{tasks.tolist()[t]!r} and {tasks.tolist()[s]!r} it is {out[t, s]:g} "
             f"and {out[s, t]:g}."
         )
@@ -111,11 +113,24 @@ def check_rows(X, affinity, names, *, fitting):
         X.indptr, X.indices = X.indptr.astype(np.int32), X.indices.astype(np.int32)
     else:
         X = np.ascontiguousarray(X)
+    _check_size(X)
     if affinity != "rbf":
         _check_sign(X, affinity, names)
     if affinity == "precomputed" and fitting:
         _check_symmetric(X)
     return X
+
+
+def _check_size(X):
+    values = X.data if sp.issparse(X) else X
+    largest = float(max(-values.min(initial=0.0), values.max(initial=0.0)))
+    # sums of squares are finite, and those of the inverse above 0
+    limit = float(np.finfo(values.dtype).max) ** 0.4
+    if largest > 0 and not 1.0 / limit <= largest <= limit:
+        raise ValueError(
+            f"The largest number of X is {largest:g} in size, whose square is too "
+            f"large or too small for {values.dtype}. Scale the data."
+        )
 
 
 def _check_sign(X, affinity, names):

@@ -17,10 +17,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Problem", "Solution", "contrasts", "solve_starts"]
+__all__ = ["LARGE_RESIDUAL", "Problem", "Solution", "contrasts", "solve_starts"]
 
-_LANCZOS_STEPS = 10
-_ESCAPES = 5
+_LANCZOS_STEPS = 30
+_ESCAPES = 20
+_FINISHES = 3
+LARGE_RESIDUAL = 0.01
 _RENAMINGS = 50
 
 
@@ -234,8 +236,8 @@ class Problem:
             Norm of the gradient, without what only points below zero, over the
             norm of its part ``2 W V``.
         """
-        gradient = self.gradient(V)
-        gradient[(V <= 0) & (gradient > 0)] = 0.0
+        gradient = self.gradient(V)[self.order]
+        gradient[(V[self.order] <= 0) & (gradient > 0)] = 0.0
         size = 2.0 * np.linalg.norm(self.affinity.product(V))
         return float(np.linalg.norm(gradient) / size) if size > 0 else 0.0
 
@@ -271,7 +273,8 @@ class Problem:
         if size < 2:
             return None
         q = np.zeros_like(V)
-        q[free] = rng.standard_normal(size)
+        q[self.order] = rng.standard_normal((len(self.order), V.shape[1]))
+        q[~free] = 0.0
         q /= np.linalg.norm(q)
         basis, images = [], []
         for _ in range(min(_LANCZOS_STEPS, size)):
@@ -354,14 +357,15 @@ class Problem:
         best = solution.objective.sum() * (1 - 1e-9)
         moved = False
         for _ in range(_RENAMINGS):
-            between = self.affinity.product(V) - self.affinity.product_inside(V)
+            product = self.affinity.product(V)
+            between = product - self.affinity.product_inside(V)
             fit = self._grams(V, between)  # of each task's clusters to all names
             names = np.array([linear_sum_assignment(-each)[1] for each in fit])
             places = np.arange(k)
             now = fit[:, places, places].sum(axis=1)
             gain = fit[np.arange(len(fit))[:, None], places, names].sum(axis=1) - now
             t = int(gain.argmax())
-            if gain[t] <= 0:
+            if gain[t] <= 1e-9 * np.vdot(V, product):  # rounding, if it is anything
                 break
             rows = self.task == t
             W = V.copy()
@@ -389,6 +393,7 @@ class Problem:
         Solution
             A local minimum, as far as the check can tell.
         """
+        solution = self._finish(solution, tol, max_iter)
         for _ in range(_ESCAPES):
             direction = self.descent(solution.V, rng)
             if direction is None:
@@ -397,6 +402,17 @@ class Problem:
             if better is None:
                 break
             found = self.minimise(better, tol=tol, max_iter=max_iter)
+            n_iter = solution.n_iter + found.n_iter
+            solution = Solution(found.V, found.objective, n_iter, found.converged)
+        return self._finish(solution, tol, max_iter)
+
+    def _finish(self, solution, tol, max_iter):
+        """Sweep on where the objective falls slowly, but is far from stationary."""
+        for _ in range(_FINISHES):
+            if not solution.converged or self.residual(solution.V) <= LARGE_RESIDUAL:
+                break
+            tol *= 0.1
+            found = self.minimise(solution.V, tol=tol, max_iter=max_iter)
             n_iter = solution.n_iter + found.n_iter
             solution = Solution(found.V, found.objective, n_iter, found.converged)
         return solution

@@ -7,7 +7,8 @@ from kinlearn.utils import group_rows
 
 __all__ = ["CANDIDATES", "agreement", "choose_lambda"]
 
-CANDIDATES = (0.0, 0.1, 0.25, 0.5, 1.0)
+# Not 0: clusters would be those of each task alone, but without common names.
+CANDIDATES = (0.01, 0.1, 0.25, 0.5, 1.0)
 _PAIRS = 5
 _SHARE = 0.7
 
@@ -86,7 +87,8 @@ def _draw(task, n_tasks, order, rng):
     """Rows of every task, as many as the share, in ascending order."""
     indptr, by_task = group_rows(np.ascontiguousarray(task[order]), n_tasks)
     parts = []
-    for t in range(n_tasks):
+    _, first = np.unique(task[order], return_index=True)
+    for t in task[order][np.sort(first)]:  # their codes must not matter
         rows = order[by_task[indptr[t] : indptr[t + 1]]]
         count = max(min(2, len(rows)), round(_SHARE * len(rows)))
         parts.append(rng.choice(rows, count, replace=False))

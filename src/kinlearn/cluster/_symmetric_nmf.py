@@ -18,7 +18,7 @@ from kinlearn.cluster._affinity import (
 )
 from kinlearn.cluster._checks import check_lambdas, check_rows, check_shares
 from kinlearn.cluster._order import canonical_order
-from kinlearn.cluster._solver import Problem, solve_starts
+from kinlearn.cluster._solver import LARGE_RESIDUAL, Problem, solve_starts
 from kinlearn.cluster._stability import choose_lambda
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -57,7 +57,7 @@ class MultiTaskSymmetricNMF(
     lambda_inter : float, array of shape (n_tasks, n_tasks) or "auto", default=0.1
         Weight of pairs of rows of different tasks: one number, or one for each pair of
         ``tasks_`` (the diagonal is not used). 0 clusters each task alone. ``"auto"``
-        takes the least of 0, 0.1, 0.25, 0.5 and 1 whose clusters are as stable, on
+        takes the least of 0.01, 0.1, 0.25, 0.5 and 1 whose clusters are as stable, on
         samples of the rows, as those of the best, within a standard error.
     weighting : {"loss", "affinity"}, default="loss"
         What these weights multiply: the loss of a pair, or, as in the thesis, its
@@ -262,7 +262,8 @@ class MultiTaskSymmetricNMF(
                 f"{self.n_clusters}. Ask for fewer clusters."
             )
         shares = check_shares(self.shares, self.n_clusters, data.tasks)
-        order = canonical_order(rows, pairwise=self.affinity == "precomputed")
+        pairwise = self.affinity == "precomputed"
+        order = canonical_order(rows, data.task, pairwise=pairwise)
         random = check_random_state(self.random_state)
         seeds = np.random.SeedSequence(int(random.randint(np.iinfo(np.int32).max)))
         n_jobs = effective_n_jobs(self.n_jobs)
@@ -284,17 +285,30 @@ class MultiTaskSymmetricNMF(
         best = problem.polish(
             problem.best(solutions), np.random.default_rng(0), **settings
         )
-        if not best.converged:
-            warnings.warn(
-                f"The best of {self.n_init} starts still improved after max_iter="
-                f"{self.max_iter} sweeps. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unless_converged(best, problem.residual(best.V))
         self.objectives_ = np.array([each.objective.sum() for each in solutions])
         self._keep(problem, best, rows, scale, lambdas)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def _warn_unless_converged(self, best, residual):
+        if best.converged and residual <= LARGE_RESIDUAL:
+            return
+        if best.converged:
+            found = (
+                f"ended far from a minimum: optimality_ is {residual:.2g}, and should "
+                f"be below {LARGE_RESIDUAL:g}. Lower tol, or balance"
+            )
+        else:
+            found = (
+                f"still improved after max_iter={self.max_iter} sweeps. Raise max_iter "
+                "or tol"
+            )
+        warnings.warn(
+            f"The best of {self.n_init} starts {found}.",
+            ConvergenceWarning,
+            stacklevel=4,  # past `fit` and what wraps it for callbacks
+        )
 
     def _keep(self, problem, best, rows, scale, lambdas):
         """Set the fitted attributes."""
@@ -309,7 +323,9 @@ class MultiTaskSymmetricNMF(
         self._scale = scale
         self._lambdas = lambdas
         self._grams = problem.mixed_grams(best.V)
-        if self.store_affinity:
+        if self.store_affinity and isinstance(problem.affinity, Affinity):
+            self.affinity_ = problem.affinity.W
+        elif self.store_affinity:
             W = explicit_affinity(
                 rows, self.affinity, self._gamma, problem.task, lambdas
             )
@@ -323,6 +339,7 @@ class MultiTaskSymmetricNMF(
         self._gamma = 1.0 / max(n_columns, 1) if self.gamma is None else self.gamma
         self.lambda_inter_ = self.lambda_inter
         if not isinstance(self.lambda_inter, str):
+            vars(self).pop("stability_", None)
             return
         self.lambda_inter_, self.stability_ = 1.0, {}
         if data.n_tasks == 1:

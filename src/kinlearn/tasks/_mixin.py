@@ -165,6 +165,6 @@ class TaskMixin:
             X,
             columns=self._columns,
             tasks=self.tasks_,
-            unknown_task=getattr(self, "unknown_task", "error"),
+            unknown_task=getattr(self, "unknown_task", None),
             **self._data_options(order),
         )

@@ -131,7 +131,7 @@ def _task_column(table, position, where):
 
 def _known_codes(table, columns, tasks, unknown_task, estimator):
     """Codes of the rows' tasks among those that fit saw; -1 if they may be new."""
-    if unknown_task not in ("error", "share"):
+    if unknown_task not in (None, "error", "share"):
         raise ValueError(
             f'unknown_task must be "error" or "share"; got {unknown_task!r}.'
         )
@@ -140,13 +140,16 @@ def _known_codes(table, columns, tasks, unknown_task, estimator):
     values, places = _task_column(table, columns.task, columns.where)
     found = lookup_values(tasks, values, columns.where)
     codes = found[places]
-    if unknown_task == "error" and (codes < 0).any():
+    if unknown_task != "share" and (codes < 0).any():
         strange, _ = encode_values(values[found < 0])
+        choice = "or drop the rows."
+        if unknown_task is not None:
+            choice = 'drop the rows, or set unknown_task="share".'
         raise ValueError(
             f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
             f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
             f"{len(codes)} rows. Fit saw {show_values(tasks)}. Fit with these "
-            'tasks, drop the rows, or set unknown_task="share".'
+            f"tasks, {choice}"
         )
     return codes
 
@@ -353,7 +356,7 @@ def check_task_rows(
         What fit saw.
     tasks : ndarray
         Task values that fit saw.
-    unknown_task : {"error", "share"}, default="error"
+    unknown_task : {"error", "share", None}, default="error"
         What to do about other task values: refuse them, or code them as -1.
     accept_sparse, allow_nan, order, estimator : as in check_task_data
         What the caller takes, and its name.
