@@ -219,10 +219,10 @@ def test_out_of_bag_scores_use_the_trees_that_did_not_see_the_row(estimator):
     if y.dtype.kind == "f":
         mean = mean + model.task_offsets_[X[:, -1].astype(int)]
         mean = mean + model._line.answer(X[:, :-1].T)
-        assert_allclose(model.oob_answer_, mean)
+        assert_allclose(model.oob_prediction_, mean)
         score, expected = r2_score, mean
     else:
-        assert_allclose(model.oob_answer_[:, 1], mean)
+        assert_allclose(model.oob_decision_function_[:, 1], mean)
         score, expected = accuracy_score, (mean > 0.5).astype(int)
     assert_allclose(model.oob_score_, score(y, expected))
     for t in range(6):

@@ -91,7 +91,7 @@ def test_out_of_bag_rows_are_scored_by_the_trees_that_did_not_see_them():
     assert_allclose(answer.sum(axis=1), 1)
     right = answer.argmax(axis=1) == y
     for t in range(4):
-        assert_allclose(forest.oob_task_score_[t], right[X[:, -1] == t].mean())
+        assert_allclose(forest.oob_task_scores_[t], right[X[:, -1] == t].mean())
     assert forest.score(X, y) > forest.oob_score_ + 0.05
 
 

@@ -133,7 +133,7 @@ def compare(
     models: Annotated[
         str | None,
         typer.Option(
-            help="Families to compare, with commas: linear,boosting. Else all."
+            help="Words of contenders' names, with commas: ridge,boosting. Else all."
         ),
     ] = None,
     curve: Annotated[
@@ -146,7 +146,7 @@ def compare(
     categorical: opt.Categorical = [],  # noqa: B006
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
-    jobs: opt.Jobs = None,
+    jobs: opt.Jobs = 1,
     seed: opt.Seed = 0,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -210,7 +210,7 @@ def fit(
     categorical: opt.Categorical = [],  # noqa: B006
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
-    jobs: opt.Jobs = None,
+    jobs: opt.Jobs = 1,
     seed: opt.Seed = 0,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -303,7 +303,7 @@ def relate(
     categorical: opt.Categorical = [],  # noqa: B006
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
-    jobs: opt.Jobs = None,
+    jobs: opt.Jobs = 1,
     seed: opt.Seed = 0,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

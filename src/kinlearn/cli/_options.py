@@ -54,9 +54,7 @@ Classification = Annotated[
 Regression = Annotated[
     bool, typer.Option("--regression", help="The target holds numbers.")
 ]
-Jobs = Annotated[
-    int | None, typer.Option(help="How many processors to use; -1 is all. Default: 1.")
-]
+Jobs = Annotated[int, typer.Option(help="How many processors to use; -1 is all.")]
 Seed = Annotated[int, typer.Option(min=0, help="Decides everything that is random.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON and nothing else.")

@@ -24,10 +24,12 @@ def check_output(path, *, inputs=(), ending=None):
     ending : str, default=None
         How its name must end.
     """
+    if path.is_dir():
+        raise UserError(
+            f"{path} is a folder. Name a file, say {path}/result{ending or ''}."
+        )
     if ending is not None and path.suffix.lower() != ending:
         raise UserError(f"{path} must end in {ending}, say {path.stem}{ending}.")
-    if path.is_dir():
-        raise UserError(f"{path} is a folder. Name a file, say {path}/result{ending}.")
     if any(path.resolve() == Path(one).resolve() for one in inputs):
         raise UserError(f"{path} is the input, too. Choose another name for --out.")
     if not path.parent.is_dir():

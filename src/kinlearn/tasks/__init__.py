@@ -18,6 +18,11 @@ from kinlearn.tasks._validation import (
     task_codes,
 )
 from kinlearn.tasks._vector import encode_tasks
+from kinlearn.tasks._weights import (
+    check_class_weight,
+    check_total_weight,
+    class_weights,
+)
 
 __all__ = [
     "KeepTask",
@@ -26,9 +31,12 @@ __all__ = [
     "TaskData",
     "TaskMixin",
     "TaskRows",
+    "check_class_weight",
     "check_task_data",
     "check_task_rows",
+    "check_total_weight",
     "class_codes",
+    "class_weights",
     "classes_by_task",
     "encode_tasks",
     "keep_task",

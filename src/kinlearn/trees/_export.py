@@ -105,7 +105,8 @@ def plot_tree(model, *, number=0, max_depth=4, max_tasks=8, decimals=2, ax=None)
     labels = {v: view.decisions(v, short=True) for v in places}
     tops = _tops(places, labels)
     if ax is None:
-        longest = max((len(text) for part in labels.values() for _, text, _ in part))
+        lengths = (len(text) for part in labels.values() for _, text, _ in part)
+        longest = max(lengths, default=0)
         width = 0.08 * (longest + 4) * (1 + max(x for x, _ in places.values()))
         _, ax = plt.subplots(figsize=(max(4, width), 0.7 * (1 - tops[-1])))
     colours = plt.get_cmap("tab10" if len(model.tasks_) <= 10 else "tab20")
@@ -160,12 +161,24 @@ def _write(ax, x, y, text, frame, *, size, zorder=3):
     )
 
 
+def _tree_of(model, number):
+    trees = getattr(model, "_trees", None)
+    if trees is None:
+        raise TypeError(
+            f"{type(model).__name__} has no tree that can be shown; "
+            "MultiTaskDecisionTreeClassifier and MultiTaskRandomForestClassifier have."
+        )
+    if not -len(trees) <= number < len(trees):
+        raise ValueError(f"number={number} of {len(trees)} trees; the first is 0.")
+    return trees[number]
+
+
 class _View:
     """Nodes and decisions of a tree in the user's names."""
 
     def __init__(self, model, number, max_tasks, decimals):
         check_is_fitted(model)
-        self.tree = model._trees[number]
+        self.tree = _tree_of(model, number)
         self.model = model
         self.max_tasks = max_tasks
         self.decimals = decimals

@@ -1,5 +1,6 @@
 """What the multi-task extra-trees estimators share: growing, asking, explaining."""
 
+import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import replace
 from itertools import chain
@@ -13,7 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn._kernels._random import stream_state
-from kinlearn.tasks import TaskMixin
+from kinlearn.exceptions import KinlearnWarning
+from kinlearn.tasks import TaskMixin, check_total_weight
 from kinlearn.trees._choice import Space, choose
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Growth, Settings, bootstrap_counts, grow_trees
@@ -25,6 +27,8 @@ __all__ = ["MultiTaskExtraTreesBase"]
 
 
 _MOST_FEATURES = 1_000  # of a line that is not asked for
+_MOST_TASKS = 1_000  # of a matrix of affinities
+_NO_LIMIT = 2**31 - 1
 
 
 def _count(value, total):
@@ -118,11 +122,13 @@ class MultiTaskExtraTreesBase(
                 "oob_score=True needs rows out of the bag; set bootstrap=True too."
             )
         data, n_classes, weight, criterion = self._open_labels(X, y, sample_weight)
+        check_total_weight(weight)
         settings = self._settings(data, weight, criterion)
+        self._warn_of_light_rows(data, weight, settings)
         growth = Growth.from_data(
             data, n_classes, weight, settings, self.leaf_smoothing
         )
-        old = self._trees_to_keep()
+        old = self._trees_to_keep(data)
         if not old:
             random = check_random_state(self.random_state)
             self._seed = int(random.randint(np.iinfo(np.int32).max))
@@ -148,6 +154,7 @@ class MultiTaskExtraTreesBase(
                 step.call_on_fit_task_end(estimator=self)
 
         self.forest_ = Forest.join(chain(old, told(trees)))
+        self._grown_with = self._fixed_settings(data)
         del growth, trees  # with their copy of X
         if self.oob_score:
             self._score_out_of_bag(data)
@@ -159,10 +166,41 @@ class MultiTaskExtraTreesBase(
         """Whether there are trees that a warm start keeps."""
         return self.warm_start and hasattr(self, "forest_")
 
-    def _trees_to_keep(self):
+    def _warn_of_light_rows(self, data, weight, settings):
+        """Weights are counts of rows; of shares that sum to 1, no tree can be grown."""
+        enough = max(settings.min_weight_split, 2 * settings.min_weight_leaf)
+        if weight is None or weight.sum() >= enough or data.n_samples < enough:
+            return
+        warnings.warn(
+            f"The weights of {data.n_samples} rows sum to {weight.sum():g}; a split "
+            f"needs {enough:g}: every answer will be the same. A weight counts as that "
+            "many rows; scale the weights to a mean of 1.",
+            KinlearnWarning,
+            stacklevel=4,
+        )
+
+    def _fixed_settings(self, data):
+        """What trees of one forest must have in common."""
+        fixed = {
+            "leaf_smoothing": self.leaf_smoothing,
+            "linear_part": self.linear_part,
+            "task_offset": self.task_offset,
+        }
+        if self.oob_score:  # bags are drawn again to know who was in them
+            fixed |= {"bootstrap": self.bootstrap, "number of rows": data.n_samples}
+        return fixed
+
+    def _trees_to_keep(self, data):
         if not self._goes_on:
             return []
         n_old = self.forest_.n_trees
+        for name, new in self._fixed_settings(data).items():
+            if new != (old := self._grown_with.get(name, "not kept")):
+                raise ValueError(
+                    f"warm_start=True adds trees to a forest of the same kind, but "
+                    f"{name} is {new!r} now and was {old!r}. Keep it, or set "
+                    "warm_start=False to begin anew."
+                )
         if self.n_estimators < n_old:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {n_old} trees that "
@@ -184,8 +222,8 @@ class MultiTaskExtraTreesBase(
         return Settings(
             criterion=criterion,
             max_features=min(max(1, int(k)), d),
-            n_cuts=1 if self.n_cuts == "auto" else self.n_cuts,
-            max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
+            n_cuts=1 if self.n_cuts == "auto" else min(self.n_cuts, _NO_LIMIT),
+            max_depth=min(_NO_LIMIT, self.max_depth or _NO_LIMIT),
             task_split_prob=self._task_split_probs[0] if prob == "auto" else prob,
             task_smoothing=self.task_smoothing,
             min_weight_split=_count(self.min_samples_split, total),
@@ -284,11 +322,12 @@ class MultiTaskExtraTreesBase(
         answer = self._finish(
             sums[seen], n_trees[seen, None], data.X[seen], data.task[seen]
         )
-        self.oob_answer_ = np.full((data.n_samples, *answer.shape[1:]), np.nan)
-        self.oob_answer_[seen] = answer
+        all_rows = np.full((data.n_samples, *answer.shape[1:]), np.nan)
+        all_rows[seen] = answer
+        setattr(self, self._oob_name, all_rows)
         self.oob_score_ = self._score(data.y[seen], answer)
         self.oob_task_scores_ = {
-            name: self._score(data.y[rows], self.oob_answer_[rows])
+            name: self._score(data.y[rows], all_rows[rows])
             for t, name in enumerate(data.tasks.tolist())
             if len(rows := data.rows(t)[seen[data.rows(t)]]) > 1
         }
@@ -351,10 +390,44 @@ class MultiTaskExtraTreesBase(
         ``tasks_``. Task splits go by the tasks' means, so it tells tasks of another
         level apart best, and tasks that differ in slope less clearly. Offsets
         (``task_offsets_`` of the regressor) take the levels off first, so then it
-        tells only of what remains.
+        tells only of what remains. With more than 1,000 tasks it is not there; see
+        `nearest_tasks`.
         """
         check_is_fitted(self)
-        return self.forest_.affinity(len(self.tasks_))
+        if len(self.tasks_) > _MOST_TASKS:
+            raise AttributeError(
+                f"task_affinity_ of {len(self.tasks_)} tasks is a large matrix; ask "
+                "nearest_tasks(task) for the tasks that are close to one."
+            )
+        return self.forest_.affinity(np.arange(len(self.tasks_)), len(self.tasks_))
+
+    def nearest_tasks(self, task, n=5):
+        """The tasks that task splits keep together with one most often.
+
+        Parameters
+        ----------
+        task : task value
+            One of ``tasks_``.
+        n : int, default=5
+            How many to list.
+
+        Returns
+        -------
+        dict
+            Task: affinity, as in ``task_affinity_``, the closest first.
+        """
+        check_is_fitted(self)
+        names = self.tasks_.tolist()
+        if task not in names:
+            raise ValueError(
+                f"Task {task!r} was not in fit, which saw {len(names)} tasks."
+            )
+        own = names.index(task)
+        affinity = self.forest_.affinity(np.array([own]), len(names))[0]
+        closest = np.argsort(-affinity, kind="stable")
+        return {
+            names[t]: float(affinity[t]) for t in closest[closest != own][: max(n, 0)]
+        }
 
     def _importances(self):
         check_is_fitted(self)

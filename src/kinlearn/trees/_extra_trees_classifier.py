@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import compute_sample_weight
 
+from kinlearn.tasks import class_weights
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._sklearn import StrOptions
 
@@ -97,7 +97,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Accuracy out of the bag, if asked for.
     oob_task_scores_ : dict
         The same by task, for tasks with two such rows.
-    oob_answer_ : ndarray of shape (n_samples, n_classes)
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         Probabilities out of the bag; NaN for rows that every tree drew.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
@@ -159,6 +159,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     array([ True, False])
     """
 
+    _oob_name = "oob_decision_function_"
     _parameter_constraints: dict = {
         **MultiTaskExtraTreesBase._parameter_constraints,
         "max_features": [
@@ -229,7 +230,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         data = self._fit_data(X, y, sample_weight, labels="classes", same=self._goes_on)
         weight = data.sample_weight
         if self.class_weight is not None:
-            of_class = compute_sample_weight(self.class_weight, data.classes[data.y])
+            of_class = class_weights(self.class_weight, data.classes[data.y])
             weight = of_class if weight is None else weight * of_class
         return data, len(data.classes), weight, int(self.criterion == "entropy")
 

@@ -10,6 +10,8 @@ from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MultiTaskExtraTreesRegressor"]
 
+_LARGEST = 1e100  # in y: a sum of squares is finite
+
 
 class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     """Extremely randomised trees that may also split by task, for numbers.
@@ -103,7 +105,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         R2 out of the bag, if asked for.
     oob_task_scores_ : dict
         The same by task, for tasks with two such rows.
-    oob_answer_ : ndarray of shape (n_samples,)
+    oob_prediction_ : ndarray of shape (n_samples,)
         Predictions out of the bag; NaN for rows that every tree drew.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
@@ -173,6 +175,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     np.True_
     """
 
+    _oob_name = "oob_prediction_"
     _parameter_constraints: dict = {
         **MultiTaskExtraTreesBase._parameter_constraints,
         "task_offset": ["boolean", StrOptions({"auto"})],
@@ -225,6 +228,12 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
 
     def _open_labels(self, X, y, sample_weight):
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=self._goes_on)
+        largest = np.abs(data.y).max()
+        if largest > _LARGEST:
+            raise ValueError(
+                f"y holds numbers up to {largest:g} in size, whose squares cannot be "
+                "added up. Scale y."
+            )
         return data, 0, data.sample_weight, 2
 
     def _score(self, y_true, answer):

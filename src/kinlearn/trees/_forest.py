@@ -203,6 +203,8 @@ class Forest:
             Sums over the trees.
         """
         out = np.zeros((len(X), self.values.shape[1]))
+        if not len(X):
+            return out
         last = self.n_trees if last is None else last
 
         def fill(start):
@@ -333,18 +335,20 @@ class Forest:
         total = share.sum()
         return share / total if total > 0 else share
 
-    def affinity(self, n_tasks):
+    def affinity(self, some, n_tasks):
         """How often task splits keep two tasks together, weighted by what they gain.
 
         Parameters
         ----------
+        some : int array of shape (n_some,)
+            Codes of the tasks to ask for.
         n_tasks : int
             Number of tasks.
 
         Returns
         -------
-        ndarray of shape (n_tasks, n_tasks)
-            Between 0 and 1, 1 on the diagonal; all 1 if no node splits by task.
+        ndarray of shape (n_some, n_tasks)
+            Between 0 and 1, 1 for a task itself; all 1 if no node splits by task.
         """
         # The decrease, not the rows alone: most splits near the root go by chance
         # where tasks differ in slope only, and gain little.
@@ -354,8 +358,8 @@ class Forest:
             shape=(len(weight), n_tasks),
         )
         if not weight.sum() > 0:
-            return np.ones((n_tasks, n_tasks))
+            return np.ones((len(some), n_tasks))
         # Apart: one of the two tasks is listed as an exception, the other is not.
-        both = (listed.T @ listed.multiply(weight[:, None]).tocsr()).toarray()
-        one = np.diag(both)
-        return 1.0 - (one[:, None] + one[None, :] - 2.0 * both) / weight.sum()
+        both = (listed[:, some].T @ listed.multiply(weight[:, None]).tocsr()).toarray()
+        one = listed.T @ weight
+        return 1.0 - (one[some][:, None] + one[None, :] - 2.0 * both) / weight.sum()

@@ -46,6 +46,12 @@ def exact_integers(values):
     return np.rint(values / unit).astype(np.int64), unit
 
 
+def _short(value):
+    """A number of few digits near the value, so that differences are exact."""
+    fraction, exponent = np.frexp(value)
+    return np.ldexp(float(np.float32(fraction)), exponent)
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to grow, in the kernel's terms; see the estimators' parameters."""
@@ -150,7 +156,7 @@ class Growth:
         else:
             number = self.y
             # Near zero, where sums of squares lose nothing to a large mean.
-            spread = self.y - np.float32(np.average(self.y, weights=self.weight))
+            spread = self.y - _short(np.average(self.y, weights=self.weight))
             if self.weight is not None:
                 spread = self.weight * spread
             b, b_unit = exact_integers(spread)

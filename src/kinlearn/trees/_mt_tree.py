@@ -13,6 +13,7 @@ from kinlearn._kernels.trees._mt_tree_predict import (
     find_leaves,
     share_of_leaves,
 )
+from kinlearn.tasks import check_class_weight, check_total_weight
 from kinlearn.trees._binning import Bins, bin_features
 
 __all__ = ["CRITERIA", "GrowthData", "MultiTaskTree"]
@@ -350,7 +351,9 @@ def _tree_of(nodes, decisions, values, bins, unit):
 def _row_weights(data, class_weight):
     """Sample weights times class weights; None if all are one."""
     weight = data.sample_weight
+    check_class_weight(class_weight)
     if class_weight is None:
+        check_total_weight(weight)
         return weight
     if weight is None:
         weight = np.ones(data.n_samples)
@@ -370,7 +373,9 @@ def _row_weights(data, class_weight):
             f"some that are: y has {classes!r}. Name the classes as in y."
         )
     factor = np.array([class_weight.get(c, 1.0) for c in classes])
-    return weight * factor[data.y]
+    weight = weight * factor[data.y]
+    check_total_weight(weight)
+    return weight
 
 
 def _whole_weights(weight):

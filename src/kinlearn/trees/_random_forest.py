@@ -77,7 +77,7 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
         The trees as flat arrays.
     oob_score_ : float
         Accuracy on rows by the trees that did not see them.
-    oob_task_score_ : dict
+    oob_task_scores_ : dict
         The same for each task; NaN if no row of it was left out.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         Probabilities by those trees; NaN for rows that every tree saw.
@@ -196,7 +196,7 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
             )
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="classes", same=goes_on)
-        kept = self._kept_trees()
+        kept = self._kept_trees(data)
         growth = GrowthData.of(data, self.class_weight)
         sampler = _Sampler(data.task, growth.weight, data.n_tasks)
         settings = self._growth_settings(data.X.shape[1])
@@ -210,11 +210,12 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
             delayed(grow)(number) for number in range(len(kept), self.n_estimators)
         )
         self.trees_ = kept + new
+        self._bags = (self.bootstrap, data.n_samples)
         if self.oob_score:
             self._score_out_of_bag(data, sampler)
         return self
 
-    def _kept_trees(self):
+    def _kept_trees(self, data):
         """Trees of an earlier fit that a warm start keeps; else a new seed."""
         if not (self.warm_start and hasattr(self, "trees_")):
             self._seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -224,6 +225,12 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
                 f"n_estimators={self.n_estimators} is less than the "
                 f"{len(self.trees_)} trees that warm_start=True keeps. Raise it, or "
                 "set warm_start=False."
+            )
+        if self.oob_score and self._bags != (self.bootstrap, data.n_samples):
+            raise ValueError(
+                f"oob_score=True with warm_start=True draws the bags of the trees that "
+                f"are there again, but they were grown with bootstrap={self._bags[0]} "
+                f"on {self._bags[1]} rows. Keep both, or set warm_start=False."
             )
         return list(self.trees_)
 
@@ -253,7 +260,7 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
         n_right = np.bincount(data.task[known], right, minlength=data.n_tasks)
         with np.errstate(invalid="ignore"):
             scores = n_right / n_known
-        self.oob_task_score_ = dict(
+        self.oob_task_scores_ = dict(
             zip(data.tasks.tolist(), scores.tolist(), strict=True)
         )
 
