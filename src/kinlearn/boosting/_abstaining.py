@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._boosted_rows import BoostedRows, weighted_label_sets
 from kinlearn.boosting._early_stopping import Watch, hold_back
-from kinlearn.boosting._progress import rounds_with_callbacks
 from kinlearn.boosting._roots import CHOOSERS, RootChoice
 from kinlearn.boosting._rounds import ScoreRounds, SignRounds
 from kinlearn.boosting._score_learner import ScoreLearner
@@ -24,6 +23,7 @@ from kinlearn.boosting._stump_answers import StumpAnswers
 from kinlearn.boosting._stumps import StumpBuilder
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin
+from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["AbstainingAdaBoostClassifier"]

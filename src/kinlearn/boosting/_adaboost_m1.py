@@ -10,11 +10,11 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from kinlearn.boosting._progress import rounds_with_callbacks
 from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights, start_weights
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
+from kinlearn.utils import clone_for_round, rounds_with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["MultiTaskAdaBoostClassifier"]
@@ -163,7 +163,7 @@ class MultiTaskAdaBoostClassifier(
                 with on_round(number):
                     # As much in all as in the beginning, so that settings of the
                     # trees that speak of weight mean the same.
-                    model = _seeded(tree, rng)
+                    model = clone_for_round(tree, rng)
                     model.fit(packed, labels, sample_weight=share * weight.sum())
                     wrong = model.predict(packed) != labels
                     error = float(share[wrong].sum())
@@ -312,13 +312,6 @@ class MultiTaskAdaBoostClassifier(
 
 def _take(X, rows):
     return X if len(rows) == X.shape[0] else X[rows]
-
-
-def _seeded(tree, rng):
-    """A copy whose random parts are seeded for the round."""
-    model = clone(tree)
-    names = sorted(n for n in model.get_params() if n.endswith("random_state"))
-    return model.set_params(**{name: rng.randint(2**31 - 1) for name in names})
 
 
 def _vote(error, n_rows):

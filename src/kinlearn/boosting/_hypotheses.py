@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from kinlearn.boosting._least_squares import make_least_squares
+from kinlearn.utils import clone_for_round
 
 __all__ = [
     "EstimatorLearner",
@@ -171,10 +171,8 @@ class EstimatorLearner:
             label = np.where(label > 0, 1, -1)
             if (label == label[0]).all():
                 return np.full(len(root), float(label[0])), float(label[0])
-        model = clone(self._estimator)
-        names = sorted(n for n in model.get_params() if n.endswith("random_state"))
-        seeds = {name: self._rng.randint(2**31 - 1) for name in names}
-        model.set_params(**seeds).fit(some, label, sample_weight=root[rows] ** 2)
+        model = clone_for_round(self._estimator, self._rng)
+        model.fit(some, label, sample_weight=root[rows] ** 2)
         return _answers(model, self._X, self._kind), model
 
     def finish(self, kept, scales, kind):

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._hypotheses import EstimatorLearner, LinearLearner
 from kinlearn.boosting._least_squares import TaskLevels
-from kinlearn.boosting._progress import rounds_with_callbacks
 from kinlearn.boosting._shared_rounds import Settings, play_rounds
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.tasks import TaskMixin
+from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["MTBoostBase"]

@@ -1,10 +1,10 @@
 """What the transfer estimators share: targets, rows, rounds, and who answers."""
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -13,14 +13,7 @@ from kinlearn.tasks import TaskMixin
 from kinlearn.transfer._boost import Boosted, Transfer
 from kinlearn.utils._sklearn import Interval, StrOptions
 
-__all__ = ["TransferBase", "clone_for_round", "fold_of_target", "no_round"]
-
-
-def clone_for_round(estimator, rng):
-    """A copy whose random parts are seeded for the round."""
-    model = clone(estimator)
-    names = sorted(n for n in model.get_params() if n.endswith("random_state"))
-    return model.set_params(**{name: rng.randint(2**31 - 1) for name in names})
+__all__ = ["TransferBase", "fold_of_target", "no_round"]
 
 
 def no_round(_):
@@ -109,22 +102,6 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
             n_tasks=data.n_tasks,
             n_classes=n_classes,
         )
-
-    @contextmanager
-    def _progress(self, X, y, n_rounds):
-        """Tell callbacks about the fit, and give what tells them about a round."""
-        fit = self._init_callback_context(max_subtasks=n_rounds)
-        fit.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        @contextmanager
-        def on_round(number):
-            step = fit.subcontext(task_name=f"round {number}")
-            step.call_on_fit_task_begin(estimator=self)
-            yield
-            step.call_on_fit_task_end(estimator=self)
-
-        yield on_round
-        fit.call_on_fit_task_end(estimator=self, X=X, y=y)
 
     # ------------------------------------------------------------- answering
 

@@ -7,7 +7,6 @@ takes the place of right and wrong. Weights live as logarithms.
 import numpy as np
 from scipy.optimize import brentq
 
-from kinlearn.transfer._base import clone_for_round
 from kinlearn.transfer._boost import Boosted, Notes, Weights, voting_rounds
 from kinlearn.transfer._weight_updates import (
     CHANCE,
@@ -15,6 +14,7 @@ from kinlearn.transfer._weight_updates import (
     source_factor,
     target_factor,
 )
+from kinlearn.utils import clone_for_round
 
 __all__ = ["RegressorLearner", "boost_numbers", "source_shrink", "weighted_median"]
 

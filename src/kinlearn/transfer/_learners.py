@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from kinlearn.transfer._base import clone_for_round
 from kinlearn.transfer._weight_updates import CHANCE
 from kinlearn.transfer._weighted_trees import TreeVotes
+from kinlearn.utils import clone_for_round
 
 __all__ = ["ClassifierLearner", "ModelVotes", "TreeLearner"]
 

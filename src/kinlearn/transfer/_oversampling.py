@@ -12,9 +12,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import TaskMixin
-from kinlearn.transfer._base import clone_for_round
 from kinlearn.transfer._weight_updates import CHANCE, source_factor, target_factor
 from kinlearn.transfer._weighted_trees import BinnedRows, TreeVotes
+from kinlearn.utils import clone_for_round
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing
 
 __all__ = ["AuxiliaryOverSampler"]

@@ -15,6 +15,7 @@ from kinlearn.transfer._boost_numbers import (
     source_shrink,
     weighted_median,
 )
+from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval
 
 __all__ = ["TrAdaBoostRegressor"]
@@ -191,7 +192,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         self.boosts_, self.stage_errors_ = {}, {}
         self._rng = check_random_state(self.random_state)
         n_steps = self.n_stages if self.two_stage else self.n_estimators
-        with self._progress(X, y, len(targets) * n_steps) as on_step:
+        with rounds_with_callbacks(self, X, y, len(targets) * n_steps) as on_step:
             for target in targets:
                 transfer = self._transfer(data, target, start)
                 rows = transfer.rows

@@ -15,6 +15,7 @@ from kinlearn.transfer._guard import held_out_error, vote_shares
 from kinlearn.transfer._learners import ClassifierLearner, TreeLearner
 from kinlearn.transfer._weight_updates import find_correction
 from kinlearn.transfer._weighted_trees import BinnedRows
+from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["TrAdaBoostClassifier"]
@@ -258,7 +259,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         targets = self._target_codes(data)
         names = data.tasks.tolist()
         self.boosts_, self.guard_errors_, self._shares = {}, {}, {}
-        with self._progress(X, y, len(targets) * self.n_estimators) as on_round:
+        n_rounds = len(targets) * self.n_estimators
+        with rounds_with_callbacks(self, X, y, n_rounds) as on_round:
             for target in targets:
                 transfer = self._transfer(data, target, start)
                 if self.guard is not None and transfer.has_source:

@@ -1,0 +1,69 @@
+"""Rounds of a fit: their random seeds, and how scikit-learn's callbacks see them."""
+
+from contextlib import contextmanager
+
+from sklearn.base import clone
+
+__all__ = ["clone_for_round", "rounds_with_callbacks"]
+
+
+def clone_for_round(estimator, rng):
+    """A copy whose random parts are seeded for the round.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What to copy. Each of its parameters that ends in ``random_state``, also
+        those of estimators inside it, gets a seed of its own.
+    rng : RandomState
+        Draws the seeds; it is not used where there is nothing to seed.
+
+    Returns
+    -------
+    estimator
+        The copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.utils import clone_for_round
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.RandomState(0)
+    >>> clone_for_round(DecisionTreeClassifier(max_depth=1), rng)
+    DecisionTreeClassifier(max_depth=1, random_state=209652396)
+    """
+    model = clone(estimator)
+    names = sorted(n for n in model.get_params() if n.endswith("random_state"))
+    return model.set_params(**{name: rng.randint(2**31 - 1) for name in names})
+
+
+@contextmanager
+def rounds_with_callbacks(estimator, X, y, n_rounds):
+    """Tell callbacks about a fit, and give what tells them about a round.
+
+    Parameters
+    ----------
+    estimator : CallbackSupportMixin
+        What is fitted; its `fit` is decorated with ``with_callbacks``.
+    X, y : array-like
+        As given to `fit`.
+    n_rounds : int
+        The most rounds there can be.
+
+    Yields
+    ------
+    callable
+        Gives a context manager for a round's number.
+    """
+    fit = estimator._init_callback_context(max_subtasks=n_rounds)
+    fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    @contextmanager
+    def on_round(number):
+        step = fit.subcontext(task_name=f"round {number}")
+        step.call_on_fit_task_begin(estimator=estimator)
+        yield
+        step.call_on_fit_task_end(estimator=estimator)
+
+    yield on_round
+    fit.call_on_fit_task_end(estimator=estimator, X=X, y=y)
