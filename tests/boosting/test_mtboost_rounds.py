@@ -168,3 +168,16 @@ def test_primal_dual_and_iterative_forms_are_the_same_model(estimator, kind):
         answers.append(ask(packed))
     assert_allclose(answers[1], answers[0], rtol=1e-4, atol=1e-5)
     assert_allclose(answers[2], answers[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("form", ["primal", "dual", "iterative"])
+def test_one_matrix_of_slopes_is_a_walk_through_all_rows(monkeypatch, form, n_classes):
+    X, task, y = _problem()
+    y = y + (n_classes == 3) * (X[:, 0] > 0.5)
+    model = MTBoostClassifier(task=-1, n_estimators=8, form=form, random_state=0)
+    packed = kinlearn.with_task(X, task)
+    by_matrix = model.fit(packed, y).decision_function(packed)
+    monkeypatch.setattr(_shared_rounds, "_MATRIX_CODES", 0)
+    by_rows = model.fit(packed, y).decision_function(packed)
+    assert_allclose(by_matrix, by_rows, rtol=1e-6, atol=1e-9)

@@ -100,6 +100,9 @@ class TaskLevels:
         self.task = np.asarray(task, dtype=np.intp)
         self.n_tasks = n_tasks
         self.wanted = wanted and n_tasks > 1
+        # rows task by task: those of a table with a row for each task
+        self._order = np.argsort(self.task, kind="stable")
+        self._start = np.searchsorted(self.task[self._order], np.arange(n_tasks + 1))
 
     def sums(self, values):
         """Sums by task."""
@@ -107,8 +110,8 @@ class TaskLevels:
 
     def row_sums(self, X, weight):
         """Weighted sums of rows by task, an array of shape (d, n_tasks)."""
-        place = self.task, np.arange(len(self.task))
-        table = sp.csr_array((weight, place), shape=(self.n_tasks, len(self.task)))
+        parts = weight[self._order], self._order, self._start
+        table = sp.csr_array(parts, shape=(self.n_tasks, len(self.task)))
         found = table @ X
         return (found.toarray() if sp.issparse(found) else found).T
 

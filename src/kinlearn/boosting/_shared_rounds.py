@@ -26,6 +26,7 @@ from kinlearn.boosting._task_covariance import TaskCovariance
 __all__ = ["LogisticLoss", "Round", "Settings", "SquaredLoss", "play_rounds"]
 
 _POWER_STEPS = 10
+_MATRIX_CODES = 10  # up to which one product for each is cheaper than the steps
 _EXACT_STEPS = 20
 
 
@@ -291,7 +292,7 @@ def _first_weights(loss, learner, residual, covariance, settings, rng):
 
     With a learner that is one step along the gradient, finding weights and learner
     in turn is the power method for the direction in which the bound falls most. It
-    costs two products with X a step, and spares the fits from a start by chance.
+    spares the fits from a start by chance.
     """
     weights = covariance.draw(rng)
     if settings.start == "random":
@@ -300,9 +301,9 @@ def _first_weights(loss, learner, residual, covariance, settings, rng):
         # nothing to follow: at first, all tasks alike
         return np.abs(weights) if not len(covariance.values) else weights
     bend = loss.curvature * loss.by_code(loss.pair_weight)
+    slope_of = _gradient_step(loss, learner, residual)
     for _ in range(_POWER_STEPS):
-        scores = learner.correlate(loss.by_row(residual * weights[loss.code]))
-        turned = covariance.shrink(loss.slope(residual, scores), bend, settings.penalty)
+        turned = covariance.shrink(slope_of(weights), bend, settings.penalty)
         length = np.linalg.norm(turned)
         if not length > 0:
             break
@@ -310,6 +311,25 @@ def _first_weights(loss, learner, residual, covariance, settings, rng):
         if np.abs(weights - old).max() < 1e-3:
             break
     return weights
+
+
+def _gradient_step(loss, learner, residual):
+    """Slopes of the learner that is one step along the gradient, by its weights.
+
+    They are linear in the weights. With few codes it is cheaper to have the matrix once
+    than to go through all rows in each step.
+    """
+    if loss.n_codes > _MATRIX_CODES:
+
+        def slope(weights):
+            pull = loss.by_row(residual * weights[loss.code])
+            return loss.slope(residual, learner.correlate(pull))
+
+        return slope
+    pulls = np.zeros((len(loss.weight), loss.n_codes))
+    pulls[loss.row, loss.code] = residual
+    matrix = pulls.T @ learner.correlate(pulls)
+    return lambda weights: -(matrix @ weights)
 
 
 def _find_weights(slope, bend, covariance, current, settings):
