@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.tree import DecisionTreeClassifier
 
@@ -123,3 +124,14 @@ def test_staged_answers_end_with_the_final_ones():
     assert_array_equal(stages[-1], model.predict(packed))
     *_, last = model.staged_predict_proba(packed)
     assert_array_equal(last, model.predict_proba(packed))
+
+
+@pytest.mark.parametrize("tree", [None, MultiTaskExtraTreesClassifier(3, max_depth=2)])
+def test_sparse_rows_are_dense_rows_with_zeros(tree):
+    packed, _, y = make_tasks()
+    packed[:, :4] *= np.abs(packed[:, :4]) > 0.5
+    model = MultiTaskAdaBoostClassifier(tree, n_estimators=4, task=-1, random_state=0)
+    expected = model.fit(packed, y).predict_proba(packed)
+    rows = sp.csr_array(packed)
+    assert_allclose(model.fit(rows, y).predict_proba(rows), expected)
+    assert_allclose(model.predict_proba(packed), expected)

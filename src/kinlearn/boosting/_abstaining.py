@@ -307,9 +307,8 @@ class AbstainingAdaBoostClassifier(
                 f"algorithm='mtaa' is for tasks with two classes, and task {task!r} "
                 f"has {most}. Use algorithm='mh' or 'auto'."
             )
-        if self.algorithm != "auto":
-            return self.algorithm
-        return "mtaa" if most <= 2 else "mh"
+        fitting = "mtaa" if most <= 2 else "mh"
+        return fitting if self.algorithm == "auto" else self.algorithm
 
     def _n_rounds(self, n_tasks):
         if self.n_estimators == "auto":
@@ -368,9 +367,7 @@ class AbstainingAdaBoostClassifier(
         )
 
     def _epsilon(self, n_weights):
-        if self.smoothing is not None:
-            return self.smoothing
-        return 1.0 / max(n_weights, 1.0)
+        return 1.0 / max(n_weights, 1.0) if self.smoothing is None else self.smoothing
 
     def _warn_of_fallbacks(self):
         if self.fallback_tasks_:

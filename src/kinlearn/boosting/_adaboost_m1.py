@@ -5,6 +5,7 @@ from collections import deque
 from numbers import Integral
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
@@ -136,8 +137,8 @@ class MultiTaskAdaBoostClassifier(
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column; sparse, or with missing values, where the
-            estimator takes them.
+            Rows with the task column; with missing values where the estimator
+            takes them. Sparse rows become dense ones if it takes no sparse rows.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -153,7 +154,7 @@ class MultiTaskAdaBoostClassifier(
         data = self._fit_data(X, y, sample_weight, labels="classes")
         weight = row_weights(data)
         rows = np.flatnonzero(weight > 0)
-        packed = with_task(_take(data.X, rows), data.task[rows])
+        packed = with_task(_readable(_take(data.X, rows), tree), data.task[rows])
         task, labels, weight = data.task[rows], data.y[rows], weight[rows]
         share = start_weights(task, labels, weight, self.init_weights)
         rng = check_random_state(self.random_state)
@@ -227,7 +228,7 @@ class MultiTaskAdaBoostClassifier(
         """
         check_is_fitted(self)
         rows = self._predict_data(X)
-        packed = with_task(rows.X, rows.task)
+        packed = with_task(_readable(rows.X, self.estimators_[0]), rows.task)
         votes = np.zeros((rows.n_samples, len(self.classes_)))
         every = np.arange(rows.n_samples)
         pairs = zip(self.estimators_, self.estimator_weights_, strict=True)
@@ -304,14 +305,19 @@ class MultiTaskAdaBoostClassifier(
         tree = self.estimator
         if tree is None:
             tree = MultiTaskDecisionTreeClassifier()
-        inner = get_tags(tree).input_tags
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.allow_nan = inner.allow_nan
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = get_tags(tree).input_tags.allow_nan
         return tags
 
 
 def _take(X, rows):
     return X if len(rows) == X.shape[0] else X[rows]
+
+
+def _readable(X, tree):
+    """Rows as the tree reads them."""
+    dense = sp.issparse(X) and not get_tags(tree).input_tags.sparse
+    return X.toarray() if dense else X
 
 
 def _vote(error, n_rows):
