@@ -65,9 +65,22 @@ def _dense(n_rows, n_features, n_tasks):
     return np.asarray(problem.X, dtype=np.float32), problem.y
 
 
-@case("stumps-round", bar=Bar(seconds=0.022), needs=NEEDS, repeats=3)
+def _one_stump_of_lightgbm(n_rounds):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
+        n_estimators=n_rounds, num_leaves=2, n_jobs=1, force_col_wise=True, verbosity=-1
+    )
+
+
+@case(
+    "stumps-round",
+    bar=Bar(seconds=0.022),
+    needs=(*NEEDS, "lightgbm"),
+    repeats=3,
+)
 def one_round():
-    """A round of MTAA on 1,200 x 784, 10 tasks, 30 roots; AdaBoost on one task."""
+    """A round of MTAA on 1,200 x 784, 10 tasks, 30 roots; peers on one task."""
     from sklearn.ensemble import AdaBoostClassifier
 
     X, y = _images()
@@ -80,8 +93,26 @@ def one_round():
         peers={
             "scikit-learn, one task": _round_time(
                 lambda n: AdaBoostClassifier(n_estimators=n), fit_one_task, 6
-            )
+            ),
+            "LightGBM, one task": _round_time(_one_stump_of_lightgbm, fit_one_task, 60),
         },
+    )
+
+
+@case("stumps-round-trees", needs=NEEDS, repeats=2)
+def one_round_of_trees():
+    """A round of M1 on the same table: a multi-task tree of depth 3; no bar."""
+    from kinlearn.boosting import MultiTaskAdaBoostClassifier
+
+    X, y = _images()
+
+    def fit(model):
+        model.fit(X, y)
+
+    return Work(
+        ours=_round_time(
+            lambda n: MultiTaskAdaBoostClassifier(n_estimators=n, task=-1), fit, 3
+        )
     )
 
 
