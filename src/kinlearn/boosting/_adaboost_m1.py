@@ -9,13 +9,17 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights, start_weights
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
-from kinlearn.utils import clone_for_round, rounds_with_callbacks
+from kinlearn.utils import (
+    check_takes_weights,
+    clone_for_round,
+    rounds_with_callbacks,
+)
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["MultiTaskAdaBoostClassifier"]
@@ -195,11 +199,7 @@ class MultiTaskAdaBoostClassifier(
                 "Choose a multi-task tree, or wrap it in "
                 "kinlearn.sharing.TaskAsFeature or SharedPlusOwn."
             )
-        if not has_fit_parameter(tree, "sample_weight"):
-            raise ValueError(
-                f"{name} takes no sample_weight, and boosting works by weights. "
-                "Choose an estimator whose fit takes them."
-            )
+        check_takes_weights(tree)
         own = {"task": -1, "unknown_task": "share"}
         return clone(tree).set_params(**{k: v for k, v in own.items() if k in params})
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._hypotheses import EstimatorLearner, LinearLearner
@@ -14,7 +14,7 @@ from kinlearn.boosting._least_squares import TaskLevels
 from kinlearn.boosting._shared_rounds import Settings, play_rounds
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.tasks import TaskMixin
-from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils import check_takes_weights, rounds_with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["MTBoostBase"]
@@ -48,13 +48,8 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
     # --------------------------------------------------------------- fitting
 
     def _check_estimator(self):
-        if self.estimator is not None and not has_fit_parameter(
-            self.estimator, "sample_weight"
-        ):
-            raise ValueError(
-                f"{type(self.estimator).__name__} takes no sample_weight, and boosting "
-                "works by weights. Choose an estimator whose fit takes them."
-            )
+        if self.estimator is not None:
+            check_takes_weights(self.estimator)
 
     def _hold_back(self, data, rng):
         """Weights of the rows that train, and of those held back; None without."""

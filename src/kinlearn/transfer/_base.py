@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks import TaskMixin
 from kinlearn.transfer._boost import Boosted, Transfer
+from kinlearn.utils import check_takes_weights
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["TransferBase", "fold_of_target", "no_round"]
@@ -62,13 +63,8 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
     # --------------------------------------------------------------- fitting
 
     def _check_estimator(self):
-        if self.estimator is not None and not has_fit_parameter(
-            self.estimator, "sample_weight"
-        ):
-            raise ValueError(
-                f"{type(self.estimator).__name__} takes no sample_weight, and boosting "
-                "works by weights. Choose an estimator whose fit takes them."
-            )
+        if self.estimator is not None:
+            check_takes_weights(self.estimator)
 
     def _target_codes(self, data):
         """The targets: the one that was named, or every task in turn."""

@@ -8,13 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import has_fit_parameter
 
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import TaskMixin
 from kinlearn.transfer._weight_updates import CHANCE, source_factor, target_factor
 from kinlearn.transfer._weighted_trees import BinnedRows, TreeVotes
-from kinlearn.utils import clone_for_round
+from kinlearn.utils import check_takes_weights, clone_for_round
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing
 
 __all__ = ["AuxiliaryOverSampler"]
@@ -175,13 +174,8 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
     def _open(self, X, y):
         """Checked data, and the rows of the target."""
         self._validate_params()
-        if self.estimator is not None and not has_fit_parameter(
-            self.estimator, "sample_weight"
-        ):
-            raise ValueError(
-                f"{type(self.estimator).__name__} takes no sample_weight, and boosting "
-                "works by weights. Choose an estimator whose fit takes them."
-            )
+        if self.estimator is not None:
+            check_takes_weights(self.estimator)
         data = self._fit_data(X, y, labels="classes")
         if data.target is None and data.n_tasks > 1:
             raise ValueError(

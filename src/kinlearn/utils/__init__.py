@@ -4,10 +4,15 @@ from kinlearn.utils._files import replacing
 from kinlearn.utils._folds import deal_to_folds
 from kinlearn.utils._groups import group_rows
 from kinlearn.utils._optional import import_optional
-from kinlearn.utils._rounds import clone_for_round, rounds_with_callbacks
+from kinlearn.utils._rounds import (
+    check_takes_weights,
+    clone_for_round,
+    rounds_with_callbacks,
+)
 from kinlearn.utils._versions import show_versions
 
 __all__ = [
+    "check_takes_weights",
     "clone_for_round",
     "deal_to_folds",
     "group_rows",

@@ -1,10 +1,37 @@
-"""Rounds of a fit: their random seeds, and how scikit-learn's callbacks see them."""
+"""Rounds of a fit: what they need of an estimator, its seeds, and callbacks."""
 
 from contextlib import contextmanager
 
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
-__all__ = ["clone_for_round", "rounds_with_callbacks"]
+__all__ = ["check_takes_weights", "clone_for_round", "rounds_with_callbacks"]
+
+
+def check_takes_weights(estimator):
+    """Refuse an estimator that cannot be boosted.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What each round would fit.
+
+    Raises
+    ------
+    ValueError
+        If its `fit` takes no `sample_weight`.
+
+    Examples
+    --------
+    >>> from kinlearn.utils import check_takes_weights
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> check_takes_weights(DecisionTreeClassifier())
+    """
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight, and boosting works by "
+            "weights. Choose an estimator whose fit takes them."
+        )
 
 
 def clone_for_round(estimator, rng):
