@@ -149,6 +149,15 @@ def ours_alone(problem, seed, **params):
     return _PerTask(lambda: AbstainingAdaBoostClassifier(random_state=seed, **params))
 
 
+def ours_trees(problem, seed, **params):
+    """AdaBoost over multi-task trees of depth 3, with equal weight for all classes."""
+    from kinlearn.boosting import MultiTaskAdaBoostClassifier
+
+    return MultiTaskAdaBoostClassifier(
+        task=-1, init_weights="task_class", random_state=seed, **params
+    )
+
+
 def _ours(name, make=ours, **params):
     return Contender(f"kinlearn {name}", make, params, kind="ours")
 
@@ -160,6 +169,7 @@ CONTENDERS = (
     _ours("MTAA, 500 rounds", n_estimators=500),
     _ours("MH, 200 rounds, 5 roots", n_estimators=200, algorithm="mh", n_roots=5),
     _ours("two-level trees alone, 100 rounds", ours_alone, n_estimators=100),
+    _ours("M1, 20 rounds", ours_trees, n_estimators=20),
 )
 ROUNDS = (
     *(_ours(f"MTAA, {n} rounds", n_estimators=n) for n in (100, 200, 1000)),
