@@ -135,3 +135,29 @@ def test_sparse_rows_are_dense_rows_with_zeros(tree):
     rows = sp.csr_array(packed)
     assert_allclose(model.fit(rows, y).predict_proba(rows), expected)
     assert_allclose(model.predict_proba(packed), expected)
+
+
+def test_callbacks_hear_of_every_round():
+    packed, _, y = make_tasks()
+    seen = []
+
+    class Counter:
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **_):
+            seen.append(context.task_name)
+
+        def on_fit_task_end(self, estimator, context, **_):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+    model = MultiTaskAdaBoostClassifier(n_estimators=3, task=-1)
+    model.set_callbacks(Counter()).fit(packed, y)
+    assert [name for name in seen if name.startswith("round")] == [
+        "round 0",
+        "round 1",
+        "round 2",
+    ]
