@@ -146,3 +146,27 @@ def test_informative_features_are_important():
     ).feature_importances_  # fmt: skip
     assert_allclose(importance.sum(), 1)
     assert importance[:2].min() > 3 * importance[2:].max()
+
+
+def test_callbacks_hear_of_every_tree():
+    seen = []
+
+    class Counter:
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **_):
+            seen.append(context.task_name)
+
+        def on_fit_task_end(self, estimator, context, **_):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+    X = np.column_stack([np.arange(20.0), np.arange(20) % 2])
+    forest = MultiTaskRandomForestClassifier(3, task=-1, warm_start=True)
+    forest.set_callbacks(Counter()).fit(X, np.arange(20) > 9)
+    forest.set_params(n_estimators=4).fit(X, np.arange(20) > 9)
+    rounds = [name for name in seen if name.startswith("round")]
+    assert rounds == ["round 0", "round 1", "round 2", "round 3"]

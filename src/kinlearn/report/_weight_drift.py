@@ -98,7 +98,7 @@ class WeightDriftDisplay:
                 if name != target
             }
         else:
-            labels = getattr(estimator, "task_classes_", {}).get(target)
+            labels = getattr(estimator, "target_classes_", {}).get(target)
             if labels is None:
                 raise ValueError(
                     f"{type(estimator).__name__} has no labels; use by='source'."
@@ -107,7 +107,8 @@ class WeightDriftDisplay:
                 f"source, {label}": history.source_share[:, code]
                 for code, label in enumerate(labels.tolist())
             }
-        shares["target"] = history.target_share.sum(axis=1)
+        own = "target" if "target" not in shares else f"target ({target})"
+        shares[own] = history.target_share.sum(axis=1)
         return cls(shares, by=by).plot(ax, **line_kw)
 
     def plot(self, ax=None, **line_kw):

@@ -62,9 +62,9 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
 
     # --------------------------------------------------------------- fitting
 
-    def _check_estimator(self):
+    def _check_estimator(self, kind):
         if self.estimator is not None:
-            check_takes_weights(self.estimator)
+            check_takes_weights(self.estimator, kind)
 
     def _target_codes(self, data):
         """The targets: the one that was named, or every task in turn."""

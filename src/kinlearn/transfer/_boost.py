@@ -99,6 +99,7 @@ class Boosted:
     learners: Any
     votes: np.ndarray
     history: WeightHistory
+    alone: bool = False  # whether the source was left out, because none could vote
 
 
 def voting_rounds(n_rounds, keep, has_source):

@@ -94,8 +94,8 @@ def boost_numbers(transfer, learner, *, n_rounds, keep, on_round, frozen=None):
     history = notes.history()
     voting = voting_rounds(len(history.vote), keep, has_source and frozen is None)
     votes = np.where(voting, history.vote, 0.0)
-    if not votes.any():  # the first learner alone is better than none
-        votes = history.vote if history.vote.any() else np.eye(1, len(votes))[0]
+    if not votes.any():
+        votes = history.vote
     return Boosted(learner.models, votes, history)
 
 

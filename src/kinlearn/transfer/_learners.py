@@ -1,6 +1,7 @@
 """Base learners of the boosted classifiers: our trees, or any classifier."""
 
 import numpy as np
+from sklearn.dummy import DummyClassifier
 
 from kinlearn.transfer._weight_updates import CHANCE
 from kinlearn.transfer._weighted_trees import TreeVotes
@@ -71,6 +72,8 @@ class ClassifierLearner:
         model = clone_for_round(self._estimator, self._rng)
         # As much in all as in the beginning, so that penalties mean the same.
         weight = weight * transfer.start.sum()
+        if (transfer.y == transfer.y[0]).all():  # which many classifiers refuse
+            model = DummyClassifier(strategy="most_frequent")
         model.fit(self._X, transfer.y, sample_weight=weight)
         self._models.append(model)
         return model.predict(self._X)

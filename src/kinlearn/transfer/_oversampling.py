@@ -48,11 +48,13 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         Rounds of boosting on a draw.
     n_repeats : int, default=10
         Number of draws.
-    sampling_strategy : {"auto", "minority"}, float or dict, default="auto"
-        What to fill up. "auto": every class to the number of rows of the
-        largest; "minority": the rarest class alone; a number (two classes): the
-        rare class to that ratio of the common one; a dict: number of rows of
-        each class afterwards, which may be the largest class too.
+    sampling_strategy : {"auto", "not majority", "minority"}, float, dict or callable, \
+            default="auto"
+        What to fill up. "auto" or "not majority": every class to the number of rows
+        of the largest; "minority": the rarest class alone; a number (two classes):
+        the rare class to that ratio of the common one; a dict: number of rows of
+        each class afterwards, which may be the largest class too; a callable: gives
+        such a dict from the target's labels.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, and which of equally good source rows are taken.
 
@@ -125,9 +127,10 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "sampling_strategy": [
-            StrOptions({"auto", "minority"}),
+            StrOptions({"auto", "not majority", "minority"}),
             Interval(Real, 0, None, closed="neither"),
             dict,
+            callable,
         ],
         "random_state": ["random_state"],
     }
@@ -184,7 +187,10 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
             )
         rows = data.rows(data.target or 0)
         counts = np.bincount(data.y[rows], minlength=len(data.classes))
-        wanted = _rows_wanted(self.sampling_strategy, data.classes, counts)
+        strategy = self.sampling_strategy
+        if callable(strategy):
+            strategy = strategy(data.classes[data.y[rows]])
+        wanted = _rows_wanted(strategy, data.classes, counts)
         names = data.classes.tolist()
         self.sampling_strategy_ = {names[c]: int(n) for c, n in wanted.items()}
         return data, rows, wanted
@@ -207,6 +213,8 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         y_resampled : as y
             Their labels.
         """
+        if sp.issparse(X) and X.format not in ("csr", "csc"):
+            X = X.tocsr()  # others cannot be asked for rows
         data, rows, wanted = self._open(X, y)
         source = np.flatnonzero(data.task != (data.target or 0))
         if not len(source):
@@ -316,12 +324,17 @@ def _rows_wanted(strategy, classes, counts):
             )
         goal = {names.index(label): n for label, n in strategy.items()}
         for code, n in goal.items():
+            if not isinstance(n, Integral):
+                raise ValueError(
+                    f"sampling_strategy asks for {n!r} rows of class {names[code]!r}; "
+                    "it must be a whole number."
+                )
             if n < counts[code]:
                 raise ValueError(
                     f"sampling_strategy asks for {n} rows of class {names[code]!r}, "
                     f"but the target has {counts[code]}. Rows are added, not removed."
                 )
-    elif strategy == "auto":
+    elif strategy in ("auto", "not majority"):
         goal = dict.fromkeys(present.tolist(), largest)
     else:
         rarest = int(present[counts[present].argmin()])

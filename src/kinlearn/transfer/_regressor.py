@@ -1,5 +1,7 @@
 """TrAdaBoost.R2, in one stage and in two (Pardoe & Stone 2010)."""
 
+import warnings
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -8,6 +10,7 @@ from sklearn.callback import with_callbacks
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
+from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
 from kinlearn.transfer._boost_numbers import (
     RegressorLearner,
@@ -108,8 +111,10 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
     - The exponent of a target row is :math:`-e_i`, not AdaBoost.R2's
       :math:`1 - e_i`: the same within the target, but the latter would let the
       target as a whole lose weight to the source.
-    - Boosting ends at a target error of 1/2 or of 0. If it ends in the first
-      round, that learner answers alone.
+    - Boosting ends at a target error of 1/2 or of 0. If that leaves no learner with
+      a vote, the target is boosted alone, with a warning: the source does not fit.
+      A source that misleads less than that is not noticed; `two_stage` looks at
+      rows that were left out.
     - In the two-stage form, rows without an error never lose weight. If too few
       others are left to reach a stage's share, the source is scaled as a whole.
 
@@ -183,7 +188,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
             The fitted regressor.
         """
         self._validate_params()
-        self._check_estimator()
+        self._check_estimator("regressor")
         data = self._fit_data(X, y, sample_weight, labels="numbers")
         start = data.sample_weight
         start = np.ones(data.n_samples) if start is None else np.array(start)
@@ -201,7 +206,20 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
                 self.boosts_[names[target]], errors = fit(some, transfer, on_step)
                 self.stage_errors_[names[target]] = errors
         del self._rng
+        self._warn_of_useless_sources()
         return self
+
+    def _warn_of_useless_sources(self):
+        alone = [name for name, each in self.boosts_.items() if each.alone]
+        if alone:
+            warnings.warn(
+                f"With the source, no learner had a target error below 1/2 for task "
+                f"{alone[0]!r} ({len(alone)} of {len(self.boosts_)} targets): it was "
+                "boosted alone. The source is not related to it, or related in "
+                "reverse.",
+                TaskFallbackWarning,
+                stacklevel=4,
+            )
 
     def _learner(self, X):
         estimator = self.estimator
@@ -210,14 +228,18 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         return RegressorLearner(estimator, X, self._rng)
 
     def _fit_once(self, X, transfer, on_round, frozen=None):
+        settings = {"n_rounds": self.n_estimators, "keep": self.keep}
         boosted = boost_numbers(
-            transfer,
-            self._learner(X),
-            n_rounds=self.n_estimators,
-            keep=self.keep,
-            on_round=on_round,
-            frozen=frozen,
+            transfer, self._learner(X), on_round=on_round, frozen=frozen, **settings
         )
+        if not boosted.votes.any() and transfer.has_source:
+            own = transfer.is_target
+            boosted = boost_numbers(
+                transfer.some(own), self._learner(X[own]), on_round=no_round, **settings
+            )
+            boosted = replace(boosted, alone=True)
+        if not boosted.votes.any():  # the first learner is better than none
+            boosted = replace(boosted, votes=np.eye(1, len(boosted.votes))[0])
         return boosted, np.empty(0)
 
     def _fit_stages(self, X, transfer, on_stage):

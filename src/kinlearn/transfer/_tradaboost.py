@@ -104,6 +104,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     source_weight_ : dict
         For each target a dict: share of each source in the weight of the last
         round. A useless source is near 0; one that `guard` refused is at 0.
+    target_classes_ : dict
+        Target: its classes that have rows with weight.
     guard_errors_ : dict
         For each target a dict: balanced error on rows left out, ``"with source"``
         and ``"alone"``; empty without `guard`.
@@ -240,7 +242,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
             The fitted classifier.
         """
         self._validate_params()
-        self._check_estimator()
+        self._check_estimator("classifier")
         data = self._fit_data(X, y, sample_weight, labels="classes")
         start = _start_weights(data, self.balance_start)
         rng = check_random_state(self.random_state)
@@ -259,6 +261,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         targets = self._target_codes(data)
         names = data.tasks.tolist()
         self.boosts_, self.guard_errors_, self._shares = {}, {}, {}
+        self.target_classes_ = {}
         n_rounds = len(targets) * self.n_estimators
         with rounds_with_callbacks(self, X, y, n_rounds) as on_round:
             for target in targets:
@@ -267,7 +270,9 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
                     transfer, errors = self._guarded(transfer, data.X, boost_rows, rng)
                     self.guard_errors_[names[target]] = errors
                 self.boosts_[names[target]] = boost_rows(transfer, on_round)
-                self._shares[names[target]] = _class_shares(data, target, start)
+                shares = _class_shares(data, target, start)
+                self._shares[names[target]] = shares
+                self.target_classes_[names[target]] = data.classes[shares > 0]
         self._warn_of_mute_targets()
         return self
 

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import hstack
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -13,7 +14,7 @@ from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
-from kinlearn.utils import group_rows
+from kinlearn.utils import group_rows, rounds_with_callbacks
 from kinlearn.utils._sklearn import Interval
 
 __all__ = ["MultiTaskRandomForestClassifier"]
@@ -22,7 +23,7 @@ __all__ = ["MultiTaskRandomForestClassifier"]
 _PORTION = 8192
 
 
-class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
+class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     """Multi-task decision trees on resampled rows, with random features.
 
     Every tree is a :class:`MultiTaskDecisionTreeClassifier` that is grown on a
@@ -171,6 +172,7 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Grow the trees.
 
@@ -206,10 +208,15 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
             counts = sampler.counts(seed) if self.bootstrap else None
             return growth.grow(seed, counts, **settings)
 
-        new = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(grow)(number) for number in range(len(kept), self.n_estimators)
-        )
-        self.trees_ = kept + new
+        numbers = range(len(kept), self.n_estimators)
+        with rounds_with_callbacks(self, X, y, len(numbers)) as on_round:
+            grown = Parallel(
+                n_jobs=self.n_jobs, require="sharedmem", return_as="generator"
+            )(delayed(grow)(number) for number in numbers)
+            for number, tree in zip(numbers, grown, strict=True):
+                with on_round(number):
+                    kept.append(tree)
+        self.trees_ = kept
         self._bags = (self.bootstrap, data.n_samples)
         if self.oob_score:
             self._score_out_of_bag(data, sampler)
@@ -249,7 +256,7 @@ class MultiTaskRandomForestClassifier(MultiTaskTreeModel):
                 f"{np.sum(n_trees == 0)} of {data.n_samples} rows were seen by every "
                 "tree and have no out-of-bag prediction. Use more trees.",
                 KinlearnWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         known = n_trees > 0
         with np.errstate(invalid="ignore"):

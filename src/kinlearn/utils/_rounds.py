@@ -2,24 +2,26 @@
 
 from contextlib import contextmanager
 
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
 __all__ = ["check_takes_weights", "clone_for_round", "rounds_with_callbacks"]
 
 
-def check_takes_weights(estimator):
+def check_takes_weights(estimator, kind="classifier"):
     """Refuse an estimator that cannot be boosted.
 
     Parameters
     ----------
     estimator : estimator
         What each round would fit.
+    kind : {"classifier", "regressor"}, default="classifier"
+        What it must be. An estimator that says nothing of it is believed.
 
     Raises
     ------
     ValueError
-        If its `fit` takes no `sample_weight`.
+        If its `fit` takes no `sample_weight`, or if it is of the other kind.
 
     Examples
     --------
@@ -27,6 +29,11 @@ def check_takes_weights(estimator):
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> check_takes_weights(DecisionTreeClassifier())
     """
+    wrong = is_regressor if kind == "classifier" else is_classifier
+    if wrong(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__} is no {kind}, and boosting needs one here."
+        )
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             f"{type(estimator).__name__} takes no sample_weight, and boosting works by "
