@@ -88,6 +88,7 @@ class Protocol:
     methods: tuple[str, ...]
     published: tuple[Published, ...]
     bars: Mapping[str, float]
+    independent: bool = False
 
     def contender(self, name):
         """The contender of that name."""
@@ -105,6 +106,7 @@ def protocol(
     methods=("predict",),
     published=(),
     bars=None,
+    independent=False,
 ):
     """Declare the decorated function, which splits, as a protocol.
 
@@ -129,6 +131,9 @@ def protocol(
         Figures of others, shown beside ours.
     bars : dict of str to float
         What ours must reach, by metric.
+    independent : bool, default=False
+        Whether no row trains in two splits, as in made data of which each split takes
+        new rows. Then the splits are a plain sample, and intervals are Student's.
 
     Returns
     -------
@@ -158,6 +163,7 @@ def protocol(
                 methods=tuple(methods),
                 published=tuple(published),
                 bars=dict(bars or {}),
+                independent=independent,
             ),
         )
         return split

@@ -53,13 +53,17 @@ def _numbers(column):
     return [np.where(missing, np.nan, known == value) for value in values]
 
 
-def _uci(name, kind, group):
-    """Complete rows: the other features, the group's variable, the task."""
+def _uci(name, kind, group, cuts=None):
+    """Complete rows: the other features, the group's variable, the task.
+
+    The tasks are those of the data set, or are made by cuts of the variable.
+    """
     table = kinlearn.datasets.fetch_uci(name, group=None, as_frame=True).data
     grouped = kinlearn.datasets.fetch_uci(name, group=group)
     names = [*(column for column in table if column != group), group]
     columns = [part for column in names for part in _numbers(table[column])]
-    X = np.column_stack([*columns, grouped.data[:, -1]])
+    task = grouped.data[:, -1] if cuts is None else np.digitize(columns[-1], cuts)
+    X = np.column_stack([*columns, task])
     complete = np.isfinite(X).all(axis=1)
     return kind, X[complete], grouped.target[complete]
 
@@ -74,6 +78,14 @@ for _name, _set, _kind, _group in (
     ("auto-mpg", "auto_mpg", "regression", "cylinders"),
 ):
     problem(f"svm:{_name}")(partial(_uci, _set, _kind, _group))
+for _name, _group, _cuts in (
+    ("deg-malig", "deg-malig", None),
+    ("inv-nodes", "inv-nodes", (3,)),
+    ("breast", "breast", None),
+):
+    problem(f"svm:ljubljana-{_name}")(
+        partial(_uci, "breast_cancer_ljubljana", "classification", _group, _cuts)
+    )
 
 
 @problem("svm:landmine")

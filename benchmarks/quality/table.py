@@ -87,7 +87,7 @@ def _contender_row(protocol, contender, played, times):
         what = f"needs {', '.join(lacking)}" if lacking else "none finished"
         row[2] = f"0 ({what})"
         return row + ["-"] * (2 * len(protocol.metrics) + times)
-    share = _test_share(by_split.values())
+    share = 0.0 if protocol.independent else _test_share(by_split.values())
     baseline = played[protocol.baseline]
     for metric in protocol.metrics:
         scores = _values(by_split, metric)
@@ -148,9 +148,12 @@ def _published_row(protocol, published, times):
 
 
 def _footnotes(protocol, runs, records, played):
+    interval = "corrected resampled t interval (Nadeau and Bengio 2003)"
+    if protocol.independent:
+        interval = "t interval, since no row trains in two splits"
     notes = [
-        "Mean over splits, with the 95% corrected resampled t interval (Nadeau and "
-        f"Bengio 2003); differences are paired by split with {protocol.baseline}."
+        f"Mean over splits, with the 95% {interval}; differences are paired by split "
+        f"with {protocol.baseline}."
     ]
     notes += _circumstances(played)
     notes += [f"{each.name}: {each.source}." for each in protocol.published]

@@ -150,6 +150,15 @@ def test_the_table_by_hand():
     assert table.count(" on abacus.") == 1
 
 
+def test_splits_that_share_no_training_rows_are_a_plain_sample():
+    runs = toy_runs()
+    table = render(toy_protocol(independent=True), runs, toy_done(runs))
+    # half widths are 4.3027 / sqrt(3) standard deviations
+    assert cells(table)["plain"][2] == "0.600 [0.352, 0.848]"
+    assert cells(table)["new"][3] == "+0.100 [-0.148, +0.348]"
+    assert "the 95% t interval, since no row trains" in table
+
+
 def test_only_splits_of_both_are_paired():
     runs = toy_runs()
     done = toy_done(runs)
