@@ -219,4 +219,54 @@ KINLEARN_CLONES static intptr_t kinlearn_partner(
     return found;
 }
 
+/* The partner j of a row i where both may move by amounts of their own: the greatest
+ * decrease of the quadratic over the two, bounds left aside, if it is more than that
+ * of i alone; -1 if there is none. Row j is free (up = low), or wishes to rise
+ * (F + up < 0) or to fall (F + low > 0) and would; i_is_free says whether i, whose
+ * slope is `slope`, may turn round. */
+KINLEARN_CLONES static intptr_t kinlearn_companion(
+    const double* F, const double* up, const double* low, const float* row,
+    const float* diagonal, double slope, float own_diagonal, int i_is_free,
+    intptr_t start, intptr_t stop
+) {
+    const float s = (float)slope, d = own_diagonal;
+    float best[16], gain[16];
+    int32_t at[16];
+    float top = s * s / d;
+    intptr_t found = -1, i = start;
+    for (int k = 0; k < 16; k++) {
+        best[k] = top;
+        at[k] = -1;
+    }
+    for (; i < stop; i += 16) {
+        const int32_t here = (int32_t)(i - start);
+        const int lanes = stop - i < 16 ? (int)(stop - i) : 16;
+        for (int k = 0; k < lanes; k++) {
+            const float rise = (float)(F[i + k] + up[i + k]);
+            const float fall = (float)(F[i + k] + low[i + k]);
+            const float q = row[i + k], e = diagonal[i + k];
+            const int is_free = up[i + k] == low[i + k];
+            const float g = rise < 0.0f || is_free ? rise : fall;
+            const float det = d * e - q * q, least = 1e-6f * d * e;
+            const float own = (q * g - e * s) * s, other = (q * s - d * g) * g;
+            const int may = (is_free || rise < 0.0f || fall > 0.0f)
+                          & (is_free || other < 0.0f) & (i_is_free || own < 0.0f);
+            const float value = -(own + other) / (det > least ? det : least);
+            gain[k] = may ? value : 0.0f;
+        }
+        for (int k = 0; k < lanes; k++) {
+            at[k] = gain[k] > best[k] ? here : at[k];
+            best[k] = gain[k] > best[k] ? gain[k] : best[k];
+        }
+    }
+    for (int k = 0; k < 16; k++) {
+        if (at[k] >= 0 && (best[k] > top ||
+                           (best[k] == top && start + at[k] + k < found))) {
+            top = best[k];
+            found = start + at[k] + k;
+        }
+    }
+    return found;
+}
+
 #endif

@@ -24,3 +24,7 @@ cdef extern from "svm/_loops.h" nogil:
     intp_t kinlearn_partner(const f64_t* F, const f64_t* low, const f32_t* row,
                             const f32_t* diagonal, f64_t own, f32_t own_diagonal,
                             intp_t start, intp_t stop) noexcept
+    intp_t kinlearn_companion(const f64_t* F, const f64_t* up, const f64_t* low,
+                              const f32_t* row, const f32_t* diagonal, f64_t slope,
+                              f32_t own_diagonal, int i_is_free, intp_t start,
+                              intp_t stop) noexcept
