@@ -12,7 +12,9 @@ from sklearn.svm import SVC, SVR
 from kinlearn import with_task
 from kinlearn.exceptions import FeatureScaleWarning
 from kinlearn.model_selection import TaskStratifiedKFold
-from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
+from kinlearn.svm import MultiTaskSVC, MultiTaskSVR, SVMPlusClassifier
+from kinlearn.svm._dual import TaskProblem
+from kinlearn.svm._linear import linear_pays
 from tests.interrupt import seconds_to_stop
 from tests.reference.svm_dual import multi_task_kernel
 
@@ -177,12 +179,93 @@ def test_linear_solver_finds_what_smo_finds(make, fit_intercept, penalty):
     assert_allclose(linear.intercept_, smo.intercept_, atol=1e-3)
 
 
-def test_linear_solver_is_taken_by_itself_where_it_pays():
-    X, y, _, task = problem(n=2000)
-    model = MultiTaskSVC(kernel="linear", task=-1).fit(with_task(X, task), y)
-    assert model.n_iter_[0] < 50
+@pytest.mark.parametrize("seed", range(24))
+def test_auto_takes_the_linear_solver_and_reaches_the_objective_of_smo(seed):
+    """Few rows or many, more features than rows, dense or sparse, all costs."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(10, 80)), int(rng.integers(1, 100))
+    make = MultiTaskSVC if seed % 2 else MultiTaskSVR
+    X, task = rng.normal(size=(n, d)), rng.integers(0, 1 + seed % 5, size=n)
+    y = X[:, 0] + 0.5 * task + rng.normal(size=n)
+    y = y if seed % 2 == 0 else (y > np.median(y)).astype(int)
+    Z = with_task(sp.csr_array(X) if seed % 3 == 0 else X, task)
+    params = {
+        "kernel": "linear",
+        "C": float(rng.choice([0.01, 1.0, 10.0])),
+        "correction_penalty": float(rng.choice([0.3, 1.0, 100.0])),
+        "fit_intercept": bool(rng.integers(0, 2)),
+        "task": -1,
+        "tol": 1e-4,
+    }
+    auto, smo = make(**params).fit(Z, y), make(**params, solver="smo").fit(Z, y)
+    linear = make(**params, solver="linear").fit(Z, y)
+    assert_array_equal(auto.dual_objective_, linear.dual_objective_)
+    assert np.max(auto.violation_) <= 1e-4
+    assert_allclose(auto.dual_objective_, smo.dual_objective_, rtol=1e-4, atol=1e-5)
+    assert_allclose(auto.predict(Z), smo.predict(Z), atol=5e-3)
+
+
+def test_linear_solver_needs_linear_kernels():
+    X, y, _, _ = problem()
     with pytest.raises(ValueError, match="two linear kernels; got kernel='rbf'"):
         MultiTaskSVC(solver="linear").fit(X, y)
+
+
+def test_auto_goes_to_smo_where_the_linear_solver_does_not_end(monkeypatch):
+    from kinlearn.svm import _linear, _multi_task_base
+
+    X, y, _, _ = problem()
+    expected = MultiTaskSVC(kernel="linear", solver="smo").fit(X, y)
+    monkeypatch.setattr(_linear, "_MAX_ITER", 2)
+    model = MultiTaskSVC(kernel="linear").fit(X, y)
+    assert_array_equal(model.dual_objective_, expected.dual_objective_)
+    monkeypatch.undo()
+    monkeypatch.setattr(_multi_task_base, "linear_pays", lambda *_: False)
+    model = MultiTaskSVC(kernel="linear").fit(X, y)
+    assert_array_equal(model.n_iter_, expected.n_iter_)
+
+
+def test_linear_solver_is_not_taken_for_thousands_of_rows_and_features():
+    rows = np.arange(20_000)
+    large = TaskProblem(rows, rows * 0, 1, rows, rows, rows)
+    assert not linear_pays(large, sp.csr_array((20_000, 20_000)))
+    assert linear_pays(large, np.empty((20_000, 500)))
+    many = TaskProblem(rows, rows, 20_000, rows, rows, rows)
+    assert not linear_pays(many, np.empty((20_000, 5)))
+
+
+def test_without_biases_rows_move_in_twos():
+    """One row at a time took 134,000 steps."""
+    X, _, signal, task = problem()
+    model = MultiTaskSVR(C=20.0, gamma=0.01, fit_intercept=False, task=-1)
+    model.fit(with_task(X, task), signal)
+    assert model.violation_ <= 1e-3
+    assert model.n_iter_ < 10_000
+
+
+def test_callbacks_see_every_machine():
+    class Recorder:
+        seen = []
+
+        def setup(self, estimator, context):
+            self.seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            self.seen.append(context.task_name)
+
+        def teardown(self, estimator, context):
+            self.seen.append("teardown")
+
+    X, y, _, task = problem(n_classes=3)
+    Z, machines = with_task(X, task), [f"machine {m}" for m in range(3)]
+    for model in (MultiTaskSVC(task=-1), SVMPlusClassifier(group=-1)):
+        recorder = Recorder()
+        recorder.seen = []
+        model.set_callbacks(recorder).fit(Z, y)
+        assert recorder.seen == ["setup", *machines, "fit", "teardown"]
 
 
 def test_precomputed_kernels_travel_with_the_task_column():

@@ -15,6 +15,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kinlearn.svm._dual import Solution
@@ -25,7 +26,10 @@ _MAX_ITER = 100
 _CHUNK = 2048  # rows whose products are summed at a time
 _STEPS = 20  # and what else they cost
 _MAX_TASKS = 500
-_MIN_ROWS = 300
+# Multiplications that are always worth it, a second or so: SMO may be quicker, but it
+# may also take millions of steps, where C is large or the rows are few.
+_CHEAP = 2e10
+_MAX_CELLS = 2**27  # of sparse data, which becomes dense
 # From so many features on, the factors of a step cost more than all else: then
 # steps are corrected more often.
 _WIDE = 100
@@ -33,26 +37,41 @@ _CORRECTIONS = 4
 _SNAP = 1e-7  # share of c within which a variable is at its bound
 
 
-def linear_pays(problem, n_features):
-    """Whether the linear solver is likely to be the quicker one.
+def linear_pays(problem, X):
+    """Whether the linear solver ends soon, or is likely to be the quicker one.
 
     Parameters
     ----------
     problem : TaskProblem
         What to solve.
-    n_features : int
-        Number of columns.
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        The data.
 
     Returns
     -------
     bool
         True if it is.
     """
-    n = len(problem.rows)
-    if n < _MIN_ROWS or problem.n_tasks > _MAX_TASKS:
+    n, n_features = len(problem.rows), X.shape[1]
+    size = min(n, n_features)
+    if problem.n_tasks > _MAX_TASKS or (sp.issparse(X) and n * size > _MAX_CELLS):
         return False
-    step = n * n_features**2 + 3.0 * problem.n_tasks * n_features**3
-    return _STEPS * step < float(n) ** 2 * (n_features + 20)
+    work = _STEPS * (n * size**2 + 3.0 * problem.n_tasks * size**3)
+    if n_features > n:
+        work += 10.0 * n**3
+    return work < max(_CHEAP, float(n) ** 2 * (n_features + 20))
+
+
+def _features(X):
+    """Features with the same products, as few as there are rows at the most."""
+    n, n_features = X.shape
+    if n_features > n:
+        products = X @ X.T
+        products = products.toarray() if sp.issparse(products) else products
+        values, vectors = np.linalg.eigh(products.astype(np.float64, copy=False))
+        return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    X = X.toarray() if sp.issparse(X) else X
+    return np.ascontiguousarray(X, dtype=np.float64)
 
 
 @dataclass
@@ -202,17 +221,15 @@ def _violation(problem, beta, values, tasks):
     return max((most - least).max(), 0.0), bias
 
 
-def solve_linear(problem, X, penalty, *, tol, max_iter, fit_intercept):
+def solve_linear(problem, kernel, *, tol, max_iter, fit_intercept):
     """Solve a problem with two linear kernels.
 
     Parameters
     ----------
     problem : TaskProblem
         What to solve.
-    X : float64 array of shape (n, n_features)
-        The rows of the problem.
-    penalty : float
-        Weight of the tasks' own functions.
+    kernel : TaskKernel
+        The two kernels, with the data.
     tol : float
         Violation to stop at.
     max_iter : int
@@ -225,7 +242,8 @@ def solve_linear(problem, X, penalty, *, tol, max_iter, fit_intercept):
     Solution
         What was found.
     """
-    tasks = _Tasks(X, problem, 1.0 / penalty, fit_intercept)
+    X = _features(kernel.X[problem.rows])
+    tasks = _Tasks(X, problem, 1.0 / kernel.penalty, fit_intercept)
     tube = (problem.low < 0) & (problem.high > 0)
     both = bool(tube.any())
     sign = np.array([[1.0], [-1.0]]) if both else np.where(problem.high > 0, 1.0, -1.0)

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +17,7 @@ from kinlearn.svm._linear import linear_pays, solve_linear
 from kinlearn.svm._machines import Blocks, Machines
 from kinlearn.svm._space import KERNELS, make_space
 from kinlearn.tasks import TaskMixin
+from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskSVMBase"]
@@ -31,7 +33,9 @@ def _indexable(X):
     return X.tocsr() if sp.issparse(X) else X
 
 
-class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
+class MultiTaskSVMBase(
+    CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
+):
     """What the classifier and the regressor share."""
 
     _parameter_constraints: dict = {
@@ -88,19 +92,21 @@ class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         )
         return kernel, blocks
 
-    def _solve_all(self, data, problems, weight):
-        """Solve each problem, and keep the machines."""
+    def _solve_all(self, X, y, data, problems, weight):
+        """Solve each problem, and keep the machines; X and y are for callbacks."""
         kernel, blocks = self._make_kernel(data)
         old = self._old_beta(data, len(problems))
         beta = np.zeros((len(problems), data.n_samples))
         intercept = np.zeros((len(problems), data.n_tasks))
         solutions = []
-        for m, problem in enumerate(problems):
-            solution = self._solve(problem, kernel, old[m])
-            beta[m, problem.rows] = solution.beta
-            present = np.bincount(problem.task, minlength=data.n_tasks) > 0
-            intercept[m] = np.where(present, solution.intercept, np.nan)
-            solutions.append(solution)
+        with rounds_with_callbacks(self, X, y, len(problems), "machine") as on_machine:
+            for m, problem in enumerate(problems):
+                with on_machine(m):
+                    solution = self._solve(problem, kernel, old[m])
+                beta[m, problem.rows] = solution.beta
+                present = np.bincount(problem.task, minlength=data.n_tasks) > 0
+                intercept[m] = np.where(present, solution.intercept, np.nan)
+                solutions.append(solution)
         self._warn_if_unfinished(solutions)
         self._machines = Machines.build(
             kernel, blocks, _indexable(data.X), data.task, beta, intercept, weight
@@ -122,15 +128,12 @@ class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
                 f"and correction_kernel={self.correction_kernel!r}. Use "
                 'solver="auto".'
             )
-        n_features = kernel.X.shape[1]
-        if linear and (
-            self.solver == "linear"
-            or (self.solver == "auto" and linear_pays(problem, n_features))
-        ):
-            X = kernel.X[problem.rows]
-            X = X.toarray() if sp.issparse(X) else X
-            X = X.astype(np.float64, copy=False)
-            return solve_linear(problem, X, kernel.penalty, **options)
+        pays = linear and linear_pays(problem, kernel.X)
+        if self.solver == "linear" or (self.solver == "auto" and pays):
+            solution = solve_linear(problem, kernel, **options)
+            limited = self.solver == "linear" or self.max_iter >= 0
+            if solution.converged or limited:
+                return solution
         return solve_smo(
             problem,
             kernel,
@@ -164,7 +167,7 @@ class MultiTaskSVMBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             f"violation of {worst.violation:.3g} (tol={self.tol:g}). Scale the "
             "features, lower C, or raise max_iter.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     @property

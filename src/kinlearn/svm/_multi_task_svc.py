@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
 from sklearn.utils import compute_sample_weight
 
 from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
@@ -61,7 +62,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         function.
     solver : {"auto", "smo", "linear"}, default="auto"
         "linear" is for two linear kernels: it keeps weights instead of kernel rows.
-        "auto" takes it for large data. Both find the same solution.
+        "auto" takes it for these, unless there are thousands of both rows and
+        features. Both find the same solution.
     tol : float, default=1e-3
         Violation of the optimality conditions to stop at.
     max_iter : int, default=-1
@@ -71,7 +73,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     shrinking : bool, default=True
         Whether the solver sets aside rows that look settled.
     warm_start : bool, default=False
-        Whether a further fit on the same rows starts from the last solution.
+        Whether a further fit on the same rows starts from the last solution; the
+        linear solver always starts anew.
 
     Attributes
     ----------
@@ -214,6 +217,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self.shrinking = shrinking
         self.warm_start = warm_start
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the machines.
 
@@ -242,7 +246,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
             classification(data.task, data.n_tasks, sign, cost) for sign in signs
         ]
         weight = np.array([_say(p, data.n_tasks) for p in problems])
-        solutions = self._solve_all(data, problems, weight.reshape(-1, data.n_tasks))
+        solutions = self._solve_all(
+            X, y, data, problems, weight.reshape(-1, data.n_tasks)
+        )
         self.dual_coef_ = self._machines.dual_coef
         self.intercept_ = self._machines.intercept
         self.common_intercept_ = self._machines.common_intercept

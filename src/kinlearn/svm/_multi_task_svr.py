@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
+from sklearn.callback import with_callbacks
 
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._dual import regression
@@ -59,7 +60,8 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         function.
     solver : {"auto", "smo", "linear"}, default="auto"
         "linear" is for two linear kernels: it keeps weights instead of kernel rows.
-        "auto" takes it for large data. Both find the same solution.
+        "auto" takes it for these, unless there are thousands of both rows and
+        features. Both find the same solution.
     tol : float, default=1e-3
         Violation of the optimality conditions to stop at.
     max_iter : int, default=-1
@@ -69,7 +71,8 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     shrinking : bool, default=True
         Whether the solver sets aside rows that look settled.
     warm_start : bool, default=False
-        Whether a further fit on the same rows starts from the last solution.
+        Whether a further fit on the same rows starts from the last solution; the
+        linear solver always starts anew.
 
     Attributes
     ----------
@@ -188,6 +191,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         self.shrinking = shrinking
         self.warm_start = warm_start
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the machine.
 
@@ -217,7 +221,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
             data.task, data.n_tasks, data.y, self.C_ * weight, self.epsilon_
         )
         say = np.bincount(data.task, weights=weight, minlength=data.n_tasks)
-        (solution,) = self._solve_all(data, [problem], say[None])
+        (solution,) = self._solve_all(X, y, data, [problem], say[None])
         self.dual_coef_ = self._machines.dual_coef[0]
         self.intercept_ = self._machines.intercept[0]
         self.common_intercept_ = float(self._machines.common_intercept[0])

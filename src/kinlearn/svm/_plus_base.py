@@ -7,6 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +16,7 @@ from kinlearn.svm._plus_rows import RowStore
 from kinlearn.svm._plus_solver import solve_plus
 from kinlearn.svm._space import KERNELS, make_space
 from kinlearn.tasks import check_task_data, check_task_rows, remember_columns
+from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["SVMPlusBase", "without_task"]
@@ -51,7 +53,7 @@ def without_task(columns):
     return replace(columns, task=None, privileged=unseen)
 
 
-class SVMPlusBase(BaseEstimator):
+class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
     """Columns that exist in training only, two kernels, and the machines."""
 
     _parameter_constraints: dict = {
@@ -157,10 +159,14 @@ class SVMPlusBase(BaseEstimator):
 
     # --------------------------------------------------------------- solving
 
-    def _solve_all(self, data, problems):
-        """Solve each problem, and keep the machines."""
+    def _solve_all(self, X, y, data, problems):
+        """Solve each problem, and keep the machines; X and y are for callbacks."""
         decision, correction = self._make_spaces(data)
-        solutions = [self._solve(p, decision, correction) for p in problems]
+        solutions = []
+        with rounds_with_callbacks(self, X, y, len(problems), "machine") as on_machine:
+            for m, problem in enumerate(problems):
+                with on_machine(m):
+                    solutions.append(self._solve(problem, decision, correction))
         self._warn_if_unfinished(solutions)
         beta = np.zeros((len(problems), data.n_samples))
         for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
@@ -210,7 +216,7 @@ class SVMPlusBase(BaseEstimator):
             f"violation of {worst.violation:.3g} (tol={self.tol:g}). Scale the "
             "features, lower C, raise correction_penalty or max_iter.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     # -------------------------------------------------------------- new rows

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
 from sklearn.utils import compute_sample_weight
 
 from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
@@ -206,6 +207,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         self.max_iter = max_iter
         self.cache_size = cache_size
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the machines.
 
@@ -232,7 +234,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         problems = [
             classification(signs_of_pair(data.y, pair), cost, groups) for pair in pairs
         ]
-        solutions = self._solve_all(data, problems)
+        solutions = self._solve_all(X, y, data, problems)
         values = np.full((data.n_samples, len(pairs)), np.nan)
         for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
             values[problem.rows, m] = solution.slack

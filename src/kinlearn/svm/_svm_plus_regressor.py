@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.callback import with_callbacks
 
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._plus_base import SVMPlusBase
@@ -170,6 +171,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         self.max_iter = max_iter
         self.cache_size = cache_size
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the function.
 
@@ -195,7 +197,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         problem = regression(
             data.y, self.C_ * weight, self._groups(data), self.epsilon_
         )
-        (solution,) = self._solve_all(data, [problem])
+        (solution,) = self._solve_all(X, y, data, [problem])
         self.correcting_values_ = np.full((data.n_samples, 2), np.nan)
         self.correcting_values_[problem.rows] = solution.slack.reshape(2, -1).T
         return self

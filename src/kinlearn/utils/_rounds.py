@@ -72,7 +72,7 @@ def clone_for_round(estimator, rng):
 
 
 @contextmanager
-def rounds_with_callbacks(estimator, X, y, n_rounds):
+def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
     """Tell callbacks about a fit, and give what tells them about a round.
 
     Parameters
@@ -83,6 +83,8 @@ def rounds_with_callbacks(estimator, X, y, n_rounds):
         As given to `fit`.
     n_rounds : int
         The most rounds there can be.
+    what : str, default="round"
+        What callbacks see a round called, before its number.
 
     Yields
     ------
@@ -94,7 +96,7 @@ def rounds_with_callbacks(estimator, X, y, n_rounds):
 
     @contextmanager
     def on_round(number):
-        step = fit.subcontext(task_name=f"round {number}")
+        step = fit.subcontext(task_name=f"{what} {number}")
         step.call_on_fit_task_begin(estimator=estimator)
         yield
         step.call_on_fit_task_end(estimator=estimator)
