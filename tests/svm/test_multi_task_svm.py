@@ -205,6 +205,22 @@ def test_auto_takes_the_linear_solver_and_reaches_the_objective_of_smo(seed):
     assert_allclose(auto.predict(Z), smo.predict(Z), atol=5e-3)
 
 
+@pytest.mark.parametrize("make", [MultiTaskSVC, MultiTaskSVR])
+@pytest.mark.parametrize("C", [0.1, 100.0])
+def test_single_precision_on_the_way_changes_nothing(make, C, monkeypatch):
+    from kinlearn.svm import _linear
+
+    X, y, signal, task = problem(n=400)
+    Z, target = with_task(X, task), y if make is MultiTaskSVC else signal
+    params = {"C": C, "kernel": "linear", "task": -1, "tol": 1e-6}
+    exact = make(**params, solver="linear").fit(Z, target)
+    monkeypatch.setattr(_linear, "_ROUGH_CELLS", 1)
+    rough = make(**params, solver="linear").fit(Z, target)
+    assert np.max(rough.violation_) <= 1e-6
+    assert_allclose(rough.dual_objective_, exact.dual_objective_, rtol=1e-7)
+    assert_allclose(rough.coef_, exact.coef_, atol=1e-5)
+
+
 def test_linear_solver_needs_linear_kernels():
     X, y, _, _ = problem()
     with pytest.raises(ValueError, match="two linear kernels; got kernel='rbf'"):

@@ -34,6 +34,12 @@ _MAX_CELLS = 2**27  # of sparse data, which becomes dense
 # steps are corrected more often.
 _WIDE = 100
 _CORRECTIONS = 4
+# From so many cells on, the normal equations are formed in single precision, in half
+# the time, until the weights of the rows differ too much for it. Their error is made
+# good by the next step, which goes by exact residuals.
+_ROUGH_CELLS = 2**22
+_ROUGH_UNTIL = 1e-6  # mean product of a variable and its price
+_COUNTS = 1e-3  # how far the rows of a task that are left out may change them
 _SNAP = 1e-7  # share of c within which a variable is at its bound
 
 
@@ -95,6 +101,8 @@ class _Tasks:
 
     def __init__(self, X, problem, share, has_bias):
         self.X = X
+        self.rough = X.astype(np.float32) if X.size >= _ROUGH_CELLS else X
+        self.norms = np.einsum("ij,ij->i", X, X)
         self.share = share
         self.has_bias = has_bias
         bounds = np.searchsorted(problem.task, np.arange(problem.n_tasks + 1))
@@ -109,12 +117,28 @@ class _Tasks:
         q = np.stack([b[part] @ self.X[part] for part in self.parts])
         return q, np.bincount(self.of_row, weights=b, minlength=len(self.parts))
 
-    def values(self, q, bias):
-        """The function of each row's task, for sums q."""
+    def products(self, d, part, rough):
+        """X'DX over the rows of a task, those left out that hardly count.
+
+        It stands beside the unit matrix, which bounds what they would change.
+        """
+        X, size = self.rough if rough else self.X, self.X.shape[1]
+        weight = d[part] * self.norms[part] * max(self.share, 1.0)
+        rows = part.start + np.flatnonzero(weight > _COUNTS / len(weight))
+        M = np.zeros((size, size))
+        for left in range(0, len(rows), _CHUNK):
+            some = rows[left : left + _CHUNK]
+            scaled = X[some]
+            scaled *= np.sqrt(d[some]).astype(X.dtype)[:, None]
+            M += scaled.T @ scaled
+        return M
+
+    def values(self, q):
+        """The function of each row's task without its bias, for sums q."""
         w = q.sum(axis=0)
         out = np.empty(len(self.X))
         for t, part in enumerate(self.parts):
-            out[part] = self.X[part] @ (w + self.share * q[t]) + bias[t]
+            out[part] = self.X[part] @ (w + self.share * q[t])
         return out
 
 
@@ -125,14 +149,15 @@ class _Normal:
     sigma_t = sum d - share m_t'A_t m_t.
     """
 
-    def __init__(self, tasks, d):
+    def __init__(self, tasks, d, rough):
         self.tasks = tasks
         self.d = d
         size = tasks.X.shape[1]
         system = np.eye(size)
-        self.factors, self.m, self.AM, self.Am, self.sigma = [], [], [], [], []
-        for part in tasks.parts:
-            M, m, total = _weighted_products(tasks.X, d, part)
+        self.m, totals = tasks.sums(d)
+        self.factors, self.AM, self.Am, self.sigma = [], [], [], []
+        for part, m, total in zip(tasks.parts, self.m, totals, strict=True):
+            M = tasks.products(d, part, rough)
             factor = None
             AM, Am = M, m
             if tasks.share > 0:
@@ -146,7 +171,6 @@ class _Normal:
             if tasks.has_bias:
                 system -= np.outer(Am, Am / sigma)
             self.factors.append(factor)
-            self.m.append(m)
             self.AM.append(AM)
             self.Am.append(Am)
             self.sigma.append(sigma)
@@ -177,20 +201,7 @@ class _Normal:
             bias = kappa - np.stack(self.Am) @ w / np.array(self.sigma)
         # A(h - Mw - m bias)
         q = Ah - np.stack([AM @ w for AM in self.AM]) - bias[:, None] * self.Am
-        return q, bias, tasks.values(q, bias)
-
-
-def _weighted_products(X, d, part):
-    """X'DX, X'd and the sum of d over the rows of a task."""
-    size = X.shape[1]
-    M, m = np.zeros((size, size)), np.zeros(size)
-    for left in range(part.start, part.stop, _CHUNK):
-        rows = slice(left, min(left + _CHUNK, part.stop))
-        root = np.sqrt(d[rows])
-        scaled = X[rows] * root[:, None]
-        m += root @ scaled
-        M += scaled.T @ scaled
-    return M, m, d[part].sum()
+        return q, bias, tasks.values(q) + bias[tasks.of_row]
 
 
 def _violation(problem, beta, values, tasks):
@@ -255,12 +266,13 @@ def solve_linear(problem, kernel, *, tol, max_iter, fit_intercept):
     limit = max_iter if max_iter >= 0 else _MAX_ITER
     best = None
     for n_iter in range(limit + 1):
-        found = _evaluate(problem, tasks, state, sign, c, n_iter, tol)
+        values = tasks.values(state.q)
+        found = _evaluate(problem, tasks, state, values, sign, c, n_iter, tol)
         if best is None or found.violation < best.violation:
             best = found
         if best.converged or n_iter == limit:
             break
-        if not _step(tasks, state, sign, c, cost):
+        if not _step(tasks, state, values, sign, c, cost):
             break
     return best
 
@@ -272,19 +284,17 @@ def _start(c, cost, shape):
     )
 
 
-def _evaluate(problem, tasks, state, sign, c, n_iter, tol):
+def _evaluate(problem, tasks, state, values, sign, c, n_iter, tol):
     """The iterate with variables near a bound put on it, as a solution."""
     a = np.where(state.a < _SNAP * c, 0.0, state.a)
     a = np.where(a > (1 - _SNAP) * c, c, a)
     if len(a) == 2:  # a row is above its tube or below it, never both
         a = a - a.min(axis=0)
     beta = (sign * a).sum(axis=0)
-    zeros = np.zeros(len(tasks.parts))
-    values = tasks.values(state.q, zeros)
     violation, bias = _violation(problem, beta, values, tasks)
     if violation <= tol:  # now the coefficients must give these weights
         beta = _polish(problem, tasks, state.q, beta)
-        values = tasks.values(tasks.sums(beta)[0], zeros)
+        values = tasks.values(tasks.sums(beta)[0])
         violation, bias = _violation(problem, beta, values, tasks)
     intercept = np.zeros(problem.n_tasks)
     intercept[tasks.codes] = bias
@@ -312,19 +322,22 @@ def _polish(problem, tasks, q, beta):
     return np.clip(beta, problem.low, problem.high)
 
 
-def _step(tasks, state, sign, c, cost):
-    """One predictor-corrector step; False where it leads nowhere."""
+def _step(tasks, state, values, sign, c, cost):
+    """One predictor-corrector step; False where it leads nowhere.
+
+    `values` are those of ``state.q``, without biases.
+    """
     a, z, v = state.a, state.z, state.v
     s = c - a
     b = (sign * a).sum(axis=0)
     sums, gap = tasks.sums(b)
-    residual = sign * tasks.values(state.q, state.bias) + cost - z + v
+    residual = sign * (values + state.bias[tasks.of_row]) + cost - z + v
     mu = ((a * z).sum() + (s * v).sum()) / (2 * a.size)
     if mu <= 0 or a.min() <= 0 or s.min() <= 0:
         return False  # as close as numbers go
     D = 1.0 / (z / a + v / s)
     try:
-        normal = _Normal(tasks, D.sum(axis=0))
+        normal = _Normal(tasks, D.sum(axis=0), rough=mu > _ROUGH_UNTIL)
     except LinAlgError:  # weights of the rows that differ too much for numbers
         return False
 
