@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from kinlearn._kernels.svm._plus import accumulate, certify, descend
+from kinlearn._kernels.svm._plus import accumulate, certify, descend, gather
 
 
 def draw(seed, m=14, n_groups=2):
     """Matrices and a feasible point that is not optimal."""
     rng = np.random.default_rng(seed)
-    z = rng.choice(np.array([-1, 1], dtype=np.int8), m)
+    z = rng.choice([-1.0, 1.0], m)
     z[:4] = 1, 1, -1, -1
     group = np.sort(rng.integers(0, n_groups, m)).astype(np.int32)
     _, group = np.unique(group, return_inverse=True)
@@ -106,6 +106,20 @@ def test_each_move_lowers_the_objective_and_stays_feasible(seed):
         if n_iter == 0:
             assert violation <= 1e-9
             break
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 6])
+def test_block_of_a_matrix_is_zero_between_groups(dtype, k):
+    rng = np.random.default_rng(k)
+    rows = rng.normal(size=(9, 12)).astype(dtype)
+    slots, columns = rng.integers(0, 9, size=k), rng.integers(0, 12, size=k)
+    factor = rng.normal(size=k)
+    group = np.sort(rng.integers(0, 3, size=k)).astype(np.int32)
+    out = np.full((k, k), np.nan)
+    gather(rows, slots, columns, factor, group, out)
+    expected = rows[slots[:, None], columns] * np.multiply.outer(factor, factor)
+    assert_allclose(out, np.where(group[:, None] == group, expected, 0.0))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

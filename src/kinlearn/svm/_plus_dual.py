@@ -36,8 +36,8 @@ class PlusProblem:
         Rows of the data that count, group by group.
     sample : intp array of shape (m,)
         For each row of the dual, its place in `rows`.
-    z : int8 array of shape (m,)
-        Signs.
+    z : float64 array of shape (m,)
+        Signs, 1 or -1.
     linear : float64 array of shape (m,)
         The p of the objective.
     cost : float64 array of shape (m,)
@@ -89,7 +89,7 @@ def classification(sign, cost, group):
     return PlusProblem(
         rows=rows,
         sample=np.arange(n),
-        z=np.ascontiguousarray(sign[rows], dtype=np.int8),
+        z=np.ascontiguousarray(sign[rows], dtype=np.float64),
         linear=np.full(n, -1.0),
         cost=cost[rows],
         group=codes,
@@ -120,7 +120,7 @@ def regression(y, cost, group, epsilon):
     return PlusProblem(
         rows=rows,
         sample=np.tile(np.arange(n), 2),
-        z=np.repeat(np.array([-1, 1], dtype=np.int8), n),
+        z=np.repeat([-1.0, 1.0], n),
         linear=np.concatenate([epsilon + y[rows], epsilon - y[rows]]),
         cost=np.tile(cost[rows], 2),
         group=np.concatenate([codes, codes + n_groups]).astype(np.int32),

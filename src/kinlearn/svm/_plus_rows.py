@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from kinlearn._kernels.svm._plus import gather
+
 __all__ = ["RowStore"]
 
 # Up to so many rows the whole matrix is made, in double precision: it is cheap
@@ -81,18 +83,18 @@ class RowStore:
         self.cells[oldest] = self._source.rows(missing)
         return self._slot[rows]
 
-    def block(self, rows):
-        """The matrix between the rows given.
+    def block(self, rows, factor, group, out):
+        """The matrix between the rows given, times the factors of both.
 
         Parameters
         ----------
         rows : intp array of shape (k,)
             Rows of the matrix.
-
-        Returns
-        -------
-        float64 array of shape (k, k)
-            A copy.
+        factor : float64 array of shape (k,)
+            Factors.
+        group : int32 array of shape (k,)
+            Groups, ascending; between them the matrix is 0.
+        out : float64 array of shape (k, k), filled
+            The block.
         """
-        cells = self.cells[self.slots(rows)[:, None], rows]
-        return np.ascontiguousarray(cells, dtype=np.float64)
+        gather(self.cells, self.slots(rows), rows, factor, group, out)

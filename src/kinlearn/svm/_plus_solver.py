@@ -69,6 +69,14 @@ class _State:
         self._cuts = np.concatenate([[0], bounds, [m]])
         self.extremes = np.empty((problem.n_groups, 6))
         self.witness = np.empty(10, dtype=np.intp)
+        self._room = np.zeros(0)
+
+    def room(self, size):
+        """Two square matrices, in memory that is used again; the second one stays 0
+        if nothing is written to it."""
+        if len(self._room) < 2 * size * size:
+            self._room = np.zeros(2 * size * size)
+        return self._room[: 2 * size * size].reshape(2, size, size)
 
     def certify(self):
         """Violation over all rows; leaves `extremes` and `witness`."""
@@ -218,17 +226,13 @@ def _solve_block(state, block, tol, most):
     """Lower the objective over a block; gives the moves made and the new values."""
     problem = state.problem
     sample, z = problem.sample[block], problem.z[block]
-    Q = state.decision.block(sample)
-    Q *= np.multiply.outer(z, z)
     groups, group = np.unique(problem.group[block], return_inverse=True)
     group = group.astype(np.int32)
-    if state.correcting is None:
-        R = np.zeros_like(Q)
-    else:
-        R = state.correcting.block(sample)
-        R /= state.penalty
-        if len(groups) > 1:
-            R[group[:, None] != group] = 0.0
+    Q, R = state.room(len(block))
+    state.decision.block(sample, z, np.zeros_like(group), Q)
+    if state.correcting is not None:
+        root = np.full(len(block), state.penalty**-0.5)
+        state.correcting.block(sample, root, group, R)
     a, b, F, H = (each[block] for each in (state.a, state.b, state.F, state.H))
     limit = min(_MOVES * len(block), most)
     n_iter, violation = descend(Q, R, z, group, len(groups), F, H, a, b, tol, limit)

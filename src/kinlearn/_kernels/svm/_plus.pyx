@@ -38,19 +38,37 @@ cdef extern from "svm/_plus_loops.h" nogil:
     void kinlearn_add_four64(const f64_t* a, const f64_t** x, intp_t n,
                              f64_t* sums) noexcept
 
+    ctypedef struct kinlearn_extreme:
+        f64_t value
+        intp_t at
+
+    void kinlearn_plus_extremes(const f64_t* F, const f64_t* H, const f64_t* a,
+                                const f64_t* b, const f64_t* z, intp_t start,
+                                intp_t stop, kinlearn_extreme* out) noexcept
+    intp_t kinlearn_plus_partner_a(const f64_t* F, const f64_t* H, const f64_t* a,
+                                   const f64_t* z, const f64_t* Q, const f64_t* R,
+                                   const f64_t* q, const f64_t* r, f64_t own,
+                                   f64_t sign, f64_t diagonal, intp_t start,
+                                   intp_t stop) noexcept
+    intp_t kinlearn_plus_partner_b(const f64_t* H, const f64_t* b, const f64_t* R,
+                                   const f64_t* r, f64_t own, f64_t diagonal,
+                                   intp_t start, intp_t stop) noexcept
+    intp_t kinlearn_plus_partner_s(const f64_t* F, const f64_t* a, const f64_t* b,
+                                   const f64_t* z, const f64_t* Q, const f64_t* q,
+                                   f64_t own, f64_t sign, f64_t diagonal,
+                                   intp_t start, intp_t stop) noexcept
+
 cdef f64_t TINY = 1e-12  # stands in for curvature that is not positive
-
-
-cdef struct Extreme:
-    f64_t value
-    intp_t at
 
 
 cdef struct GroupExtremes:
     # of the gradients in a, by label (0: z = -1, 1: z = +1), and in b; `grow` is
-    # the least over all variables, `fall` the largest over those above 0
-    Extreme grow[3]
-    Extreme fall[3]
+    # the least over all variables, `fall` the largest over those above 0; then the
+    # best rows of the group for S, up and down
+    kinlearn_extreme grow[3]
+    kinlearn_extreme fall[3]
+    kinlearn_extreme s_up
+    kinlearn_extreme s_down
 
 
 cdef struct Half:
@@ -81,25 +99,13 @@ cdef struct Found:
     intp_t b_group
     Half up
     Half down
-    Extreme s_up
-    Extreme s_down
-
-
-cdef inline void _least(Extreme* best, f64_t value, intp_t at) noexcept nogil:
-    if value < best.value:
-        best.value = value
-        best.at = at
-
-
-cdef inline void _most(Extreme* best, f64_t value, intp_t at) noexcept nogil:
-    if value > best.value:
-        best.value = value
-        best.at = at
+    kinlearn_extreme s_up
+    kinlearn_extreme s_down
 
 
 cdef inline Half _half(
-    f64_t scale, Extreme one, i8_t kind1, f64_t coef1,
-    Extreme two, i8_t kind2, f64_t coef2
+    f64_t scale, kinlearn_extreme one, i8_t kind1, f64_t coef1,
+    kinlearn_extreme two, i8_t kind2, f64_t coef2
 ) noexcept nogil:
     cdef Half out
     out.n = 2
@@ -118,43 +124,31 @@ cdef void _find(
     const f64_t* H,
     const f64_t* a,
     const f64_t* b,
-    const i8_t* z,
-    const i32_t* group,
-    intp_t m,
+    const f64_t* z,
+    const intp_t* cuts,
     intp_t n_groups,
     GroupExtremes* ext,
     Found* out,
 ) noexcept nogil:
-    """Extremes of the gradients by group, and the most violating moves."""
-    cdef intp_t i, g, s
-    cdef f64_t value, gap
+    """Extremes of the gradients by group, and the most violating moves.
+
+    Group g is the rows from cuts[g] to cuts[g + 1].
+    """
+    cdef intp_t g, s
+    cdef f64_t gap
     cdef GroupExtremes* e
     cdef Half half
-    for g in range(n_groups):
-        for s in range(3):
-            ext[g].grow[s].value = INFINITY
-            ext[g].grow[s].at = -1
-            ext[g].fall[s].value = -INFINITY
-            ext[g].fall[s].at = -1
     out.s_up.value = -INFINITY
     out.s_up.at = -1
     out.s_down.value = INFINITY
     out.s_down.at = -1
-    for i in range(m):
-        e = &ext[group[i]]
-        s = z[i] > 0
-        value = F[i] + H[i]
-        _least(&e.grow[s], value, i)
-        _least(&e.grow[2], H[i], i)
-        if a[i] > 0.0:
-            _most(&e.fall[s], value, i)
-        if b[i] > 0.0:
-            _most(&e.fall[2], H[i], i)
-        value = -z[i] * F[i]
-        if (b[i] if s else a[i]) > 0.0:
-            _most(&out.s_up, value, i)
-        if (a[i] if s else b[i]) > 0.0:
-            _least(&out.s_down, value, i)
+    for g in range(n_groups):
+        # the eight extremes lie in the struct one after another
+        kinlearn_plus_extremes(F, H, a, b, z, cuts[g], cuts[g + 1], &ext[g].grow[0])
+        if ext[g].s_up.value > out.s_up.value:
+            out.s_up = ext[g].s_up
+        if ext[g].s_down.value < out.s_down.value:
+            out.s_down = ext[g].s_down
     out.a_gap = 0.0
     out.b_gap = 0.0
     out.a_group = out.a_label = out.b_group = -1
@@ -277,8 +271,8 @@ cdef void _best_move(
     const f64_t* H,
     const f64_t* a,
     const f64_t* b,
-    const i8_t* z,
-    const i32_t* group,
+    const f64_t* z,
+    const intp_t* cuts,
     intp_t m,
     Move* best,
 ) noexcept nogil:
@@ -288,23 +282,15 @@ cdef void _best_move(
     cache at each row.
     """
     cdef intp_t i, j, pick, g
-    cdef f64_t gap, curve, value, most
-    cdef const f64_t* Qi
-    cdef const f64_t* Ri
+    cdef f64_t gap, value
     cdef Move move
     best.gain = -1.0
     # S
     i = found.s_up.at
     if i >= 0 and found.s_up.value > found.s_down.value:
-        Qi = Q + i * m
-        pick, most = -1, 0.0
-        for j in range(m):
-            gap = found.s_up.value + z[j] * F[j]
-            if gap > 0.0 and (a[j] if z[j] > 0 else b[j]) > 0.0:
-                curve = q[i] + q[j] - 2.0 * z[i] * z[j] * Qi[j]
-                value = gap * gap / max(curve, TINY)
-                if value > most:
-                    most, pick = value, j
+        pick = kinlearn_plus_partner_s(
+            F, a, b, z, Q + i * m, q, found.s_up.value, z[i], q[i], 0, m
+        )
         if pick >= 0:
             move.n = 4
             _put(&move, 0, 0, i, z[i])
@@ -318,17 +304,10 @@ cdef void _best_move(
     if g >= 0:
         i = ext[g].grow[found.a_label].at
         value = ext[g].grow[found.a_label].value
-        Qi, Ri = Q + i * m, R + i * m
-        pick, most = -1, 0.0
-        for j in range(m):
-            if group[j] != g or z[j] != z[i] or a[j] <= 0.0:
-                continue
-            gap = F[j] + H[j] - value
-            if gap > 0.0:
-                curve = q[i] + q[j] - 2.0 * Qi[j] + r[i] + r[j] - 2.0 * Ri[j]
-                gap = gap * gap / max(curve, TINY)
-                if gap > most:
-                    most, pick = gap, j
+        pick = kinlearn_plus_partner_a(
+            F, H, a, z, Q + i * m, R + i * m, q, r, value, z[i], q[i] + r[i],
+            cuts[g], cuts[g + 1]
+        )
         if pick >= 0:
             move.n = 2
             _put(&move, 0, 0, i, 1.0)
@@ -340,17 +319,9 @@ cdef void _best_move(
     if g >= 0:
         i = ext[g].grow[2].at
         value = ext[g].grow[2].value
-        Ri = R + i * m
-        pick, most = -1, 0.0
-        for j in range(m):
-            if group[j] != g or b[j] <= 0.0:
-                continue
-            gap = H[j] - value
-            if gap > 0.0:
-                curve = r[i] + r[j] - 2.0 * Ri[j]
-                gap = gap * gap / max(curve, TINY)
-                if gap > most:
-                    most, pick = gap, j
+        pick = kinlearn_plus_partner_b(
+            H, b, R + i * m, r, value, r[i], cuts[g], cuts[g + 1]
+        )
         if pick >= 0:
             move.n = 2
             _put(&move, 0, 1, i, 1.0)
@@ -370,10 +341,24 @@ cdef void _best_move(
         _keep(best, &move)
 
 
+cdef intp_t* _cuts(const i32_t[::1] group, intp_t n_groups) except NULL:
+    """Where each group of sorted codes begins, and the end; to be freed."""
+    cdef intp_t i = 0, g
+    cdef intp_t* cuts = <intp_t*> malloc((n_groups + 1) * sizeof(intp_t))
+    if cuts == NULL:
+        raise MemoryError
+    for g in range(n_groups):
+        cuts[g] = i
+        while i < group.shape[0] and group[i] == g:
+            i += 1
+    cuts[n_groups] = i
+    return cuts
+
+
 def descend(
     const f64_t[:, ::1] Q,
     const f64_t[:, ::1] R,
-    const i8_t[::1] z,
+    const f64_t[::1] z,
     const i32_t[::1] group,
     intp_t n_groups,
     f64_t[::1] F,
@@ -389,10 +374,10 @@ def descend(
     ----------
     Q, R : arrays of shape (m, m)
         The two quadratic forms, R being 0 between groups.
-    z : int8 array of shape (m,)
+    z : array of shape (m,)
         -1 or 1.
     group : int32 array of shape (m,)
-        Groups, counted from 0 within the block.
+        Groups, ascending, counted from 0 within the block.
     n_groups : int
         Number of groups.
     F, H, a, b : arrays of shape (m,), changed
@@ -409,14 +394,16 @@ def descend(
     violation : float
         The violation found last.
     """
-    cdef intp_t m = Q.shape[0], n_iter = 0, v, i, j
+    cdef intp_t m = Q.shape[0], n_iter = 0, v, i, j, first
     cdef f64_t change, coef
     cdef Found found
     cdef Move move
     cdef f64_t* x
+    cdef intp_t* cuts = _cuts(group, n_groups)
     cdef GroupExtremes* ext = <GroupExtremes*> malloc(n_groups * sizeof(GroupExtremes))
     cdef f64_t* diagonals = <f64_t*> malloc(2 * m * sizeof(f64_t))
     if ext == NULL or diagonals == NULL:
+        free(cuts)
         free(ext)
         free(diagonals)
         raise MemoryError
@@ -425,14 +412,12 @@ def descend(
             diagonals[i] = Q[i, i]
             diagonals[m + i] = R[i, i]
         while True:
-            _find(
-                &F[0], &H[0], &a[0], &b[0], &z[0], &group[0], m, n_groups, ext, &found
-            )
+            _find(&F[0], &H[0], &a[0], &b[0], &z[0], cuts, n_groups, ext, &found)
             if found.violation <= tol or n_iter >= max_iter:
                 break
             _best_move(
                 &found, ext, &Q[0, 0], &R[0, 0], diagonals, diagonals + m, &F[0], &H[0],
-                &a[0], &b[0], &z[0], &group[0], m, &move
+                &a[0], &b[0], &z[0], cuts, m, &move
             )
             if move.gain <= 0.0:
                 break
@@ -450,7 +435,11 @@ def descend(
                     if j != v and move.at[j] == i:
                         coef = coef + move.coef[j] if j > v else 0.0
                 if coef != 0.0:
-                    kinlearn_add64(move.step * coef, &R[i, 0], m, &H[0])
+                    j = group[i]
+                    first = cuts[j]
+                    kinlearn_add64(move.step * coef, &R[i, first],
+                                   cuts[j + 1] - first, &H[first])
+    free(cuts)
     free(ext)
     free(diagonals)
     return n_iter, found.violation
@@ -461,7 +450,7 @@ def certify(
     const f64_t[::1] H,
     const f64_t[::1] a,
     const f64_t[::1] b,
-    const i8_t[::1] z,
+    const f64_t[::1] z,
     const i32_t[::1] group,
     f64_t[:, ::1] offset,
     intp_t[::1] witness,
@@ -485,13 +474,15 @@ def certify(
     low, high : float
         Minus the bias is between these, at the optimum.
     """
-    cdef intp_t m = F.shape[0], n_groups = offset.shape[0], g, s
+    cdef intp_t n_groups = offset.shape[0], g, s
     cdef Found found
+    cdef intp_t* cuts = _cuts(group, n_groups)
     cdef GroupExtremes* ext = <GroupExtremes*> malloc(n_groups * sizeof(GroupExtremes))
     if ext == NULL:
+        free(cuts)
         raise MemoryError
     with nogil:
-        _find(&F[0], &H[0], &a[0], &b[0], &z[0], &group[0], m, n_groups, ext, &found)
+        _find(&F[0], &H[0], &a[0], &b[0], &z[0], cuts, n_groups, ext, &found)
         for g in range(n_groups):
             for s in range(3):
                 offset[g, s] = ext[g].grow[s].value
@@ -510,6 +501,7 @@ def certify(
                 witness[6 + s] = found.down.at[s]
         witness[8] = found.s_up.at
         witness[9] = found.s_down.at
+    free(cuts)
     free(ext)
     return found.violation, found.down.slope, found.up.slope
 
@@ -561,3 +553,47 @@ def accumulate(
                 else:
                     kinlearn_add_four64(four, row, n, &out[0])
                 n_four = 0
+
+
+def gather(
+    const float_t[:, ::1] rows,
+    const intp_t[::1] slots,
+    const intp_t[::1] columns,
+    const f64_t[::1] factor,
+    const i32_t[::1] group,
+    f64_t[:, ::1] out,
+):
+    """A block of a matrix: cells times the factors of their row and their column.
+
+    Parameters
+    ----------
+    rows : array of shape (n_slots, n)
+        A store of rows.
+    slots, columns : intp arrays of shape (k,)
+        Which of them, and which columns.
+    factor : array of shape (k,)
+        Factors.
+    group : int32 array of shape (k,)
+        Groups, ascending; cells between different ones become 0.
+    out : array of shape (k, k), filled
+        The block.
+    """
+    cdef intp_t i, j, start = 0, stop = 0, k = slots.shape[0]
+    cdef f64_t own
+    cdef const float_t* row
+    cdef f64_t* goal
+    with nogil:
+        for i in range(k):
+            if i == stop:  # a group begins
+                start = i
+                while stop < k and group[stop] == group[i]:
+                    stop += 1
+            row = &rows[slots[i], 0]
+            goal = &out[i, 0]
+            own = factor[i]
+            for j in range(start):
+                goal[j] = 0.0
+            for j in range(start, stop):
+                goal[j] = own * factor[j] * row[columns[j]]
+            for j in range(stop, k):
+                goal[j] = 0.0
