@@ -346,12 +346,11 @@ def _two_stages(machine, plan, Z, task, y):
 
 
 def _multi_task(plan, **options):
-    """Our machine of several tasks. SMO is slow on small linear problems."""
+    """Our machine of several tasks."""
     from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 
     machine = MultiTaskSVC if plan.kind == "classification" else MultiTaskSVR
-    linear = {plan.kernel, plan.correction or plan.kernel} == {"linear"}
-    return partial(machine, task=-1, solver="linear" if linear else "smo", **options)
+    return partial(machine, task=-1, **options)
 
 
 def _mtl(plan, Z, task, y):

@@ -170,6 +170,24 @@ def svr_5000():
     return _against_svc(5_000, "regression")
 
 
+@case("svm-rmtl-1200", needs=NEEDS, repeats=3)
+def without_biases():
+    """SVM+MTL without biases (rMTL) in 3 tasks, rbf, 1,200 x 30, against SVR."""
+    from sklearn.svm import SVR
+
+    from kinlearn.svm import MultiTaskSVR
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_200, 30))
+    y = X @ rng.normal(size=30) + 2.0 * rng.normal(size=1_200)
+    task = np.arange(1_200) % 3
+    ours = MultiTaskSVR(C=10.0, fit_intercept=False, task=-1)
+    return Work(
+        ours=cpu_timed(partial(ours.fit, np.column_stack([X, task]), y)),
+        peers={"SVR": cpu_timed(partial(SVR(C=10.0).fit, X, y))},
+    )
+
+
 def _against_linear_svc(n_features):
     from sklearn.svm import LinearSVC
 
