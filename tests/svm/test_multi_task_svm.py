@@ -388,8 +388,12 @@ def test_features_of_different_scale_are_warned_of():
 
 def test_limit_of_iterations_warns_with_the_violation():
     X, y, _, _ = problem()
-    with pytest.warns(ConvergenceWarning, match=r"after 5 iterations with a violation"):
+    told = pytest.warns(
+        ConvergenceWarning, match=r"after 5 iterations with a violation"
+    )
+    with told as record:
         model = MultiTaskSVC(max_iter=5).fit(X, y)
+    assert record[0].filename == __file__  # whoever called fit
     assert model.violation_[0] > 1e-3
     assert np.isfinite(model.decision_function(X)).all()
 

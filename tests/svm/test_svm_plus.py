@@ -374,8 +374,10 @@ def test_few_iterations_warn_with_the_violation():
     x, privileged, y, _ = problem()
     X = np.column_stack([x, privileged])
     model = SVMPlusClassifier(privileged=[3, 4], max_iter=5)
-    with pytest.warns(ConvergenceWarning, match="after 5 iterations with a violation"):
+    told = pytest.warns(ConvergenceWarning, match="after 5 iterations with a violation")
+    with told as record:
         model.fit(X, y)
+    assert record[0].filename == __file__  # whoever called fit
     assert model.n_iter_[0] == 5
     assert model.violation_[0] > 1e-3
 

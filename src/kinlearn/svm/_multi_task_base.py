@@ -1,36 +1,27 @@
 """What the multi-task support vector machines share: kernels, solving, parts."""
 
-import warnings
 from abc import ABCMeta
-from numbers import Integral, Real
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.svm._checks import warn_of_scales
+from kinlearn.svm._checks import (
+    PARAMETERS,
+    indexable,
+    warn_if_unfinished,
+    warn_of_scales,
+)
 from kinlearn.svm._dual import TaskKernel, feasible_start, solve_smo
 from kinlearn.svm._linear import linear_pays, solve_linear
 from kinlearn.svm._machines import Blocks, Machines
-from kinlearn.svm._space import KERNELS, make_space
+from kinlearn.svm._space import make_space
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils import rounds_with_callbacks
-from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MultiTaskSVMBase"]
-
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-_GAMMA = [
-    Interval(Real, 0, None, closed="left"),
-    StrOptions({"scale", "auto", "median"}),
-]
-
-
-def _indexable(X):
-    return X.tocsr() if sp.issparse(X) else X
 
 
 class MultiTaskSVMBase(
@@ -40,20 +31,8 @@ class MultiTaskSVMBase(
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
-        "C": [_POSITIVE],
-        "kernel": [StrOptions(set(KERNELS))],
-        "gamma": _GAMMA,
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "coef0": [Real],
-        "correction_kernel": [StrOptions(set(KERNELS)), None],
-        "correction_gamma": [*_GAMMA, None],
-        "correction_degree": [Interval(Integral, 0, None, closed="left"), None],
-        "correction_coef0": [Real, None],
-        "correction_penalty": [_POSITIVE],
+        **PARAMETERS,
         "fit_intercept": ["boolean"],
-        "tol": [_POSITIVE],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "cache_size": [_POSITIVE],
         "solver": [StrOptions({"auto", "smo", "linear"})],
         "shrinking": ["boolean"],
         "warm_start": ["boolean"],
@@ -69,7 +48,7 @@ class MultiTaskSVMBase(
         name = type(self).__name__
         correction_kernel = self.correction_kernel or self.kernel
         blocks = Blocks.find(self.kernel, correction_kernel, data.X.shape, name)
-        X, X_correction = blocks.split(_indexable(data.X))
+        X, X_correction = blocks.split(indexable(data.X))
         if "precomputed" not in (self.kernel, correction_kernel):
             warn_of_scales(X, data.feature_names, name)
         decision = make_space(
@@ -107,9 +86,11 @@ class MultiTaskSVMBase(
                 present = np.bincount(problem.task, minlength=data.n_tasks) > 0
                 intercept[m] = np.where(present, solution.intercept, np.nan)
                 solutions.append(solution)
-        self._warn_if_unfinished(solutions)
+        warn_if_unfinished(
+            self, solutions, "Scale the features, lower C, or raise max_iter."
+        )
         self._machines = Machines.build(
-            kernel, blocks, _indexable(data.X), data.task, beta, intercept, weight
+            kernel, blocks, indexable(data.X), data.task, beta, intercept, weight
         )
         self.support_ = self._machines.support
         self._n_samples_fit = data.n_samples
@@ -154,22 +135,6 @@ class MultiTaskSVMBase(
         beta[:, old.support] = old.dual_coef
         return beta
 
-    def _warn_if_unfinished(self, solutions):
-        worst = max(
-            (s for s in solutions if not s.converged),
-            key=lambda s: s.violation,
-            default=None,
-        )
-        if worst is None:
-            return
-        warnings.warn(
-            f"{type(self).__name__} stopped after {worst.n_iter} iterations with a "
-            f"violation of {worst.violation:.3g} (tol={self.tol:g}). Scale the "
-            "features, lower C, or raise max_iter.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
     @property
     def support_vectors_(self):
         """Rows of the training data that the machines rest on, task by task."""
@@ -206,13 +171,13 @@ class MultiTaskSVMBase(
     def _values(self, X):
         """Tasks of the rows, and the machines' values for them."""
         rows = self._predict_data(X)
-        X = _indexable(rows.X)
+        X = indexable(rows.X)
         return rows.task, self._machines.common(X) + self._machines.own(X, rows.task)
 
     def _common_values(self, X):
         """Tasks of the rows, and the common part of the machines' values."""
         rows = self._predict_data(X)
-        return rows.task, self._machines.common(_indexable(rows.X))
+        return rows.task, self._machines.common(indexable(rows.X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

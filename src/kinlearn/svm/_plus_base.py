@@ -1,37 +1,29 @@
 """What the SVM+ estimators share: columns, kernels, solving, and new rows."""
 
-import warnings
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.svm._checks import warn_of_scales
+from kinlearn.svm._checks import (
+    PARAMETERS,
+    indexable,
+    warn_if_unfinished,
+    warn_of_scales,
+)
 from kinlearn.svm._plus_rows import RowStore
 from kinlearn.svm._plus_solver import solve_plus
-from kinlearn.svm._space import KERNELS, make_space
+from kinlearn.svm._space import make_space
 from kinlearn.tasks import check_task_data, check_task_rows, remember_columns
 from kinlearn.utils import rounds_with_callbacks
-from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["SVMPlusBase", "without_task"]
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-_NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
-_GAMMA = [
-    Interval(Real, 0, None, closed="left"),
-    StrOptions({"scale", "auto", "median"}),
-]
 _CELLS = 2**22  # of the kernel between new rows and support vectors, at a time
-
-
-def _indexable(X):
-    return X.tocsr() if sp.issparse(X) else X
 
 
 def without_task(columns):
@@ -57,21 +49,9 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
     """Columns that exist in training only, two kernels, and the machines."""
 
     _parameter_constraints: dict = {
-        "C": [_POSITIVE],
+        **PARAMETERS,
         "privileged": "no_validation",
         "group": [str, Integral, None],
-        "kernel": [StrOptions(set(KERNELS))],
-        "gamma": _GAMMA,
-        "degree": [_NOT_NEGATIVE],
-        "coef0": [Real],
-        "correction_kernel": [StrOptions(set(KERNELS)), None],
-        "correction_gamma": [*_GAMMA, None],
-        "correction_degree": [_NOT_NEGATIVE, None],
-        "correction_coef0": [Real, None],
-        "correction_penalty": [_POSITIVE],
-        "tol": [_POSITIVE],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "cache_size": [_POSITIVE],
     }
 
     # --------------------------------------------------------------- reading
@@ -107,7 +87,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
     def _make_spaces(self, data):
         """Both kernels with the data they work on; None where slacks are free."""
         name = type(self).__name__
-        X, weight = _indexable(data.X), data.sample_weight
+        X, weight = indexable(data.X), data.sample_weight
         if self.kernel == "precomputed":
             self._check_square(X, "X", "Kernel")
         else:
@@ -128,7 +108,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
                 )
             Z = X
         else:
-            Z = _indexable(data.privileged)
+            Z = indexable(data.privileged)
             if correction_kernel == "precomputed":
                 self._check_square(Z, "The privileged columns", "Correcting kernel")
             else:
@@ -167,7 +147,11 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             for m, problem in enumerate(problems):
                 with on_machine(m):
                     solutions.append(self._solve(problem, decision, correction))
-        self._warn_if_unfinished(solutions)
+        warn_if_unfinished(
+            self,
+            solutions,
+            "Scale the features, lower C, raise correction_penalty or max_iter.",
+        )
         beta = np.zeros((len(problems), data.n_samples))
         for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
             rows = problem.rows[problem.sample]
@@ -206,19 +190,6 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             max_iter=self.max_iter,
         )
 
-    def _warn_if_unfinished(self, solutions):
-        unfinished = [s for s in solutions if not s.converged]
-        if not unfinished:
-            return
-        worst = max(unfinished, key=lambda s: s.violation)
-        warnings.warn(
-            f"{type(self).__name__} stopped after {worst.n_iter} iterations with a "
-            f"violation of {worst.violation:.3g} (tol={self.tol:g}). Scale the "
-            "features, lower C, raise correction_penalty or max_iter.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-
     # -------------------------------------------------------------- new rows
 
     @property
@@ -239,7 +210,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             accept_sparse=True,
             estimator=type(self).__name__,
         ).X
-        X = _indexable(X)
+        X = indexable(X)
         if self._space.kernel == "linear":
             return np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
         out = np.tile(self.intercept_, (X.shape[0], 1))
