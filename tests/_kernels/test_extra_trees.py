@@ -9,13 +9,28 @@ from kinlearn._kernels.trees._predict import add_values, apply_trees
 from tests.reference import extra_trees as reference
 
 CRITERIA = {"gini": 0, "entropy": 1}
-LAYOUTS = "columns", "rows", "both"  # of X in memory
+LAYOUTS = "columns", "rows", "both", "codes"  # of X in memory; codes beside rows
 WORKSPACE = Workspace()  # one for all: what an earlier tree left must not matter
+
+
+def some_codes(X, seed):
+    """Codes by a few bins at random places: the kernel must take any."""
+    rng = np.random.default_rng(seed)
+    codes = np.full(X.T.shape, 255, dtype=np.uint8)
+    lowest = np.full((X.shape[1], 256), np.inf, dtype=np.float32)
+    highest = -lowest
+    for f, x in enumerate(X.T):
+        edges = np.sort(rng.choice(x, size=rng.integers(1, 8)))
+        names = np.sort(rng.choice(254, size=len(edges) + 1, replace=False))
+        codes[f] = np.where(np.isnan(x), 255, names[np.searchsorted(edges, x)])
+        np.fmin.at(lowest[f], codes[f], x)
+        np.fmax.at(highest[f], codes[f], x)
+    return codes, lowest, highest
 
 
 def kernel_tree(p, layout=None):
     """Grow the problem's tree with the kernel; weights and y are multiples of 1/8."""
-    layout = layout or LAYOUTS[p.seed % 3]
+    layout = layout or LAYOUTS[p.seed % 4]
     weighted = bool((p.weight != 1).any())
     y, number, b, w = None, None, None, None
     if weighted:
@@ -30,9 +45,15 @@ def kernel_tree(p, layout=None):
         b = np.round(p.weight * p.y * 64).astype(np.int64)
     b_unit = (1 / 8 if weighted else 1.0) if p.n_classes else 1 / 64
     X = np.ascontiguousarray(p.X)
+    codes, lowest, highest = [None] * 3
+    if layout == "codes":
+        codes, lowest, highest = some_codes(X, p.seed)
     return grow_tree(
-        X.T if layout == "rows" else np.ascontiguousarray(X.T),
+        X.T if layout in ("rows", "codes") else np.ascontiguousarray(X.T),
         X if layout == "both" else None,
+        codes,
+        lowest,
+        highest,
         np.isnan(X).any(axis=0).astype(np.uint8),
         y,
         number,
@@ -236,6 +257,45 @@ def test_copying_branches_together_changes_nothing(n, n_classes, max_features, l
     assert_same_tree(kernel_tree(p, layout), reference.grow_tree(p))
 
 
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_codes_change_nothing(seed, weighted, n_classes):
+    rng = np.random.default_rng(seed)
+    n = 1_000
+    X = rng.normal(size=(n, 12)).astype(np.float32)
+    X[:, 1] = np.round(2 * X[:, 1])
+    X[:, 2] = 5.0
+    X[:, 3] = np.exp(8 * X[:, 3])
+    X[:, 4] = 3e38 * np.tanh(X[:, 4])  # the range is no float32
+    X[:, 5] = np.where(X[:, 5] > 0, np.float32(1), np.nextafter(np.float32(1), 2))
+    X[:, 6] = X[:, 6] > 2.5
+    X[rng.random(n) < 0.2, 7] = np.nan
+    X[:, 8] = np.where(X[:, 8] > 1, np.nan, 1.0)
+    X[:, 9] = np.nan
+    X[n // 2 : n // 2 + 200] = X[:200]  # rows that are the same
+    signal = X[:, 0] + X[:, 1] + np.nan_to_num(X[:, 7]) + rng.normal(size=n)
+    y = np.round(signal * 8) / 8
+    if n_classes:
+        y = np.minimum(np.digitize(signal, [-1, 0, 1]), n_classes - 1)
+    p = reference.Problem(
+        X,
+        y,
+        n_classes=n_classes,
+        weight=rng.integers(0, 9, size=n) / 8 if weighted else None,
+        task=rng.integers(0, 30, size=n),
+        max_features=1 if seed == 3 else 4,  # 1: without blocks
+        n_cuts=5 if seed == 2 else 1,
+        task_split_prob=0.3,
+        min_samples_leaf=10,
+        seed=seed,
+    )
+    tree = kernel_tree(p, "codes")
+    assert_same_tree(tree, reference.grow_tree(p))
+    for one, other in zip(tree, kernel_tree(p, "rows"), strict=True):
+        assert_array_equal(one, other)
+
+
 def test_zero_weight_is_no_row():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
@@ -252,7 +312,7 @@ def test_zero_weight_is_no_row():
 
 def test_growth_stops_when_told():
     p = reference.Problem(np.arange(9.0)[:, None], np.arange(9) % 2, n_classes=2)
-    args = [p.X.T.copy(), None, np.zeros(1, np.uint8), p.y.astype(np.int32)]
+    args = [p.X.T.copy(), *[None] * 4, np.zeros(1, np.uint8), p.y.astype(np.int32)]
     args += [None, None, None, 1.0, 1.0, 0, np.zeros(9, np.int32), 1, 0, 1, 1, 99]
     args += [0.0, 1.0, 2.0, 1.0, 0.0, 1, np.ones(1, dtype=np.int32), WORKSPACE]
     assert grow_tree(*args) is None

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinlearn._kernels._random import fill_below, stream_state
 from kinlearn._kernels.trees._extra_trees import Workspace, grow_tree
+from kinlearn.trees._codes import Codes, code_features
 from kinlearn.trees._forest import Forest, as_float32
 
 __all__ = ["Growth", "Settings", "bootstrap_counts", "exact_integers", "grow_trees"]
@@ -18,6 +19,10 @@ _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
 # whole: trees copy the rows of a branch when it has become small enough.
 _BOTH_WAYS_BYTES = 64 * 2**20
 _ROWS_AT_ONCE = 65_536
+# Large nodes of it are read through codes, if it has so many rows; and if not more
+# features for each one that a node draws, or few of their codes would ever be read.
+_CODED_ROWS = 65_536
+_CODED_FEATURES = 32
 
 
 def exact_integers(values):
@@ -77,6 +82,8 @@ class Growth:
         X transposed: a copy in which the values of a feature lie together, or a view.
     by_row : float32 array of shape (n_samples, n_features), or None
         X, if the values of a row lie together and `columns` has the other order.
+    codes : Codes or None
+        Of large X whose rows lie together.
     has_missing : uint8 array of shape (n_features,)
         Whether a feature has NaN.
     y : int32 or float64 array of shape (n_samples,)
@@ -97,6 +104,7 @@ class Growth:
 
     columns: np.ndarray
     by_row: np.ndarray | None
+    codes: Codes | None
     has_missing: np.ndarray
     y: np.ndarray
     n_classes: int
@@ -115,12 +123,22 @@ class Growth:
         columns, by_row = X.T, None
         if X.nbytes <= _BOTH_WAYS_BYTES:
             columns, by_row = np.ascontiguousarray(columns), np.ascontiguousarray(X)
-        has_missing = np.zeros(X.shape[1], dtype=np.uint8)
-        for start in range(0, len(X), _ROWS_AT_ONCE):
-            has_missing |= np.isnan(X[start : start + _ROWS_AT_ONCE]).any(axis=0)
+        codes = None
+        if (
+            columns.strides[1] != X.itemsize
+            and len(X) >= _CODED_ROWS
+            and X.shape[1] <= _CODED_FEATURES * settings.max_features
+        ):
+            codes = code_features(X)
+            has_missing = codes.has_missing
+        else:
+            has_missing = np.zeros(X.shape[1], dtype=np.uint8)
+            for start in range(0, len(X), _ROWS_AT_ONCE):
+                has_missing |= np.isnan(X[start : start + _ROWS_AT_ONCE]).any(axis=0)
         return cls(
             columns=columns,
             by_row=by_row,
+            codes=codes,
             has_missing=has_missing,
             y=data.y,
             n_classes=n_classes,
@@ -170,6 +188,13 @@ class Growth:
             "n_classes": self.n_classes if self.n_classes > 2 else 0,
         }
 
+    @property
+    def _codes(self):
+        """The codes as the kernel takes them."""
+        if self.codes is None:
+            return {"codes": None, "lowest": None, "highest": None}
+        return vars(self.codes)
+
     def tree(self, seed, stop, workspace, bootstrap=False):
         """Grow one tree.
 
@@ -199,7 +224,8 @@ class Growth:
         grown = grow_tree(
             self.columns,
             self.by_row,
-            self.has_missing,
+            **self._codes,
+            has_missing=self.has_missing,
             task=self.task,
             n_tasks=self.n_tasks,
             seed=seed,

@@ -232,6 +232,7 @@ class Pilot:
                 g,
                 columns=np.ascontiguousarray(g.columns[:, train]),
                 by_row=None,
+                codes=None,
                 y=y,
                 weight=None if g.weight is None else g.weight[train],
                 task=g.task[train],

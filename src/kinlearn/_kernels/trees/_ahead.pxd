@@ -15,6 +15,12 @@ cdef enum:
     TILE_ROWS = 64       # whose cache lines are near while all features are read
 
 
+cdef inline bint gathers_ahead(const Grower* g) noexcept nogil:
+    # Not if all but small nodes are read through codes: buffers of all rows would
+    # take more memory than these.
+    return g.data.source.columns == NULL and g.codes.columns == NULL
+
+
 cdef inline intp_t foresee(
     Grower* g, intp_t n_drawn, intp_t n_wanted
 ) noexcept nogil:

@@ -12,6 +12,8 @@ cdef enum:
     LARGE_BYTES = 16777216
     # More than fits near the processor; but one column at a time is read, densely.
     SMALL_BYTES = 2097152
+    # One size where codes serve the larger nodes.
+    CODED_BYTES = 4194304
     TILE = 16
 
 
@@ -24,6 +26,10 @@ cdef inline void set_block_sizes(Grower* g) noexcept nogil:
     while (m >> levels) > 1:
         levels += 1
     if g.data.n_features > g.settings.max_features * levels:
+        return
+    if g.codes.columns != NULL:
+        # less where there are few rows in all, as in set_coded_size
+        g.blocks[1].max_rows = min(CODED_BYTES // row_bytes, g.data.n_rows // 4)
         return
     if g.data.n_rows > m or not has_columns:
         g.blocks[1].max_rows = min(m, g.data.n_rows)

@@ -10,7 +10,7 @@ in place: the rows of a node are one stretch of an array that each split partiti
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdlib cimport free, qsort, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from kinlearn._kernels._random cimport derive_stream, next_uniform
@@ -23,13 +23,16 @@ from kinlearn._kernels.trees._arena cimport (
 from kinlearn._kernels.trees._blocks cimport (
     enter_blocks, leave_blocks, set_block_sizes
 )
-from kinlearn._kernels.trees._criteria cimport (
-    GINI, VARIANCE, Criterion, classes_impurity, classes_purity, pair_impurity,
-    pair_purity,
+from kinlearn._kernels.trees._codes cimport (
+    MISSING, is_coded, set_coded_size, settle
 )
+from kinlearn._kernels.trees._criteria cimport GINI, VARIANCE, Criterion
 from kinlearn._kernels.trees._feature_splits cimport try_features
 from kinlearn._kernels.trees._grower cimport (
     LEAF, TASK_SPLIT, Data, Frame, Grower, Node, Part, Settings, Source, Tree
+)
+from kinlearn._kernels.trees._labels cimport (
+    is_pure, node_impurity, node_purity, number_classes, read_labels
 )
 from kinlearn._kernels.trees._leaves cimport fill_leaves, fill_variances
 from kinlearn._kernels.trees._memory cimport allocate, load_rows, make_room
@@ -37,9 +40,7 @@ from kinlearn._kernels.trees._scan cimport partition_rows
 from kinlearn._kernels.trees._small_nodes cimport (
     enter_small, number_lanes, open_small, pack_left
 )
-from kinlearn._kernels.trees._task_splits cimport (
-    compare_i32, list_exceptions, try_tasks
-)
+from kinlearn._kernels.trees._task_splits cimport list_exceptions, try_tasks
 from kinlearn._kernels.trees._vectors cimport LANES, count_bits
 
 cdef extern from *:
@@ -65,82 +66,6 @@ NODE = np.dtype([
 # ----------------------------------------------------------------------------
 # One node
 # ----------------------------------------------------------------------------
-
-cdef inline void read_labels(Grower* g) noexcept nogil:
-    cdef Part* p = &g.part
-    cdef intp_t i
-    if p.y != NULL:
-        for i in range(p.n):
-            p.y[i] = g.at.y[p.rows[i]]
-    if p.b != NULL:
-        for i in range(p.n):
-            p.b[i] = g.at.b[p.rows[i]]
-    if p.w != NULL:
-        for i in range(p.n):
-            p.w[i] = g.at.w[p.rows[i]]
-
-
-cdef void number_classes(Grower* g) noexcept nogil:
-    # Give the classes present at the node the numbers 0, 1, ... in their order,
-    # so that histograms are as long as they need be.
-    cdef Part* p = &g.part
-    cdef intp_t i, n_local = 0
-    cdef i32_t c
-    for i in range(p.n):
-        c = p.y[i]
-        if g.class_weight[c] == 0:
-            g.classes[n_local] = c
-            n_local += 1
-        g.class_weight[c] += 1 if p.w == NULL else p.w[i]
-    qsort(g.classes, n_local, sizeof(i32_t), &compare_i32)
-    for i in range(n_local):
-        c = g.classes[i]
-        g.local_class[c] = <i32_t>i
-        g.node_hist[i] = g.class_weight[c]
-        g.class_weight[c] = 0
-    for i in range(p.n):
-        g.local_y[i] = g.local_class[p.y[i]]
-    g.n_local = n_local
-
-
-cdef bint is_pure(Grower* g) noexcept nogil:
-    cdef Part* p = &g.part
-    cdef intp_t i
-    if g.data.n_classes > 0:
-        return g.n_local == 1
-    if g.settings.criterion != VARIANCE:
-        return p.total == 0 or p.total == p.weight
-    # A node of different numbers shows it within the first few rows.
-    for i in range(1, p.n):
-        if g.at.number[p.rows[i]] != g.at.number[p.rows[0]]:
-            return False
-    return True
-
-
-cdef f64_t node_impurity(Grower* g) noexcept nogil:
-    # Of classes; the variances are filled in when the tree is complete.
-    if g.data.n_classes > 0:
-        return classes_impurity(
-            g.settings.criterion, g.node_hist, g.n_local, g.part.weight)
-    if g.settings.criterion == VARIANCE:
-        return 0.0
-    return pair_impurity(
-        g.settings.criterion, g.part.weight * g.data.w_unit,
-        g.part.total * g.data.b_unit,
-    )
-
-
-cdef f64_t node_purity(Grower* g) noexcept nogil:
-    if g.data.n_classes > 0:
-        return classes_purity(
-            g.settings.criterion, g.node_hist, g.n_local, g.part.weight,
-            g.data.w_unit,
-        )
-    return pair_purity(
-        g.settings.criterion, g.part.weight * g.data.w_unit,
-        g.part.total * g.data.b_unit,
-    )
-
 
 cdef bint find_split(Grower* g, f64_t root_weight) noexcept nogil:
     cdef intp_t n_varying
@@ -172,6 +97,17 @@ cdef bint find_split(Grower* g, f64_t root_weight) noexcept nogil:
     return True
 
 
+cdef intp_t partition_coded(Grower* g) noexcept nogil:
+    cdef Part* p = &g.part
+    cdef u8_t* x = g.codes.best
+    cdef intp_t i, _n
+    cdef int code = settle(g, g.best.feature, x, g.best.threshold, &_n)
+    if g.best.default_left and g.data.has_missing[g.best.feature]:
+        for i in range(p.n):
+            x[i] = 0 if x[i] == MISSING else x[i]
+    return partition_rows(p.rows, x, p.n, <u8_t>code, <i32_t*>g.x[1])
+
+
 cdef intp_t partition(Grower* g) noexcept nogil:
     # Bring the rows of the left side to the front; return how many they are.
     cdef Part* p = &g.part
@@ -180,6 +116,8 @@ cdef intp_t partition(Grower* g) noexcept nogil:
     cdef intp_t i
     if g.small.end > 0:  # its rows stay where they are
         return count_bits(g.small.best_left)
+    if g.best.feature >= 0 and is_coded(g):
+        return partition_coded(g)
     if g.best.feature >= 0 and g.best.default_left:
         if g.data.has_missing[g.best.feature]:
             for i in range(p.n):
@@ -359,6 +297,9 @@ cdef Source source_of(
 def grow_tree(
     const f32_t[:, :] columns,
     const f32_t[:, :] by_row,
+    const u8_t[:, ::1] codes,
+    const f32_t[:, ::1] lowest,
+    const f32_t[:, ::1] highest,
     const u8_t[::1] has_missing,
     const i32_t[::1] y,
     const f64_t[::1] number,
@@ -404,6 +345,11 @@ def grow_tree(
         X itself, where the values of a row lie together, if `columns` has the
         other order: growth is faster with both, except on large data, which is
         copied piece by piece.
+    codes : uint8 array of shape (n_features, n_rows), or None
+        Bins of the values, ascending with them, from 0 to 253; 255 for NaN. For X
+        whose rows lie together: large nodes read codes first, and X where they must.
+    lowest, highest : float32 arrays of shape (n_features, 256), or None
+        Extremes of the values with a code; inf and -inf where there are none.
     has_missing : uint8 array of shape (n_features,)
         Whether the feature has a NaN anywhere.
     n_classes : int
@@ -443,6 +389,11 @@ def grow_tree(
         <Criterion>criterion, max_features, n_cuts, max_depth, task_split_prob,
         task_smoothing, min_weight_split, min_weight_leaf, min_impurity_decrease,
     )
+    if codes is not None and g.data.source.columns == NULL:
+        g.codes.columns = &codes[0, 0]
+        g.codes.lowest = &lowest[0, 0]
+        g.codes.highest = &highest[0, 0]
+    set_coded_size(&g)
     set_block_sizes(&g)
     # A small branch asks for most of its features, unless there are very many.
     g.small.all_at_once = (

@@ -101,6 +101,17 @@ cdef struct Block:
     f64_t* number
 
 
+# Features as bytes, for large nodes; see _codes.pxd.
+cdef struct Codes:
+    const u8_t* columns        # by feature, then by row; NULL: there are none
+    const f32_t* lowest        # by feature and code: the values that have the code
+    const f32_t* highest
+    intp_t min_rows            # of a node that reads them
+    u8_t* best                 # by row of the node: of the best split so far
+    u8_t* x                    # of the feature at hand
+    u8_t* y                    # labels of two classes
+
+
 # A branch of so few rows that its nodes are sets of bits; see _small_nodes.pxd.
 cdef struct Small:
     intp_t start               # of the stretch of rows it covers
@@ -140,6 +151,7 @@ cdef struct Grower:
     u64_t stream
     Source at                  # where part.rows point to: the data, or a block
     Block blocks[N_BLOCKS]     # large, small
+    Codes codes
     Small small
     Frame* stack               # grows with the depth
     intp_t stack_capacity

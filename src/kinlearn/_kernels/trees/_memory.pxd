@@ -3,7 +3,9 @@
 from libc.stdlib cimport realloc
 
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
+from kinlearn._kernels.trees._ahead cimport gathers_ahead
 from kinlearn._kernels.trees._arena cimport Arena, take, take_zeroed
+from kinlearn._kernels.trees._codes cimport CODES_PADDING
 from kinlearn._kernels.trees._grower cimport (
     AHEAD, N_BLOCKS, Block, Frame, Grower, Node, Part, Source, Tree
 )
@@ -45,7 +47,7 @@ cdef inline void allocate(
     cdef intp_t d = g.data.n_features
     cdef intp_t n_classes = g.data.n_classes
     cdef intp_t n_tasks = g.data.n_tasks
-    cdef intp_t i, n_values = 2 if data.columns != NULL else AHEAD + 2
+    cdef intp_t i, n_values = AHEAD + 2 if gathers_ahead(g) else 2
     cdef bint missing = False
     for i in range(d):
         missing = missing or g.data.has_missing[i]
@@ -60,6 +62,10 @@ cdef inline void allocate(
             allocate_block(arena, &g.blocks[i], data, d)
     for i in range(n_values):
         g.x[i] = <f32_t*>take(arena, n + PADDING, sizeof(f32_t))
+    if g.codes.columns != NULL:
+        g.codes.best = <u8_t*>take(arena, n + CODES_PADDING, sizeof(u8_t))
+        g.codes.x = <u8_t*>take(arena, n + CODES_PADDING, sizeof(u8_t))
+        g.codes.y = <u8_t*>take(arena, n + CODES_PADDING, sizeof(u8_t))
     if data.y != NULL:
         g.part.y = <i32_t*>take(arena, n + PADDING, sizeof(i32_t))
     if data.b != NULL:

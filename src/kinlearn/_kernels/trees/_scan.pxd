@@ -5,11 +5,15 @@
 
 from libc.string cimport memcpy
 
-from kinlearn._kernels._typedefs cimport f32_t, i32_t, i64_t, intp_t
+from kinlearn._kernels._typedefs cimport f32_t, i32_t, i64_t, intp_t, u8_t
+
+ctypedef fused value_t:
+    f32_t  # a value
+    u8_t   # its code; see _codes.pxd
 
 
 cdef inline void left_weighted_sums(
-    const f32_t* x, const i64_t* a, const i64_t* b, intp_t n, f32_t cut,
+    const value_t* x, const i64_t* a, const i64_t* b, intp_t n, value_t cut,
     i64_t* weight, i64_t* total,
 ) noexcept nogil:
     # Sums of a and of b over the rows left of the cut.
@@ -24,7 +28,7 @@ cdef inline void left_weighted_sums(
 
 
 cdef inline i64_t left_histogram(
-    const f32_t* x, const i32_t* y, const i64_t* a, intp_t n, f32_t cut,
+    const value_t* x, const i32_t* y, const i64_t* a, intp_t n, value_t cut,
     i64_t* hist,
 ) noexcept nogil:
     # Add the weights left of the cut to hist by class; return their sum.
@@ -50,7 +54,7 @@ cdef inline i64_t left_histogram(
 # is written over later.
 
 cdef inline intp_t partition_rows(
-    i32_t* a, const f32_t* x, intp_t n, f32_t cut, i32_t* spare
+    i32_t* a, const value_t* x, intp_t n, value_t cut, i32_t* spare
 ) noexcept nogil:
     cdef intp_t i, n_left = 0
     cdef i32_t value
