@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 
 from kinlearn._kernels._typedefs cimport f32_t, i32_t, intp_t
 from kinlearn._kernels.trees._grower cimport N_BLOCKS, Block, Grower, Source
-from kinlearn._kernels.trees._vectors cimport prefetch
+from kinlearn._kernels.trees._vectors cimport prefetch, turn_rows
 
 cdef enum:
     # What stays in the cache that cores share: only of X that lies by rows alone, for
@@ -14,7 +14,7 @@ cdef enum:
     SMALL_BYTES = 2097152
     # One size where codes serve the larger nodes.
     CODED_BYTES = 4194304
-    TILE = 16
+    TILE = 16  # as turn_rows has it
 
 
 cdef inline void set_block_sizes(Grower* g) noexcept nogil:
@@ -53,10 +53,7 @@ cdef inline void copy_rows(Grower* g, f32_t* columns) noexcept nogil:
                 prefetch(g.at.rows + g.part.rows[j] * g.at.row_stride + f)
         target = columns + i
         if width == TILE:
-            for f in range(d):
-                for j in range(TILE):
-                    target[j] = source[j][f]
-                target += n
+            turn_rows(source, d, target, n)
         else:
             for f in range(d):
                 for j in range(width):

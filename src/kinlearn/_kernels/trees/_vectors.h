@@ -135,6 +135,30 @@ static inline void kinlearn_left_sums(
 #endif
 }
 
+/* The first n values of each of 16 rows, turned: target[f * stride + j] = rows[j][f]. */
+static inline void kinlearn_turn_rows(
+    const float* const* rows, intptr_t n, float* target, intptr_t stride
+) {
+    intptr_t f = 0;
+#if KINLEARN_SSE2
+    for (; f + 4 <= n; f += 4) {
+        for (int j = 0; j < 16; j += 4) {
+            float* out = target + f * stride + j;
+            __m128 a = _mm_loadu_ps(rows[j] + f), b = _mm_loadu_ps(rows[j + 1] + f);
+            __m128 c = _mm_loadu_ps(rows[j + 2] + f), d = _mm_loadu_ps(rows[j + 3] + f);
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(out, a);
+            _mm_storeu_ps(out + stride, b);
+            _mm_storeu_ps(out + 2 * stride, c);
+            _mm_storeu_ps(out + 3 * stride, d);
+        }
+    }
+#endif
+    for (; f < n; f++) {
+        for (int j = 0; j < 16; j++) target[f * stride + j] = rows[j][f];
+    }
+}
+
 /* ------------------------------------------------- eight rows, one a bit of a set */
 
 /* inside[k] has all bits set if row k is in the set. */

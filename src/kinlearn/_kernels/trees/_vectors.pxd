@@ -20,6 +20,9 @@ cdef extern from "trees/_vectors.h" nogil:
         const f32_t* x, const i64_t* b, intp_t n, f32_t cut, i64_t* weight,
         i64_t* total) noexcept
 
+    void turn_rows "kinlearn_turn_rows" (
+        const f32_t* const* rows, intp_t n, f32_t* target, intp_t stride) noexcept
+
     void open_lanes "kinlearn_open_lanes" (u32_t set, u32_t* inside) noexcept
     int count_bits "kinlearn_count_bits" (u32_t set) noexcept
     int lowest_bit "kinlearn_lowest_bit" (u32_t set) noexcept
