@@ -3,11 +3,11 @@
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils import compute_sample_weight
 
 from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
 from kinlearn.svm._dual import classification
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
+from kinlearn.tasks import class_weights
 from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MultiTaskSVC"]
@@ -239,7 +239,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         data = self._fit_data(X, y, sample_weight, labels="classes")
         cost = self.C * self._row_weights(data)
         if self.class_weight is not None:
-            cost = cost * compute_sample_weight(self.class_weight, data.classes[data.y])
+            cost = cost * class_weights(self.class_weight, data.classes[data.y])
         pairs = class_pairs(len(data.classes), self.multi_class)
         signs = [signs_of_pair(data.y, pair) for pair in pairs]
         problems = [

@@ -3,11 +3,11 @@
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils import compute_sample_weight
 
 from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
 from kinlearn.svm._plus_base import SVMPlusBase
 from kinlearn.svm._plus_dual import classification
+from kinlearn.tasks import class_weights
 from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["SVMPlusClassifier"]
@@ -245,7 +245,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         """Weights of rows and classes; every class must have some."""
         weight = self._weights(data)
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, data.classes[data.y])
+            by_class = class_weights(self.class_weight, data.classes[data.y])
             weight = weight * by_class
         total = np.bincount(data.y, weights=weight, minlength=len(data.classes))
         if len(total) < 2 or (total <= 0).any():
