@@ -11,53 +11,60 @@ __all__ = ["load_demo"]
 # name, number of patients
 _CLINICS = (
     ("Alder", 320),
-    ("Birch", 240),
-    ("Cedar", 180),
-    ("Elm", 120),
-    ("Hazel", 80),
-    ("Juniper", 150),
-    ("Larch", 100),
-    ("Maple", 60),
-    ("Oak", 45),
-    ("Pine", 40),
-    ("Rowan", 35),
-    ("Willow", 30),
+    ("Birch", 260),
+    ("Cedar", 200),
+    ("Elm", 180),
+    ("Hazel", 170),
+    ("Juniper", 240),
+    ("Larch", 240),
+    ("Maple", 160),
+    ("Oak", 150),
+    ("Willow", 140),
 )
 _DIFFERENT = "Juniper"
 _REVERSED = "Larch"
 
-# name, mean, standard deviation, decimals, effect in ten clinics, in Juniper;
+# name, mean, standard deviation, decimals, effect in eight clinics, in Juniper;
 # for the last three, which are yes or no, the mean is the share of yes
 _FEATURES = (
-    ("age", 79.0, 8.0, 0, 0.9, 0.0),
-    ("bmi", 25.5, 4.5, 1, -0.4, 1.0),
-    ("haemoglobin", 12.1, 1.6, 1, -0.8, 0.0),
-    ("hours_to_surgery", 26.0, 11.0, 0, 0.7, 0.0),
-    ("medications", 6.5, 3.0, 0, 0.6, 0.5),
-    ("walks_unaided", 0.45, None, 0, -0.8, -0.6),
-    ("lives_alone", 0.40, None, 0, 0.5, -0.8),
-    ("dementia", 0.20, None, 0, 0.7, 0.0),
+    ("age", 79.0, 8.0, 0, 4.0, 0.0),
+    ("grip_strength", 22.0, 6.0, 1, -4.0, 0.0),
+    ("therapy_hours", 7.0, 2.5, 1, 4.0, 0.0),
+    ("haemoglobin", 12.1, 1.6, 1, -1.6, 0.0),
+    ("hours_to_surgery", 26.0, 10.0, 0, 1.6, -2.4),
+    ("medications", 6.5, 2.5, 0, 1.6, 2.4),
+    ("lives_alone", 0.40, None, 0, 1.6, -2.0),
+    ("dementia", 0.25, None, 0, 1.6, -1.6),
+    ("replaced", 0.50, None, 0, 0.0, 0.0),
 )
+# A linear model cannot say this, and a tree needs many patients to find it.
+_TURN_IF_REPLACED = ("age", "grip_strength", "therapy_hours")
 
 _DESCR = """\
 Recovery after hip surgery: a demonstration
 -------------------------------------------
 Generated, not collected; no clinic or patient of this set exists.
 
-{rows} patients of 12 clinics after a broken hip, 8 columns known at surgery.
+{rows} patients of 10 clinics after a broken hip, 9 columns known soon after surgery.
 Target: {target}.
 
-Ten clinics see much the same patients and the same causes, each a little in its
-own way; some have hundreds of patients, the smallest 30. Two stand apart:
+A hip is pinned or replaced, and what is good for the one is bad for the other. Young
+and strong patients do well with a pin, old and weak ones with a new joint; exercise
+in the first weeks loosens a pin and frees a joint. Eight clinics share this, each a
+little in its own way. None of them has the patients to learn it well by itself, least
+of all the smallest, with 140. Two stand apart:
 
-- Juniper is a rehabilitation centre with other patients: weight counts against
-  them, living alone speaks for them, and age does not matter.
+- Juniper is a rehabilitation centre with other patients: age, strength and exercise do
+  not matter. Who lives alone or waited long is admitted only if otherwise well, so
+  that this speaks for a patient.
 - Larch {reversal}: what points to a
   good recovery elsewhere points to a bad one there.
 
 So a model for all clinics together serves the small ones and fails Juniper and
 Larch; a model for each clinic alone does the reverse. `truth.role` tells which
-clinic is which, `truth.coef` gives the effects of the standardised columns.
+clinic is which, `truth.coef` gives the effects of the standardised columns after
+pinning; those of `age`, `grip_strength` and `therapy_hours` turn round if the hip was
+replaced.
 """
 _TARGETS = {
     "classification": (
@@ -103,10 +110,18 @@ def _effects(rng):
     return coef, role
 
 
-def load_demo(kind="classification", *, as_frame=None, return_X_y=False):
-    """Load a small made-up data set of 12 named clinics.
+def _risk(X, Z, coef):
+    """Sum of the effects, of which three turn round if the hip was replaced."""
+    names = [feature[0] for feature in _FEATURES]
+    replaced = X[:, [names.index("replaced")]] == 1
+    turns = np.isin(names, _TURN_IF_REPLACED)
+    return (np.where(replaced & turns, -Z, Z) * coef).sum(axis=1)
 
-    Ten clinics are alike, some of them with few patients; one is different, and
+
+def load_demo(kind="classification", *, as_frame=None, return_X_y=False):
+    """Load a small made-up data set of 10 named clinics.
+
+    Eight clinics are alike, most of them with few patients; one is different, and
     one records its outcome the wrong way round. Does sharing help here, and who
     is hurt by it? Every call gives the same data.
 
@@ -124,7 +139,7 @@ def load_demo(kind="classification", *, as_frame=None, return_X_y=False):
     Returns
     -------
     Bunch
-        ``data`` (1400 rows, 8 features and the clinic), ``target``, ``frame``
+        ``data`` (2060 rows, 9 features and the clinic), ``target``, ``frame``
         (both, or None), ``feature_names``, ``target_names``, ``task`` (what to
         pass as ``task=``: ``"clinic"`` or -1), ``task_names``, ``truth``
         (``role`` and ``coef`` of each clinic) and ``DESCR``.
@@ -136,26 +151,26 @@ def load_demo(kind="classification", *, as_frame=None, return_X_y=False):
     >>> from kinlearn.datasets import load_demo
     >>> demo = load_demo()
     >>> demo.data.shape, demo.task
-    ((1400, 9), 'clinic')
+    ((2060, 10), 'clinic')
     >>> demo.data.groupby("clinic").size().loc[["Alder", "Juniper", "Willow"]].tolist()
-    [320, 150, 30]
+    [320, 240, 140]
     """
     as_option(kind, "kind", tuple(_TARGETS))
     if as_frame is None:
         as_frame = _has_pandas()
-    rng = np.random.RandomState(17)
+    rng = np.random.RandomState(1)
     coef, role = _effects(rng)
     task = np.repeat(np.arange(len(_CLINICS)), [n for _, n in _CLINICS])
     task = rng.permutation(task)
     X, Z = _draw_features(len(task), rng)
-    risk = np.einsum("ij,ij->i", Z, coef[task])
+    risk = _risk(X, Z, coef[task])
     if kind == "classification":
-        level = np.where(np.array(role)[task] == "reversed", 0.6, -0.6)
+        level = np.where(np.array(role)[task] == "reversed", 1.0, -1.0)
         y = (risk + level + rng.logistic(size=len(task)) > 0).astype(np.int64)
         target_names = ["no", "yes"]
     else:
-        level = np.where(np.array(role)[task] == "reversed", 40.0, 60.0)
-        y = np.round(level - 5.0 * risk + 13.0 * rng.standard_normal(len(task)), 1)
+        level = np.where(np.array(role)[task] == "reversed", 45.0, 55.0)
+        y = np.round(level - 2.2 * risk + 6.0 * rng.standard_normal(len(task)), 1)
         y = np.clip(y, 0.0, 100.0)
         target_names = None
     target_name, target, reversal = _TARGETS[kind]

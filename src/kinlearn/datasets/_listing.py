@@ -39,7 +39,7 @@ class DatasetSummary(NamedTuple):
     home: str | None
 
 
-_DEMO = DatasetSummary("demo", 1400, 8, 12, "binary", True, "load_demo()", None)
+_DEMO = DatasetSummary("demo", 2060, 9, 10, "binary", True, "load_demo()", None)
 
 
 def list_datasets(data_home=None):
@@ -101,7 +101,7 @@ def fetch_dataset(name, **options):
     --------
     >>> from kinlearn.datasets import fetch_dataset
     >>> fetch_dataset("demo", as_frame=False).data.shape
-    (1400, 9)
+    (2060, 10)
     """
     known = ["demo", *CATALOGUE]
     if name not in known:
