@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -225,6 +226,9 @@ def test_demo(tmp_path, kin, monkeypatch):
     assert result.code == 0, result.err
     for clinic in load_demo(as_frame=True).task_names:
         assert clinic in result.out
+    # one sentence with names, and who is failed by one model for all
+    assert re.search(r"Sharing helps \d+ of 10 clinics.* raises mean AUC", result.out)
+    assert result.out.count("hurts 2 of 10 clinics (Juniper, Larch)") == 2
     assert "kinlearn-demo.html" in result.out
     assert [path.name for path in tmp_path.iterdir()] == ["kinlearn-demo.html"]
     assert Path("kinlearn-demo.html").stat().st_size < 1.5e6
