@@ -10,7 +10,7 @@ so that a whole pipeline can be searched and cross-validated.
 # %%
 # Data with a task column
 # -----------------------
-# Patients of twelve clinics (generated data). Laboratories differ, so some haemoglobin
+# Patients of ten clinics (generated data). Laboratories differ, so some haemoglobin
 # values are missing.
 
 import numpy as np
@@ -34,7 +34,7 @@ from sklearn.preprocessing import StandardScaler
 from kinlearn import keep_task, with_task
 
 number = X["clinic"].astype("category").cat.codes
-Z = with_task(X[["age", "bmi"]].to_numpy(), number)
+Z = with_task(X[["age", "medications"]].to_numpy(), number)
 scaled = StandardScaler().fit_transform(Z)
 kept = keep_task(StandardScaler(), task=-1).fit_transform(Z)
 print("as it comes:   ", Z[0])

@@ -142,7 +142,7 @@ def compare_sharing(
     ...     curve=False,
     ... )
     >>> [contender["name"] for contender in result.contenders]
-    ['logistic, alone', ...]
+    ['trees', 'logistic, alone', ...]
     """
     _check_options(random_state, curve, progress)
     problem = open_problem(X, y, task, kind)

@@ -61,7 +61,7 @@ class SharingResult:
     >>> result.best_name_
     'logistic, alone'
     >>> result.to_frame().shape
-    (36, 8)
+    (30, 8)
     """
 
     def __init__(self, data, *, refit=None):
