@@ -7,7 +7,7 @@ from pathlib import Path
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
 _BLOCK = re.compile(r"^( *)```console\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
-_TIMES = re.compile(r"\d+\.\d( s\b| │$)", re.MULTILINE)
+_TIMES = re.compile(r" *\d+\.\d( s\b| │$)", re.MULTILINE)
 
 
 def _calls():
