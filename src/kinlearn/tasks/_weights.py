@@ -28,7 +28,7 @@ def check_class_weight(class_weight):
     ValueError: class_weight of class 'yes' is -2.0; it must be a finite number ...
     """
     for label, weight in class_weight.items() if isinstance(class_weight, dict) else ():
-        if not (isinstance(weight, Real) and np.isfinite(weight) and weight >= 0):
+        if not (isinstance(weight, Real) and 0 <= float(weight) < np.inf):
             raise ValueError(
                 f"class_weight of class {label!r} is {weight!r}; it must be a finite "
                 "number of at least 0."
