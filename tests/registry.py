@@ -14,7 +14,14 @@ from kinlearn.boosting import (
     MultiTaskAdaBoostClassifier,
 )
 from kinlearn.cluster import MultiTaskSymmetricNMF
-from kinlearn.sharing import PerTask, Pooled, SharedPlusOwn, TaskAsFeature
+from kinlearn.sharing import (
+    KinClassifier,
+    KinRegressor,
+    PerTask,
+    Pooled,
+    SharedPlusOwn,
+    TaskAsFeature,
+)
 from kinlearn.svm import (
     MultiTaskSVC,
     MultiTaskSVR,
@@ -39,6 +46,9 @@ ESTIMATORS = [
     AbstainingAdaBoostClassifier(20),
     MultiTaskAdaBoostClassifier(n_estimators=10),
     KeepTask(StandardScaler()),
+    # few trees, folds and families: every check fits it several times
+    KinClassifier(n_estimators=5, n_folds=2, families=["linear", "trees"]),
+    KinRegressor(n_estimators=5, n_folds=2, families=["linear", "trees"]),
     PerTask(LogisticRegression()),
     PerTask(Ridge()),
     Pooled(LogisticRegression()),

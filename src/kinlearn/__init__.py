@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from kinlearn.sharing import KinClassifier, KinRegressor
     from kinlearn.tasks import keep_task, with_task
     from kinlearn.utils import show_versions
 
@@ -34,12 +35,21 @@ _SUBPACKAGES = (
     "trees",
 )
 _HOMES = {
+    "KinClassifier": "kinlearn.sharing",
+    "KinRegressor": "kinlearn.sharing",
     "keep_task": "kinlearn.tasks",
     "show_versions": "kinlearn.utils",
     "with_task": "kinlearn.tasks",
 }
 
-__all__ = ["__version__", "keep_task", "show_versions", "with_task"]
+__all__ = [
+    "KinClassifier",
+    "KinRegressor",
+    "__version__",
+    "keep_task",
+    "show_versions",
+    "with_task",
+]
 
 
 def __getattr__(name):

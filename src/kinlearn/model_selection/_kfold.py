@@ -19,7 +19,7 @@ from kinlearn.utils import deal_to_folds
 __all__ = ["RepeatedTaskStratifiedKFold", "TargetKFold", "TaskStratifiedKFold"]
 
 
-def _deal_rows(y, codes, n_tasks, *, n_splits, stratify, rng):
+def deal_rows(y, codes, n_tasks, *, n_splits, stratify, rng):
     """Fold of each row."""
     cells = make_cells(codes, strata(y, codes, n_tasks, stratify, n_splits), rng)
     quota = deal_to_folds(cells.tasks, cells.strata, cells.counts, n_splits)
@@ -146,7 +146,7 @@ class TaskStratifiedKFold(_FoldSplitter):
                 "n_splits."
             )
         _warn_of_single_rows(tasks, codes)
-        return _deal_rows(
+        return deal_rows(
             y,
             codes,
             len(tasks),
@@ -236,7 +236,7 @@ class TargetKFold(_FoldSplitter):
                 f"{self.n_splits} folds. Lower n_splits."
             )
         fold = np.full(len(codes), -1, dtype=np.intp)
-        fold[rows] = _deal_rows(
+        fold[rows] = deal_rows(
             None if y is None else np.asarray(y)[rows],
             np.zeros(len(rows), dtype=np.int32),
             1,

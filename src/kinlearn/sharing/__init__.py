@@ -1,12 +1,22 @@
-"""Any scikit-learn estimator in its non-sharing and naive forms.
+"""Any scikit-learn estimator in its non-sharing and naive forms, and Kin.
 
-These are what people do with grouped data today, and what sharing has to beat;
-and the simplest form that shares and departs, for linear models.
+The forms are what people do with grouped data today, and what sharing has to beat;
+and the simplest form that shares and departs, for linear models. `KinClassifier`
+and `KinRegressor` combine forms and multi-task models, task by task.
 """
 
+from kinlearn.sharing._kin._classifier import KinClassifier
+from kinlearn.sharing._kin._regressor import KinRegressor
 from kinlearn.sharing._one_model import Pooled
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 
-__all__ = ["PerTask", "Pooled", "SharedPlusOwn", "TaskAsFeature"]
+__all__ = [
+    "KinClassifier",
+    "KinRegressor",
+    "PerTask",
+    "Pooled",
+    "SharedPlusOwn",
+    "TaskAsFeature",
+]

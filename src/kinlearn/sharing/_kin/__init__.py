@@ -1,0 +1,1 @@
+"""The Kin estimators: candidates, folds, weights by task, calibration."""

@@ -1,0 +1,345 @@
+"""What the Kin estimators share: trying candidates, weighing them, answering."""
+
+from abc import ABCMeta, abstractmethod
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.inspection import permutation_importance
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.sharing._kin._candidates import FAMILIES, ROLES, choose_candidates
+from kinlearn.sharing._kin._combine import Evidence, combine
+from kinlearn.sharing._kin._folds import (
+    distinct_rows,
+    rows_to_folds,
+    tasks_to_folds,
+)
+from kinlearn.sharing._kin._scale import Standardisation
+from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
+from kinlearn.sharing._kin._trials import Clock, Trials
+from kinlearn.sharing._kin._weights import SCALES
+from kinlearn.tasks import TaskMixin
+from kinlearn.utils._sklearn import Interval, StrOptions
+
+__all__ = ["KinBase"]
+
+_LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
+
+
+class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        "families": [StrOptions({"all"}), "array-like"],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+    _kind: str  # of y: "classification" or "regression"
+
+    def __init__(
+        self,
+        *,
+        task=None,
+        families="all",
+        n_estimators=300,
+        n_folds=5,
+        time_limit=None,
+        unknown_task="share",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.task = task
+        self.families = families
+        self.n_estimators = n_estimators
+        self.n_folds = n_folds
+        self.time_limit = time_limit
+        self.unknown_task = unknown_task
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @abstractmethod
+    def _calibrate(self, known, unseen):
+        """Learn what is left to learn from the combinations out of fold."""
+
+    @abstractmethod
+    def _score_of(self, answers, y, weight):
+        """The score of `score`, for answers out of fold."""
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Try the candidates, weigh them for each task, and fit those that count.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column; NaN in features is a missing value.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights. A weight of 2 is the same as two rows, 0 the same as none.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        clock = Clock(self.time_limit)
+        data = self._open(X, y, sample_weight)
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        group, first = distinct_rows(data)
+        task_rows = np.bincount(data.task[first], minlength=data.n_tasks)
+        candidates = choose_candidates(
+            self._kind,
+            task_rows,
+            len(first),
+            families=self._checked_families(),
+            n_estimators=self.n_estimators,
+            seed=seed,
+        )
+        train = self._training_table(data, candidates)
+        fold = rows_to_folds(data, group, first, self.n_folds, random)
+        task_fold = None
+        if self.unknown_task == "share" and data.n_tasks > 1:
+            task_fold = tasks_to_folds(task_rows, self.n_folds, random)[data.task]
+
+        progress = self._init_callback_context(max_subtasks=len(candidates) + 1)
+        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        trials = Trials(train, fold, task_fold, clock, self.n_jobs)
+        for candidate in candidates:
+            step = progress.subcontext(task_name=candidate.name)
+            step.call_on_fit_task_begin(estimator=self)
+            trials.run(candidate)
+            step.call_on_fit_task_end(estimator=self)
+        step = progress.subcontext(task_name="fit of all rows")
+        step.call_on_fit_task_begin(estimator=self)
+        self._weigh(trials)
+        self._keep(trials)
+        step.call_on_fit_task_end(estimator=self)
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _open(self, X, y, sample_weight):
+        """Checked rows; those of weight 0 are as good as absent."""
+        labels = "classes" if self._kind == "classification" else "numbers"
+        data = self._fit_data(X, y, sample_weight, labels=labels)
+        weight = data.sample_weight
+        if weight is None or weight.all():
+            return data
+        seen = np.flatnonzero(weight)
+        if not len(seen):
+            raise ValueError("All sample weights are 0: there is nothing to learn from.")
+        return replace(
+            data,
+            X=data.X[seen],
+            task=data.task[seen],
+            y=data.y[seen],
+            sample_weight=weight[seen],
+        )
+
+    def _checked_families(self):
+        if isinstance(self.families, str):
+            return FAMILIES
+        strange = [name for name in self.families if name not in FAMILIES]
+        if strange or not len(self.families):
+            found = f"{strange[0]!r}" if strange else "nothing"
+            raise ValueError(
+                f'families must be "all" or some of {", ".join(map(repr, FAMILIES))}; '
+                f"found {found}."
+            )
+        return tuple(self.families)
+
+    def _training_table(self, data, candidates):
+        weighted = data.sample_weight is not None
+        weight = data.sample_weight if weighted else np.ones(data.n_samples)
+        self._scale = None
+        if any(candidate.scaled for candidate in candidates):
+            self._scale = Standardisation.of(data.X, weight)
+        return TrainingTable(
+            Table.of(data.X, data.task, self._scale),
+            data.y,
+            weight,
+            weighted,
+            data.label_sets if self._kind == "classification" else None,
+        )
+
+    def _weigh(self, trials):
+        """Learn the weights, and score the combination on rows it did not see."""
+        done, train = list(trials.done.values()), trials.train
+        held = np.flatnonzero(trials.fold >= 0)
+        known = Evidence(
+            np.stack([trial.answers[held] for trial in done]),
+            train.y[held],
+            train.weight[held],
+            train.table.task[held],
+            len(self.tasks_),
+        )
+        self.crowd_weights_ = known.crowd()
+        learned = known.by_task(self.crowd_weights_)
+        self.scale_shares_ = dict(zip(SCALES, learned.scale_shares.tolist(), strict=True))
+        self.weights_ = _without_traces(learned.by_task)
+        seen = np.empty(known.answers.shape[1:])
+        for f in range(int(trials.fold.max()) + 1):
+            test = trials.fold[held] == f
+            others = known.only(~test)
+            weights = others.by_task(others.crowd()).by_task
+            part = known.only(test)
+            seen[test] = part.mixed(weights[part.task])
+        self.seen_score_ = self._score_of(seen, known.y, known.weight)
+        known_mix = known.mixed(self.weights_[known.task]), known.y, known.weight
+        unseen_mix = self._weigh_for_unseen(trials, done)
+        self._calibrate(known_mix, unseen_mix)
+
+    def _weigh_for_unseen(self, trials, done):
+        """The same for tasks that nobody has seen; own models have no say."""
+        able = [k for k, trial in enumerate(done) if trial.unseen is not None]
+        self.unseen_score_, self.unseen_task_scores_ = None, {}
+        self.unseen_weights_ = self.crowd_weights_
+        if not able:
+            return None
+        train = trials.train
+        evidence = Evidence(
+            np.stack([done[k].unseen for k in able]),
+            train.y,
+            train.weight,
+            train.table.task,
+            len(self.tasks_),
+        )
+        weights = np.zeros(len(done))
+        weights[able] = evidence.crowd()
+        self.unseen_weights_ = _without_traces(weights[None])[0]
+        honest = np.empty(evidence.answers.shape[1:])
+        for f in range(int(trials.task_fold.max()) + 1):
+            test = trials.task_fold == f
+            part = evidence.only(test)
+            crowd = evidence.only(~test).crowd()
+            honest[test] = part.mixed(np.tile(crowd, (len(part.y), 1)))
+        self.unseen_score_ = self._score_of(honest, train.y, train.weight)
+        for t, name in enumerate(self.tasks_.tolist()):
+            rows = np.flatnonzero(train.table.task == t)
+            self.unseen_task_scores_[name] = self._score_of(
+                honest[rows], train.y[rows], train.weight[rows]
+            )
+        mixed = evidence.mixed(np.tile(self.unseen_weights_[able], (len(train.y), 1)))
+        return mixed, train.y, train.weight
+
+    def _keep(self, trials):
+        """Fit the candidates that count to all rows, and remember what was done."""
+        done = trials.done
+        used = (self.weights_ > 0).any(axis=0) | (self.unseen_weights_ > 0)
+        names = [name for name, is_used in zip(done, used, strict=True) if is_used]
+        self.refit_seconds_ = sum(done[name].seconds["rows"] for name in names)
+        models = dict(zip(names, trials.refit(names), strict=True))
+        self.candidates_ = np.array(list(done), dtype=object)
+        self.roles_ = np.array([t.candidate.role for t in done.values()], dtype=object)
+        self.settings_ = {name: trial.params for name, trial in done.items()}
+        self.seconds_ = {name: trial.seconds for name, trial in done.items()}
+        self.dropped_ = trials.dropped
+        self.models_ = [models.get(name) for name in done]
+        self._scaled = [trial.candidate.scaled for trial in done.values()]
+
+    def _row_weights(self, task):
+        """Weights of the candidates for each row; unknown tasks have their own."""
+        return np.vstack([self.weights_, self.unseen_weights_])[task]
+
+    def _answer(self, X):
+        """The combination's answers, and the rows' tasks."""
+        rows = self._predict_data(X)
+        weights = self._row_weights(rows.task)
+        labels = getattr(self, "_label_sets", None)
+        table = Table.of(rows.X, rows.task, self._scale)
+        answers = []
+        for k, model in enumerate(self.models_):
+            asked = np.flatnonzero(weights[:, k])
+            shape = (rows.n_samples,) if labels is None else (
+                rows.n_samples,
+                labels.n_classes,
+            )
+            out = np.zeros(shape)
+            if len(asked):
+                source = table.scaled if self._scaled[k] else table.raw
+                out[asked] = answer(model, source[asked], rows.task[asked], labels)
+            answers.append(out)
+        return combine(answers, weights), rows.task
+
+    @property
+    def sharing_(self):
+        """How much of a prediction comes from own, pooled and shared models, by task."""
+        check_is_fitted(self)
+        parts = {
+            role: self.weights_[:, self.roles_ == role].sum(axis=1) for role in ROLES
+        }
+        return {
+            name: {role: float(parts[role][t]) for role in ROLES}
+            for t, name in enumerate(self.tasks_.tolist())
+        }
+
+    @property
+    def task_affinity_(self):
+        """How often the multi-task forest's splits keep two tasks together."""
+        check_is_fitted(self)
+        for model in self.models_:
+            if hasattr(model, "task_affinity_"):
+                return model.task_affinity_
+        raise AttributeError(
+            "There is no task_affinity_: the multi-task forest has no part in this "
+            "model."
+        )
+
+    def permutation_importance(
+        self, X, y, *, n_repeats=5, scoring=None, sample_weight=None, random_state=None
+    ):
+        """How much the score falls when a column is shuffled.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column, best such that were not in `fit`.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        n_repeats : int, default=5
+            Shuffles of each column.
+        scoring : str or callable, default=None
+            A scorer of scikit-learn's; None is `score`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+        random_state : int, RandomState instance or None, default=None
+            Decides the shuffles.
+
+        Returns
+        -------
+        Bunch
+            ``importances_mean`` and ``importances_std`` by column of X, the task
+            included; see :func:`sklearn.inspection.permutation_importance`.
+        """
+        check_is_fitted(self)
+        return permutation_importance(
+            self,
+            X,
+            y,
+            scoring=scoring,
+            n_repeats=n_repeats,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+            sample_weight=sample_weight,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _without_traces(weights):
+    """Weights without those next to nothing."""
+    weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -1,0 +1,239 @@
+"""The candidates of the Kin estimators, by kind and size of the data."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from kinlearn.sharing._one_model import Pooled
+from kinlearn.sharing._per_task import PerTask
+from kinlearn.sharing._shared_plus_own import SharedPlusOwn
+from kinlearn.sharing._task_as_feature import TaskAsFeature
+from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
+
+__all__ = ["FAMILIES", "ROLES", "Candidate", "choose_candidates"]
+
+FAMILIES = ("linear", "trees", "boosting")
+ROLES = ("own", "pooled", "shared")
+
+_FEWEST_OWN = 8  # rows from which a task gets a model of its own
+_FEWEST_FOR_BOOSTING = 100
+_MOST_TASKS_ALONE = {"linear": 1_000, "trees": 200, "boosting": 20}
+_ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
+_MANY_ROWS = 100_000  # from here, one setting instead of several
+_TREES_ALONE = 100
+# Iterations at which boosters are compared; the last is where they stop.
+_STAGES = {4: (15, 30, 50, 75, 100, 150, 200), 24: (8, 15, 25, 40, 60, 80, 100)}
+_TASK_BOOSTING, _TASK_TREES = "gradient boosting, task as feature", "extra trees, multi-task"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model that may take part in the combination.
+
+    Attributes
+    ----------
+    name : str
+        Family and form.
+    role : {"own", "pooled", "shared"}
+        Whether each task has its own model, all have one that does not see the
+        task, or one that does.
+    estimator : estimator
+        For X with the task's code as its last column, ``unknown_task="share"``.
+    scaled : bool
+        Whether it takes features of mean 0 and variance 1, none missing.
+    settings : tuple of dict
+        Parameters to choose from, by their loss out of fold.
+    stages : tuple of tuple of int
+        For boosters, the numbers of iterations to choose from under each setting.
+    like : str
+        Name of a candidate whose choices this one takes over.
+    """
+
+    name: str
+    role: str
+    estimator: Any
+    scaled: bool = False
+    settings: tuple[dict, ...] = ({},)
+    stages: tuple[tuple[int, ...], ...] = ()
+    like: str = ""
+
+
+def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
+    """The candidates for data of some size, the quick ones first.
+
+    Parameters
+    ----------
+    kind : {"classification", "regression"}
+        What is predicted.
+    task_rows : int array of shape (n_tasks,)
+        Different rows of each task.
+    n_rows : int
+        Different rows of all tasks.
+    families : sequence of str
+        Some of ``FAMILIES``.
+    n_estimators : int
+        Trees of the forests.
+    seed : int
+        Decides the models.
+
+    Returns
+    -------
+    list of Candidate
+        At least one.
+    """
+    n_tasks = len(task_rows)
+    several = n_tasks > 1
+    own = several and task_rows.max() >= _FEWEST_OWN
+    make = _Maker(kind, n_estimators, seed, few=n_rows < _MANY_ROWS)
+    out = []
+    if "linear" in families:
+        out.append(make.linear_pooled())
+        if several:
+            out.append(make.linear_shared())
+        if own and n_tasks <= _MOST_TASKS_ALONE["linear"]:
+            out.append(make.linear_own())
+    if "trees" in families:
+        if several:
+            out.append(make.trees_shared())
+        out.append(make.trees_pooled(several))
+        if own and n_tasks <= _MOST_TASKS_ALONE["trees"]:
+            out.append(make.trees_own())
+    if "boosting" in families and n_rows >= _FEWEST_FOR_BOOSTING:
+        leaf = int(min(max(n_rows // 50, 5), 20))
+        if several:
+            out.append(make.boosting_shared(leaf))
+        out.append(make.boosting_pooled(leaf, several))
+        large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
+        if own and large and n_tasks <= _MOST_TASKS_ALONE["boosting"]:
+            out.append(make.boosting_own(leaf))
+    if not out:  # boosting was asked for alone, and there are too few rows for it
+        out.append(make.linear_pooled())
+    return out
+
+
+class _Maker:
+    """Builds candidates of one kind."""
+
+    def __init__(self, kind, n_estimators, seed, few):
+        self.classes = kind == "classification"
+        self.n_estimators = n_estimators
+        self.seed = seed
+        self.few = few
+        self.linear_name = "logistic regression" if self.classes else "ridge regression"
+
+    def _linear(self):
+        return LogisticRegression(max_iter=2_000) if self.classes else Ridge()
+
+    def _grid(self, values):
+        """Penalties: C falls where alpha rises."""
+        if not self.few:
+            values = values[1:2]
+        if self.classes:
+            return tuple({"estimator__C": 1.0 / v} for v in values)
+        return tuple({"estimator__alpha": v} for v in values)
+
+    def linear_pooled(self):
+        model = Pooled(self._linear(), task=-1, unknown_task="share")
+        grid = self._grid((0.3, 3.0, 30.0))
+        name = f"{self.linear_name}, pooled"
+        return Candidate(name, "pooled", model, scaled=True, settings=grid)
+
+    def linear_own(self):
+        model = PerTask(
+            self._linear(), task=-1, min_samples=_FEWEST_OWN, unknown_task="share"
+        )
+        name = f"{self.linear_name}, alone"
+        grid = self._grid((1.0, 10.0, 100.0))
+        return Candidate(name, "own", model, scaled=True, settings=grid)
+
+    def linear_shared(self):
+        model = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
+        # own_weight under a shared penalty of 1 or 3: own ones of 1 to 1,000
+        weights = (1.0, 0.3, 0.1) if self.classes else (0.55, 0.17, 0.055)
+        weights = weights if self.few else weights[1:2]
+        first = {} if self.classes else {"estimator__alpha": 3.0}
+        grid = tuple({**first, "own_weight": w} for w in weights)
+        name = f"{self.linear_name}, multi-task"
+        return Candidate(name, "shared", model, scaled=True, settings=grid)
+
+    def _forest(self, n_estimators, **options):
+        forest = (
+            MultiTaskExtraTreesClassifier
+            if self.classes
+            else MultiTaskExtraTreesRegressor
+        )
+        return forest(n_estimators, random_state=self.seed, **options)
+
+    def _large_forest(self):
+        """Settings for many rows; pilots would take too long."""
+        return {} if self.few else {"task_split_prob": 0.5, "min_samples_leaf": 20}
+
+    def trees_shared(self):
+        model = self._forest(
+            self.n_estimators, task=-1, unknown_task="share", **self._large_forest()
+        )
+        return Candidate(_TASK_TREES, "shared", model)
+
+    def trees_pooled(self, several):
+        options = self._large_forest() | {"task_split_prob": 0.0}
+        if not self.classes:
+            options["task_offset"] = False
+        model = self._forest(
+            self.n_estimators, task=-1, unknown_task="share", **options
+        )
+        like = _TASK_TREES if several else ""
+        return Candidate("extra trees, pooled", "pooled", model, like=like)
+
+    def trees_own(self):
+        inner = self._forest(min(_TREES_ALONE, self.n_estimators), task_split_prob=0.0)
+        model = PerTask(
+            inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share"
+        )
+        leaves = (2, 8) if self.few else (5,)
+        grid = tuple({"estimator__min_samples_leaf": leaf} for leaf in leaves)
+        return Candidate("extra trees, alone", "own", model, settings=grid)
+
+    def _booster(self, leaf):
+        booster = (
+            HistGradientBoostingClassifier
+            if self.classes
+            else HistGradientBoostingRegressor
+        )
+        return booster(
+            learning_rate=0.1,
+            min_samples_leaf=leaf,
+            early_stopping=False,
+            random_state=self.seed,
+        )
+
+    def _staged(self, form, name, role, leaf, like=""):
+        model = form(self._booster(leaf), task=-1, unknown_task="share")
+        leaves = tuple(_STAGES) if self.few else (24,)
+        stages = tuple(_STAGES[n] for n in leaves)
+        grid = tuple(
+            {"estimator__max_leaf_nodes": n, "estimator__max_iter": s[-1]}
+            for n, s in zip(leaves, stages, strict=True)
+        )
+        return Candidate(name, role, model, settings=grid, stages=stages, like=like)
+
+    def boosting_shared(self, leaf):
+        return self._staged(TaskAsFeature, _TASK_BOOSTING, "shared", leaf)
+
+    def boosting_pooled(self, leaf, several):
+        like = _TASK_BOOSTING if several else ""
+        return self._staged(Pooled, "gradient boosting, pooled", "pooled", leaf, like)
+
+    def boosting_own(self, leaf):
+        model = PerTask(
+            self._booster(leaf).set_params(max_leaf_nodes=8),
+            task=-1,
+            min_samples=4 * leaf,
+            unknown_task="share",
+        )
+        grid = tuple({"estimator__max_iter": n} for n in (50, 150))
+        return Candidate("gradient boosting, alone", "own", model, settings=grid)

@@ -1,0 +1,185 @@
+"""KinClassifier: share as much as helps, task by task, for classes."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from kinlearn.sharing._kin._base import KinBase
+from kinlearn.sharing._kin._combine import sharpen, temperature
+
+__all__ = ["KinClassifier"]
+
+
+class KinClassifier(ClassifierMixin, KinBase):
+    r"""Share as much as helps, task by task: the classifier to try first.
+
+    Fits models of each task alone, of all tasks pooled, and models that share
+    (linear models, extra trees, gradient boosting), and combines them with weights
+    that are learned for each task from predictions out of fold. Small tasks follow
+    the crowd, large ones their own data.
+
+    Parameters
+    ----------
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task for all rows.
+    families : "all" or list of {"linear", "trees", "boosting"}, default="all"
+        Where candidates come from. Boosting takes part from 100 rows on.
+    n_estimators : int, default=300
+        Trees of each forest.
+    n_folds : int, default=5
+        Folds of rows, in which every task has its part, and of tasks.
+    time_limit : float or None, default=None
+        Seconds after which no candidate is begun. One that would take too long,
+        judged by its first fold, is dropped; the first, pooled and linear, never is.
+        With a limit the model depends on the speed of the machine.
+    unknown_task : {"share", "error"}, default="share"
+        What to do about tasks not seen in fit: answer with the weights that are best
+        for tasks that no model has seen, or refuse them. "error" halves the time.
+    n_jobs : int, default=None
+        Fits at the same time, in threads; None is 1. The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Decides the folds and the models.
+
+    Attributes
+    ----------
+    sharing_ : dict
+        For each task the parts of its prediction that come from "own", "pooled" and
+        "shared" models; they sum to 1.
+    weights_ : ndarray of shape (n_tasks, n_candidates)
+        Weight of each candidate, by task.
+    crowd_weights_, unseen_weights_ : ndarray of shape (n_candidates,)
+        What the tasks' weights are drawn to; weights for tasks not seen in fit.
+    scale_shares_ : dict
+        How far tasks depart from the crowd: share of each standard deviation of the
+        weights.
+    candidates_, roles_ : ndarray of shape (n_candidates,)
+        Names of the candidates; "own", "pooled" or "shared".
+    models_ : list of estimators
+        The candidates, fitted to all rows; None for those without weight.
+    settings_ : dict
+        Settings of each candidate that did best out of fold.
+    dropped_ : dict
+        Candidates that the time limit excluded, with the reason.
+    seconds_ : dict
+        Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
+    refit_seconds_ : float
+        What the fits to all rows were expected to take, summed, before they began.
+    seen_score_ : float
+        Accuracy on rows that neither models nor weights have seen.
+    unseen_score_ : float or None
+        Accuracy on tasks that neither models nor weights have seen.
+    unseen_task_scores_ : dict
+        The same by task.
+    temperature_, unseen_temperature_ : float
+        Power that the probabilities are raised to; above 1 makes them surer.
+    task_affinity_ : ndarray of shape (n_tasks, n_tasks)
+        How often the multi-task forest's splits keep two tasks together.
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit.
+    classes_ : ndarray of shape (n_classes,)
+        Union of all tasks' labels.
+    task_classes_ : dict
+        Labels of each task.
+    n_features_in_ : int
+        Number of columns of X in fit, the task included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    See Also
+    --------
+    KinRegressor : The same for numbers.
+    kinlearn.audit.compare_sharing : Find out whether tasks should share at all.
+    kinlearn.report.SharingDisplay : A picture of `sharing_`.
+
+    Notes
+    -----
+    Task t predicts :math:`\sum_k w_{tk} f_k(x)`, with convex weights from a
+    hierarchical model (stacking [1]_, by empirical Bayes):
+
+    .. math::
+
+        w_0 \sim N(\mathbf 1 / K, \tau_0^2 I), \qquad
+        w_t \mid \tau_t \sim N(w_0, \tau_t^2 I), \qquad
+        p(y_i \mid w_t) = \sum_k w_{tk} \, p_k(y_i \mid x_i) ,
+
+    where :math:`p_k(y_i \mid x_i)` is what candidate k said about the row without
+    having seen it. The scales :math:`\tau` are 0, 0.03, 0.1, 0.3 or 1; how common
+    each is among the tasks is learned by EM from their marginal likelihoods
+    (Laplace's approximation), and a task's weights are the mean of its modes over
+    its posterior of the scales. In :math:`w_0` no task counts as more rows than the
+    median task. Weights below 0.01 are dropped.
+
+    Candidates with settings to choose (penalties, leaves, iterations) take those of
+    the least log loss out of fold. The multi-task forest chooses its settings once,
+    with all rows. Which rows are held out together depends on their values, not on
+    their order.
+
+    The honest accuracy for unseen tasks leaves out whole tasks, in `n_folds` groups,
+    or one by one if there are no more tasks than that; weights for these come from
+    the other groups.
+
+    Fitting takes scikit-learn's callbacks: ``set_callbacks(
+    sklearn.callback.ProgressBar())`` shows how far it is.
+
+    References
+    ----------
+    .. [1] Y. Yao, G. Pirš, A. Vehtari, A. Gelman. Bayesian hierarchical stacking: some
+       models are (somewhere) useful. Bayesian Analysis, 2022.
+
+    Examples
+    --------
+    >>> from kinlearn import KinClassifier
+    >>> from kinlearn.datasets import load_demo
+    >>> X, y = load_demo(as_frame=True, return_X_y=True)
+    >>> model = KinClassifier(task="clinic", families=["linear"], random_state=0)
+    >>> model = model.fit(X, y)
+    >>> sharing = model.sharing_["Larch"]
+    >>> max(sharing, key=sharing.get)  # a clinic that differs from the others
+    'own'
+    """
+
+    _kind = "classification"
+
+    def _score_of(self, answers, y, weight):
+        return float(accuracy_score(y, answers.argmax(axis=1), sample_weight=weight))
+
+    def _calibrate(self, known, unseen):
+        self.temperature_ = temperature(*known)
+        self.unseen_temperature_ = self.temperature_
+        if unseen is not None:
+            self.unseen_temperature_ = temperature(*unseen)
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, calibrated on rows out of fold.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each of ``classes_``, zero where the task lacks it.
+        """
+        proba, task = self._answer(X)
+        out = sharpen(proba, self.temperature_)
+        new = np.flatnonzero(task < 0)
+        out[new] = sharpen(proba[new], self.unseen_temperature_)
+        return out
+
+    def predict(self, X):
+        """The likeliest class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels; a task gets only those that it had in fit.
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]

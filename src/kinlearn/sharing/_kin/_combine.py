@@ -1,0 +1,230 @@
+"""From answers out of fold to weights: what is learned about the candidates."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from kinlearn.sharing._kin._losses import LogLoss, SquaredLoss
+from kinlearn.sharing._kin._weights import crowd_weights, task_weights
+
+__all__ = ["Evidence", "combine", "loss_of", "sharpen", "temperature"]
+
+_LEAST_PROBABILITY = 1e-3  # a candidate that rules the truth out is not lost for ever
+_ROWS_OF_PRIOR = 10.0  # in a task's variance: the crowd's counts like so many rows
+_SHARPEST = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Rows and what each candidate said about them without having seen them.
+
+    Attributes
+    ----------
+    answers : float64 array of shape (n_candidates, n_samples[, n_classes])
+        Numbers or probabilities.
+    y : int32 or float64 array of shape (n_samples,)
+        Class codes, or numbers.
+    weight : float64 array of shape (n_samples,)
+        Weights of the rows.
+    task : int array of shape (n_samples,)
+        Task codes.
+    n_tasks : int
+        Number of tasks; some may have no rows here.
+    """
+
+    answers: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    task: np.ndarray
+    n_tasks: int
+
+    @property
+    def classes(self):
+        """Whether y holds classes."""
+        return self.answers.ndim == 3
+
+    def only(self, rows):
+        """The evidence of some of the rows.
+
+        Parameters
+        ----------
+        rows : bool or int array
+            Which.
+
+        Returns
+        -------
+        Evidence
+            Of these rows.
+        """
+        return Evidence(
+            self.answers[:, rows],
+            self.y[rows],
+            self.weight[rows],
+            self.task[rows],
+            self.n_tasks,
+        )
+
+    def _of_truth(self):
+        """One column per candidate: its number, or its probability of the truth."""
+        if not self.classes:
+            return self.answers.T
+        truth = self.answers[:, np.arange(len(self.y)), self.y].T
+        return np.maximum(truth, _LEAST_PROBABILITY)
+
+    def crowd(self):
+        """Weights that are best overall.
+
+        No task counts as more rows than the one of median size, so that a huge task
+        does not speak for small ones.
+
+        Returns
+        -------
+        float64 array of shape (n_candidates,)
+            Convex weights.
+        """
+        rows = np.bincount(self.task, weights=self.weight, minlength=self.n_tasks)
+        most = np.median(rows[rows > 0])
+        weight = self.weight * np.minimum(1.0, most / np.maximum(rows, 1e-300))[self.task]
+        group, P = np.zeros(len(self.y), dtype=np.int32), self._of_truth()
+        if self.classes:
+            return crowd_weights(LogLoss(P, weight, group, 1))
+        w = np.full(P.shape[1], 1.0 / P.shape[1])
+        for _ in range(2):  # the noise is what equal weights leave, then what is left
+            variance = _mean_square(self.y - P @ w, weight)
+            w = crowd_weights(SquaredLoss(P, self.y, weight, group, variance[None]))
+        return w
+
+    def by_task(self, crowd):
+        """Weights of each task.
+
+        Parameters
+        ----------
+        crowd : float64 array of shape (n_candidates,)
+            What they are drawn to.
+
+        Returns
+        -------
+        TaskWeights
+            The weights.
+        """
+        P = self._of_truth()
+        if self.classes:
+            loss = LogLoss(P, self.weight, self.task, self.n_tasks)
+            return task_weights(loss, crowd, self.n_tasks)
+        rest = (self.y - P @ crowd) ** 2
+        prior = _ROWS_OF_PRIOR * _mean_square(self.y - P @ crowd, self.weight)
+        sums = np.bincount(self.task, self.weight * rest, self.n_tasks) + prior
+        rows = np.bincount(self.task, self.weight, self.n_tasks) + _ROWS_OF_PRIOR
+        loss = SquaredLoss(P, self.y, self.weight, self.task, sums / rows)
+        return task_weights(loss, crowd, self.n_tasks)
+
+    def mixed(self, weights):
+        """Answers of the combination.
+
+        Parameters
+        ----------
+        weights : float64 array of shape (n_samples, n_candidates)
+            Of each row.
+
+        Returns
+        -------
+        float64 array of shape (n_samples[, n_classes])
+            Numbers or probabilities.
+        """
+        return combine(self.answers, weights)
+
+
+def _mean_square(rest, weight):
+    # never zero: candidates may be perfect
+    return np.maximum(np.average(rest**2, weights=weight), np.finfo(np.float64).tiny)
+
+
+def combine(answers, weights):
+    """The weighted mean of candidates' answers.
+
+    Parameters
+    ----------
+    answers : sequence of arrays of shape (n_samples[, n_classes])
+        One for each candidate.
+    weights : float64 array of shape (n_samples, n_candidates)
+        Of each row.
+
+    Returns
+    -------
+    float64 array of shape (n_samples[, n_classes])
+        The mean.
+    """
+    out = np.zeros(np.shape(answers[0]))
+    for k, part in enumerate(answers):
+        w = weights[:, k]
+        out += (w if part.ndim == 1 else w[:, None]) * part
+    return out
+
+
+def loss_of(answers, y, weight):
+    """Mean loss of answers, to choose between settings of a candidate.
+
+    Parameters
+    ----------
+    answers : float64 array of shape (n_samples[, n_classes])
+        Numbers or probabilities.
+    y : int32 or float64 array of shape (n_samples,)
+        Class codes, or numbers.
+    weight : float64 array of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Squared error, or log loss.
+    """
+    if answers.ndim == 1:
+        return float(np.average((y - answers) ** 2, weights=weight))
+    truth = np.maximum(answers[np.arange(len(y)), y], _LEAST_PROBABILITY)
+    return float(np.average(-np.log(truth), weights=weight))
+
+
+def sharpen(proba, power):
+    """Probabilities raised to a power, to sum 1 again.
+
+    Parameters
+    ----------
+    proba : float64 array of shape (n_samples, n_classes)
+        Probabilities.
+    power : float
+        Above 1 makes them surer.
+
+    Returns
+    -------
+    float64 array of shape (n_samples, n_classes)
+        Probabilities; the order of classes stays, and zero stays zero.
+    """
+    out = (proba / proba.max(axis=1, keepdims=True)) ** power
+    return out / out.sum(axis=1, keepdims=True)
+
+
+def temperature(proba, y, weight):
+    """The power under which probabilities out of fold have the least log loss.
+
+    Parameters
+    ----------
+    proba : float64 array of shape (n_samples, n_classes)
+        Probabilities.
+    y : int array of shape (n_samples,)
+        Class codes.
+    weight : float64 array of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Between 1/4 and 4.
+    """
+
+    def loss(log_power):
+        return loss_of(sharpen(proba, np.exp(log_power)), y, weight)
+
+    limit = np.log(_SHARPEST)
+    found = minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
+    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0

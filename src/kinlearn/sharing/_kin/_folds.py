@@ -1,0 +1,104 @@
+"""Who is held out with whom: folds of rows, and folds of whole tasks."""
+
+import numpy as np
+
+from kinlearn.model_selection._kfold import deal_rows
+from kinlearn.trees._pilot import row_groups
+
+__all__ = ["distinct_rows", "rows_to_folds", "tasks_to_folds"]
+
+
+def distinct_rows(data):
+    """Number the different rows, in an order that depends on their values alone.
+
+    Parameters
+    ----------
+    data : TaskData
+        Training rows.
+
+    Returns
+    -------
+    group : int array of shape (n_samples,)
+        Number of each row; equal rows have the same.
+    first : int array of shape (n_groups,)
+        A row of each number.
+    """
+    columns = np.vstack([data.X.T, data.task[None]]).astype(np.float32)
+    group = row_groups(columns, data.y)
+    return group, np.unique(group, return_index=True)[1]
+
+
+def rows_to_folds(data, group, first, n_folds, rng):
+    """Fold of each row; tasks and classes are spread evenly over the folds.
+
+    Equal rows go to the same fold, and which one depends on the values of the rows,
+    not on their order: a row of weight 2 is the same as two rows.
+
+    Parameters
+    ----------
+    data : TaskData
+        Training rows.
+    group, first : int arrays
+        As `distinct_rows` gives them.
+    n_folds : int
+        The most folds.
+    rng : numpy RandomState
+        Decides the folds.
+
+    Returns
+    -------
+    intp array of shape (n_samples,)
+        Folds from 0. A row that is the only one of its class stays in training: it
+        has -1.
+    """
+    y, task = data.y[first], data.task[first]
+    classes = data.classes is not None
+    lonely = np.zeros(len(first), dtype=bool)
+    if classes:
+        lonely = np.bincount(y, minlength=len(data.classes))[y] < 2
+    n_folds = min(n_folds, int((~lonely).sum()))
+    if n_folds < 2:
+        raise ValueError(
+            f"Found n_samples={data.n_samples}, of which {n_folds} different row(s) "
+            "could be held out, while a minimum of 2 is required"
+            + (" (the only row of a class cannot)." if classes else ".")
+        )
+    fold = np.full(len(first), -1, dtype=np.intp)
+    fold[~lonely] = deal_rows(
+        y[~lonely],
+        task[~lonely],
+        data.n_tasks,
+        n_splits=n_folds,
+        stratify="classes" if classes else "quantiles",
+        rng=rng,
+    )
+    return fold[group]
+
+
+def tasks_to_folds(n_rows, n_folds, rng):
+    """Fold of each task, for models that have never seen the tasks they answer for.
+
+    Parameters
+    ----------
+    n_rows : int array of shape (n_tasks,)
+        Rows of each task.
+    n_folds : int
+        The most folds.
+    rng : numpy RandomState
+        Decides the order of tasks that have as many rows.
+
+    Returns
+    -------
+    intp array of shape (n_tasks,)
+        Folds from 0, of about as many rows; each task alone if there are no more
+        tasks than folds.
+    """
+    n_tasks = len(n_rows)
+    n_folds = min(n_folds, n_tasks)
+    fold = np.empty(n_tasks, dtype=np.intp)
+    load = np.zeros(n_folds)
+    order = rng.permutation(n_tasks)
+    for t in order[np.argsort(-n_rows[order], kind="stable")]:
+        fold[t] = load.argmin()
+        load[fold[t]] += n_rows[t]
+    return fold

@@ -1,0 +1,138 @@
+"""KinRegressor: share as much as helps, task by task, for numbers."""
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+
+from kinlearn.sharing._kin._base import KinBase
+
+__all__ = ["KinRegressor"]
+
+
+class KinRegressor(RegressorMixin, KinBase):
+    r"""Share as much as helps, task by task: the regressor to try first.
+
+    Fits models of each task alone, of all tasks pooled, and models that share
+    (linear models, extra trees, gradient boosting), and combines them with weights
+    that are learned for each task from predictions out of fold. Small tasks follow
+    the crowd, large ones their own data.
+
+    Parameters
+    ----------
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task for all rows.
+    families : "all" or list of {"linear", "trees", "boosting"}, default="all"
+        Where candidates come from. Boosting takes part from 100 rows on.
+    n_estimators : int, default=300
+        Trees of each forest.
+    n_folds : int, default=5
+        Folds of rows, in which every task has its part, and of tasks.
+    time_limit : float or None, default=None
+        Seconds after which no candidate is begun. One that would take too long,
+        judged by its first fold, is dropped; the first, pooled and linear, never is.
+        With a limit the model depends on the speed of the machine.
+    unknown_task : {"share", "error"}, default="share"
+        What to do about tasks not seen in fit: answer with the weights that are best
+        for tasks that no model has seen, or refuse them. "error" halves the time.
+    n_jobs : int, default=None
+        Fits at the same time, in threads; None is 1. The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Decides the folds and the models.
+
+    Attributes
+    ----------
+    sharing_ : dict
+        For each task the parts of its prediction that come from "own", "pooled" and
+        "shared" models; they sum to 1.
+    weights_ : ndarray of shape (n_tasks, n_candidates)
+        Weight of each candidate, by task.
+    crowd_weights_, unseen_weights_ : ndarray of shape (n_candidates,)
+        What the tasks' weights are drawn to; weights for tasks not seen in fit.
+    scale_shares_ : dict
+        How far tasks depart from the crowd: share of each standard deviation of the
+        weights.
+    candidates_, roles_ : ndarray of shape (n_candidates,)
+        Names of the candidates; "own", "pooled" or "shared".
+    models_ : list of estimators
+        The candidates, fitted to all rows; None for those without weight.
+    settings_ : dict
+        Settings of each candidate that did best out of fold.
+    dropped_ : dict
+        Candidates that the time limit excluded, with the reason.
+    seconds_ : dict
+        Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
+    refit_seconds_ : float
+        What the fits to all rows were expected to take, summed, before they began.
+    seen_score_ : float
+        R^2 on rows that neither models nor weights have seen.
+    unseen_score_ : float or None
+        R^2 on tasks that neither models nor weights have seen.
+    unseen_task_scores_ : dict
+        The same by task; NaN for a task of one row.
+    task_affinity_ : ndarray of shape (n_tasks, n_tasks)
+        How often the multi-task forest's splits keep two tasks together.
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit.
+    n_features_in_ : int
+        Number of columns of X in fit, the task included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    See Also
+    --------
+    KinClassifier : The same for classes.
+    kinlearn.audit.compare_sharing : Find out whether tasks should share at all.
+    kinlearn.report.SharingDisplay : A picture of `sharing_`.
+
+    Notes
+    -----
+    The weights are those of :class:`KinClassifier`, whose Notes give the model, with
+    a normal likelihood:
+
+    .. math::
+
+        y_i \mid w_t \sim N\Big(\sum_k w_{tk} f_k(x_i), \sigma_t^2\Big),
+
+    where :math:`f_k(x_i)` is what candidate k said about the row without having seen
+    it, and :math:`\sigma_t^2` is the mean square that the crowd's combination
+    leaves in the task, drawn to that of all rows as by ten rows. So the modes are
+    quadratic programs, and the marginal likelihood is exact but for the simplex.
+
+    Fitting takes scikit-learn's callbacks: ``set_callbacks(
+    sklearn.callback.ProgressBar())`` shows how far it is.
+
+    Examples
+    --------
+    >>> from kinlearn import KinRegressor
+    >>> from kinlearn.datasets import load_demo
+    >>> X, y = load_demo("regression", as_frame=True, return_X_y=True)
+    >>> model = KinRegressor(task="clinic", families=["linear"], random_state=0)
+    >>> model = model.fit(X, y)
+    >>> model.seen_score_ > model.unseen_score_  # a new clinic is harder to predict
+    True
+    """
+
+    _kind = "regression"
+
+    def _score_of(self, answers, y, weight):
+        if len(y) < 2:
+            return np.nan
+        return float(r2_score(y, answers, sample_weight=weight))
+
+    def _calibrate(self, known, unseen):
+        """Numbers need no calibration."""
+
+    def predict(self, X):
+        """The weighted mean of the candidates' answers.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions.
+        """
+        return self._answer(X)[0]

@@ -1,0 +1,186 @@
+"""Training rows as candidates take them, and what candidates answer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from kinlearn.sharing._kin._scale import Standardisation
+from kinlearn.tasks import LabelSets, with_task
+
+__all__ = ["Table", "TrainingTable", "answer", "staged_answers"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows with the task's code as their last column.
+
+    Attributes
+    ----------
+    raw : float array of shape (n_samples, n_features + 1)
+        The features as they are.
+    scaled : float array of shape (n_samples, n_features + 1), or None
+        Of mean 0 and variance 1, if a candidate wants them.
+    task : int32 array of shape (n_samples,)
+        Codes; -1 is unknown.
+    """
+
+    raw: np.ndarray
+    scaled: np.ndarray | None
+    task: np.ndarray
+
+    @classmethod
+    def of(cls, X, task, scale: Standardisation | None):
+        """Append the tasks.
+
+        Parameters
+        ----------
+        X : float array of shape (n_samples, n_features)
+            Features.
+        task : int32 array of shape (n_samples,)
+            Task codes.
+        scale : Standardisation or None
+            None if no candidate wants scaled features.
+
+        Returns
+        -------
+        Table
+            The rows.
+        """
+        scaled = None if scale is None else with_task(scale.apply(X), task)
+        return cls(with_task(X, task), scaled, task)
+
+    def of_kind(self, candidate):
+        """The rows that a candidate takes.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            Who asks.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_features + 1)
+            Features and task code.
+        """
+        return self.scaled if candidate.scaled else self.raw
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTable:
+    """Rows to fit to.
+
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    y : int32 or float64 array of shape (n_samples,)
+        Class codes, or numbers.
+    weight : float64 array of shape (n_samples,)
+        Weights.
+    weighted : bool
+        Whether weights were given.
+    labels : LabelSets or None
+        The classes of each task; None for numbers.
+    """
+
+    table: Table
+    y: np.ndarray
+    weight: np.ndarray
+    weighted: bool
+    labels: LabelSets | None
+
+    @property
+    def n_samples(self):
+        """Number of rows."""
+        return len(self.y)
+
+    def fit(self, candidate, params, rows=None):
+        """Fit a candidate to some of the rows.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            What to fit.
+        params : dict
+            Its settings.
+        rows : int array, default=None
+            Rows to fit to; None is all.
+
+        Returns
+        -------
+        estimator
+            The model; a constant where there is one class only.
+        """
+        rows = slice(None) if rows is None else rows
+        X, y = self.table.of_kind(candidate)[rows], self.y[rows]
+        weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
+        if self.labels is not None and (y == y[0]).all():
+            return DummyClassifier(strategy="prior").fit(X, y, **weight)
+        return clone(candidate.estimator).set_params(**params).fit(X, y, **weight)
+
+
+def answer(model, X, task, labels):
+    """What a model says about rows.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to class codes or numbers.
+    X : float array of shape (n_samples, n_features + 1)
+        Rows.
+    task : int32 array of shape (n_samples,)
+        Their task codes.
+    labels : LabelSets or None
+        The classes of each task; None for numbers.
+
+    Returns
+    -------
+    float64 array of shape (n_samples,) or (n_samples, n_classes)
+        Numbers, or probabilities of all classes that the row's task has.
+    """
+    if labels is None:
+        return model.predict(X)
+    return _in_all_classes(model.predict_proba(X), model.classes_, task, labels)
+
+
+def staged_answers(model, X, task, labels, stages):
+    """What a booster would have said after fewer iterations.
+
+    Parameters
+    ----------
+    model : Pooled or TaskAsFeature
+        Over a booster.
+    X, task, labels : as in answer
+        Rows, their tasks and the tasks' classes.
+    stages : sequence of int
+        Numbers of iterations, ascending.
+
+    Yields
+    ------
+    float64 array
+        As `answer` gives it, for each stage.
+    """
+    if isinstance(model, DummyClassifier):
+        for _ in stages:
+            yield answer(model, X, task, labels)
+        return
+    booster = model.estimator_
+    features = model._features(*model._open_for_predict(X))
+    method = "staged_predict" if labels is None else "staged_predict_proba"
+    wanted = set(stages)
+    for number, value in enumerate(getattr(booster, method)(features), start=1):
+        if number not in wanted:
+            continue
+        if labels is not None:
+            value = _in_all_classes(value, booster.classes_, task, labels)
+        yield value
+
+
+def _in_all_classes(proba, codes, task, labels):
+    """Probabilities of all classes, none on those that the row's task lacks."""
+    if len(codes) < labels.n_classes:
+        narrow, proba = proba, np.zeros((len(task), labels.n_classes))
+        proba[:, codes] = narrow
+    return labels.restrict(proba.astype(np.float64, copy=False), task)

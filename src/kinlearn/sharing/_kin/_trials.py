@@ -1,0 +1,258 @@
+"""Candidates on rows that they were not fitted to, within a time budget."""
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+
+from kinlearn.sharing._kin._combine import loss_of
+from kinlearn.sharing._kin._tables import answer, staged_answers
+
+__all__ = ["Clock", "Trial", "Trials"]
+
+
+class Clock:
+    """A time budget.
+
+    Parameters
+    ----------
+    limit : float or None
+        Seconds from now; None is no limit.
+    """
+
+    def __init__(self, limit):
+        self.limit = limit
+        self._start = perf_counter()
+
+    @property
+    def elapsed(self):
+        """Seconds since the start."""
+        return perf_counter() - self._start
+
+    def allows(self, seconds):
+        """Whether so many seconds are left."""
+        return self.limit is None or self.elapsed + seconds <= self.limit
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a candidate did out of fold.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        Who.
+    params : dict
+        The settings that did best.
+    answers : float64 array of shape (n_samples[, n_classes])
+        Its answers for all rows, by models that did not see them; NaN for rows that
+        are never held out.
+    unseen : float64 array of shape (n_samples[, n_classes]), or None
+        The same by models that did not see the row's task.
+    model : estimator or None
+        Fitted to all rows, if that was needed to find the settings.
+    seconds : dict of str to float
+        Of the ``"folds"``, and of one fit to all ``"rows"`` (an estimate from the
+        folds, where it was not done).
+    """
+
+    candidate: Any
+    params: dict
+    answers: np.ndarray
+    unseen: np.ndarray | None
+    model: Any
+    seconds: dict
+
+
+def _timed(function, *args):
+    start = perf_counter()
+    return function(*args), perf_counter() - start
+
+
+def _chosen_by(forest):
+    """Settings that a forest chose in fit, so that folds need not choose again."""
+    params = {
+        "min_samples_leaf": int(forest.min_samples_leaf_),
+        "task_split_prob": float(forest.task_split_prob_),
+        "max_features": int(forest.max_features_),
+        "n_cuts": int(forest.n_cuts_),
+    }
+    if hasattr(forest, "task_offsets_"):
+        params["task_offset"] = bool(forest.task_offsets_.any())
+        params["linear_part"] = bool(forest.linear_coef_.any())
+    return params
+
+
+def _without_task(params):
+    """The same settings for a model that does not see the task."""
+    blind = {"task_split_prob": 0.0, "task_offset": False}
+    return {name: blind.get(name, value) for name, value in params.items()}
+
+
+class Trials:
+    """Tries candidates one after another.
+
+    Parameters
+    ----------
+    train : TrainingTable
+        The rows.
+    fold : intp array of shape (n_samples,)
+        Fold of each row; -1 is never held out.
+    task_fold : intp array of shape (n_samples,) or None
+        Fold of each row's task; None if nothing is asked about unseen tasks.
+    clock : Clock
+        The time budget.
+    n_jobs : int or None
+        Fits at the same time.
+
+    Attributes
+    ----------
+    done : dict of str to Trial
+        Trials by name of the candidate.
+    dropped : dict of str to str
+        Why a candidate was left out, by its name.
+    """
+
+    def __init__(self, train, fold, task_fold, clock, n_jobs):
+        self.train, self.fold, self.task_fold = train, fold, task_fold
+        self.clock, self.n_jobs = clock, n_jobs
+        self.done: dict[str, Trial] = {}
+        self.dropped: dict[str, str] = {}
+
+    @property
+    def refit_seconds(self):
+        """Estimated seconds of the fits to all rows that are still to do."""
+        return sum(
+            trial.seconds["rows"] for trial in self.done.values() if trial.model is None
+        )
+
+    def run(self, candidate):
+        """Try a candidate, unless the time is short; the first is always tried.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            Who.
+        """
+        first = not self.done
+        if not first and not self.clock.allows(self.refit_seconds):
+            self.dropped[candidate.name] = "the time was over"
+            return
+        settings, model, before = candidate.settings, None, 0.0
+        if candidate.like in self.done:
+            settings = (_without_task(self.done[candidate.like].params),)
+            candidate = replace(candidate, stages=())
+        elif getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
+            model, before = _timed(self.train.fit, candidate, {})
+            settings = (_chosen_by(model) if hasattr(model, "forest_") else {},)
+        trial = self._out_of_fold(candidate, settings, first)
+        if trial is None:
+            return
+        trial.seconds["rows"] = before or trial.seconds["rows"]
+        if self.task_fold is not None and candidate.role != "own":
+            trial = replace(trial, unseen=self._without_tasks(trial))
+        self.done[candidate.name] = replace(trial, model=model)
+
+    def _out_of_fold(self, candidate, settings, first):
+        """The setting of the least loss, with its answers; None if it takes long."""
+        n_folds = int(self.fold.max()) + 1
+        jobs = [
+            (candidate, params, np.flatnonzero(self.fold == f), stages)
+            for params, stages in zip(
+                settings, candidate.stages or [()] * len(settings), strict=True
+            )
+            for f in range(n_folds)
+        ]
+        results = []
+        if self.clock.limit is not None and not first:
+            results = [_timed(self._held_out, *jobs[0])]
+            one = results[0][1]
+            rest = one * (len(jobs) - 1) / effective_n_jobs(self.n_jobs)
+            if not self.clock.allows(rest + 1.3 * one + self.refit_seconds):
+                self.dropped[candidate.name] = (
+                    f"it would have taken {rest + 1.3 * one:.2g} s more"
+                )
+                return None
+        results += self._in_parallel(jobs[len(results) :])
+        seconds = {"folds": sum(took for _, took in results)}
+        best = None
+        for s, params in enumerate(settings):
+            parts = results[s * n_folds : (s + 1) * n_folds]
+            # a fit to all rows is longer by the rows of a fold
+            full = np.mean([took for _, took in parts]) * n_folds / (n_folds - 1)
+            stages = candidate.stages[s] if candidate.stages else (None,)
+            for number, stage in enumerate(stages):
+                answers = self._joined([part[number] for part, _ in parts], self.fold)
+                held = self.fold >= 0
+                loss = loss_of(
+                    answers[held], self.train.y[held], self.train.weight[held]
+                )
+                if best is None or loss < best[0]:
+                    more = {} if stage is None else {"estimator__max_iter": stage}
+                    best = loss, {**params, **more}, answers, float(full)
+        seconds["rows"] = best[3]
+        return Trial(candidate, best[1], best[2], None, None, seconds)
+
+    def _without_tasks(self, trial):
+        n_folds = int(self.task_fold.max()) + 1
+        jobs = [
+            (trial.candidate, trial.params, np.flatnonzero(self.task_fold == f), (), -1)
+            for f in range(n_folds)
+        ]
+        results = self._in_parallel(jobs)
+        trial.seconds["folds"] += sum(took for _, took in results)
+        return self._joined([part[0] for part, _ in results], self.task_fold)
+
+    def _in_parallel(self, jobs):
+        return Parallel(self.n_jobs, prefer="threads")(
+            delayed(_timed)(self._held_out, *job) for job in jobs
+        )
+
+    def _held_out(self, candidate, params, test, stages, code=None):
+        """Answers for the rows `test` by a model of all others.
+
+        `code` stands for the tasks of these rows; with -1 they have any class.
+        """
+        keep = np.ones(self.train.n_samples, dtype=bool)
+        keep[test] = False
+        model = self.train.fit(candidate, params, np.flatnonzero(keep))
+        table, labels = self.train.table, self.train.labels
+        X = table.of_kind(candidate)[test]
+        task = table.task[test] if code is None else np.full(len(test), code)
+        if stages:
+            return list(staged_answers(model, X, task, labels, stages))
+        return [answer(model, X, task, labels)]
+
+    def _joined(self, parts, fold):
+        """The parts of all folds, in the order of the rows."""
+        out = np.full((self.train.n_samples, *parts[0].shape[1:]), np.nan)
+        for f, part in enumerate(parts):
+            out[fold == f] = part
+        return out
+
+    def refit(self, names):
+        """Fit candidates with the chosen settings to all rows.
+
+        Parameters
+        ----------
+        names : list of str
+            Of trials.
+
+        Returns
+        -------
+        list of estimators
+            The models.
+        """
+        todo = [self.done[name] for name in names if self.done[name].model is None]
+        new = iter(
+            Parallel(self.n_jobs, prefer="threads")(
+                delayed(self.train.fit)(trial.candidate, trial.params) for trial in todo
+            )
+        )
+        return [
+            next(new) if (model := self.done[name].model) is None else model
+            for name in names
+        ]

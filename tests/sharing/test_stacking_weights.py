@@ -1,0 +1,211 @@
+"""The weights of the Kin estimators against slow twins."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kinlearn.sharing._kin._combine import (
+    Evidence,
+    combine,
+    loss_of,
+    sharpen,
+    temperature,
+)
+from kinlearn.sharing._kin._losses import LogLoss, SquaredLoss
+from kinlearn.sharing._kin._simplex import minimise_on_simplex
+from kinlearn.sharing._kin._weights import SCALES, crowd_weights, task_weights
+from tests.reference import stacking
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_simplex_minimum_is_the_best_of_all_supports(n):
+    B = np.empty((40, n, n))
+    for problem in range(40):
+        root = RNG.normal(size=(n, n))
+        B[problem] = root @ root.T + 0.01 * np.eye(n)
+    c = 3 * RNG.normal(size=(40, n))
+    start = RNG.dirichlet(np.full(n, 0.3), size=40)
+    found = minimise_on_simplex(B, c, start)
+    twin = np.array([stacking.best_on_simplex(*each) for each in zip(B, c, strict=True)])
+    assert_allclose(found, twin, atol=1e-8)
+    corner = np.eye(n)[[0] * 40]
+    assert_allclose(minimise_on_simplex(B, c, corner), twin, atol=1e-8)
+
+
+def _answers(n, k, classes):
+    """Candidates of different quality, in tasks of very different size."""
+    task = RNG.choice(4, size=n, p=[0.6, 0.3, 0.07, 0.03])
+    weight = RNG.integers(1, 3, size=n).astype(float)
+    if classes:
+        P = RNG.uniform(0.05, 0.95, size=(n, k))
+        P[task == 0, 0] = P[task == 0, 0] ** 0.2  # good for one task
+        P[task == 1, 1] = P[task == 1, 1] ** 0.3
+        return P, None, weight, task
+    y = RNG.normal(size=n)
+    P = y[:, None] + RNG.normal(size=(n, k)) * np.linspace(0.5, 2, k)
+    P[task == 1] = P[task == 1][:, ::-1]
+    return P, y, weight, task
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_weights_are_those_of_the_slow_twin(classes):
+    P, y, weight, task = _answers(150, 3, classes)
+    variance = np.array([0.5, 1.0, 0.3, 2.0])
+    one = np.zeros(len(task), dtype=int)
+    if classes:
+        all_rows = LogLoss(P, weight, one, 1)
+        by_task = LogLoss(P, weight, task, 4)
+    else:
+        all_rows = SquaredLoss(P, y, weight, one, variance[:1])
+        by_task = SquaredLoss(P, y, weight, task, variance)
+
+    def twin(rows, v):
+        target = None if classes else y[rows]
+        v = None if classes else v
+        return stacking.row_loss(P[rows], target, weight[rows], v)
+
+    expected = stacking.crowd(twin(slice(None), variance[0]), 3)
+    centre = crowd_weights(all_rows)
+    assert_allclose(centre, expected, atol=2e-5)
+    losses = [twin(task == t, variance[t]) for t in range(4)]
+    weights, shares = stacking.shrunken(losses, centre)
+    learned = task_weights(by_task, centre, 4)
+    assert_allclose(learned.by_task, weights, atol=2e-5)
+    assert_allclose(learned.scale_shares, shares, atol=2e-5)
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_losses_derivatives_are_differences(classes):
+    P, y, weight, task = _answers(60, 3, classes)
+    loss = (
+        LogLoss(P, weight, task, 5)  # the last task has no rows
+        if classes
+        else SquaredLoss(P, y, weight, task, np.ones(5))
+    )
+    w = RNG.dirichlet(np.ones(3), size=5)
+    gradient, curvature = loss.expand(w)
+    for j in range(3):
+        step = 1e-6 * np.eye(3)[j]
+        slope = (loss.value(w + step) - loss.value(w - step)) / 2e-6
+        assert_allclose(gradient[:, j], slope, rtol=1e-5, atol=1e-5)
+        up, down = loss.expand(w + step)[0], loss.expand(w - step)[0]
+        assert_allclose(curvature[:, j], (up - down) / 2e-6, rtol=1e-4, atol=1e-4)
+    assert loss.value(w)[4] == 0
+
+
+def test_small_tasks_follow_the_crowd_and_large_ones_their_own_data():
+    """The same evidence per row, in two tasks of different size."""
+    n = 2_000
+    task = np.r_[np.zeros(n, int), np.ones(n, int), np.full(12, 2)]
+    truth = RNG.normal(size=len(task))
+    good, bad = truth + 0.5 * RNG.normal(size=len(task)), RNG.normal(size=len(task))
+    first = task == 0
+    P = np.column_stack([np.where(first, good, bad), np.where(first, bad, good)])
+    crowd = np.array([0.7, 0.3])
+    loss = SquaredLoss(P, truth, np.ones(len(task)), task, np.full(3, 0.25))
+    learned = task_weights(loss, crowd, 3).by_task
+    best = [
+        np.clip(
+            ((P[task == t, 0] - P[task == t, 1]) @ (truth - P[:, 1])[task == t])
+            / ((P[task == t, 0] - P[task == t, 1]) ** 2).sum(),
+            0,
+            1,
+        )
+        for t in range(2)
+    ]
+    assert_allclose(learned[:2, 0], best, atol=0.01)
+    assert 0.02 < learned[2, 0] < 0.7  # between its own data and the crowd
+
+
+def test_equal_tasks_keep_to_the_crowd():
+    """Where tasks do not differ, the learned scales are small."""
+    n_tasks, rows = 40, 100
+    task = np.repeat(np.arange(n_tasks), rows)
+    y = RNG.normal(size=len(task))
+    P = y[:, None] + RNG.normal(size=(len(task), 3))
+    evidence = Evidence(P.T.copy(), y, np.ones(len(y)), task, n_tasks)
+    crowd = evidence.crowd()
+    assert_allclose(crowd, 1 / 3, atol=0.03)
+    learned = evidence.by_task(crowd)
+    assert learned.scale_shares[:2].sum() > 0.8
+    assert np.abs(learned.by_task - crowd).max() < 0.05
+    assert_allclose(learned.scale_shares.sum(), 1)
+
+
+def test_a_huge_task_does_not_speak_for_the_small_ones():
+    task = np.r_[np.zeros(5_000, int), np.repeat(np.arange(1, 11), 30)]
+    y = RNG.normal(size=len(task))
+    good, bad = y + 0.5 * RNG.normal(size=len(y)), 2 * RNG.normal(size=len(y))
+    huge = task == 0
+    P = np.stack([np.where(huge, good, bad), np.where(huge, bad, good)])
+    evidence = Evidence(P, y, np.ones(len(y)), task, 11)
+    assert evidence.crowd()[1] > 0.6
+
+
+def test_weights_of_rows_are_repeated_rows():
+    P, y, weight, task = _answers(200, 3, classes=False)
+    times = np.repeat(np.arange(200), weight.astype(int))
+    one = Evidence(P.T.copy(), y, weight, task, 4)
+    two = Evidence(P[times].T.copy(), y[times], np.ones(len(times)), task[times], 4)
+    assert_allclose(one.crowd(), two.crowd(), atol=1e-7)
+    crowd = one.crowd()
+    assert_allclose(one.by_task(crowd).by_task, two.by_task(crowd).by_task, atol=1e-7)
+
+
+def test_a_task_without_rows_gets_the_crowd():
+    P, y, weight, task = _answers(100, 2, classes=False)
+    evidence = Evidence(P.T.copy(), y, weight, task, 6)
+    crowd = evidence.crowd()
+    assert_allclose(evidence.by_task(crowd).by_task[5], crowd, atol=1e-12)
+
+
+def test_candidates_that_are_all_alike_share_alike():
+    y = RNG.normal(size=50)
+    P = np.tile(y + 1, (4, 1))
+    evidence = Evidence(P, y, np.ones(50), np.zeros(50, int), 1)
+    assert_allclose(evidence.crowd(), 0.25)
+
+
+def test_perfect_candidates_do_no_harm():
+    y = RNG.normal(size=50)
+    P = np.stack([y, y + RNG.normal(size=50)])
+    crowd = Evidence(P, y, np.ones(50), np.zeros(50, int), 1).crowd()
+    assert np.isfinite(crowd).all()
+    assert crowd[0] > 0.9
+
+
+def test_combination_is_the_weighted_sum():
+    answers = RNG.uniform(size=(3, 5, 2))
+    weights = RNG.dirichlet(np.ones(3), size=5)
+    slow = [sum(weights[i, k] * answers[k, i] for k in range(3)) for i in range(5)]
+    assert_allclose(combine(answers, weights), slow)
+    assert_allclose(combine(answers[..., 0], weights), np.array(slow)[:, 0])
+
+
+def test_temperature_is_the_best_of_a_grid():
+    logits = 2 * RNG.normal(size=(3_000, 3))
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = np.array([RNG.choice(3, p=p) for p in truth])
+    weight = np.ones(len(y))
+    for power in (0.5, 2.0):
+        proba = sharpen(truth, power)  # too unsure, too sure
+        found = temperature(proba, y, weight)
+        assert_allclose(found, 1 / power, rtol=0.1)
+        grid = np.exp(np.linspace(-1.3, 1.3, 200))
+        losses = [loss_of(sharpen(proba, g), y, weight) for g in grid]
+        assert loss_of(sharpen(proba, found), y, weight) <= min(losses) + 1e-9
+
+
+def test_sharpening_keeps_zeros_and_order():
+    proba = np.array([[0.0, 0.3, 0.7], [1.0, 0.0, 0.0]])
+    out = sharpen(proba, 2.0)
+    assert_allclose(out, [[0, 0.09 / 0.58, 0.49 / 0.58], [1, 0, 0]])
+    assert_array_equal(sharpen(proba, 1.0), proba)
+
+
+def test_scales_begin_at_the_centre():
+    assert SCALES[0] == 0
+    assert list(SCALES) == sorted(SCALES)
+    assert SCALES == stacking.SCALES
