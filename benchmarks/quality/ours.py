@@ -2,7 +2,7 @@
 
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["EXTRA_TREES"]
+__all__ = ["EXTRA_TREES", "KIN"]
 
 
 def extra_trees(problem, seed):
@@ -18,3 +18,17 @@ def extra_trees(problem, seed):
 
 
 EXTRA_TREES = Contender("kinlearn extra trees (defaults)", extra_trees, kind="ours")
+
+
+def kin(problem, seed):
+    """The Kin estimators; nothing is set but the task and the seed.
+
+    Tasks are never new here, so nothing is learned about unseen ones.
+    """
+    from kinlearn import KinClassifier, KinRegressor
+
+    estimator = KinClassifier if problem.kind == "classification" else KinRegressor
+    return estimator(task=-1, unknown_task="error", random_state=seed)
+
+
+KIN = Contender("kinlearn Kin (defaults)", kin, kind="ours")

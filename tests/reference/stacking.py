@@ -87,10 +87,7 @@ def shrunken(losses, centre):
     """Weights of each group, the scales' shares learned from all of them by EM."""
     modes = [[mode(loss, centre, s) for s in SCALES] for loss in losses]
     evidence = [
-        [
-            log_evidence(loss, w, centre, s)
-            for w, s in zip(ways, SCALES, strict=True)
-        ]
+        [log_evidence(loss, w, centre, s) for w, s in zip(ways, SCALES, strict=True)]
         for loss, ways in zip(losses, modes, strict=True)
     ]
     start = np.full(len(SCALES), 1 / len(SCALES))

@@ -28,7 +28,9 @@ def test_simplex_minimum_is_the_best_of_all_supports(n):
     c = 3 * RNG.normal(size=(40, n))
     start = RNG.dirichlet(np.full(n, 0.3), size=40)
     found = minimise_on_simplex(B, c, start)
-    twin = np.array([stacking.best_on_simplex(*each) for each in zip(B, c, strict=True)])
+    twin = np.array(
+        [stacking.best_on_simplex(*each) for each in zip(B, c, strict=True)]
+    )
     assert_allclose(found, twin, atol=1e-8)
     corner = np.eye(n)[[0] * 40]
     assert_allclose(minimise_on_simplex(B, c, corner), twin, atol=1e-8)

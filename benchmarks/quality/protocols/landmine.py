@@ -1,7 +1,7 @@
 """Landmine detection: 29 fields, few mines."""
 
 from benchmarks.quality.metrics import AUC, TASK_AUC
-from benchmarks.quality.ours import EXTRA_TREES
+from benchmarks.quality.ours import EXTRA_TREES, KIN
 from benchmarks.quality.peers import PEERS
 from benchmarks.quality.protocol import Published, protocol
 from benchmarks.quality.splits import first_share_of_each_task
@@ -14,7 +14,7 @@ _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, figure 1(b)"
     problem="landmine",
     n_splits=30,
     metrics=(AUC, TASK_AUC),
-    contenders=(EXTRA_TREES, *PEERS),
+    contenders=(KIN, EXTRA_TREES, *PEERS),
     baseline="lightgbm",
     methods=("predict_proba", "decision_function"),
     published=(

@@ -1,7 +1,7 @@
 """Exam scores of 139 schools."""
 
 from benchmarks.quality.metrics import EXPLAINED_VARIANCE
-from benchmarks.quality.ours import EXTRA_TREES
+from benchmarks.quality.ours import EXTRA_TREES, KIN
 from benchmarks.quality.peers import PEERS
 from benchmarks.quality.protocol import Published, protocol
 
@@ -13,7 +13,7 @@ _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, section 4, own 10 random spli
     problem="school",
     n_splits=10,
     metrics=(EXPLAINED_VARIANCE,),
-    contenders=(EXTRA_TREES, *PEERS),
+    contenders=(KIN, EXTRA_TREES, *PEERS),
     baseline="linear-one-hot",
     published=(
         Published(

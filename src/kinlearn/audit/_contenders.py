@@ -92,7 +92,7 @@ def innermost(estimator):
 _FAMILIES = {type(innermost(c.estimator)): c.family for c in CANDIDATES}
 
 
-def default_contenders(X, y, *, task, kind=None, random_state=0):
+def default_contenders(X, y, *, task, kind=None, random_state=0, on_request=False):
     """The models that `compare_sharing` compares by default.
 
     Parameters
@@ -107,6 +107,9 @@ def default_contenders(X, y, *, task, kind=None, random_state=0):
         What y is; None guesses, as :func:`compare_sharing` does.
     random_state : int, default=0
         Decides the models.
+    on_request : bool, default=False
+        Whether to give also the models that take long, and that are not compared
+        unless they are asked for: :class:`~kinlearn.KinClassifier` and its regressor.
 
     Returns
     -------
@@ -127,11 +130,11 @@ def default_contenders(X, y, *, task, kind=None, random_state=0):
     ...
     """
     problem = open_problem(X, y, task, kind)
-    entries = default_entries(problem, random_state=random_state)
+    entries = default_entries(problem, random_state=random_state, on_request=on_request)
     return {entry.name: entry.estimator for entry in entries}
 
 
-def default_entries(problem, *, random_state, unknown_task="error"):
+def default_entries(problem, *, random_state, unknown_task="error", on_request=False):
     """The default contenders for some data.
 
     Parameters
@@ -142,6 +145,8 @@ def default_entries(problem, *, random_state, unknown_task="error"):
         Decides the models.
     unknown_task : {"error", "share"}, default="error"
         What the models do about tasks that training lacks.
+    on_request : bool, default=False
+        Whether those that take long take part.
 
     Returns
     -------
@@ -153,13 +158,17 @@ def default_entries(problem, *, random_state, unknown_task="error"):
     for candidate in CANDIDATES:
         if not candidate.suits(problem.kind, problem.n_rows, problem.n_tasks):
             continue
+        if candidate.on_request and not on_request:
+            continue
         if columns.sparse and not get_tags(candidate.estimator).input_tags.sparse:
             continue
         prepare = columns.preparation(scaled=candidate.scaled)
         for form in candidate.forms:
             model = _build(candidate, form, prepare, problem, unknown_task)
             name = f"{candidate.family}, {form}"
-            if form == "multi-task":
+            if candidate.on_request:
+                name = candidate.family
+            elif form == "multi-task":
                 name = f"multi-task {candidate.family}"
             model = with_random_state(model, random_state)
             entries.append(Entry(Contender(name, candidate.family, form), model))

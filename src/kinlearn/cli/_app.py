@@ -133,7 +133,7 @@ def compare(
     models: Annotated[
         str | None,
         typer.Option(
-            help="Words of contenders' names, with commas: ridge,boosting. Else all."
+            help="Words of contenders' names, with commas: ridge,kin. Else all but kin."
         ),
     ] = None,
     curve: Annotated[

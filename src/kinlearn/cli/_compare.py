@@ -110,13 +110,22 @@ def _choose(X, training, models, seed):
         return None
     with data_errors():
         known = default_contenders(
-            X, training.y, task=training.task, kind=training.kind, random_state=seed
+            X,
+            training.y,
+            task=training.task,
+            kind=training.kind,
+            random_state=seed,
+            on_request=True,
         )
     chosen: dict = {}
     for text in models.split(","):
         word = text.strip().lower().replace("-", " ")
         word = {"linear": "regression"}.get(word, word)  # logistic or ridge
-        found = {n: e for n, e in known.items() if word and word in n.replace("-", " ")}
+        found = {
+            n: e
+            for n, e in known.items()
+            if word and word in n.lower().replace("-", " ")
+        }
         if not found:
             families = dict.fromkeys(name.partition(",")[0] for name in known)
             raise UserError(

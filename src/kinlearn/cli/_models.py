@@ -41,6 +41,9 @@ class Model:
 
 _TREES, _HIST = "kinlearn.trees:MultiTask", "sklearn.ensemble:HistGradientBoosting"
 MODELS = {
+    "kin": Model(
+        "kinlearn.sharing:KinClassifier", "kinlearn.sharing:KinRegressor", shares=True
+    ),
     "extra-trees": Model(
         f"{_TREES}ExtraTreesClassifier", f"{_TREES}ExtraTreesRegressor", shares=True
     ),

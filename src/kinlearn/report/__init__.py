@@ -9,6 +9,7 @@ from kinlearn.report._leaderboard import LeaderboardDisplay
 from kinlearn.report._page import write_page
 from kinlearn.report._per_task_gain import PerTaskGainDisplay
 from kinlearn.report._rows_per_task import RowsPerTaskDisplay
+from kinlearn.report._sharing import SharingDisplay
 from kinlearn.report._task_affinity import TaskAffinityDisplay
 from kinlearn.report._task_distances import TaskDistanceDisplay
 from kinlearn.report._weight_drift import WeightDriftDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "LeaderboardDisplay",
     "PerTaskGainDisplay",
     "RowsPerTaskDisplay",
+    "SharingDisplay",
     "TaskAffinityDisplay",
     "TaskDistanceDisplay",
     "WeightDriftDisplay",

@@ -15,6 +15,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from kinlearn.sharing._kin._classifier import KinClassifier
+from kinlearn.sharing._kin._regressor import KinRegressor
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.trees import (
     MultiTaskExtraTreesClassifier,
@@ -59,6 +61,8 @@ class Candidate:
         Limits up to which it takes part.
     least_rows : int, default=0
         Limit from which it takes part.
+    on_request : bool, default=False
+        Whether it takes part only if somebody asks for it, since it takes long.
     """
 
     family: str
@@ -69,6 +73,7 @@ class Candidate:
     most_rows: int | None = None
     most_tasks: int | None = None
     least_rows: int = 0
+    on_request: bool = False
 
     def suits(self, kind, n_rows, n_tasks):
         """Whether it takes part in a comparison of this size.
@@ -109,7 +114,11 @@ _FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
 _BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
 _TREES, _BOOSTING = "extra trees", "gradient boosting"
 
+_KIN = {"most_rows": _MIDDLE, "on_request": True}
+
 CANDIDATES = (
+    _classifier("Kin", _MULTI, KinClassifier(), **_KIN),
+    _regressor("Kin", _MULTI, KinRegressor(), **_KIN),
     _classifier(
         "logistic regression", _PLAIN, LogisticRegression(max_iter=1000), **_LINEAR
     ),

@@ -84,7 +84,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights. A weight of 2 is the same as two rows, 0 the same as none.
+            Weights. A weight of 2 is the same as two rows, 0 the same as none, but
+            for the eight rows that a task needs for a model of its own.
 
         Returns
         -------
@@ -136,8 +137,6 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         if weight is None or weight.all():
             return data
         seen = np.flatnonzero(weight)
-        if not len(seen):
-            raise ValueError("All sample weights are 0: there is nothing to learn from.")
         return replace(
             data,
             X=data.X[seen],
@@ -185,7 +184,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         )
         self.crowd_weights_ = known.crowd()
         learned = known.by_task(self.crowd_weights_)
-        self.scale_shares_ = dict(zip(SCALES, learned.scale_shares.tolist(), strict=True))
+        self.scale_shares_ = dict(
+            zip(SCALES, learned.scale_shares.tolist(), strict=True)
+        )
         self.weights_ = _without_traces(learned.by_task)
         seen = np.empty(known.answers.shape[1:])
         for f in range(int(trials.fold.max()) + 1):
@@ -260,9 +261,13 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         answers = []
         for k, model in enumerate(self.models_):
             asked = np.flatnonzero(weights[:, k])
-            shape = (rows.n_samples,) if labels is None else (
-                rows.n_samples,
-                labels.n_classes,
+            shape = (
+                (rows.n_samples,)
+                if labels is None
+                else (
+                    rows.n_samples,
+                    labels.n_classes,
+                )
             )
             out = np.zeros(shape)
             if len(asked):

@@ -9,6 +9,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from kinlearn.boosting import MTBoostClassifier
 from kinlearn.sharing._one_model import Pooled
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
@@ -22,13 +23,18 @@ ROLES = ("own", "pooled", "shared")
 
 _FEWEST_OWN = 8  # rows from which a task gets a model of its own
 _FEWEST_FOR_BOOSTING = 100
-_MOST_TASKS_ALONE = {"linear": 1_000, "trees": 200, "boosting": 20}
+_MOST_TASKS_ALONE = {"linear": 1_000, "trees": 60, "boosting": 20}
+_MOST_FOR_MTBOOST = {"rows": 20_000, "tasks": 200}
 _ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
+_ROUNDS = 50  # of multi-task boosting
 _MANY_ROWS = 100_000  # from here, one setting instead of several
 _TREES_ALONE = 100
 # Iterations at which boosters are compared; the last is where they stop.
-_STAGES = {4: (15, 30, 50, 75, 100, 150, 200), 24: (8, 15, 25, 40, 60, 80, 100)}
-_TASK_BOOSTING, _TASK_TREES = "gradient boosting, task as feature", "extra trees, multi-task"
+_STAGES = {4: (25, 50, 75, 100, 150, 200, 250), 24: (12, 25, 40, 60, 80, 100, 120)}
+_TASK_BOOSTING, _TASK_TREES = (
+    "gradient boosting, task as feature",
+    "extra trees, multi-task",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +114,10 @@ def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
         if several:
             out.append(make.boosting_shared(leaf))
         out.append(make.boosting_pooled(leaf, several))
+        most = _MOST_FOR_MTBOOST
+        few = n_rows <= most["rows"] and n_tasks <= most["tasks"]
+        if several and make.classes and few:
+            out.append(make.mtboost())
         large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
         if own and large and n_tasks <= _MOST_TASKS_ALONE["boosting"]:
             out.append(make.boosting_own(leaf))
@@ -153,10 +163,9 @@ class _Maker:
 
     def linear_shared(self):
         model = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
-        # own_weight under a shared penalty of 1 or 3: own ones of 1 to 1,000
-        weights = (1.0, 0.3, 0.1) if self.classes else (0.55, 0.17, 0.055)
+        weights = (2.0, 0.6, 0.2) if self.classes else (0.6, 0.2, 0.06)
         weights = weights if self.few else weights[1:2]
-        first = {} if self.classes else {"estimator__alpha": 3.0}
+        first = {} if self.classes else {"estimator__alpha": 10.0}
         grid = tuple({**first, "own_weight": w} for w in weights)
         name = f"{self.linear_name}, multi-task"
         return Candidate(name, "shared", model, scaled=True, settings=grid)
@@ -191,9 +200,7 @@ class _Maker:
 
     def trees_own(self):
         inner = self._forest(min(_TREES_ALONE, self.n_estimators), task_split_prob=0.0)
-        model = PerTask(
-            inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share"
-        )
+        model = PerTask(inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share")
         leaves = (2, 8) if self.few else (5,)
         grid = tuple({"estimator__min_samples_leaf": leaf} for leaf in leaves)
         return Candidate("extra trees, alone", "own", model, settings=grid)
@@ -205,7 +212,8 @@ class _Maker:
             else HistGradientBoostingRegressor
         )
         return booster(
-            learning_rate=0.1,
+            learning_rate=0.06,
+            max_features=0.5,
             min_samples_leaf=leaf,
             early_stopping=False,
             random_state=self.seed,
@@ -227,6 +235,17 @@ class _Maker:
     def boosting_pooled(self, leaf, several):
         like = _TASK_BOOSTING if several else ""
         return self._staged(Pooled, "gradient boosting, pooled", "pooled", leaf, like)
+
+    def mtboost(self):
+        # for classes alone: on numbers it did not earn its time
+        model = MTBoostClassifier(
+            n_estimators=_ROUNDS,
+            task=-1,
+            unknown_task="share",
+            random_state=self.seed,
+        )
+        name = "gradient boosting, multi-task"
+        return Candidate(name, "shared", model, scaled=True)
 
     def boosting_own(self, leaf):
         model = PerTask(

@@ -85,7 +85,9 @@ class Evidence:
         """
         rows = np.bincount(self.task, weights=self.weight, minlength=self.n_tasks)
         most = np.median(rows[rows > 0])
-        weight = self.weight * np.minimum(1.0, most / np.maximum(rows, 1e-300))[self.task]
+        weight = (
+            self.weight * np.minimum(1.0, most / np.maximum(rows, 1e-300))[self.task]
+        )
         group, P = np.zeros(len(self.y), dtype=np.int32), self._of_truth()
         if self.classes:
             return crowd_weights(LogLoss(P, weight, group, 1))

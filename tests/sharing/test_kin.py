@@ -1,0 +1,445 @@
+"""KinClassifier and KinRegressor: candidates, answers, budget, unseen tasks."""
+
+import pickle
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.callback import ProgressBar
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import Ridge
+from sklearn.metrics import log_loss, r2_score
+
+import kinlearn
+from kinlearn import KinClassifier, KinRegressor, with_task
+from kinlearn.sharing import Pooled
+from kinlearn.sharing._kin import _base, _trials
+from kinlearn.sharing._kin._candidates import choose_candidates
+from kinlearn.sharing._kin._folds import (
+    distinct_rows,
+    rows_to_folds,
+    tasks_to_folds,
+)
+from kinlearn.sharing._kin._scale import Standardisation
+from kinlearn.sharing._kin._tables import staged_answers
+from kinlearn.tasks import LabelSets, check_task_data
+
+QUICK = {"n_estimators": 10, "n_folds": 3, "random_state": 0}
+
+
+def make_tasks(classes, sizes=(60, 40, 25, 12), seed=0, noise=0.5):
+    """Linear tasks: a common slope, and another one in the last task."""
+    rng = np.random.default_rng(seed)
+    task = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(task), 3))
+    slope = np.tile([1.0, -1.0, 0.0], (len(sizes), 1))
+    slope[-1] = [-1.0, 1.0, 1.0]
+    y = (X * slope[task]).sum(axis=1) + noise * rng.normal(size=len(task))
+    X = with_task(X, task)
+    return (X, (y > 0).astype(int)) if classes else (X, y)
+
+
+def make_kin(classes, **options):
+    estimator = KinClassifier if classes else KinRegressor
+    return estimator(task=-1, **{**QUICK, **options})
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["classes", "numbers"])
+def fitted(request):
+    """All families, with boosting: 137 rows."""
+    X, y = make_tasks(request.param)
+    return make_kin(request.param).fit(X, y), X, y
+
+
+def test_top_level_names_are_those_of_the_package():
+    assert kinlearn.KinClassifier is kinlearn.sharing.KinClassifier
+    assert kinlearn.KinRegressor is kinlearn.sharing.KinRegressor
+
+
+def test_predictions_are_the_weighted_sum_of_the_models(fitted):
+    model, X, _ = fitted
+    classes = hasattr(model, "classes_")
+    scale = Standardisation.of(X[:, :-1], np.ones(len(X)))
+    scaled = with_task(scale.apply(X[:, :-1]), X[:, -1].astype(int))
+    linear = ("logistic", "ridge", "gradient boosting, multi-task")
+    expected = 0.0
+    for k, (name, part) in enumerate(
+        zip(model.candidates_, model.models_, strict=True)
+    ):
+        if part is None:
+            assert_array_equal(model.weights_[:, k], 0)
+            continue
+        rows = scaled if name.startswith(linear) else X
+        answer = part.predict_proba(rows) if classes else part.predict(rows)
+        weight = model.weights_[X[:, -1].astype(int), k]
+        expected = expected + (weight[:, None] if classes else weight) * answer
+    if classes:
+        expected = expected**model.temperature_
+        expected /= expected.sum(axis=1, keepdims=True)
+        assert_allclose(model.predict_proba(X), expected)
+        assert_array_equal(model.predict(X), expected.argmax(axis=1))
+    else:
+        assert_allclose(model.predict(X), expected)
+
+
+def test_every_family_and_role_takes_part(fitted):
+    model, _, _ = fitted
+    assert set(model.roles_) == {"own", "pooled", "shared"}
+    words = " ".join(model.candidates_)
+    assert all(word in words for word in ("regression", "trees", "boosting"))
+    assert set(model.settings_) == set(model.seconds_) == set(model.candidates_)
+    assert model.dropped_ == {}
+    assert model.refit_seconds_ > 0
+
+
+def test_weights_are_convex_and_sharing_sums_them(fitted):
+    model, _, _ = fitted
+    assert (model.weights_ >= 0).all()
+    assert_allclose(model.weights_.sum(axis=1), 1)
+    assert_allclose(sum(model.scale_shares_.values()), 1)
+    for t, task in enumerate(model.tasks_.tolist()):
+        parts = model.sharing_[task]
+        assert_allclose(sum(parts.values()), 1)
+        own = model.weights_[t, model.roles_ == "own"].sum()
+        assert_allclose(parts["own"], own)
+
+
+def test_traces_of_candidates_are_dropped(fitted):
+    model, _, _ = fitted
+    positive = model.weights_[model.weights_ > 0]
+    assert positive.min() >= 0.01
+    for k, part in enumerate(model.models_):
+        used = model.weights_[:, k].any() or model.unseen_weights_[k] > 0
+        assert (part is not None) == used
+
+
+def test_unseen_tasks_have_weights_of_their_own(fitted):
+    model, X, _ = fitted
+    assert_allclose(model.unseen_weights_.sum(), 1)
+    assert_array_equal(model.unseen_weights_[model.roles_ == "own"], 0)
+    assert set(model.unseen_task_scores_) == {0, 1, 2, 3}
+    strange = X.copy()
+    strange[:, -1] = 9
+    answer = model.predict(strange)
+    assert len(answer) == len(X)
+    # nothing of a task is known, so rows of two strange tasks get the same
+    strange[:, -1] = 17
+    assert_array_equal(model.predict(strange), answer)
+
+
+def test_unseen_score_is_that_of_tasks_left_out_one_by_one():
+    """Pooled ridge alone: the score is known from a loop over tasks."""
+    X, y = make_tasks(classes=False, sizes=(40, 40, 40))
+    model = make_kin(False, families=["linear"]).fit(X, y)
+    Z = Standardisation.of(X[:, :-1], np.ones(len(y))).apply(X[:, :-1])
+    task = X[:, -1]
+    by_hand = {}
+    for k, name in enumerate(model.candidates_):
+        if model.roles_[k] == "own":
+            continue
+        out = np.empty(len(y))
+        params = model.settings_[name]
+        for t in range(3):
+            test = task == t
+            part = next(
+                c.estimator
+                for c in choose_candidates(
+                    "regression",
+                    np.array([40] * 3),
+                    120,
+                    families=["linear"],
+                    n_estimators=1,
+                    seed=0,
+                )
+                if c.name == name
+            )
+            rows = with_task(Z, task.astype(int))
+            part.set_params(**params).fit(rows[~test], y[~test])
+            out[test] = part.predict(rows[test])
+        by_hand[name] = out
+    # the score of the honest mixture lies between its parts' worst and best mix
+    scores = [r2_score(y, out) for out in by_hand.values()]
+    assert min(scores) - 0.05 <= model.unseen_score_ <= max(scores) + 0.05
+    last = model.unseen_task_scores_[2]
+    assert last < 0  # its slope is the others' negative
+    assert model.seen_score_ > model.unseen_score_
+
+
+def test_unknown_task_error_learns_nothing_about_unseen_tasks():
+    X, y = make_tasks(classes=False)
+    model = make_kin(False, families=["linear"], unknown_task="error").fit(X, y)
+    assert model.unseen_score_ is None
+    assert model.unseen_task_scores_ == {}
+    with pytest.raises(ValueError, match="9"):
+        model.predict([[0, 0, 0, 9]])
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_a_task_against_the_crowd_gets_its_own_model(classes):
+    """Pooled is worst for the task of the other sign, own or shared answers."""
+    X, y = make_tasks(classes, sizes=(150, 150, 150, 150))
+    model = make_kin(classes, families=["linear"]).fit(X, y)
+    assert model.sharing_[3]["pooled"] < 0.1
+    X_new, y_new = make_tasks(classes, sizes=(1, 1, 1, 500), seed=1)
+    rows = X_new[:, -1] == 3
+    pooled = Pooled(
+        model.models_[0].estimator if model.models_[0] else Ridge(), task=-1
+    )
+    if not classes:
+        wrong = pooled.fit(X, y).score(X_new[rows], y_new[rows])
+        assert model.score(X_new[rows], y_new[rows]) > max(0.7, wrong)
+
+
+def test_probabilities_are_calibrated():
+    """Raising them to any other power would not help on new rows."""
+    X, y = make_tasks(True, sizes=(300, 200, 150, 100), noise=1.5)
+    X_new, y_new = make_tasks(True, sizes=(3000, 2000, 1500, 1000), seed=1, noise=1.5)
+    model = make_kin(True, families=["linear", "trees"], n_estimators=30).fit(X, y)
+    proba = model.predict_proba(X_new)
+    losses = {}
+    for power in (0.7, 0.85, 1.0, 1.2, 1.4):
+        other = proba**power
+        losses[power] = log_loss(y_new, other / other.sum(axis=1, keepdims=True))
+    assert losses[1.0] < min(losses.values()) + 0.003
+    # by tenths of the probability, frequencies agree
+    tenth = np.minimum((proba[:, 1] * 10).astype(int), 9)
+    gap = [
+        abs(y_new[tenth == k].mean() - proba[tenth == k, 1].mean())
+        for k in range(10)
+        if (tenth == k).sum() > 100
+    ]
+    assert np.max(gap) < 0.1
+    assert np.mean(gap) < 0.05
+
+
+def test_permutation_importance_knows_the_task_and_the_noise():
+    X, y = make_tasks(classes=False, sizes=(100, 100, 100, 100))
+    model = make_kin(False, families=["linear"]).fit(X, y)
+    found = model.permutation_importance(X, y, random_state=0).importances_mean
+    assert found.shape == (4,)
+    assert found[:2].min() > found[2]
+    assert found[3] > 0.05
+
+
+def test_affinity_is_that_of_the_forest(fitted):
+    model, _, _ = fitted
+    forest = dict(zip(model.candidates_, model.models_, strict=True))
+    forest = forest["extra trees, multi-task"]
+    if forest is None:
+        with pytest.raises(AttributeError, match="forest has no part"):
+            _ = model.task_affinity_
+    else:
+        assert_array_equal(model.task_affinity_, forest.task_affinity_)
+    linear = make_kin(False, families=["linear"]).fit(*make_tasks(False))
+    with pytest.raises(AttributeError, match="forest has no part"):
+        _ = linear.task_affinity_
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_order_of_rows_and_repeated_rows_do_not_matter(classes):
+    # no task near the eight rows from which it gets a model of its own
+    X, y = make_tasks(classes, sizes=(60, 60, 60))
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 3, size=len(y))
+    times = rng.permutation(np.repeat(np.arange(len(y)), weight))
+    options = {"families": ["linear", "trees"], "n_folds": 2}
+    one = make_kin(classes, **options).fit(X, y, sample_weight=weight)
+    two = make_kin(classes, **options).fit(X[times], y[times])
+    # as near as the solvers' tolerance
+    assert_allclose(one.weights_, two.weights_, atol=0.01)
+    method = "predict_proba" if classes else "predict"
+    assert_allclose(getattr(one, method)(X), getattr(two, method)(X), atol=0.01)
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_any_number_of_jobs_gives_the_same_model(classes):
+    X, y = make_tasks(classes)
+    options = {"families": ["linear", "trees"], "n_folds": 2}
+    one, two = (make_kin(classes, n_jobs=n, **options).fit(X, y) for n in (1, 2))
+    assert_array_equal(one.weights_, two.weights_)
+    assert_array_equal(one.predict(X), two.predict(X))
+    again = pickle.loads(pickle.dumps(one))
+    assert_array_equal(again.predict(X), one.predict(X))
+
+
+def test_missing_values_and_frames_are_welcome():
+    X, y = make_tasks(classes=True)
+    X[::5, 0] = np.nan
+    frame = pd.DataFrame(X[:, :3], columns=list("abc"))
+    frame["site"] = np.array(["n", "e", "s", "w"])[X[:, -1].astype(int)]
+    families = ["linear", "trees"]
+    model = KinClassifier(task="site", families=families, **QUICK).fit(frame, y)
+    assert model.score(frame, y) > 0.8
+    assert set(model.sharing_) == {"n", "e", "s", "w"}
+
+
+def test_tasks_with_labels_of_their_own():
+    X, y = make_tasks(classes=True, sizes=(60, 60, 60))
+    labels = np.array([["a", "b"], ["b", "c"], ["d", "e"]])[X[:, -1].astype(int), y]
+    model = make_kin(True, n_folds=2).fit(X, labels)
+    assert_array_equal(model.classes_, list("abcde"))
+    proba = model.predict_proba(X)
+    assert_array_equal(proba[X[:, -1] == 2][:, :3], 0)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert model.score(X, labels) > 0.8
+
+
+def test_one_task_is_a_plain_ensemble():
+    X, y = make_classification(200, random_state=0)
+    model = KinClassifier(**QUICK).fit(X, y)
+    assert set(model.roles_) == {"pooled"}
+    assert model.unseen_score_ is None
+    assert model.score(X, y) > 0.8
+
+
+def test_the_only_row_of_a_class_stays_in_training():
+    X, y = make_tasks(classes=True)
+    y = y.copy()
+    y[5] = 7
+    model = make_kin(True, families=["linear"]).fit(X, y)
+    assert_array_equal(model.classes_, [0, 1, 7])
+
+
+def test_time_limit_drops_candidates_and_keeps_the_result(monkeypatch):
+    """The clock advances by a second whenever it is read."""
+    now = iter(range(10_000))
+    monkeypatch.setattr(_trials, "perf_counter", lambda: float(next(now)))
+    X, y = make_tasks(classes=False)
+    model = make_kin(False, time_limit=1e-9, unknown_task="error").fit(X, y)
+    assert list(model.candidates_) == ["ridge regression, pooled"]
+    assert len(model.dropped_) >= 5
+    assert all("time was over" in why for why in model.dropped_.values())
+    assert_allclose(model.weights_, 1)
+    assert np.isfinite(model.predict(X)).all()
+    # 9 fits of a second each, its refit; then a probe of the next, which is too long
+    model = make_kin(False, time_limit=25, unknown_task="error").fit(X, y)
+    assert "ridge regression, pooled" in model.candidates_
+    assert any("would have taken" in why for why in model.dropped_.values())
+
+
+def test_time_limit_is_kept_by_the_clock():
+    X, y = make_tasks(classes=False)
+    start = time.perf_counter()
+    model = make_kin(False, time_limit=0.05).fit(X, y)
+    assert time.perf_counter() - start < 10
+    assert "extra trees, multi-task" in model.dropped_
+
+
+def test_callbacks_see_every_candidate():
+    steps = []
+
+    class Recorder(ProgressBar):
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            steps.append(context.task_name)
+
+    X, y = make_tasks(classes=False)
+    model = make_kin(False, families=["linear"]).set_callbacks(Recorder()).fit(X, y)
+    assert [*model.candidates_, "fit of all rows"] == steps[:-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"families": ["forest"]}, "'forest'"),
+        ({"families": []}, "nothing"),
+        ({"n_folds": 1}, "n_folds"),
+        ({"time_limit": 0}, "time_limit"),
+    ],
+)
+def test_wrong_parameters(options, message):
+    X, y = make_tasks(classes=False)
+    with pytest.raises(ValueError, match=message):
+        make_kin(False, **options).fit(X, y)
+
+
+def test_wrong_data():
+    X, y = make_tasks(classes=False)
+    with pytest.raises(ValueError, match="n_samples=3"):
+        make_kin(False).fit(X[[0, 0, 0]], y[[0, 0, 0]])
+    with pytest.raises(ValueError, match="only row of a class"):
+        make_kin(True).fit(X[:2], [0, 1])
+
+
+def test_few_rows_for_boosting_alone_get_a_linear_model():
+    X, y = make_tasks(classes=False, sizes=(20, 20))
+    model = make_kin(False, families=["boosting"]).fit(X, y)
+    assert list(model.candidates_) == ["ridge regression, pooled"]
+
+
+def test_folds_keep_equal_rows_together_and_spread_tasks():
+    X, y = make_tasks(classes=True)
+    twice = np.r_[np.arange(len(y)), np.arange(0, len(y), 2)]
+    data = check_task_data(X[twice], y[twice], task=-1, labels="classes")
+    fold = rows_to_folds(data, *distinct_rows(data), 3, np.random.RandomState(0))
+    assert_array_equal(fold[: len(y) : 2], fold[len(y) :])
+    counts = np.array(
+        [np.bincount(fold[: len(y)][X[:, -1] == t], minlength=3) for t in range(4)]
+    )
+    assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
+
+
+def test_folds_of_tasks_have_about_as_many_rows():
+    rng = np.random.RandomState(0)
+    fold = tasks_to_folds(np.array([100, 10, 10, 10, 70, 90]), 3, rng)
+    load = np.bincount(fold, weights=[100, 10, 10, 10, 70, 90])
+    assert load.max() - load.min() <= 20
+    assert_array_equal(np.sort(tasks_to_folds(np.array([5, 9]), 5, rng)), [0, 1])
+
+
+def test_stages_are_shorter_fits():
+    X, y = make_tasks(classes=True)
+    booster = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
+    model = Pooled(booster, task=-1).fit(X, y)
+    task = X[:, -1].astype(np.int32)
+    labels = LabelSets.of(task, y, 4, 2)
+    for n, answer in zip(
+        (5, 20), staged_answers(model, X, task, labels, (5, 20)), strict=True
+    ):
+        short = booster.set_params(max_iter=n)
+        expected = Pooled(short, task=-1).fit(X, y).predict_proba(X)
+        assert_allclose(answer, expected)
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_candidates_by_size(kind):
+    def names(sizes, families=("linear", "trees", "boosting")):
+        sizes = np.array(sizes)
+        found = choose_candidates(
+            kind, sizes, sizes.sum(), families=families, n_estimators=5, seed=0
+        )
+        return [candidate.name for candidate in found]
+
+    assert all("alone" not in name for name in names([7, 7, 7]))
+    assert all("boosting" not in name for name in names([40, 40]))
+    assert "gradient boosting, alone" in names([300, 300])
+    assert "gradient boosting, alone" not in names([30] * 60)
+    many = names([20] * 5_000)
+    assert all("alone" not in name for name in many)
+    assert names([50], ["trees"]) == ["extra trees, pooled"]
+
+
+def test_standardisation_takes_missing_for_the_mean():
+    X = np.array([[1.0, np.nan, 2.0], [3.0, np.nan, 2.0], [np.nan, np.nan, 2.0]])
+    scale = Standardisation.of(X, np.array([1.0, 3.0, 1.0]))
+    assert_allclose(scale.centre, [2.5, 0, 2])
+    Z = scale.apply(X)
+    assert_allclose(Z[:, 0], [-1.5 / np.sqrt(0.75), 0.5 / np.sqrt(0.75), 0])
+    assert_array_equal(Z[:, 1:], 0)
+    assert scale.apply(X.astype(np.float32)).dtype == np.float32
+
+
+def test_least_weight_keeps_rows_that_sum_to_one():
+    out = _base._without_traces(np.array([[0.005, 0.495, 0.5], [1.0, 0.0, 0.0]]))
+    assert_allclose(out, [[0, 0.495 / 0.995, 0.5 / 0.995], [1, 0, 0]])
