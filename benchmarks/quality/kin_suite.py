@@ -1,11 +1,11 @@
 """Nobody is hurt: the Kin estimators on made tasks of all kinds.
 
 ``python -m benchmarks.quality.kin_suite`` fits the Kin estimators, and models of each
-task alone and of all tasks pooled, to made tasks, scores them on new rows of every task,
-and prints a table by kind of tasks. The models alone and pooled are of the same families.
-A task is hurt if its mean loss is higher
-than that of the better of alone and pooled, and the difference over the seeds is
-significant (one-sided paired t-test, Holm's correction over the tasks of a problem).
+task alone and of all tasks pooled of the same families, to made tasks, scores them on
+new rows of every task, and prints a table by kind of tasks. A task is hurt if its mean
+loss is higher than that of the better of alone and pooled, and the difference over the
+seeds is significant (one-sided paired t-test, Holm's correction over the tasks of a
+problem).
 """
 
 import argparse

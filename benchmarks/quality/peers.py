@@ -8,7 +8,7 @@ cross-validation on the training rows.
 
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["PEERS"]
+__all__ = ["PEERS", "tuned"]
 
 _FOLDS = 3
 _TREES = 300
@@ -54,7 +54,7 @@ class _Search:
         return model.set_params(**best, **self.final).fit(X, y)
 
 
-def _tuned(problem, seed, estimator, grid, **final):
+def tuned(problem, seed, estimator, grid, **final):
     """The best of a grid by inner cross-validation, fitted to all rows."""
     from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
@@ -80,7 +80,7 @@ def linear(problem, seed):
         return make_pipeline(columns, RidgeCV(alphas=[10.0**k for k in range(-2, 5)]))
     model = make_pipeline(columns, LogisticRegression(max_iter=1_000))
     grid = {"logisticregression__C": [10.0**k for k in range(-3, 3)]}
-    return _tuned(problem, seed, model, grid)
+    return tuned(problem, seed, model, grid)
 
 
 def extra_trees(problem, seed, *, task, leaves, max_features):
@@ -96,7 +96,7 @@ def extra_trees(problem, seed, *, task, leaves, max_features):
         f"{step}__min_samples_leaf": leaves,
         f"{step}__max_features": max_features,
     }
-    return _tuned(problem, seed, model, grid, **{f"{step}__n_estimators": _TREES})
+    return tuned(problem, seed, model, grid, **{f"{step}__n_estimators": _TREES})
 
 
 def hist_gradient_boosting(problem, seed, *, iterations, rates, leaf_nodes):
@@ -118,7 +118,7 @@ def hist_gradient_boosting(problem, seed, *, iterations, rates, leaf_nodes):
         random_state=seed,
     )
     grid = {"learning_rate": rates, "max_leaf_nodes": leaf_nodes}
-    return _tuned(problem, seed, model, grid)
+    return tuned(problem, seed, model, grid)
 
 
 def lightgbm(problem, seed, *, iterations, rates, leaf_nodes):
@@ -137,7 +137,7 @@ def lightgbm(problem, seed, *, iterations, rates, leaf_nodes):
     booster = TaskClassifier if _classifies(problem) else TaskRegressor
     model = booster(n_estimators=iterations, random_state=seed, n_jobs=1, verbose=-1)
     grid = {"learning_rate": rates, "num_leaves": leaf_nodes}
-    return _tuned(problem, seed, model, grid)
+    return tuned(problem, seed, model, grid)
 
 
 _FOREST_GRID = {"leaves": [2, 5, 10, 30], "max_features": [0.3, 1.0]}

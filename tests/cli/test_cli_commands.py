@@ -29,6 +29,9 @@ NUMBERS = (*FIT, "--target", "score", "--drop", "passed")
 
 
 def _options(model):
+    if model == "kin":
+        few = ("families=['linear','trees']", "n_estimators=5", "n_folds=2")
+        return tuple(word for text in few for word in ("--set", text))
     few = "max_iter=5" if model == "boosting" else "n_estimators=5"
     return () if model in ("linear", "decision-tree", "svm") else ("--set", few)
 

@@ -3,6 +3,7 @@
 from benchmarks.quality.protocols import (
     abstaining,
     clustering,
+    kin,
     landmine,
     mtboost,
     school,
@@ -13,6 +14,7 @@ from benchmarks.quality.protocols import (
 __all__ = [
     "abstaining",
     "clustering",
+    "kin",
     "landmine",
     "mtboost",
     "school",

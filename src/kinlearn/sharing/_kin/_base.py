@@ -49,7 +49,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         *,
         task=None,
         families="all",
-        n_estimators=300,
+        n_estimators=200,
         n_folds=5,
         time_limit=None,
         unknown_task="share",
@@ -85,7 +85,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights. A weight of 2 is the same as two rows, 0 the same as none, but
-            for the eight rows that a task needs for a model of its own.
+            for the number of rows that a task needs for a model of its own.
 
         Returns
         -------
@@ -121,6 +121,11 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             step.call_on_fit_task_begin(estimator=self)
             trials.run(candidate)
             step.call_on_fit_task_end(estimator=self)
+        if not trials.done:
+            raise ValueError(
+                "No candidate gave finite answers. Are some values of X or y extreme? "
+                "Scale them."
+            )
         step = progress.subcontext(task_name="fit of all rows")
         step.call_on_fit_task_begin(estimator=self)
         self._weigh(trials)
@@ -278,7 +283,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     @property
     def sharing_(self):
-        """How much of a prediction comes from own, pooled and shared models, by task."""
+        """What part of a prediction own, pooled and shared models have, by task."""
         check_is_fitted(self)
         parts = {
             role: self.weights_[:, self.roles_ == role].sum(axis=1) for role in ROLES
@@ -293,8 +298,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """How often the multi-task forest's splits keep two tasks together."""
         check_is_fitted(self)
         for model in self.models_:
-            if hasattr(model, "task_affinity_"):
-                return model.task_affinity_
+            affinity = getattr(model, "task_affinity_", None)
+            if affinity is not None:
+                return affinity
         raise AttributeError(
             "There is no task_affinity_: the multi-task forest has no part in this "
             "model."

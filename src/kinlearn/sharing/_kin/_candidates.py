@@ -21,14 +21,15 @@ __all__ = ["FAMILIES", "ROLES", "Candidate", "choose_candidates"]
 FAMILIES = ("linear", "trees", "boosting")
 ROLES = ("own", "pooled", "shared")
 
-_FEWEST_OWN = 8  # rows from which a task gets a model of its own
+_FEWEST_OWN = 8  # rows outside a fold from which a task gets a model of its own
 _FEWEST_FOR_BOOSTING = 100
 _MOST_TASKS_ALONE = {"linear": 1_000, "trees": 60, "boosting": 20}
 _MOST_FOR_MTBOOST = {"rows": 20_000, "tasks": 200}
 _ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
 _ROUNDS = 50  # of multi-task boosting
 _MANY_ROWS = 100_000  # from here, one setting instead of several
-_TREES_ALONE = 100
+_TREES_ALONE = 50
+_FEW_ROWS = 5_000  # below, boosters take longer steps: quick, and as good
 # Iterations at which boosters are compared; the last is where they stop.
 _STAGES = {4: (25, 50, 75, 100, 150, 200, 250), 24: (12, 25, 40, 60, 80, 100, 120)}
 _TASK_BOOSTING, _TASK_TREES = (
@@ -58,6 +59,8 @@ class Candidate:
         For boosters, the numbers of iterations to choose from under each setting.
     like : str
         Name of a candidate whose choices this one takes over.
+    for_strangers : bool
+        Whether it has a say about tasks that were not seen in fit.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Candidate:
     settings: tuple[dict, ...] = ({},)
     stages: tuple[tuple[int, ...], ...] = ()
     like: str = ""
+    for_strangers: bool = True
 
 
 def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
@@ -95,7 +99,7 @@ def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
     n_tasks = len(task_rows)
     several = n_tasks > 1
     own = several and task_rows.max() >= _FEWEST_OWN
-    make = _Maker(kind, n_estimators, seed, few=n_rows < _MANY_ROWS)
+    make = _Maker(kind, n_estimators, seed, n_rows)
     out = []
     if "linear" in families:
         out.append(make.linear_pooled())
@@ -129,11 +133,12 @@ def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
 class _Maker:
     """Builds candidates of one kind."""
 
-    def __init__(self, kind, n_estimators, seed, few):
+    def __init__(self, kind, n_estimators, seed, n_rows):
         self.classes = kind == "classification"
         self.n_estimators = n_estimators
         self.seed = seed
-        self.few = few
+        self.few = n_rows < _MANY_ROWS
+        self.rate = 0.12 if n_rows < _FEW_ROWS else 0.06
         self.linear_name = "logistic regression" if self.classes else "ridge regression"
 
     def _linear(self):
@@ -159,11 +164,13 @@ class _Maker:
         )
         name = f"{self.linear_name}, alone"
         grid = self._grid((1.0, 10.0, 100.0))
-        return Candidate(name, "own", model, scaled=True, settings=grid)
+        return Candidate(
+            name, "own", model, scaled=True, settings=grid, for_strangers=False
+        )
 
     def linear_shared(self):
         model = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
-        weights = (2.0, 0.6, 0.2) if self.classes else (0.6, 0.2, 0.06)
+        weights = [2.0, 0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
         weights = weights if self.few else weights[1:2]
         first = {} if self.classes else {"estimator__alpha": 10.0}
         grid = tuple({**first, "own_weight": w} for w in weights)
@@ -199,11 +206,10 @@ class _Maker:
         return Candidate("extra trees, pooled", "pooled", model, like=like)
 
     def trees_own(self):
-        inner = self._forest(min(_TREES_ALONE, self.n_estimators), task_split_prob=0.0)
+        n_trees = min(_TREES_ALONE, self.n_estimators)
+        inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
         model = PerTask(inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share")
-        leaves = (2, 8) if self.few else (5,)
-        grid = tuple({"estimator__min_samples_leaf": leaf} for leaf in leaves)
-        return Candidate("extra trees, alone", "own", model, settings=grid)
+        return Candidate("extra trees, alone", "own", model, for_strangers=False)
 
     def _booster(self, leaf):
         booster = (
@@ -212,7 +218,7 @@ class _Maker:
             else HistGradientBoostingRegressor
         )
         return booster(
-            learning_rate=0.06,
+            learning_rate=self.rate,
             max_features=0.5,
             min_samples_leaf=leaf,
             early_stopping=False,
@@ -222,7 +228,9 @@ class _Maker:
     def _staged(self, form, name, role, leaf, like=""):
         model = form(self._booster(leaf), task=-1, unknown_task="share")
         leaves = tuple(_STAGES) if self.few else (24,)
-        stages = tuple(_STAGES[n] for n in leaves)
+        # twice the rate, half the iterations
+        half = 0.06 / self.rate
+        stages = tuple(tuple(int(half * s) for s in _STAGES[n]) for n in leaves)
         grid = tuple(
             {"estimator__max_leaf_nodes": n, "estimator__max_iter": s[-1]}
             for n, s in zip(leaves, stages, strict=True)
@@ -245,7 +253,8 @@ class _Maker:
             random_state=self.seed,
         )
         name = "gradient boosting, multi-task"
-        return Candidate(name, "shared", model, scaled=True)
+        # what its tasks have in common is a linear model, which others are for
+        return Candidate(name, "shared", model, scaled=True, for_strangers=False)
 
     def boosting_own(self, leaf):
         model = PerTask(
@@ -255,4 +264,6 @@ class _Maker:
             unknown_task="share",
         )
         grid = tuple({"estimator__max_iter": n} for n in (50, 150))
-        return Candidate("gradient boosting, alone", "own", model, settings=grid)
+        return Candidate(
+            "gradient boosting, alone", "own", model, settings=grid, for_strangers=False
+        )

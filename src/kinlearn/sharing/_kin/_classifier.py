@@ -24,7 +24,7 @@ class KinClassifier(ClassifierMixin, KinBase):
         Name or position of the task column; None is one task for all rows.
     families : "all" or list of {"linear", "trees", "boosting"}, default="all"
         Where candidates come from. Boosting takes part from 100 rows on.
-    n_estimators : int, default=300
+    n_estimators : int, default=200
         Trees of each forest.
     n_folds : int, default=5
         Folds of rows, in which every task has its part, and of tasks.
@@ -106,8 +106,8 @@ class KinClassifier(ClassifierMixin, KinBase):
     having seen it. The scales :math:`\tau` are 0, 0.03, 0.1, 0.3 or 1; how common
     each is among the tasks is learned by EM from their marginal likelihoods
     (Laplace's approximation), and a task's weights are the mean of its modes over
-    its posterior of the scales. In :math:`w_0` no task counts as more rows than the
-    median task. Weights below 0.01 are dropped.
+    its posterior of the scales. In :math:`w_0` a task larger than the median one
+    counts as the geometric mean of both. Weights below 0.01 are dropped.
 
     Candidates with settings to choose (penalties, leaves, iterations) take those of
     the least log loss out of fold. The multi-task forest chooses its settings once,

@@ -75,8 +75,8 @@ class Evidence:
     def crowd(self):
         """Weights that are best overall.
 
-        No task counts as more rows than the one of median size, so that a huge task
-        does not speak for small ones.
+        A task larger than the median one counts as the geometric mean of both, so that
+        a huge task does not speak for small ones.
 
         Returns
         -------
@@ -84,10 +84,9 @@ class Evidence:
             Convex weights.
         """
         rows = np.bincount(self.task, weights=self.weight, minlength=self.n_tasks)
-        most = np.median(rows[rows > 0])
-        weight = (
-            self.weight * np.minimum(1.0, most / np.maximum(rows, 1e-300))[self.task]
-        )
+        typical = np.median(rows[rows > 0])
+        share = np.sqrt(typical / np.maximum(rows, typical))
+        weight = self.weight * share[self.task]
         group, P = np.zeros(len(self.y), dtype=np.int32), self._of_truth()
         if self.classes:
             return crowd_weights(LogLoss(P, weight, group, 1))
@@ -112,8 +111,8 @@ class Evidence:
         """
         P = self._of_truth()
         if self.classes:
-            loss = LogLoss(P, self.weight, self.task, self.n_tasks)
-            return task_weights(loss, crowd, self.n_tasks)
+            log_loss = LogLoss(P, self.weight, self.task, self.n_tasks)
+            return task_weights(log_loss, crowd, self.n_tasks)
         rest = (self.y - P @ crowd) ** 2
         prior = _ROWS_OF_PRIOR * _mean_square(self.y - P @ crowd, self.weight)
         sums = np.bincount(self.task, self.weight * rest, self.n_tasks) + prior

@@ -23,7 +23,7 @@ class KinRegressor(RegressorMixin, KinBase):
         Name or position of the task column; None is one task for all rows.
     families : "all" or list of {"linear", "trees", "boosting"}, default="all"
         Where candidates come from. Boosting takes part from 100 rows on.
-    n_estimators : int, default=300
+    n_estimators : int, default=200
         Trees of each forest.
     n_folds : int, default=5
         Folds of rows, in which every task has its part, and of tasks.

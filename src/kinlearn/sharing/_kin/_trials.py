@@ -152,7 +152,7 @@ class Trials:
         if trial is None:
             return
         trial.seconds["rows"] = before or trial.seconds["rows"]
-        if self.task_fold is not None and candidate.role != "own":
+        if self.task_fold is not None and candidate.for_strangers:
             trial = replace(trial, unseen=self._without_tasks(trial))
         self.done[candidate.name] = replace(trial, model=model)
 
@@ -169,16 +169,19 @@ class Trials:
         results = []
         if self.clock.limit is not None and not first:
             results = [_timed(self._held_out, *jobs[0])]
+            n_more = len(jobs) - 1
+            if self.task_fold is not None and candidate.for_strangers:
+                n_more += int(self.task_fold.max()) + 1
             one = results[0][1]
-            rest = one * (len(jobs) - 1) / effective_n_jobs(self.n_jobs)
-            if not self.clock.allows(rest + 1.3 * one + self.refit_seconds):
-                self.dropped[candidate.name] = (
-                    f"it would have taken {rest + 1.3 * one:.2g} s more"
-                )
+            # the last is a fit to all rows, longer by the rows of a fold
+            rest = one * (n_more / effective_n_jobs(self.n_jobs) + 1.3)
+            if not self.clock.allows(rest + self.refit_seconds):
+                why = f"it would have taken {rest:.2g} s more"
+                self.dropped[candidate.name] = why
                 return None
         results += self._in_parallel(jobs[len(results) :])
         seconds = {"folds": sum(took for _, took in results)}
-        best = None
+        best: tuple = (np.inf,)
         for s, params in enumerate(settings):
             parts = results[s * n_folds : (s + 1) * n_folds]
             # a fit to all rows is longer by the rows of a fold
@@ -190,9 +193,12 @@ class Trials:
                 loss = loss_of(
                     answers[held], self.train.y[held], self.train.weight[held]
                 )
-                if best is None or loss < best[0]:
+                if loss < best[0]:
                     more = {} if stage is None else {"estimator__max_iter": stage}
                     best = loss, {**params, **more}, answers, float(full)
+        if len(best) == 1:
+            self.dropped[candidate.name] = "its answers were not finite"
+            return None
         seconds["rows"] = best[3]
         return Trial(candidate, best[1], best[2], None, None, seconds)
 
@@ -249,10 +255,22 @@ class Trials:
         todo = [self.done[name] for name in names if self.done[name].model is None]
         new = iter(
             Parallel(self.n_jobs, prefer="threads")(
-                delayed(self.train.fit)(trial.candidate, trial.params) for trial in todo
+                delayed(self.train.fit)(trial.candidate, self._final_params(trial))
+                for trial in todo
             )
         )
         return [
             next(new) if (model := self.done[name].model) is None else model
             for name in names
         ]
+
+    def _final_params(self, trial):
+        """Settings for all rows: a task without own models in the folds gets none."""
+        params, fewest = (
+            trial.params,
+            getattr(trial.candidate.estimator, "min_samples", 1),
+        )
+        if fewest == 1:
+            return params
+        n_folds = int(self.fold.max()) + 1
+        return {**params, "min_samples": -(-fewest * n_folds // (n_folds - 1))}
