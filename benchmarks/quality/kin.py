@@ -2,10 +2,10 @@
 
 Every contender gets the same rows, with the task as its last column. Kin, and our
 extra trees, have nothing set but the task and the seed. Boosters, forests and linear
-models of others are tuned by inner cross-validation on the training rows of each split, in three
-folds (see `benchmarks.quality.peers`), CatBoost over the same rates and sizes of trees.
-GPBoost takes the same grid by its own cross-validation. MERF has no such search: its
-forest has 300 trees and leaves of 5 rows.
+models of others are tuned by inner cross-validation on the training rows of each
+split, in three folds (see `benchmarks.quality.peers`), CatBoost over the same rates and
+sizes of trees. GPBoost takes the same grid by its own cross-validation. MERF has no
+such search: its forest has 300 trees and leaves of 5 rows.
 """
 
 from functools import partial

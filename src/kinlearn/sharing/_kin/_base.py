@@ -23,6 +23,7 @@ from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
 from kinlearn.sharing._kin._trials import Clock, Trials
 from kinlearn.sharing._kin._weights import SCALES
 from kinlearn.tasks import TaskMixin
+from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["KinBase"]
@@ -67,7 +68,10 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     @abstractmethod
     def _calibrate(self, known, unseen):
-        """Learn what is left to learn from the combinations out of fold."""
+        """Learn what is left to learn from combinations that are out of fold.
+
+        Both are answers, targets and weights; `unseen` may be None.
+        """
 
     @abstractmethod
     def _score_of(self, answers, y, weight):
@@ -201,9 +205,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             part = known.only(test)
             seen[test] = part.mixed(weights[part.task])
         self.seen_score_ = self._score_of(seen, known.y, known.weight)
-        known_mix = known.mixed(self.weights_[known.task]), known.y, known.weight
-        unseen_mix = self._weigh_for_unseen(trials, done)
-        self._calibrate(known_mix, unseen_mix)
+        unseen = self._weigh_for_unseen(trials, done)
+        self._calibrate((seen, known.y, known.weight), unseen)
 
     def _weigh_for_unseen(self, trials, done):
         """The same for tasks that nobody has seen; own models have no say."""
@@ -235,8 +238,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             self.unseen_task_scores_[name] = self._score_of(
                 honest[rows], train.y[rows], train.weight[rows]
             )
-        mixed = evidence.mixed(np.tile(self.unseen_weights_[able], (len(train.y), 1)))
-        return mixed, train.y, train.weight
+        return honest, train.y, train.weight
 
     def _keep(self, trials):
         """Fit the candidates that count to all rows, and remember what was done."""
@@ -297,10 +299,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def task_affinity_(self):
         """How often the multi-task forest's splits keep two tasks together."""
         check_is_fitted(self)
-        for model in self.models_:
-            affinity = getattr(model, "task_affinity_", None)
-            if affinity is not None:
-                return affinity
+        for role, model in zip(self.roles_, self.models_, strict=True):
+            if role == "shared" and isinstance(model, MultiTaskExtraTreesBase):
+                return model.task_affinity_
         raise AttributeError(
             "There is no task_affinity_: the multi-task forest has no part in this "
             "model."

@@ -133,9 +133,8 @@ class KinClassifier(ClassifierMixin, KinBase):
     >>> X, y = load_demo(as_frame=True, return_X_y=True)
     >>> model = KinClassifier(task="clinic", families=["linear"], random_state=0)
     >>> model = model.fit(X, y)
-    >>> sharing = model.sharing_["Larch"]
-    >>> max(sharing, key=sharing.get)  # a clinic that differs from the others
-    'own'
+    >>> model.sharing_["Larch"]["pooled"] < 0.1  # it differs from the others
+    True
     """
 
     _kind = "classification"

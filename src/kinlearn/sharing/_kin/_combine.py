@@ -13,6 +13,7 @@ __all__ = ["Evidence", "combine", "loss_of", "sharpen", "temperature"]
 _LEAST_PROBABILITY = 1e-3  # a candidate that rules the truth out is not lost for ever
 _ROWS_OF_PRIOR = 10.0  # in a task's variance: the crowd's counts like so many rows
 _SHARPEST = 4.0
+_SPREAD_OF_TEMPERATURE = 0.25  # of its logarithm, before any row is seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +207,9 @@ def sharpen(proba, power):
 
 
 def temperature(proba, y, weight):
-    """The power under which probabilities out of fold have the least log loss.
+    """The power that suits probabilities out of fold best.
+
+    Its logarithm has a normal prior around 0, so that few rows change little.
 
     Parameters
     ----------
@@ -223,8 +226,11 @@ def temperature(proba, y, weight):
         Between 1/4 and 4.
     """
 
+    total = weight.sum()
+
     def loss(log_power):
-        return loss_of(sharpen(proba, np.exp(log_power)), y, weight)
+        prior = (log_power / _SPREAD_OF_TEMPERATURE) ** 2 / 2
+        return total * loss_of(sharpen(proba, np.exp(log_power)), y, weight) + prior
 
     limit = np.log(_SHARPEST)
     found = minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
