@@ -15,7 +15,7 @@ from kinlearn import keep_task, with_task
 from kinlearn.audit import default_contenders
 from kinlearn.audit._contenders import choose_contenders, default_entries
 from kinlearn.audit._problem import open_problem
-from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
+from kinlearn.sharing import KinClassifier, PerTask, Pooled, TaskAsFeature
 from kinlearn.sharing._families import CANDIDATES
 from kinlearn.trees import MultiTaskExtraTreesClassifier
 
@@ -141,6 +141,14 @@ def test_every_size_has_both_sides_and_no_family_twice(kind, n_rows, n_tasks):
     ]
     assert len(names) == len(set(names))
     assert {"alone", "pooled", "multi-task"} <= {form for _, form in names}
+
+
+def test_models_that_take_long_come_when_they_are_asked_for():
+    usual = default_contenders(X, Y, task=-1)
+    asked = default_contenders(X, Y, task=-1, on_request=True)
+    assert set(asked) - set(usual) == {"Kin"}
+    assert asked["Kin"].task == -1
+    assert isinstance(asked["Kin"], KinClassifier)
 
 
 def test_larger_data_gets_fewer_contenders():

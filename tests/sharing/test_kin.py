@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.callback import ProgressBar
 from sklearn.datasets import make_classification
@@ -15,6 +16,7 @@ from sklearn.metrics import log_loss, r2_score
 
 import kinlearn
 from kinlearn import KinClassifier, KinRegressor, with_task
+from kinlearn.cli._model_file import _TRUSTED
 from kinlearn.sharing import Pooled
 from kinlearn.sharing._kin import _base, _trials
 from kinlearn.sharing._kin._candidates import choose_candidates
@@ -263,6 +265,15 @@ def test_any_number_of_jobs_gives_the_same_model(classes):
     assert_array_equal(one.predict(X), two.predict(X))
     again = pickle.loads(pickle.dumps(one))
     assert_array_equal(again.predict(X), one.predict(X))
+
+
+def test_model_files_may_build_all_its_parts(fitted):
+    model, X, _ = fitted
+    content = skops.io.dumps(model)
+    strange = skops.io.get_untrusted_types(data=content)
+    assert set(strange) <= _TRUSTED
+    again = skops.io.loads(content, trusted=strange)
+    assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_missing_values_and_frames_are_welcome():

