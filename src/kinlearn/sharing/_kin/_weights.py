@@ -35,6 +35,7 @@ _MOST_STEPS = 50
 _SMALL_STEP = 1e-9
 _HALVINGS = 20
 _ROUNDS_OF_EM = 200
+_TASKS_OF_PRIOR = 1.0  # equal shares of the scales count like so many tasks
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +94,8 @@ def task_weights(loss, centre, n_tasks):
     """
     path, evidence = _modes(loss, centre, n_tasks)
     prior = np.full(len(SCALES), 1.0 / len(SCALES))
-    start = prior
+    start = _TASKS_OF_PRIOR * prior  # so that few tasks rule no scale out
     for _ in range(_ROUNDS_OF_EM):
-        # the start counts like one task, so that few tasks rule no scale out
         counts = start + _shares(evidence, prior).sum(axis=0)
         new = counts / counts.sum()
         if np.abs(new - prior).max() < 1e-10:
