@@ -339,8 +339,7 @@ class MultiTaskSymmetricNMF(
         self._gamma = 1.0 / max(n_columns, 1) if self.gamma is None else self.gamma
         self.lambda_inter_ = self.lambda_inter
         if not isinstance(self.lambda_inter, str):
-            if hasattr(self, "stability_"):
-                del self.stability_
+            self.__dict__.pop("stability_", None)
             return
         self.lambda_inter_, self.stability_ = 1.0, {}
         if data.n_tasks == 1:

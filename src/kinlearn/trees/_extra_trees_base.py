@@ -123,7 +123,8 @@ class MultiTaskExtraTreesBase(
             )
         data, n_classes, weight, criterion = self._open_labels(X, y, sample_weight)
         check_total_weight(weight)
-        settings = self._settings(data, weight, criterion)
+        total = data.n_samples if weight is None else weight.sum()
+        settings = self._settings(data.X.shape[1], total, criterion)
         self._warn_of_light_rows(data, weight, settings)
         growth = Growth.from_data(
             data, n_classes, weight, settings, self.leaf_smoothing
@@ -208,8 +209,7 @@ class MultiTaskExtraTreesBase(
             )
         return [self.forest_]
 
-    def _settings(self, data, weight, criterion):
-        d = data.X.shape[1]
+    def _settings(self, d, total, criterion):
         named = {"sqrt": np.sqrt(d), "log2": np.log2(d), None: d}
         named["auto"] = named["sqrt"]
         k = (
@@ -217,7 +217,6 @@ class MultiTaskExtraTreesBase(
             if self.max_features in named
             else _count(self.max_features, d)
         )
-        total = data.n_samples if weight is None else weight.sum()
         leaf, prob = self.min_samples_leaf, self.task_split_prob
         return Settings(
             criterion=criterion,

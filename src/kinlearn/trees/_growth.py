@@ -12,7 +12,14 @@ from kinlearn._kernels.trees._extra_trees import Workspace, grow_tree
 from kinlearn.trees._codes import Codes, code_features
 from kinlearn.trees._forest import Forest, as_float32
 
-__all__ = ["Growth", "Settings", "bootstrap_counts", "exact_integers", "grow_trees"]
+__all__ = [
+    "Growth",
+    "Settings",
+    "bootstrap_counts",
+    "exact_integers",
+    "exact_unit",
+    "grow_trees",
+]
 
 _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
 # X up to this size is kept both by rows and by columns. Larger X is not copied as a
@@ -44,10 +51,7 @@ def exact_integers(values):
     unit : float
         A power of two.
     """
-    total = np.abs(values).sum()
-    if not total > 0:
-        return np.zeros(len(values), dtype=np.int64), 1.0
-    unit = 2.0 ** (np.ceil(np.log2(total)) - 52)
+    unit = exact_unit(np.abs(values).sum())
     return np.rint(values / unit).astype(np.int64), unit
 
 
@@ -55,6 +59,11 @@ def _short(value):
     """A number of few digits near the value, so that differences are exact."""
     fraction, exponent = np.frexp(value)
     return np.ldexp(float(np.float32(fraction)), exponent)
+
+
+def exact_unit(total):
+    """The unit of values whose magnitudes sum to `total`; see `exact_integers`."""
+    return 2.0 ** (np.ceil(np.log2(total)) - 52) if total > 0 else 1.0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from kinlearn.trees._growth import Settings, grow_trees
 from kinlearn.trees._linear_part import LinearPart
 from kinlearn.trees._task_offsets import shrunken_offsets
 
-__all__ = ["Candidate", "Pilot"]
+__all__ = ["Candidate", "Pilot", "pilot_rows", "row_hashes"]
 
 _FOLDS = 4
 _TREES = 12  # for each fold; with 6, chance decided between neighbours
@@ -50,8 +50,8 @@ def _mixed(h):
     return h ^ (h >> np.uint64(31))
 
 
-def row_groups(columns, y):
-    """Number the distinct rows in an order that depends on their values alone.
+def row_hashes(columns, y):
+    """A number for each row that depends on its values alone.
 
     So neither the order of the rows nor repeated rows (or weights instead of
     them) change who is held out together with whom.
@@ -65,7 +65,7 @@ def row_groups(columns, y):
 
     Returns
     -------
-    int array of shape (n_samples,)
+    uint64 array of shape (n_samples,)
         Equal for equal rows, otherwise as if drawn at random.
     """
     h = _mixed((y.astype(np.float64) + 0.0).view(np.uint64))
@@ -73,7 +73,31 @@ def row_groups(columns, y):
         # + 0 makes -0 and 0 alike; all NaN are one missing value.
         plain = np.where(np.isnan(column), np.float32(np.nan), column + np.float32(0))
         h = _mixed(h + np.uint64(0x9E3779B97F4A7C15) + plain.view(np.uint32))
-    return np.unique(h, return_inverse=True)[1]
+    return h
+
+
+def row_groups(columns, y):
+    """Number the distinct rows in the order of their hashes."""
+    return np.unique(row_hashes(columns, y), return_inverse=True)[1]
+
+
+def pilot_rows(hashes):
+    """Which rows a pilot would hold out in turn, and compare settings by.
+
+    Parameters
+    ----------
+    hashes : uint64 array of shape (n_samples,)
+        Of the rows; see `row_hashes`.
+
+    Returns
+    -------
+    bool array of shape (n_samples,)
+        True for the rows that are among the first distinct ones.
+    """
+    distinct = np.unique(hashes)
+    if len(distinct) <= _MOST_ROWS:
+        return np.ones(len(hashes), dtype=bool)
+    return hashes <= distinct[_MOST_ROWS - 1]
 
 
 class Pilot:

@@ -1,0 +1,104 @@
+"""Fitting extra trees to rows that lie in many parts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kinlearn._kernels._random import stream_state
+from kinlearn.tasks import remember_columns
+from kinlearn.trees._forest import Forest
+from kinlearn.trees._growth import Growth
+from kinlearn.trees._level_growth import LevelGrowth
+from kinlearn.trees._parts import Coded, Sample, prepare
+
+__all__ = ["fit_parts"]
+
+# The places of rows in the trees that grow together take this share of X's memory.
+_PLACES_SHARE = 8
+
+
+@dataclass(frozen=True, eq=False)
+class _SampledGrowth(Growth):
+    """The rows that pilots compare settings by, for the rows of all parts."""
+
+    all_weight: float = 0.0
+
+    @property
+    def total_weight(self):
+        """Sum of the weights of all rows."""
+        return self.all_weight
+
+
+def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=None):
+    """Fit a forest to parts; the same trees as of all rows in one place.
+
+    Parameters
+    ----------
+    forest : MultiTaskExtraTreesBase
+        Gets the fitted attributes. Its parameters say how to grow.
+    engine : LocalParts or the like
+        Where the parts are.
+    parts : list
+        Handles of what `read_part` gave.
+    criterion : int
+        Of the kernel.
+    trees_at_once : int, default=None
+        Trees that grow together. More of them need more memory (4 bytes for each row
+        and tree, twice while rows move) and fewer rounds. None: as many as take an
+        eighth of the memory of X.
+    finished : callable, default=None
+        Called with the number of trees that have just been finished.
+    """
+    weights = getattr(forest, "class_weight", None)
+    common, totals, units, coded = prepare(engine, parts, weights)
+    remember_columns(forest, common.table)
+    forest.tasks_ = common.tasks
+    forest.feature_names_ = common.table.feature_names
+    if common.classes is not None:
+        forest.classes_ = common.classes
+        forest.task_classes_ = common.label_sets.by_task(common.tasks, common.classes)
+        forest._label_sets = common.label_sets
+    random = check_random_state(forest.random_state)
+    forest._seed = int(random.randint(np.iinfo(np.int32).max))
+    settings = forest._settings(totals.n_features, units.all_weight, criterion)
+    growth = _growth(forest, engine, coded, common, totals, units, settings)
+    del coded
+    forest._choose_what_is_auto(growth)
+    settings = forest._rest(growth).settings
+    level = LevelGrowth(engine, totals, settings, forest.leaf_smoothing)
+    seeds = [stream_state(forest._seed, i) for i in range(forest.n_estimators)]
+    at_once = trees_at_once or max(1, totals.n_features // _PLACES_SHARE)
+    grown = []
+    for i in range(0, len(seeds), at_once):
+        grown.append(level.grow(seeds[i : i + at_once]))
+        if finished is not None:
+            finished(grown[-1].n_trees)
+    forest.forest_ = Forest.join(grown)
+
+
+def _growth(forest, engine, coded, common, totals, units, settings):
+    """A sample of the rows if there is something to choose by it, else none."""
+    auto = "auto" in (forest.min_samples_leaf, forest.task_split_prob)
+    sample = Sample(
+        hashes=np.zeros(0, dtype=np.uint64),
+        columns=np.zeros((totals.n_features, 0), dtype=np.float32),
+        task=np.zeros(0, dtype=np.int32),
+        y=np.zeros(0),
+        weight=None,
+    )
+    if auto:
+        sample = Sample.merge(engine.collect(Coded.sample, coded))
+    return _SampledGrowth(
+        columns=sample.columns,
+        by_row=None,
+        has_missing=common.has_missing.astype(np.uint8),
+        y=sample.y,
+        n_classes=0 if common.classes is None else len(common.classes),
+        weight=sample.weight,
+        task=sample.task,
+        n_tasks=totals.n_tasks,
+        settings=settings,
+        leaf_smoothing=forest.leaf_smoothing,
+        all_weight=units.all_weight,
+    )

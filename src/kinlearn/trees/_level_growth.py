@@ -1,0 +1,318 @@
+"""Growing trees level by level from rows that lie in many parts.
+
+Two questions a level, for all trees at once: the extremes of the features that the
+open nodes draw (with the sums by task), then the sums of the rows at or below the cuts.
+The draws are those of :mod:`kinlearn._kernels.trees._extra_trees`, so the trees are the
+same as if all rows were in one place.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinlearn._kernels._random import stream_state
+from kinlearn._kernels.trees._level_draws import (
+    choose,
+    cut_tasks,
+    foresee,
+    impurities,
+)
+from kinlearn.trees._growth import Settings
+from kinlearn.trees._level_nodes import LevelNodes
+from kinlearn.trees._level_state import Draws, Groups, OpenNodes, Splits, starts
+from kinlearn.trees._local_parts import LocalParts
+from kinlearn.trees._questions import LeafQuestion, Plan, Question, Totals
+
+__all__ = ["LevelGrowth"]
+
+# Nodes are asked about in portions of so many requests, which bounds the memory that
+# answers take, and what is sent at once.
+_MOST_REQUESTS = 2**19
+
+
+@dataclass(frozen=True, eq=False)
+class LevelGrowth:
+    """Grows trees from parts.
+
+    Attributes
+    ----------
+    parts : LocalParts or the like
+        Carries out plans and answers questions.
+    totals : Totals
+        Of all rows.
+    settings : Settings
+        How to grow.
+    leaf_smoothing : float or None
+        Weight of a leaf's answer in the answers for its tasks.
+    """
+
+    parts: LocalParts
+    totals: Totals
+    settings: Settings
+    leaf_smoothing: float | None = None
+
+    def grow(self, seeds):
+        """Grow trees.
+
+        Parameters
+        ----------
+        seeds : list of int
+            One for each tree.
+
+        Returns
+        -------
+        Forest
+            The trees in the order of the seeds.
+        """
+        n, totals = len(seeds), self.totals
+        self.parts.begin(n)
+        nodes = LevelNodes()
+        opened = OpenNodes(
+            number=np.arange(n),
+            tree=np.arange(n, dtype=np.int32),
+            key=np.array([stream_state(s, 0) for s in seeds], dtype=np.uint64),
+            constant=np.zeros((n, -(-totals.n_features // 64)), dtype=np.uint64),
+            weight=np.full(n, totals.weight, dtype=np.int64),
+            total=None if totals.total is None else np.full(n, totals.total),
+            hist=None if totals.hist is None else np.tile(totals.hist, (n, 1)),
+        )
+        self._record(nodes, opened)
+        alive = ~self._ends(opened, 0)
+        while len(opened.number):
+            splits = self._split(opened, alive)
+            opened = self._next_level(nodes, opened, splits)
+            alive = np.ones(len(opened.number), dtype=bool)
+        return nodes.forest(n, smoothed=self.leaf_smoothing is not None)
+
+    def _record(self, nodes, born):
+        totals, weight = self.totals, born.weight * self.totals.w_unit
+        impurity = np.empty(len(weight))
+        impurities(
+            self.settings.criterion,
+            born.weight,
+            born.total,
+            born.hist,
+            totals.w_unit,
+            totals.b_unit,
+            impurity,
+        )
+        nodes.add_level(born.tree, weight, impurity, self._value(born))
+
+    def _value(self, born):
+        """What leaves of classes answer."""
+        if born.hist is not None:
+            return born.hist / born.weight[:, None]
+        weight = born.weight * self.totals.w_unit
+        return (born.total * self.totals.b_unit / weight)[:, None]
+
+    def _ends(self, born, depth):
+        """Which nodes are leaves whatever could split them."""
+        s = self.settings
+        enough = max(s.min_weight_split, 2 * s.min_weight_leaf)
+        ends = born.weight * self.totals.w_unit < enough
+        if depth >= s.max_depth:
+            ends[:] = True
+        if born.hist is not None:
+            ends |= (born.hist > 0).sum(axis=1) == 1
+        elif not self.totals.numbers:
+            ends |= (born.total == 0) | (born.total == born.weight)
+        return ends
+
+    # ------------------------------------------------------------------------
+    # Splits
+    # ------------------------------------------------------------------------
+
+    def _split(self, opened, alive):
+        n, at_once = len(alive), max(1, _MOST_REQUESTS // self.settings.max_features)
+        portions = [slice(i, min(n, i + at_once)) for i in range(0, n, at_once)]
+        return Splits.join(
+            [self._split_portion(opened.part(p), alive[p], p) for p in portions]
+        )
+
+    @property
+    def _tries_tasks(self):
+        return self.settings.task_split_prob > 0 and self.totals.n_tasks > 1
+
+    def _split_portion(self, nodes, alive, where):
+        totals, s, k = self.totals, self.settings, self.settings.max_features
+        splits = Splits.none(len(alive), totals.n_classes, nodes.constant.copy())
+        if not alive.any():
+            return splits
+        work = np.full((3, totals.n_features), -1, dtype=np.int32)
+        work[0] = np.arange(totals.n_features)
+        how = totals.n_features, k, s.n_cuts, s.task_split_prob, work
+
+        feature = np.empty((len(alive), k), dtype=np.int32)
+        wants_task = np.empty(len(alive), dtype=np.uint8)
+        foresee(nodes.key, nodes.constant, *how, feature, wants_task)
+        feature[~alive] = -1
+        question = Question(
+            nodes=where,
+            tree=nodes.tree,
+            start=starts((feature >= 0).sum(axis=1)),
+            feature=feature[feature >= 0],
+            wants_task=wants_task * (alive & self._tries_tasks),
+        )
+        answer = self.parts.ask(question)
+        if totals.numbers:  # those that are all the same
+            of = answer.by_node
+            alive = alive & (of["number_low"] < of["number_high"])
+        draws = Draws.of(nodes.key, splits.constant, how, question, answer)
+        groups = Groups.of(answer, totals.n_tasks * max(totals.n_classes, 1))
+        # A feature that is constant, or has but one value besides missing ones, moves
+        # the stream: then other features come, or another decision about tasks.
+        new_wish = (draws.wants_task > question.wants_task) & self._tries_tasks
+        short = alive & ((draws.short > 0) | new_wish)
+        if short.any():
+            question = self._all_features(question, splits.constant, short)
+            answer = self.parts.ask(question)
+            again = Draws.of(nodes.key, splits.constant, how, question, answer)
+            draws.take(again, short)
+            groups = groups.replaced(Groups.of(answer, groups.n_groups), short)
+        draws.n_found[~alive] = 0
+        groups = groups.only(alive & (draws.wants_task > 0) & self._tries_tasks)
+        self._choose(splits, nodes, draws, groups, where)
+        return splits
+
+    def _all_features(self, question, constant, short):
+        """Ask for all features that may vary, at the nodes that are short of one."""
+        bits = np.unpackbits(
+            constant.view(np.uint8),
+            axis=1,
+            bitorder="little",
+            count=self.totals.n_features,
+        )
+        node, feature = np.nonzero((bits == 0) & short[:, None])
+        return Question(
+            nodes=question.nodes,
+            tree=question.tree,
+            start=starts(np.bincount(node, minlength=len(short))),
+            feature=feature.astype(np.int32),
+            wants_task=(short & self._tries_tasks).astype(np.uint8),
+        )
+
+    def _choose(self, splits, nodes, draws, groups, where):
+        totals, s, n = self.totals, self.settings, len(nodes.tree)
+        by_task = Splits.none(n, totals.n_classes, nodes.constant)
+        found = np.zeros(n, dtype=np.uint8)
+        goes_left = np.zeros(len(groups.key), dtype=np.uint8)
+        cut_tasks(
+            draws.stream,
+            nodes.weight,
+            nodes.total,
+            nodes.hist,
+            totals.w_unit,
+            totals.b_unit,
+            s.task_smoothing,
+            groups.start,
+            groups.group,
+            groups.weight,
+            groups.total,
+            np.empty(len(goes_left)),
+            goes_left,
+            found,
+            by_task.default_left,
+            by_task.weight,
+            by_task.total,
+            by_task.hist,
+        )
+        cuts = draws.question(where, nodes.tree)
+        sums = self.parts.ask(cuts).by_request
+        choose(
+            s.criterion,
+            totals.w_unit,
+            totals.b_unit,
+            s.min_weight_leaf,
+            s.min_impurity_decrease,
+            totals.weight * totals.w_unit,
+            np.empty((2, max(totals.n_classes, 1)), dtype=np.int64),
+            nodes.weight,
+            nodes.total,
+            nodes.hist,
+            cuts.start,
+            cuts.feature,
+            cuts.cut,
+            draws.flat(draws.with_missing),
+            sums["weight"],
+            sums.get("total"),
+            sums.get("hist"),
+            found,
+            by_task.default_left,
+            by_task.weight,
+            by_task.total,
+            by_task.hist,
+            splits.feature,
+            splits.threshold,
+            splits.default_left,
+            splits.weight,
+            splits.total,
+            splits.hist,
+        )
+        splits.list_tasks(groups, goes_left, max(totals.n_classes, 1))
+
+    # ------------------------------------------------------------------------
+    # From one level to the next
+    # ------------------------------------------------------------------------
+
+    def _next_level(self, nodes, opened, splits):
+        """Tell the parts, close the leaves, and return the nodes that go on."""
+        split, depth = splits.places, len(nodes.levels)
+        whole = np.setdiff1d(np.arange(len(opened.tree)), split)  # leaves
+        born = opened.children(splits, nodes.n_nodes)
+        nodes.split(opened.number, splits)
+        if len(split):
+            self._record(nodes, born)
+        ends = self._ends(born, depth)
+        n_ended = int(ends.sum())
+        side = np.where(ends, -np.cumsum(ends), np.cumsum(~ends) - 1)
+        left, right = np.zeros((2, len(opened.tree)), dtype=np.int32)
+        left[split], right[split] = side[0::2], side[1::2]
+        left[whole] = -1 - n_ended - np.arange(len(whole))
+        following = born.part(~ends)
+        asks = self.totals.numbers or self.leaf_smoothing is not None
+        if asks or len(following.tree):
+            self.parts.move(
+                Plan(
+                    tree=opened.tree,
+                    feature=splits.feature,
+                    threshold=splits.threshold,
+                    default_left=splits.default_left,
+                    exception_start=splits.against_start,
+                    exceptions=splits.against_task,
+                    left=left,
+                    right=right,
+                    n_opened=len(following.tree),
+                    n_closed=n_ended + len(whole),
+                )
+            )
+        if asks and n_ended + len(whole):
+            self._close(nodes, [born.part(ends), opened.part(whole)])
+        return following
+
+    def _close(self, nodes, leaves):
+        number = np.concatenate([part.number for part in leaves])
+        tree = np.concatenate([part.tree for part in leaves])
+        smoothing = self.leaf_smoothing
+        answer = self.parts.ask(LeafQuestion(tree, smoothing is not None))
+        of = answer.by_node
+        if self.totals.numbers:
+            value = (of["total"] / of["weight"])[:, None]
+            moved = of["total"] - of["weight"] * self.totals.center
+            apart = np.maximum(of["between"] - moved**2 / of["weight"], 0.0)
+            nodes.add_moments(number, value[:, 0], of["squares"] + apart)
+        else:
+            value = np.concatenate([self._value(part) for part in leaves])
+        if smoothing is not None:
+            self._smooth(nodes, number, value, answer.by_group, smoothing)
+
+    def _smooth(self, nodes, number, value, sums, a):
+        """Answers for the tasks of leaves that tasks share; see `Growth.smoothed`."""
+        n_each, n_tasks = max(self.totals.n_classes, 1), self.totals.n_tasks
+        pair, place = np.unique(sums["key"] // n_each, return_inverse=True)
+        leaf, task = pair // n_tasks, pair % n_tasks
+        n = np.bincount(place, weights=sums["weight"])[:, None]
+        own = np.zeros((len(pair), n_each))
+        own[place, sums["key"] % n_each] = sums["weight" if n_each > 1 else "total"]
+        own = (own + a * value[leaf]) / (n + a)
+        shared = np.bincount(leaf, minlength=len(number))[leaf] > 1
+        nodes.add_own(number[leaf[shared]], task[shared].astype(np.int32), own[shared])

@@ -1,0 +1,183 @@
+"""The nodes of trees that grow level by level, and the forest they become."""
+
+import numpy as np
+
+from kinlearn._kernels.trees._extra_trees import NODE
+from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest
+from kinlearn.trees._level_state import starts
+
+__all__ = ["LevelNodes"]
+
+
+class LevelNodes:
+    """Nodes of some trees in the order of their birth, which numbers them.
+
+    Attributes
+    ----------
+    levels : list of dict of arrays
+        For each level, by node: `tree`, `weight`, `impurity`, `value` (of shape
+        (n, n_values), its answer if it is a leaf), `feature`, `threshold`,
+        `default_left`, and `left`, the number of its left child, which the right one
+        follows, or -1.
+    """
+
+    def __init__(self):
+        self.levels = []
+        self._against = []  # numbers of task splits, and tasks
+        self._moments = []  # numbers of leaves; mean, and squares about it
+        self._own = []  # numbers of leaves, tasks, and their answers
+
+    @property
+    def n_nodes(self):
+        """How many there are."""
+        return sum(len(level["tree"]) for level in self.levels)
+
+    def add_level(self, tree, weight, impurity, value):
+        """Add the nodes of a new level, as leaves.
+
+        Parameters
+        ----------
+        tree, weight, impurity, value : arrays by node
+            See `levels`.
+        """
+        n = len(tree)
+        self.levels.append(
+            {
+                "tree": tree,
+                "weight": weight,
+                "impurity": impurity,
+                "value": value,
+                "feature": np.full(n, LEAF, dtype=np.int32),
+                "threshold": np.zeros(n, dtype=np.float32),
+                "default_left": np.zeros(n, dtype=np.uint8),
+                "left": np.full(n, -1),
+            }
+        )
+
+    def split(self, number, splits):
+        """Split nodes of the last level; their children will be the next level.
+
+        Parameters
+        ----------
+        number : int array
+            Of the nodes.
+        splits : Splits
+            Of these nodes.
+        """
+        level, places = self.levels[-1], splits.places
+        first = self.n_nodes
+        at = number[places] - (first - len(level["tree"]))
+        for name in ("feature", "threshold", "default_left"):
+            level[name][at] = getattr(splits, name)[places]
+        level["left"][at] = first + 2 * np.arange(len(places))
+        self._against.append((number[splits.against_node], splits.against_task))
+
+    def add_moments(self, number, mean, squares):
+        """Mean, and sum of squares about it, of the numbers in leaves."""
+        self._moments.append((number, mean, squares))
+
+    def add_own(self, number, task, values):
+        """Answers of leaves for tasks: a leaf may come more than once, tasks rising."""
+        self._own.append((number, task, values))
+
+    def forest(self, n_trees, smoothed=False):
+        """The trees, depth first and the left side first.
+
+        Parameters
+        ----------
+        n_trees : int
+            Number of trees.
+        smoothed : bool, default=False
+            Whether leaves have answers for their tasks.
+
+        Returns
+        -------
+        Forest
+            Of these trees.
+        """
+        of = {
+            name: np.concatenate([level[name] for level in self.levels])
+            for name in self.levels[0]
+        }
+        split = np.flatnonzero(of["left"] >= 0)
+        left, right = of["left"][split], of["left"][split] + 1
+        # All nodes of a level at once: parents come before their children.
+        ends = np.searchsorted(split, starts([len(v["tree"]) for v in self.levels]))
+        pieces = [slice(*ends[i : i + 2]) for i in range(len(ends) - 1)]
+        size = np.ones(len(of["left"]), dtype=np.int64)
+        for piece in reversed(pieces):
+            size[split[piece]] += size[left[piece]] + size[right[piece]]
+        place = np.zeros(len(size), dtype=np.int64)  # within the tree
+        for piece in pieces:
+            place[left[piece]] = place[split[piece]] + 1
+            place[right[piece]] = place[left[piece]] + size[left[piece]]
+        if self._moments:
+            of["value"], of["impurity"] = self._numbers(of, split, pieces)
+
+        tree_start = starts(np.bincount(of["tree"], minlength=n_trees))
+        order = np.argsort(tree_start[of["tree"]] + place)
+        tree, feature = of["tree"][order], of["feature"][order]
+        is_leaf, is_task = feature == LEAF, feature == TASK_SPLIT
+        leaf_start = starts(np.bincount(tree[is_leaf], minlength=n_trees))
+        split_start = starts(np.bincount(tree[is_task], minlength=n_trees))
+        nodes = np.empty(len(order), dtype=NODE)
+        nodes["feature"], nodes["slot"] = feature, -1
+        nodes["threshold"] = np.where(is_leaf, -np.inf, of["threshold"][order])
+        right_of = np.arange(len(size))
+        right_of[split] = right
+        nodes["right"] = place[right_of][order]
+        for mask, start in ((is_leaf, leaf_start), (is_task, split_start)):
+            nodes["slot"][mask] = np.arange(mask.sum()) - start[tree[mask]]
+        exception_start, (exceptions,) = _sorted(self._against, order[is_task])
+        own = {}
+        if smoothed:
+            own_start, (own_task, own_values) = _sorted(self._own, order[is_leaf])
+            own = {
+                "own_start": own_start,
+                "own_task": own_task,
+                "own_values": own_values,
+            }
+        return Forest(
+            nodes=nodes,
+            default_left=of["default_left"][order],
+            weight=of["weight"][order],
+            impurity=of["impurity"][order],
+            values=np.ascontiguousarray(of["value"][order][is_leaf]),
+            tree_start=tree_start,
+            leaf_start=leaf_start,
+            split_start=split_start,
+            exception_start=exception_start,
+            exceptions=exceptions,
+            **own,
+        )
+
+    def _numbers(self, of, split, pieces):
+        """Values and variances of all nodes from those of the leaves."""
+        mean, squares = np.zeros((2, len(of["left"])))
+        for number, of_mean, of_squares in self._moments:
+            mean[number], squares[number] = of_mean, of_squares
+        weight = of["weight"]
+        for piece in reversed(pieces):
+            node = split[piece]
+            left = of["left"][node]
+            right = left + 1
+            share = weight[right] / weight[node]
+            gap = mean[right] - mean[left]
+            mean[node] = mean[left] + share * gap
+            squares[node] = (
+                squares[left] + squares[right] + share * weight[left] * gap * gap
+            )
+        return mean[:, None], squares / weight
+
+
+def _sorted(parts, numbers):
+    """Entries of nodes, in the order of these nodes: where each begins, and they."""
+    number = np.concatenate([part[0] for part in parts])
+    rank = np.empty(max(numbers.max(initial=-1), number.max(initial=-1)) + 1, np.int64)
+    rank[numbers] = np.arange(len(numbers))
+    order = np.argsort(rank[number], kind="stable")
+    columns = [
+        np.concatenate([part[i] for part in parts])[order]
+        for i in range(1, len(parts[0]))
+    ]
+    return starts(np.bincount(rank[number], minlength=len(numbers))), columns

@@ -1,0 +1,446 @@
+"""From parts of a table to shares that trees are grown from.
+
+Each part is read once and checked as any X is; what the parts have to agree on (task
+codes, class codes, units of sums) comes from small summaries.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from kinlearn.tasks import (
+    LabelSets,
+    TaskColumns,
+    check_task_data,
+    class_codes,
+    encode_tasks,
+)
+from kinlearn.trees._forest import as_float32
+from kinlearn.trees._growth import exact_unit
+from kinlearn.trees._pilot import pilot_rows, row_hashes
+from kinlearn.trees._questions import Totals
+from kinlearn.trees._shares import Share
+
+__all__ = ["Common", "Part", "Sample", "Units", "agree", "prepare", "read_part"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Checked rows of one part, with codes of its own."""
+
+    columns: np.ndarray  # float32, feature by feature
+    task: np.ndarray
+    tasks: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray | None
+    sample_weight: np.ndarray | None
+    table: TaskColumns
+
+    def __sizeof__(self):
+        arrays = (self.columns, self.task, self.y, self.sample_weight)
+        return sum(a.nbytes for a in arrays if a is not None)
+
+    def summary(self):
+        """What the driver has to know of a part, before codes are agreed on."""
+        pairs, count = self._pairs()
+        return {
+            "n_rows": len(self.task),
+            "tasks": self.tasks,
+            "classes": self.classes,
+            "pairs": pairs,
+            "count": count,
+            "has_missing": np.isnan(self.columns).any(axis=1),
+            "table": self.table,
+            "weighted": self.sample_weight is not None,
+        }
+
+    def _pairs(self):
+        if self.classes is None:
+            return None, None
+        n = len(self.classes)
+        pair, count = np.unique(
+            self.task.astype(np.int64) * n + self.y, return_counts=True
+        )
+        return np.stack([pair // n, pair % n], axis=1), count
+
+    def coded(self, common):
+        """The same rows with the codes of all parts, and weights.
+
+        Parameters
+        ----------
+        common : Common
+            What the parts agreed on.
+
+        Returns
+        -------
+        Coded
+            The rows.
+        """
+        task = _places(common.tasks, self.tasks)[self.task]
+        y, weight = self.y, self.sample_weight
+        if self.classes is not None:
+            y = _places(common.classes, self.classes)[self.y]
+        if common.class_weight is not None:
+            of_class = common.class_weight[y]
+            weight = of_class if weight is None else weight * of_class
+        return Coded(self.columns, task, y, weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Rows of a part with the codes that all parts share."""
+
+    columns: np.ndarray
+    task: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+
+    def __sizeof__(self):
+        arrays = (self.columns, self.task, self.y, self.weight)
+        return sum(a.nbytes for a in arrays if a is not None)
+
+    def sums(self):
+        """Weight of the rows, and weighted sum of y."""
+        w = self.weight
+        weight = float(len(self.y)) if w is None else float(w.sum())
+        total = float(self.y.sum() if w is None else w @ self.y)
+        return weight, total
+
+    def spread(self, center):
+        """Sum of the magnitudes of ``weight * (y - center)``."""
+        spread = np.abs(self.y - center)
+        return float((spread if self.weight is None else self.weight * spread).sum())
+
+    def share(self, common, units):
+        """The rows as the kernels take them.
+
+        Parameters
+        ----------
+        common : Common
+            What the parts agreed on.
+        units : Units
+            Of weights and sums.
+
+        Returns
+        -------
+        Share
+            Like ``Growth.labels``.
+        """
+        n_classes = 0 if common.classes is None else len(common.classes)
+        y = number = b = w = None
+        if self.weight is not None:
+            w = np.rint(self.weight / units.weight).astype(np.int64)
+        if n_classes > 2:
+            y = self.y
+        elif n_classes > 0:
+            y, b = (self.y, None) if w is None else (None, w * self.y)
+        else:
+            number = self.y
+            spread = self.y - np.float32(units.center)
+            spread = spread if self.weight is None else self.weight * spread
+            b = np.rint(spread / units.total).astype(np.int64)
+        return Share(
+            columns=self.columns,
+            has_missing=common.has_missing.astype(np.uint8),
+            task=self.task,
+            n_tasks=len(common.tasks),
+            n_classes=n_classes if n_classes > 2 else 0,
+            y=y,
+            number=number,
+            b=b,
+            w=w,
+            weight=self.weight,
+            center=units.center,
+        )
+
+    def sample(self):
+        """The rows that pilot forests may want; see `pilot_rows`."""
+        rows = np.arange(len(self.y))
+        if self.weight is not None:
+            rows = np.flatnonzero(self.weight > 0)
+        hashes = row_hashes(self.columns[:, rows], self.y[rows])
+        kept = pilot_rows(hashes)
+        rows = rows[kept]
+        return Sample(
+            hashes[kept],
+            self.columns[:, rows],
+            self.task[rows],
+            self.y[rows],
+            None if self.weight is None else self.weight[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows for pilot forests."""
+
+    hashes: np.ndarray
+    columns: np.ndarray
+    task: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+
+    @classmethod
+    def merge(cls, samples):
+        """The rows that a pilot takes of all parts, in the order of the parts."""
+        weight = None
+        if samples[0].weight is not None:
+            weight = np.concatenate([s.weight for s in samples])
+        hashes = np.concatenate([s.hashes for s in samples])
+        rows = np.flatnonzero(pilot_rows(hashes))
+        columns = np.concatenate([s.columns for s in samples], axis=1)
+        return cls(
+            hashes[rows],
+            np.ascontiguousarray(columns[:, rows]),
+            np.concatenate([s.task for s in samples])[rows],
+            np.concatenate([s.y for s in samples])[rows],
+            None if weight is None else weight[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Common:
+    """What the parts agreed on.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all parts.
+    tasks : ndarray
+        Task values, ascending.
+    classes : ndarray or None
+        Class labels, ascending.
+    label_sets : LabelSets or None
+        Which task has which classes.
+    class_count : int64 array of shape (n_classes,), or None
+        Rows of each class.
+    has_missing : bool array of shape (n_features,)
+        Whether a feature has NaN in any part.
+    table : TaskColumns
+        The columns.
+    class_weight : float64 array of shape (n_classes,), or None
+        Weights of the classes.
+    """
+
+    n_rows: int
+    tasks: np.ndarray
+    classes: np.ndarray | None
+    label_sets: LabelSets | None
+    class_count: np.ndarray | None
+    has_missing: np.ndarray
+    table: TaskColumns
+    class_weight: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Units:
+    """What sums are integer multiples of, so that they add up in any order.
+
+    Attributes
+    ----------
+    weight, total : float
+        Powers of two.
+    center : float
+        What is taken off numbers first.
+    all_weight : float
+        Sum of the rows' weights.
+    """
+
+    weight: float
+    total: float
+    center: float
+    all_weight: float
+
+    @classmethod
+    def of(cls, sums, spreads, *, weighted, numbers):
+        """From the sums of all parts.
+
+        Parameters
+        ----------
+        sums : list of (float, float)
+            Of each part; see `Coded.sums`.
+        spreads : callable
+            Gives, for a center, each part's `Coded.spread`.
+        weighted, numbers : bool
+            Whether rows have weights, and labels are numbers.
+
+        Returns
+        -------
+        Units
+            The same as ``Growth.labels`` finds, up to the rounding of sums.
+        """
+        weight = math.fsum(w for w, _ in sums)
+        w_unit = exact_unit(weight) if weighted else 1.0
+        if not numbers:
+            return cls(w_unit, w_unit, 0.0, weight)
+        center = np.float32(math.fsum(t for _, t in sums) / weight)
+        total = math.fsum(spreads(center))
+        return cls(w_unit, exact_unit(total), float(center), weight)
+
+
+def _places(known, values):
+    """Codes of values among known ones, which hold them all."""
+    place = {v: i for i, v in enumerate(known.tolist())}
+    return np.array([place[v] for v in values.tolist()], dtype=np.int32)
+
+
+def read_part(X, y, sample_weight, number, options):
+    """Check the rows of a part.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as in fit
+        The part.
+    number : int
+        Of the part, for messages.
+    options : dict
+        For :func:`kinlearn.tasks.check_task_data`.
+
+    Returns
+    -------
+    Part or None
+        None if there are no rows.
+    """
+    if len(X) == 0:
+        return None
+    if len(y) != len(X):
+        raise ValueError(
+            f"Partition {number} of X has {len(X)} rows, but that of y has {len(y)}. "
+            "Divide both in the same way, for example by repartition or rechunk."
+        )
+    # Other parts may have rows of weight where this one has none.
+    weightless = sample_weight is not None and not np.any(sample_weight)
+    try:
+        data = check_task_data(X, y, None if weightless else sample_weight, **options)
+        X = as_float32(data.X)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"In partition {number} of the data: {error}") from error
+    return Part(
+        columns=np.ascontiguousarray(X.T),
+        task=data.task,
+        tasks=data.tasks,
+        y=data.y,
+        classes=data.classes,
+        sample_weight=np.zeros(len(X)) if weightless else data.sample_weight,
+        table=data.columns,
+    )
+
+
+def _class_weights(class_weight, classes, count):
+    if class_weight is None:
+        return None
+    if class_weight == "balanced":
+        return count.sum() / (len(count) * count)
+    return compute_class_weight(class_weight, classes=classes, y=classes)
+
+
+def agree(summaries, class_weight=None):
+    """Common codes for all parts.
+
+    Parameters
+    ----------
+    summaries : list of dict
+        Of the parts that have rows; see `Part.summary`.
+    class_weight : dict, "balanced" or None, default=None
+        As in scikit-learn.
+
+    Returns
+    -------
+    Common
+        What all parts use.
+    """
+    first = summaries[0]
+    for other in summaries[1:]:
+        if other["table"] != first["table"]:
+            raise ValueError(
+                "The partitions of X do not have the same columns: "
+                f"{list(first['table'].all_names)} and "
+                f"{list(other['table'].all_names)}."
+            )
+    tasks, _ = encode_tasks(
+        np.concatenate([s["tasks"] for s in summaries]), "The task column"
+    )
+    classes = sets = count = weights = None
+    if first["classes"] is not None:
+        classes, _ = class_codes(
+            np.concatenate([s["classes"] for s in summaries]), "The estimator"
+        )
+        count = np.zeros((len(tasks), len(classes)), dtype=np.int64)
+        for s in summaries:
+            task, label = s["pairs"].T
+            place = _places(tasks, s["tasks"])[task]
+            count[place, _places(classes, s["classes"])[label]] += s["count"]
+        task, label = np.nonzero(count)
+        sets = LabelSets.of(task, label, len(tasks), len(classes))
+        count = count.sum(axis=0)
+        weights = _class_weights(class_weight, classes, count)
+    return Common(
+        n_rows=sum(s["n_rows"] for s in summaries),
+        tasks=tasks,
+        classes=classes,
+        label_sets=sets,
+        class_count=count,
+        has_missing=np.any([s["has_missing"] for s in summaries], axis=0),
+        table=first["table"],
+        class_weight=weights,
+    )
+
+
+def prepare(engine, parts, class_weight=None):
+    """Make shares of parts that were read.
+
+    Parameters
+    ----------
+    engine : LocalParts or the like
+        Gets the shares.
+    parts : list
+        Handles of what `read_part` gave.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+
+    Returns
+    -------
+    common : Common
+        What the parts agreed on.
+    totals : Totals
+        Sums over all rows.
+    units : Units
+        Of the sums.
+    coded : list
+        Handles of the coded rows, for samples.
+    """
+    summaries = engine.collect(_summary, parts)
+    kept = [i for i, summary in enumerate(summaries) if summary is not None]
+    if not kept:
+        raise ValueError(
+            f"Found no rows in the {len(parts)} partition(s) of X; at least 1 is "
+            "required."
+        )
+    common = agree([summaries[i] for i in kept], class_weight)
+    coded = engine.map(Part.coded, [parts[i] for i in kept], common)
+    sums = engine.collect(Coded.sums, coded)
+    weighted = common.class_weight is not None or summaries[kept[0]]["weighted"]
+    if not math.fsum(weight for weight, _ in sums) > 0:
+        raise ValueError("The weights of all rows are 0; some must be positive.")
+    numbers = common.classes is None
+    units = Units.of(
+        sums,
+        lambda center: engine.collect(Coded.spread, coded, center),
+        weighted=weighted,
+        numbers=numbers,
+    )
+    engine.shares = engine.map(Coded.share, coded, common, units)
+    totals = Totals.of(
+        engine.collect(Share.sums, engine.shares),
+        n_features=len(common.table.features),
+        n_tasks=len(common.tasks),
+        n_classes=0 if numbers else len(common.classes),
+        units=units,
+    )
+    return common, totals, units, coded
+
+
+def _summary(part):
+    return None if part is None else part.summary()

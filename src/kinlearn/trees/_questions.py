@@ -1,0 +1,255 @@
+"""What the driver asks parts of the rows, tells them, and gets to hear."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+__all__ = [
+    "Answer",
+    "CutQuestion",
+    "LeafQuestion",
+    "Plan",
+    "Question",
+    "Totals",
+    "entries",
+]
+
+_LEAST = (np.minimum, np.inf)
+_GREATEST = (np.maximum, -np.inf)
+_SUM = (np.add, 0)
+# How the arrays of answers are merged, and what stands for no rows.
+_MERGES = {
+    "low": _LEAST,
+    "high": _GREATEST,
+    "missing": (np.maximum, 0),
+    "number_low": _LEAST,
+    "number_high": _GREATEST,
+    "weight": _SUM,
+    "total": _SUM,
+    "hist": _SUM,
+    "squares": _SUM,
+    "between": _SUM,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Extremes of features, sums by task and extremes of numbers, at open nodes.
+
+    Attributes
+    ----------
+    nodes : slice
+        Which of the open nodes this is about.
+    tree : int32 array of shape (n_nodes,)
+        Their trees.
+    start : int64 array of shape (n_nodes + 1,)
+        Where each node's requests begin.
+    feature : int32 array
+        Requested features.
+    wants_task : uint8 array of shape (n_nodes,)
+        Whether sums by task are wanted.
+    """
+
+    nodes: slice
+    tree: np.ndarray
+    start: np.ndarray
+    feature: np.ndarray
+    wants_task: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CutQuestion:
+    """Sums of the rows at or below cuts.
+
+    Attributes
+    ----------
+    nodes, tree, start, feature : as in Question
+        The nodes, and the features of their cuts.
+    cut : float32 array
+        The cuts.
+    """
+
+    nodes: slice
+    tree: np.ndarray
+    start: np.ndarray
+    feature: np.ndarray
+    cut: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LeafQuestion:
+    """What leaves need that the splits have not told: sums of numbers, and by task.
+
+    Attributes
+    ----------
+    tree : int32 array of shape (n_leaves,)
+        Trees of the leaves that the last move closed.
+    by_task : bool
+        Whether sums by task are wanted.
+    """
+
+    tree: np.ndarray
+    by_task: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The splits of all open nodes; see the kernel `move_rows`."""
+
+    tree: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    default_left: np.ndarray
+    exception_start: np.ndarray
+    exceptions: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    n_opened: int
+    n_closed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Extremes and sums, of the nodes that have rows in a part.
+
+    Attributes
+    ----------
+    start : int64 array of shape (n_nodes + 1,)
+        Where the values of each node begin, of all that were asked about.
+    present : int array, or None
+        Nodes with values here; None is all of them.
+    by_request, by_node : dict of arrays
+        Values by request or cut, and by node.
+    by_group : dict of arrays
+        Sums by node and task: ``key``, and ``weight`` and ``total``.
+    """
+
+    start: np.ndarray
+    present: np.ndarray | None = None
+    by_request: dict = field(default_factory=dict)
+    by_node: dict = field(default_factory=dict)
+    by_group: dict = field(default_factory=dict)
+
+    @classmethod
+    def merge(cls, answers):
+        """One answer for the rows of all parts.
+
+        Parameters
+        ----------
+        answers : list of Answer
+            To the same question.
+
+        Returns
+        -------
+        Answer
+            With values for all nodes.
+        """
+        first = answers[0]
+        merged = cls(start=first.start)
+        n_nodes = len(first.start) - 1
+        places = [
+            (slice(None), slice(None))
+            if a.present is None
+            else (entries(a.start, a.present), a.present)
+            for a in answers
+        ]
+        for name in ("by_request", "by_node"):
+            length = first.start[-1] if name == "by_request" else n_nodes
+            for key, like in getattr(first, name).items():
+                combine, nothing = _MERGES[key]
+                out = np.full((length, *like.shape[1:]), nothing, dtype=like.dtype)
+                for answer, place in zip(answers, places, strict=True):
+                    at = place[name == "by_node"]
+                    out[at] = combine(out[at], getattr(answer, name)[key])
+                getattr(merged, name)[key] = out
+        if first.by_group:
+            merged.by_group.update(_merged_groups([a.by_group for a in answers]))
+        return merged
+
+
+def entries(start, nodes):
+    """The numbers start[i] .. start[i + 1] - 1 of some nodes, end to end."""
+    length = start[nodes + 1] - start[nodes]
+    shift = start[nodes] - np.concatenate([[0], np.cumsum(length)[:-1]])
+    return np.arange(length.sum()) + np.repeat(shift, length)
+
+
+def _merged_groups(parts):
+    key = np.concatenate([p["key"] for p in parts])
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    first = first[: len(key)]
+    sums = {
+        name: np.add.reduceat(np.concatenate([p[name] for p in parts])[order], first)
+        if len(key)
+        else parts[0][name]
+        for name in parts[0]
+        if name != "key"
+    }
+    return {"key": key[first], **sums}
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What is known of the rows of all parts together.
+
+    Attributes
+    ----------
+    n_features, n_tasks : int
+        How many there are.
+    n_classes : int
+        Number of classes if it is more than two, else 0.
+    numbers : bool
+        Whether labels are numbers.
+    weight, total, hist : int, int or None, int64 array of shape (n_classes,) or None
+        Sums over all rows; those that the kind of label has.
+    w_unit, b_unit : float
+        What the sums are multiples of.
+    center : float
+        What was taken off numbers before they were summed.
+    """
+
+    n_features: int
+    n_tasks: int
+    n_classes: int
+    numbers: bool
+    weight: int
+    total: int | None
+    hist: np.ndarray | None
+    w_unit: float
+    b_unit: float
+    center: float = 0.0
+
+    @classmethod
+    def of(cls, sums, *, n_features, n_tasks, n_classes, units):
+        """From the sums of the parts.
+
+        Parameters
+        ----------
+        sums : list
+            Of each part; see ``Share.sums``.
+        n_features, n_tasks, n_classes : int
+            How many there are; `n_classes` is 0 for numbers.
+        units : Units
+            Of the sums.
+
+        Returns
+        -------
+        Totals
+            Of all rows.
+        """
+        weight, total, hist = zip(*sums, strict=True)
+        many = n_classes > 2
+        return cls(
+            n_features=n_features,
+            n_tasks=n_tasks,
+            n_classes=n_classes if many else 0,
+            numbers=n_classes == 0,
+            weight=sum(weight),
+            total=None if many else sum(total),
+            hist=np.sum(hist, axis=0) if many else None,
+            w_unit=units.weight,
+            b_unit=units.total,
+            center=units.center,
+        )

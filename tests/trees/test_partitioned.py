@@ -1,0 +1,194 @@
+"""Trees grown from parts of the rows are those of all rows in one place."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kinlearn.trees import (
+    MultiTaskExtraTreesClassifier,
+    MultiTaskExtraTreesRegressor,
+)
+from kinlearn.trees.partitioned import LocalParts, fit_parts, read_part
+
+NUMBERS = {"task_offset": False, "linear_part": False}
+
+
+def problem(n_classes, *, n=200, missing=False, weights=False):
+    """Rows with binary and rounded features, so that constants are met early."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, 6))
+    X[:, 1], X[:, 2] = rng.integers(0, 2, n), np.round(X[:, 2])
+    task = rng.integers(0, 7, n)
+    y = X[:, 0] + X[:, 1] * (task % 3) + 0.3 * rng.normal(size=n)
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    weight = rng.integers(0, 4, n) * 0.7 if weights else None
+    return np.column_stack([X, task]), y, weight
+
+
+def fit_both(X, y, weight, *, ends, numbers, **params):
+    cls = MultiTaskExtraTreesRegressor if numbers else MultiTaskExtraTreesClassifier
+    params = {"n_estimators": 3, "task": -1, "random_state": 3, **params}
+    if numbers:
+        params |= NUMBERS
+    whole = cls(**params).fit(X, y, weight)
+    kind = "numbers" if numbers else "classes"
+    options = {"task": -1, "labels": kind, "allow_nan": True}
+    parts = [
+        read_part(
+            X[rows], y[rows], None if weight is None else weight[rows], i, options
+        )
+        for i, rows in enumerate(np.split(np.arange(len(y)), ends))
+    ]
+    divided = cls(**params)
+    criterion = 2 if numbers else int(divided.criterion == "entropy")
+    fit_parts(divided, LocalParts(), parts, criterion=criterion, trees_at_once=2)
+    return whole, divided
+
+
+def assert_same_forest(found, expected):
+    """The same to the bit, but for sums of numbers that are not integers."""
+    for name, array in vars(expected).items():
+        other = getattr(found, name)
+        if array is None:
+            assert other is None
+        elif name in ("values", "impurity", "own_values"):
+            assert_allclose(other, array, rtol=1e-9, atol=1e-12, err_msg=name)
+        else:
+            assert other.dtype == array.dtype
+            assert_array_equal(other, array, err_msg=name)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"task_split_prob": 1.0, "min_samples_leaf": 3, "n_cuts": 3, "max_features": 2},
+        {"task_split_prob": 0.0},
+        {"leaf_smoothing": 2.0},
+        {"min_samples_leaf": 0.01, "min_impurity_decrease": 1e-3, "max_depth": 6},
+    ],
+)
+@pytest.mark.parametrize(
+    "rows", [{}, {"missing": True}, {"missing": True, "weights": True}]
+)
+def test_trees_do_not_depend_on_where_the_rows_lie(n_classes, params, rows):
+    X, y, weight = problem(n_classes, **rows)
+    params = {"task_split_prob": 0.7, "min_samples_leaf": 1, **params}
+    ends, numbers = [0, 50, 51, 130], n_classes == 0  # an empty part, one of one row
+    whole, divided = fit_both(X, y, weight, ends=ends, numbers=numbers, **params)
+    assert len(whole.forest_.nodes) > 20
+    assert_same_forest(divided.forest_, whole.forest_)
+    assert_array_equal(divided.tasks_, whole.tasks_)
+    answer = "predict" if numbers else "predict_proba"
+    assert_allclose(
+        getattr(divided, answer)(X), getattr(whole, answer)(X), rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("n_classes", [0, 2])
+@pytest.mark.parametrize("weights", [False, True])
+def test_pilots_choose_the_same_from_a_sample(n_classes, weights, monkeypatch):
+    monkeypatch.setattr("kinlearn.trees._pilot._MOST_ROWS", 120)
+    monkeypatch.setattr("kinlearn.trees._pilot._TREES_OF_FEW_ROWS", 3)
+    X, y, weight = problem(n_classes, weights=weights)
+    X = np.vstack([X, X[:50]])  # rows that come twice
+    y = np.concatenate([y, y[:50]])
+    weight = None if weight is None else np.concatenate([weight, weight[:50]])
+    whole, divided = fit_both(X, y, weight, ends=[60, 110], numbers=n_classes == 0)
+    for name in ("min_samples_leaf_", "task_split_prob_", "max_features_", "n_cuts_"):
+        assert getattr(divided, name) == getattr(whole, name)
+    assert_same_forest(divided.forest_, whole.forest_)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0, 2: 1.0, 3: 0.5}])
+def test_class_weights_are_those_of_all_rows(class_weight):
+    X, y, _ = problem(4)
+    order = np.argsort(y, kind="stable")  # parts of few classes each
+    whole, divided = fit_both(
+        X[order],
+        y[order],
+        None,
+        ends=[50, 80, 140],
+        numbers=False,
+        class_weight=class_weight,
+        criterion="gini",
+        min_samples_leaf=1,
+        task_split_prob=0.5,
+    )
+    assert_same_forest(divided.forest_, whole.forest_)
+
+
+def test_labels_that_differ_from_task_to_task():
+    X, y, _ = problem(4)
+    keep = (X[:, -1] != 3) | (y > 1)  # task 3 has two of the classes
+    whole, divided = fit_both(
+        X[keep],
+        y[keep],
+        None,
+        ends=[90, 120],
+        numbers=False,
+        min_samples_leaf=1,
+        task_split_prob=0.5,
+    )
+    assert [*divided.task_classes_[3]] == [2, 3]
+    assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
+
+
+def test_nodes_are_asked_about_in_portions(monkeypatch):
+    monkeypatch.setattr("kinlearn.trees._level_growth._MOST_REQUESTS", 7)
+    X, y, _ = problem(2, n=200)
+    whole, divided = fit_both(
+        X, y, None, ends=[60], numbers=False, min_samples_leaf=1, task_split_prob=1.0
+    )
+    assert_same_forest(divided.forest_, whole.forest_)
+
+
+def test_string_tasks_and_labels_of_single_parts():
+    X, y, _ = problem(2, n=200)
+    names = np.array(["ash", "beech", "cedar", "date", "elm", "fir", "gum"], object)
+    table = [
+        read_part(
+            _frame(X[rows], names[X[rows, -1].astype(int)]),
+            np.array(["no", "yes"])[y[rows]],
+            None,
+            i,
+            {"task": "tree", "labels": "classes", "allow_nan": True},
+        )
+        for i, rows in enumerate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)])
+    ]
+    forest = MultiTaskExtraTreesClassifier(2, task="tree", min_samples_leaf=1)
+    fit_parts(forest, LocalParts(), table, criterion=1)
+    assert [*forest.classes_] == ["no", "yes"]
+    assert [*forest.tasks_] == [*names]
+
+
+def _frame(X, task):
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame(X[:, :-1]).rename(columns=str).assign(tree=task)
+
+
+def test_parts_that_do_not_fit_together_are_refused():
+    X, y, _ = problem(2, n=100)
+    options = {"task": -1, "labels": "classes", "allow_nan": True}
+    with pytest.raises(ValueError, match=r"Partition 3 of X has 100 rows.*y has 99"):
+        read_part(X, y[1:], None, 3, options)
+    bad = X.copy()
+    bad[4, 2] = np.inf
+    with pytest.raises(ValueError, match=r"In partition 2 of the data: .*infinity"):
+        read_part(bad, y, None, 2, options)
+    parts = [
+        read_part(X, y, None, 0, options),
+        read_part(X[:, 1:], y, None, 1, options),
+    ]
+    forest = MultiTaskExtraTreesClassifier(2, task=-1)
+    with pytest.raises(ValueError, match="do not have the same columns"):
+        fit_parts(forest, LocalParts(), parts, criterion=1)
+    with pytest.raises(ValueError, match=r"Found no rows in the 2 partition\(s\)"):
+        fit_parts(forest, LocalParts(), [None, None], criterion=1)
+    part = read_part(X, y, np.zeros(100), 0, options)
+    with pytest.raises(ValueError, match="weights of all rows are 0"):
+        fit_parts(forest, LocalParts(), [part], criterion=1)
