@@ -1,0 +1,16 @@
+"""The forests on a Dask cluster: rows stay where they are.
+
+Same names and parameters as in :mod:`kinlearn.trees`, for Dask DataFrames and arrays.
+Needs the extra ``dask``: ``pip install 'kinlearn[dask]'``.
+"""
+
+from kinlearn.utils import import_optional
+
+import_optional("distributed", extra="dask", purpose="kinlearn.dask")
+
+from kinlearn.dask._extra_trees import (  # noqa: E402
+    MultiTaskExtraTreesClassifier,
+    MultiTaskExtraTreesRegressor,
+)
+
+__all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]

@@ -1,0 +1,121 @@
+"""The cluster as an engine: plans and questions go out, merged answers come back.
+
+Everything that runs on a worker is a pure function of its inputs, and everything that
+is sent is a task as well. So when a worker is lost, Dask computes what it held again:
+the rows from their source, and their places in the trees from the splits.
+"""
+
+import pickle
+
+from distributed import Client, default_client
+
+from kinlearn.trees.partitioned import Answer, Share
+
+__all__ = ["ClusterParts", "find_client"]
+
+# What is smaller goes along with each task; larger things are sent once.
+_SMALL_BYTES = 20_000
+_MERGED_AT_ONCE = 8
+
+
+def find_client(client=None):
+    """The client to work with.
+
+    Parameters
+    ----------
+    client : Client or None
+        None is the one that was made last.
+
+    Returns
+    -------
+    Client
+        A connected client.
+    """
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError as error:
+            raise ValueError(
+                "There is no Dask client. Make one before fit, for example with "
+                "`from dask.distributed import Client; client = Client()`, or pass "
+                "client=."
+            ) from error
+    if not isinstance(client, Client):
+        raise TypeError(
+            "client must be a dask.distributed.Client or None; got "
+            f"{type(client).__name__}."
+        )
+    if client.asynchronous:
+        raise TypeError(
+            "client is asynchronous, but fit waits for results. Make the client with "
+            "asynchronous=False."
+        )
+    if client.status != "running":
+        raise ValueError(f"The Dask client is not running: it is {client.status}.")
+    return client
+
+
+def _same(thing):
+    return thing
+
+
+class ClusterParts:
+    """Parts of the rows on the workers of a cluster; see ``LocalParts``.
+
+    Parameters
+    ----------
+    client : Client
+        Of the cluster.
+    """
+
+    def __init__(self, client):
+        self.client = client
+        self.shares = []
+        self.places = []
+
+    def _submit(self, function, *args):
+        return self.client.submit(function, *args, pure=False)
+
+    def _send(self, thing):
+        """The thing itself if it is small, or a task that gives it.
+
+        Not scattered: what is scattered to a worker is lost with it.
+        """
+        if len(pickle.dumps(thing, protocol=5)) <= _SMALL_BYTES:
+            return thing
+        return self._submit(_same, thing)
+
+    def map(self, function, handles, *args):
+        """Handles of ``function(thing, *args)`` for the things of some handles."""
+        sent = [self._send(arg) for arg in args]
+        return [self._submit(function, handle, *sent) for handle in handles]
+
+    def collect(self, function, handles, *args):
+        """The values of ``function(thing, *args)``, which are small."""
+        return self.client.gather(self.map(function, handles, *args))
+
+    def begin(self, n_trees):
+        """Bring all rows to the roots of so many trees."""
+        self.places = self.map(Share.begin, self.shares, n_trees)
+
+    def _each(self, function, thing):
+        sent = self._send(thing)
+        return [
+            self._submit(function, share, places, sent)
+            for share, places in zip(self.shares, self.places, strict=True)
+        ]
+
+    def move(self, plan):
+        """Carry out the splits of a level."""
+        self.places = self._each(Share.move, plan)
+
+    def ask(self, question):
+        """The answer of all rows, merged on the workers."""
+        answers = self._each(Share.answer, question)
+        while True:
+            answers = [
+                self._submit(Answer.merge, answers[i : i + _MERGED_AT_ONCE])
+                for i in range(0, len(answers), _MERGED_AT_ONCE)
+            ]
+            if len(answers) == 1:
+                return answers[0].result()

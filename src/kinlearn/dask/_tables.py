@@ -1,0 +1,152 @@
+"""Dask DataFrames and arrays, part by part."""
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+
+from kinlearn.tasks import split_task
+from kinlearn.trees.partitioned import read_part
+
+__all__ = ["answer_parts", "is_dask", "read_parts"]
+
+
+def is_dask(X):
+    """Whether X is a Dask DataFrame or array."""
+    return isinstance(X, dd.DataFrame | da.Array)
+
+
+def _check_table(X, task, estimator):
+    if not is_dask(X):
+        raise TypeError(
+            f"X must be a Dask DataFrame or array; got {type(X).__name__}. Make one "
+            "with dask.dataframe.from_pandas or dask.array.from_array, or use "
+            f"kinlearn.trees.{estimator}, which takes ordinary data."
+        )
+    if isinstance(X, da.Array) and X.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; it has {X.ndim}."
+        )
+    # The columns, before anything is computed.
+    sample = np.zeros((1, X.shape[1]))
+    if isinstance(X, dd.DataFrame):
+        sample = pd.DataFrame(sample, columns=X.columns)
+    split_task(sample, task)
+
+
+def _column(values, X, name):
+    """Parts of y or of the weights, one for each of X."""
+    if isinstance(values, dd.DataFrame) and len(values.columns) == 1:
+        values = values.iloc[:, 0]
+    if not isinstance(values, dd.Series | da.Array):
+        raise TypeError(
+            f"{name} must be a Dask Series or array, like X; got "
+            f"{type(values).__name__}."
+        )
+    if isinstance(values, da.Array):
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(f"{name} must be a vector; it has shape {values.shape}.")
+        if isinstance(X, da.Array):
+            known = not np.isnan(X.shape[0]) and not np.isnan(values.shape[0])
+            if known and len(X) != len(values):
+                raise ValueError(f"X has {len(X)} rows, but {name} has {len(values)}.")
+            if known:
+                values = values.rechunk((X.chunks[0],))
+    parts = list(np.ravel(values.to_delayed()))
+    if len(parts) != X.npartitions:
+        raise ValueError(
+            f"X has {X.npartitions} partitions, but {name} has {len(parts)}. Divide "
+            "both in the same way, for example by repartition or rechunk."
+        )
+    return parts
+
+
+def read_parts(client, X, y, sample_weight, options):
+    """Read all partitions on the workers.
+
+    Parameters
+    ----------
+    client : Client
+        Of the cluster.
+    X : Dask DataFrame or array of shape (n_samples, n_columns)
+        Rows with the task column.
+    y : Dask Series or array of shape (n_samples,)
+        Targets.
+    sample_weight : Dask Series or array of shape (n_samples,), or None
+        Weights.
+    options : dict
+        For :func:`kinlearn.tasks.check_task_data`.
+
+    Returns
+    -------
+    list of Future
+        What `read_part` gave for each partition.
+    """
+    _check_table(X, options["task"], options["estimator"])
+    if y is None:
+        raise ValueError(
+            f"{options['estimator']} requires y to be passed, but the target y is None."
+        )
+    if isinstance(X, da.Array):
+        X = X.rechunk({1: -1})
+    columns = [list(np.ravel(X.to_delayed())), _column(y, X, "y")]
+    if sample_weight is None:
+        columns.append([None] * len(columns[0]))
+    else:
+        columns.append(_column(sample_weight, X, "sample_weight"))
+    read = dask.delayed(read_part, pure=False)
+    return client.compute(
+        [
+            read(*part, number, options)
+            for number, part in enumerate(zip(*columns, strict=True))
+        ]
+    )
+
+
+def _answer_frame(part, model, method, like):
+    if len(part) == 0:
+        return like
+    answer = getattr(model, method)(part)
+    if answer.ndim == 1:
+        return pd.Series(answer, index=part.index, name=like.name)
+    return pd.DataFrame(answer, index=part.index, columns=like.columns)
+
+
+def _answer_array(part, model, method, like):
+    return getattr(model, method)(part) if len(part) else like
+
+
+def answer_parts(X, model, method, like):
+    """Ask a model about every partition, when the answer is computed.
+
+    Parameters
+    ----------
+    X : Dask DataFrame or array
+        Rows with the task column.
+    model : estimator
+        An ordinary one; it goes to the workers.
+    method : str
+        Which of its methods.
+    like : Series, DataFrame or ndarray
+        An empty answer.
+
+    Returns
+    -------
+    Dask Series, DataFrame or array
+        Lazy, divided as X is.
+    """
+    model = dask.delayed(model)
+    if isinstance(X, dd.DataFrame):
+        return X.map_partitions(_answer_frame, model, method, like, meta=like)
+    X = X.rechunk({1: -1})
+    shape = (
+        {"drop_axis": 1}
+        if like.ndim == 1
+        else {"chunks": (X.chunks[0], (like.shape[1],))}
+    )
+    return X.map_blocks(
+        _answer_array, model, method, like, dtype=like.dtype, meta=like, **shape
+    )
