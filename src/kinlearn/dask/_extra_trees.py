@@ -1,7 +1,7 @@
 """Multi-task extra trees on a Dask cluster (Simm et al. 2014)."""
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.dataframe as dd
 import numpy as np
@@ -18,10 +18,7 @@ from kinlearn.utils._sklearn import Interval
 __all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
 
 
-if TYPE_CHECKING:  # what the following class is mixed into
-    from kinlearn.trees import MultiTaskExtraTreesClassifier as _Forest
-else:
-    _Forest = object
+_Forest: Any = object  # to mypy: what the following class is mixed into
 
 
 class _ExtraTreesOnDask(_Forest):

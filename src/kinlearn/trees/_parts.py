@@ -20,14 +20,14 @@ from kinlearn.tasks import (
 from kinlearn.trees._forest import as_float32
 from kinlearn.trees._growth import exact_unit
 from kinlearn.trees._pilot import pilot_rows, row_hashes
-from kinlearn.trees._questions import Totals
+from kinlearn.trees._questions import Totals, Weighed
 from kinlearn.trees._shares import Share
 
 __all__ = ["Common", "Part", "Sample", "Units", "agree", "prepare", "read_part"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Part(Weighed):
     """Checked rows of one part, with codes of its own."""
 
     columns: np.ndarray  # float32, feature by feature
@@ -37,10 +37,6 @@ class Part:
     classes: np.ndarray | None
     sample_weight: np.ndarray | None
     table: TaskColumns
-
-    def __sizeof__(self):
-        arrays = (self.columns, self.task, self.y, self.sample_weight)
-        return sum(a.nbytes for a in arrays if a is not None)
 
     def summary(self):
         """What the driver has to know of a part, before codes are agreed on."""
@@ -89,17 +85,13 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class Coded(Weighed):
     """Rows of a part with the codes that all parts share."""
 
     columns: np.ndarray
     task: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None
-
-    def __sizeof__(self):
-        arrays = (self.columns, self.task, self.y, self.weight)
-        return sum(a.nbytes for a in arrays if a is not None)
 
     def sums(self):
         """Weight of the rows, and weighted sum of y."""
@@ -173,7 +165,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class Sample(Weighed):
     """Rows for pilot forests."""
 
     hashes: np.ndarray

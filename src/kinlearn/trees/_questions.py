@@ -11,6 +11,7 @@ __all__ = [
     "Plan",
     "Question",
     "Totals",
+    "Weighed",
     "entries",
 ]
 
@@ -32,8 +33,21 @@ _MERGES = {
 }
 
 
+def _n_bytes(thing):
+    if isinstance(thing, dict):
+        return sum(map(_n_bytes, thing.values()))
+    return getattr(thing, "nbytes", 0)
+
+
+class Weighed:
+    """Knows the size of its arrays: Dask weighs what it moves and spills."""
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + _n_bytes(vars(self))
+
+
 @dataclass(frozen=True, eq=False)
-class Question:
+class Question(Weighed):
     """Extremes of features, sums by task and extremes of numbers, at open nodes.
 
     Attributes
@@ -58,7 +72,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class CutQuestion:
+class CutQuestion(Weighed):
     """Sums of the rows at or below cuts.
 
     Attributes
@@ -77,7 +91,7 @@ class CutQuestion:
 
 
 @dataclass(frozen=True, eq=False)
-class LeafQuestion:
+class LeafQuestion(Weighed):
     """What leaves need that the splits have not told: sums of numbers, and by task.
 
     Attributes
@@ -93,7 +107,7 @@ class LeafQuestion:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Weighed):
     """The splits of all open nodes; see the kernel `move_rows`."""
 
     tree: np.ndarray
@@ -109,7 +123,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(Weighed):
     """Extremes and sums, of the nodes that have rows in a part.
 
     Attributes

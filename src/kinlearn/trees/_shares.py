@@ -18,13 +18,19 @@ from kinlearn._kernels.trees._level_passes import (
     sums_by_task,
     sums_left,
 )
-from kinlearn.trees._questions import Answer, CutQuestion, LeafQuestion, entries
+from kinlearn.trees._questions import (
+    Answer,
+    CutQuestion,
+    LeafQuestion,
+    Weighed,
+    entries,
+)
 
 __all__ = ["Places", "Share"]
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class Places(Weighed):
     """Where the rows of a part are in some trees.
 
     Attributes
@@ -41,13 +47,9 @@ class Places:
     opened: np.ndarray
     closed: np.ndarray
 
-    def __sizeof__(self):
-        # Dask weighs what it moves and spills.
-        return self.order.nbytes + self.opened.nbytes + self.closed.nbytes
-
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class Share(Weighed):
     """The rows of one part, as the kernels take them.
 
     Attributes
@@ -81,10 +83,6 @@ class Share:
     w: Any
     weight: Any
     center: float = 0.0
-
-    def __sizeof__(self):
-        arrays = (self.columns, self.task, self.y, self.number, self.b, self.w)
-        return sum(a.nbytes for a in (*arrays, self.weight) if a is not None)
 
     @property
     def _classes(self):

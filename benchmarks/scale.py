@@ -1,0 +1,181 @@
+"""The forest of one machine against the same forest on a Dask cluster.
+
+    python -m benchmarks.scale --rows 1000000 --trees 10 --workers 2
+
+Rows lie in a file that the workers read their partitions from. Prints whether the
+trees are the same, wall times on as many threads as workers, the growth of each worker's
+memory over its share of the rows, and the bytes of questions and answers by level.
+"""
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import psutil
+from dask.sizeof import sizeof
+from distributed import Client, LocalCluster
+
+from benchmarks.problems import load
+from kinlearn import dask as on_dask
+from kinlearn import trees
+from kinlearn.dask import _cluster, _extra_trees
+
+
+def _read(path, first, last):
+    return np.load(path, mmap_mode="r")[first:last].copy()
+
+
+def read_rows(path, n_parts):
+    """The rows of a file as a Dask array of so many partitions."""
+    rows = np.load(path, mmap_mode="r")
+    ends = np.linspace(0, len(rows), n_parts + 1).astype(int)
+    import dask
+
+    parts = [
+        da.from_delayed(
+            dask.delayed(_read)(path, int(a), int(b)),
+            (int(b - a), *rows.shape[1:]),
+            rows.dtype,
+        )
+        for a, b in zip(ends[:-1], ends[1:], strict=True)
+    ]
+    return da.concatenate(parts)
+
+
+class CountedParts(_cluster.ClusterParts):
+    """Notes the bytes of each question and of the parts' answers."""
+
+    log: list = []
+
+    def ask(self, question):
+        answers = self._each(_cluster.Share.answer, question)
+        self.client.gather(answers, errors="skip", direct=False) if False else None
+        sizes = self.client.gather(self.map(sizeof, answers))
+        self.log.append((type(question).__name__, sizeof(question), sum(sizes)))
+        return self._submit(_cluster.Answer.merge, answers).result()
+
+    def move(self, plan):
+        self.log.append(("Plan", sizeof(plan), 0))
+        super().move(plan)
+
+
+class Peak(threading.Thread):
+    """The largest memory of some processes while it runs."""
+
+    def __init__(self, pids):
+        super().__init__(daemon=True)
+        self.processes = {pid: psutil.Process(pid) for pid in pids}
+        self.first = {p: q.memory_info().rss for p, q in self.processes.items()}
+        self.most = dict(self.first)
+        self.stop = threading.Event()
+
+    def run(self):
+        while not self.stop.wait(0.05):
+            for pid, process in self.processes.items():
+                rss = process.memory_info().rss
+                self.most[pid] = max(self.most[pid], rss)
+
+
+def same_trees(a, b):
+    """Whether two forests have the same splits and answers, to the bit."""
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in ("nodes", "default_left", "exceptions", "exception_start", "values")
+    )
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--tasks", type=int, default=1_000)
+    parser.add_argument("--trees", type=int, default=10)
+    parser.add_argument("--leaf", type=int, default=10)
+    parser.add_argument("--workers", type=int, nargs="+", default=[2])
+    parser.add_argument("--parts", type=int, default=1, help="for each worker")
+    parser.add_argument("--bytes", action="store_true", help="count; slower")
+    parser.add_argument("--skip-local", action="store_true")
+    args = parser.parse_args(arguments)
+    sizes = {
+        "n_rows": args.rows,
+        "n_features": args.features,
+        "n_tasks": args.tasks,
+    }
+    data = load("dense-classification", **sizes)
+    params = {
+        "n_estimators": args.trees,
+        "task": -1,
+        "random_state": 0,
+        "min_samples_leaf": args.leaf,
+        "task_split_prob": 0.5,
+    }
+    local = None
+    seconds = {}
+    if not args.skip_local:
+        for n in sorted({1, *args.workers}):
+            model = trees.MultiTaskExtraTreesClassifier(**params, n_jobs=n)
+            start = time.perf_counter()
+            local = model.fit(data.X, data.y)
+            seconds[n] = time.perf_counter() - start
+            print(f"local, {n} thread(s): {seconds[n]:.1f} s", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / name) for name in ("X.npy", "y.npy")]
+        for path, array in zip(paths, (data.X, data.y), strict=True):
+            np.save(path, array)
+        n_bytes = data.X.nbytes
+        del data
+        for n in args.workers:
+            run_on_dask(args, n, paths, n_bytes, params, local, seconds.get(n))
+
+
+def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
+    """Fit on a cluster of n workers and print what came of it."""
+    cluster = LocalCluster(
+        n_workers=n, threads_per_worker=1, dashboard_address=":0", memory_limit=0
+    )
+    if args.bytes:
+        CountedParts.log.clear()
+        _extra_trees.ClusterParts = CountedParts
+    with cluster, Client(cluster) as client:
+        X, y = (read_rows(path, n * args.parts) for path in paths)
+        forest = on_dask.MultiTaskExtraTreesClassifier(**params)
+        pids = client.run(_warm)
+        peak = Peak(pids.values())
+        peak.start()
+        start = time.perf_counter()
+        forest.fit(X, y)
+        took = time.perf_counter() - start
+        peak.stop.set()
+    share = n_bytes / n
+    growth = [(peak.most[p] - peak.first[p]) / share for p in peak.first]
+    print(f"Dask, {n} worker(s): {took:.1f} s", end="")
+    if seconds:
+        print(f", {took / seconds:.2f} times the local fit", end="")
+    print(f"; memory over the share of rows: {max(growth):.2f}", end="")
+    if local is not None:
+        same = same_trees(forest.forest_, local.forest_)
+        print(f"; same trees: {same} ({len(local.forest_.nodes)} nodes)", end="")
+    print(flush=True)
+    if args.bytes:
+        level = 0
+        for kind, asked, answered in CountedParts.log:
+            level += kind == "Plan"
+            print(f"  level {level} {kind}: {asked:,} down, {answered:,} up")
+
+
+def _warm():
+    """Import what a fit imports, so that it does not count as growth."""
+    import os
+
+    import kinlearn.dask
+
+    return os.getpid() if kinlearn.dask else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
