@@ -130,7 +130,7 @@ def random_problem(seed):
 
 def assert_same_tree(tree, nodes):
     arrays, default_left, weight, impurity, start, exceptions, values = tree[:7]
-    rows, leaf_start = tree[7:]
+    rows, leaf_start, *task_cuts = tree[7:]
     assert_array_equal(arrays["feature"], [node["feature"] for node in nodes])
     assert_array_equal(arrays["right"], [node["right"] for node in nodes])
     assert_array_equal(default_left, [node["default_left"] for node in nodes])
@@ -143,6 +143,7 @@ def assert_same_tree(tree, nodes):
         elif node["feature"] == reference.TASK_SPLIT:
             kept = exceptions[start[slot] : start[slot + 1]]
             assert_array_equal(kept, node["exceptions"])
+            assert_allclose([a[slot] for a in task_cuts], node["task_cut"], atol=1e-9)
         else:
             assert_allclose(values[slot], node["value"], rtol=1e-12, atol=1e-12)
             assert_array_equal(

@@ -76,6 +76,7 @@ class Candidate:
     threshold: float
     default_left: bool  # side of NaN, or of a task that has no rows here
     exceptions: tuple = ()  # tasks against the default side
+    task_cut: tuple = ()  # where means were cut, the mean of all, the class counted
 
 
 def xlogx(x):
@@ -155,10 +156,11 @@ def feature_candidates(p, rows, feature, stream):
 def task_candidate(p, rows, stream):
     """The task split of the spec, or None when all tasks have the same phi."""
     w, y, task = p.weight[rows], p.y[rows], p.task[rows]
-    target = y
+    target, counted = y, 1
     if p.n_classes > 2:
         present = np.unique(y)
-        target = (y == present[stream.below(len(present))]).astype(float)
+        counted = present[stream.below(len(present))]
+        target = (y == counted).astype(float)
     gamma = (w * target).sum() / w.sum()
     phi = {}
     for t in np.unique(task):
@@ -174,7 +176,9 @@ def task_candidate(p, rows, stream):
     default_left = bool(gamma < cut)
     exceptions = tuple(t for t, v in phi.items() if (v < cut) != default_left)
     left = np.array([phi[t] < cut for t in task])
-    return Candidate(left, TASK_SPLIT, np.nan, default_left, exceptions)
+    return Candidate(
+        left, TASK_SPLIT, np.nan, default_left, exceptions, (cut, gamma, counted)
+    )
 
 
 def best_split(p, rows, stream):
@@ -239,6 +243,7 @@ def grow_tree(p):
         node["threshold"] = split.threshold
         node["default_left"] = split.default_left
         node["exceptions"] = split.exceptions
+        node["task_cut"] = split.task_cut
         grow(rows[split.left], depth + 1, stream_state(key, 1))
         node["right"] = len(nodes)
         grow(rows[~split.left], depth + 1, stream_state(key, 2))

@@ -108,6 +108,11 @@ class Forest:
         Where the exceptions of each task split begin.
     exceptions : int32 array
         Codes of the tasks that go against a task split's default side.
+    split_cut, split_mean : float64 arrays of shape (n_task_splits,)
+        Tasks whose mean label, drawn towards the mean of all at the node (the second),
+        was below the first went left.
+    split_class : int32 array of shape (n_task_splits,)
+        The class whose share these means are; 1 if there are two classes, or numbers.
     own_start : int64 array of shape (n_leaves + 1,), or None
         With leaf smoothing: where the tasks of each leaf begin.
     own_task : int32 array, or None
@@ -126,6 +131,9 @@ class Forest:
     split_start: np.ndarray
     exception_start: np.ndarray
     exceptions: np.ndarray
+    split_cut: np.ndarray | None = None
+    split_mean: np.ndarray | None = None
+    split_class: np.ndarray | None = None
     own_start: np.ndarray | None = None
     own_task: np.ndarray | None = None
     own_values: np.ndarray | None = None

@@ -169,6 +169,13 @@ class Growth:
         return self.n_samples if self.weight is None else self.weight.sum()
 
     @cached_property
+    def center(self):
+        """What is taken off numbers before they are summed."""
+        if self.n_classes > 0:
+            return np.float32(0)
+        return _short(np.average(self.y, weights=self.weight))
+
+    @cached_property
     def labels(self):
         """The label arrays of the kernel; see `grow_tree`."""
         y, number, b, w = None, None, None, None
@@ -183,7 +190,7 @@ class Growth:
         else:
             number = self.y
             # Near zero, where sums of squares lose nothing to a large mean.
-            spread = self.y - _short(np.average(self.y, weights=self.weight))
+            spread = self.y - self.center
             if self.weight is not None:
                 spread = self.weight * spread
             b, b_unit = exact_integers(spread)
@@ -246,7 +253,7 @@ class Growth:
         if grown is None:
             return None
         nodes, default_left, weight, impurity, start, exceptions, values = grown[:7]
-        rows, leaf_start = grown[7:]
+        rows, leaf_start, cut, mean, split_class = grown[7:]
         forest = Forest(
             nodes=nodes,
             default_left=default_left,
@@ -258,6 +265,9 @@ class Growth:
             split_start=np.array([0, len(start) - 1]),
             exception_start=start,
             exceptions=exceptions,
+            split_cut=cut + growth.center,
+            split_mean=mean + growth.center,
+            split_class=split_class,
         )
         if self.leaf_smoothing is None:
             return forest

@@ -210,12 +210,17 @@ class LevelGrowth:
             groups.total,
             np.empty(len(goes_left)),
             goes_left,
+            splits.split_cut,
+            splits.split_mean,
+            splits.split_class,
             found,
             by_task.default_left,
             by_task.weight,
             by_task.total,
             by_task.hist,
         )
+        splits.split_cut += totals.center
+        splits.split_mean += totals.center
         cuts = draws.question(where, nodes.tree)
         sums = self.parts.ask(cuts).by_request
         choose(

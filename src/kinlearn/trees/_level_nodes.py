@@ -8,6 +8,8 @@ from kinlearn.trees._level_state import starts
 
 __all__ = ["LevelNodes"]
 
+_OF_SPLIT = ("split_cut", "split_mean", "split_class")
+
 
 class LevelNodes:
     """Nodes of some trees in the order of their birth, which numbers them.
@@ -17,7 +19,7 @@ class LevelNodes:
     levels : list of dict of arrays
         For each level, by node: `tree`, `weight`, `impurity`, `value` (of shape
         (n, n_values), its answer if it is a leaf), `feature`, `threshold`,
-        `default_left`, and `left`, the number of its left child, which the right one
+        `default_left`, what `Forest` has of task splits, and `left`, the number of its left child, which the right one
         follows, or -1.
     """
 
@@ -51,6 +53,9 @@ class LevelNodes:
                 "threshold": np.zeros(n, dtype=np.float32),
                 "default_left": np.zeros(n, dtype=np.uint8),
                 "left": np.full(n, -1),
+                "split_cut": np.zeros(n),
+                "split_mean": np.zeros(n),
+                "split_class": np.zeros(n, dtype=np.int32),
             }
         )
 
@@ -67,7 +72,7 @@ class LevelNodes:
         level, places = self.levels[-1], splits.places
         first = self.n_nodes
         at = number[places] - (first - len(level["tree"]))
-        for name in ("feature", "threshold", "default_left"):
+        for name in ("feature", "threshold", "default_left", *_OF_SPLIT):
             level[name][at] = getattr(splits, name)[places]
         level["left"][at] = first + 2 * np.arange(len(places))
         self._against.append((number[splits.against_node], splits.against_task))
@@ -148,6 +153,7 @@ class LevelNodes:
             split_start=split_start,
             exception_start=exception_start,
             exceptions=exceptions,
+            **{name: of[name][order][is_task] for name in _OF_SPLIT},
             **own,
         )
 

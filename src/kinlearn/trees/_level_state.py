@@ -103,6 +103,8 @@ class Splits:
         Sums of the left side.
     constant : uint64 array of shape (n, n_words)
         Bits of the features known to be constant at the node.
+    split_cut, split_mean, split_class : arrays of shape (n,)
+        Of task splits; see `Forest`.
     against_node, against_task : int arrays
         Task splits send these tasks against their default side; nodes ascending.
     """
@@ -114,6 +116,9 @@ class Splits:
     total: np.ndarray | None
     hist: np.ndarray | None
     constant: np.ndarray
+    split_cut: np.ndarray
+    split_mean: np.ndarray
+    split_class: np.ndarray
     against_node: np.ndarray
     against_task: np.ndarray
 
@@ -128,6 +133,9 @@ class Splits:
             total=None if n_classes else np.zeros(n, dtype=np.int64),
             hist=np.zeros((n, n_classes), dtype=np.int64) if n_classes else None,
             constant=constant,
+            split_cut=np.zeros(n),
+            split_mean=np.zeros(n),
+            split_class=np.zeros(n, dtype=np.int32),
             against_node=np.zeros(0, dtype=np.int64),
             against_task=np.zeros(0, dtype=np.int32),
         )

@@ -142,6 +142,9 @@ cdef bint record_task_split(Grower* g, Tree* tree) noexcept nogil:
         tree.exceptions = grown
         tree.exceptions_capacity = capacity
     n += list_exceptions(g, tree.exceptions + n)
+    tree.split_cut[tree.n_task_splits] = g.task_cut
+    tree.split_mean[tree.n_task_splits] = g.task_gamma
+    tree.split_class[tree.n_task_splits] = g.task_class
     tree.n_task_splits += 1
     tree.exception_start[tree.n_task_splits] = n
     return True
@@ -368,7 +371,9 @@ def grow_tree(
         default_left, weight, impurity (all by node), exception_start and exceptions
         (task split k sends the tasks ``exceptions[start[k]:start[k + 1]]`` against
         its default side), values (by leaf), rows and leaf_start (leaf k holds the
-        training rows ``rows[leaf_start[k]:leaf_start[k + 1]]``).
+        training rows ``rows[leaf_start[k]:leaf_start[k + 1]]``), split_cut, split_mean
+        and split_class (by task split: tasks with a mean below the cut went left, the
+        mean of all rows there, the class whose share that is).
     """
     cdef intp_t n_rows = columns.shape[1]
     cdef Grower g
@@ -429,6 +434,9 @@ def grow_tree(
             np.asarray(values),
             copied(all.rows, all.n, np.int32),
             copied(tree.leaf_start, tree.n_leaves + 1, np.int32),
+            copied(tree.split_cut, tree.n_task_splits, np.float64),
+            copied(tree.split_mean, tree.n_task_splits, np.float64),
+            copied(tree.split_class, tree.n_task_splits, np.int32),
         )
     finally:
         free(tree.exceptions)

@@ -185,6 +185,9 @@ cdef struct Grower:
     i64_t* task_weight
     i64_t* task_total
     u8_t* task_left
+    f64_t task_cut             # of the task split tried last
+    f64_t task_gamma
+    i32_t task_class
 
 
 cdef struct Tree:
@@ -196,6 +199,11 @@ cdef struct Tree:
     f64_t* weight
     f64_t* impurity
     i32_t* leaf_start          # where the rows of a leaf begin
+    # by task split: where the tasks' means were cut, the mean of all, and the class
+    # that was counted
+    f64_t* split_cut
+    f64_t* split_mean
+    i32_t* split_class
     # tasks against the default side: task split k has those from start[k] on
     i64_t* exception_start
     i32_t* exceptions

@@ -244,6 +244,9 @@ def cut_tasks(
     const i64_t[::1] group_total,
     f64_t[::1] phi,
     u8_t[::1] goes_left,
+    f64_t[::1] split_cut,
+    f64_t[::1] split_mean,
+    i32_t[::1] split_class,
     u8_t[::1] found,
     u8_t[::1] default_left,
     i64_t[::1] left_weight,
@@ -259,6 +262,8 @@ def cut_tasks(
         a task (the task times the number of classes, plus the class), ascending.
     phi, goes_left : arrays of shape (n_groups,)
         To be filled: the group's task's smoothed mean, and whether it goes left.
+    split_cut, split_mean, split_class : arrays by node
+        To be filled: the cut, the node's mean, and the class whose share it is.
     found, default_left, left_weight, left_total, left_hist : arrays by node
         To be filled: whether there is such a split, the side of other tasks, and the
         sums of its left side.
@@ -302,6 +307,8 @@ def cut_tasks(
             cut = low + next_uniform(&stream[i]) * (high - low)
             if cut <= low:
                 cut = high
+            split_cut[i], split_mean[i] = cut, gamma
+            split_class[i] = 1 if hist is None else <i32_t>positive
             default_left[i] = gamma < cut
             left_weight[i] = 0
             if hist is None:

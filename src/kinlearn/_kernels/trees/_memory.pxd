@@ -57,6 +57,9 @@ cdef inline void allocate(
     tree.impurity = <f64_t*>take(arena, 2 * leaves, sizeof(f64_t))
     tree.leaf_start = <i32_t*>take(arena, leaves + 1, sizeof(i32_t))
     tree.exception_start = <i64_t*>take(arena, leaves + 1, sizeof(i64_t))
+    tree.split_cut = <f64_t*>take(arena, leaves, sizeof(f64_t))
+    tree.split_mean = <f64_t*>take(arena, leaves, sizeof(f64_t))
+    tree.split_class = <i32_t*>take(arena, leaves, sizeof(i32_t))
     for i in range(N_BLOCKS):
         if g.blocks[i].max_rows > 0:
             allocate_block(arena, &g.blocks[i], data, d)

@@ -81,6 +81,9 @@ cdef inline void try_tasks(Grower* g) noexcept nogil:
         cut = low + next_uniform(&g.stream) * (high - low)
         if cut <= low:
             cut = high
+        g.task_cut = cut
+        g.task_gamma = gamma
+        g.task_class = g.classes[positive] if g.data.n_classes > 0 else 1
         for k in range(g.n_present):
             t = g.tasks[k]
             g.task_left[t] = task_mean(g, t, gamma, unit) < cut

@@ -1,0 +1,210 @@
+"""New rows, and new tasks, for a forest that stays as it was grown.
+
+Rows run down the trees, and the answers of the leaves they reach become those of old
+and new rows together. No split changes. A new task takes, at each task split that its
+rows come to, the side that its own mean gives.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from kinlearn._kernels.trees._place_task import place_task
+from kinlearn.trees._forest import LEAF, as_float32
+
+__all__ = ["add_rows", "insert_tasks"]
+
+_UNREACHED = 2
+
+
+def insert_tasks(forest, place):
+    """The same forest with other task codes.
+
+    Parameters
+    ----------
+    forest : Forest
+        The forest.
+    place : int array of shape (n_old_tasks,)
+        New code of each old task; ascending.
+
+    Returns
+    -------
+    Forest
+        With these codes.
+    """
+    codes = place.astype(np.int32)
+    own = None if forest.own_task is None else codes[forest.own_task]
+    return replace(forest, exceptions=codes[forest.exceptions], own_task=own)
+
+
+def add_rows(forest, rows, *, is_new, criterion, n_classes, task_smoothing):
+    """Let rows run down, and update what the trees know.
+
+    Parameters
+    ----------
+    forest : Forest
+        Knows all task codes; new tasks are not yet listed anywhere.
+    rows : tuple of arrays
+        X, task codes, labels (class codes or numbers) and weights.
+    is_new : bool array of shape (n_tasks,)
+        Which tasks were not there when the trees were grown.
+    criterion : int
+        Of the kernel: 0 Gini, 1 entropy, 2 variance.
+    n_classes : int
+        0 for numbers.
+    task_smoothing : float
+        As the trees were grown with.
+
+    Returns
+    -------
+    Forest
+        With the same splits of features.
+    """
+    X, task, y, weight = rows
+    some = np.flatnonzero(weight > 0)
+    X = np.ascontiguousarray(as_float32(X)[some])
+    task, y, weight = task[some], y[some].astype(np.float64), weight[some]
+    leaf = np.empty((forest.n_trees, len(task)), dtype=np.int32)
+    old = np.flatnonzero(~is_new[task])
+    if len(old):
+        leaf[:, old] = forest.apply(X[old], task[old]).T
+    against = []
+    for t in np.flatnonzero(is_new):
+        own = np.flatnonzero(task == t)
+        if len(own) == 0:
+            continue
+        at = np.empty((forest.n_trees, len(own)), dtype=np.int32)
+        side = np.full(len(forest.split_cut), _UNREACHED, dtype=np.uint8)
+        place_task(
+            forest.nodes,
+            forest.default_left,
+            forest.tree_start,
+            forest.split_start,
+            forest.split_cut,
+            forest.split_mean,
+            forest.split_class,
+            n_classes > 2,
+            task_smoothing,
+            X[own],
+            y[own],
+            weight[own],
+            at,
+            side,
+        )
+        leaf[:, own] = at
+        default = forest.default_left[forest.is_task_split]
+        listed = np.flatnonzero((side != _UNREACHED) & (side != default))
+        against.append((listed, np.full(len(listed), t, dtype=np.int32)))
+    node = leaf + forest.tree_start[:-1, None]
+    forest = _update(forest, node, y, weight, criterion, n_classes)
+    return _list_tasks(forest, against)
+
+
+def _list_tasks(forest, against):
+    """Add tasks to the exceptions of task splits."""
+    if not against:
+        return forest
+    old = np.repeat(np.arange(len(forest.split_cut)), np.diff(forest.exception_start))
+    split = np.concatenate([old, *(k for k, _ in against)])
+    task = np.concatenate([forest.exceptions, *(t for _, t in against)])
+    order = np.lexsort([task, split])
+    count = np.bincount(split, minlength=len(forest.split_cut))
+    return replace(
+        forest,
+        exceptions=task[order],
+        exception_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
+    )
+
+
+def _ends(forest):
+    """The node behind the last one of each node's branch, over all trees."""
+    first = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    right = first + forest.nodes["right"]
+    end = right
+    while True:
+        further = right[end]  # the last leaf is its own
+        if np.array_equal(further, end):
+            return end + 1
+        end = further
+
+
+class _Branches:
+    """Sums over the leaves below each node; these lie one behind the other."""
+
+    def __init__(self, forest):
+        self.end = _ends(forest)
+        self.begin = np.arange(len(self.end))
+
+    def __call__(self, of_nodes):
+        total = np.concatenate([[0.0], np.cumsum(of_nodes)])
+        return total[self.end] - total[self.begin]
+
+
+def _update(forest, node, y, weight, criterion, n_classes):
+    """Weights, answers and impurities with the rows at these leaves."""
+    n_nodes, below = len(forest.nodes), _Branches(forest)
+    at, n_trees = node.ravel(), len(node)
+    w, label = np.tile(weight, n_trees), np.tile(y, n_trees)
+
+    def sums(values):
+        return np.bincount(at, weights=values, minlength=n_nodes)
+
+    is_leaf = forest.nodes["feature"] == LEAF
+    added = sums(w)
+    old_weight, new_weight = forest.weight, forest.weight + below(added)
+    touched = new_weight > old_weight
+    n_values = forest.values.shape[1]
+    values, shares, node_shares = forest.values.copy(), [], []
+    for c in range(n_values):
+        gained = sums(w * (label == c if n_values > 1 else label))
+        held = np.zeros(n_nodes)
+        held[is_leaf] = forest.values[:, c] * old_weight[is_leaf]
+        changed = touched[is_leaf]
+        mean = ((held + gained)[is_leaf] / new_weight[is_leaf])[changed]
+        values[changed, c] = mean
+        shares.append((below(held) / old_weight, below(gained)))
+        node_shares.append(below(held + gained) / new_weight)
+    impurity = forest.impurity.copy()
+    if n_classes == 0:
+        impurity[touched] = _variance(
+            forest, below, sums, w, label, shares[0], new_weight
+        )[touched]
+    else:
+        impurity[touched] = _impurity(node_shares, criterion, n_classes)[touched]
+    split = forest.is_task_split
+    which = forest.split_class if n_values > 1 else np.zeros(split.sum(), np.int64)
+    mean = np.stack(node_shares)[which, np.flatnonzero(split)]
+    moved = touched[split]
+    return replace(
+        forest,
+        weight=new_weight,
+        impurity=impurity,
+        values=values,
+        split_mean=np.where(moved, mean, forest.split_mean),
+    )
+
+
+def _impurity(shares, criterion, n_classes):
+    p = np.clip(np.stack(shares), 0.0, 1.0)
+    if n_classes <= 2:
+        p = np.concatenate([1.0 - p, p])
+    if criterion == 1:
+        return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=0)
+    return 1.0 - (p**2).sum(axis=0)
+
+
+def _variance(forest, below, sums, w, label, share, new_weight):
+    """Of old and new rows: within each, and between their means."""
+    old_mean, gained = share
+    center = old_mean[0]
+    added = new_weight - forest.weight
+    safe = np.where(added > 0, added, 1.0)
+    near = below(sums(w * (label - center)))
+    squares = below(sums(w * (label - center) ** 2)) - near**2 / safe
+    gap = gained / safe - old_mean
+    total = (
+        forest.impurity * forest.weight
+        + np.maximum(squares, 0.0)
+        + forest.weight * added / new_weight * gap**2
+    )
+    return total / new_weight
