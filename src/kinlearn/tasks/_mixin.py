@@ -7,6 +7,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks._columns import TaskColumns
+from kinlearn.tasks._labels import LabelSets
+from kinlearn.tasks._later import check_later_data
 from kinlearn.tasks._validation import check_task_data, check_task_rows
 from kinlearn.tasks._values import show_values
 from kinlearn.utils._sklearn import StrOptions
@@ -168,3 +170,41 @@ class TaskMixin:
             unknown_task=getattr(self, "unknown_task", None),
             **self._data_options(order),
         )
+
+    def _later_data(self, X, y, sample_weight=None, *, only_new=False):
+        """Check rows that come after fit; tasks may be new, and must be if `only_new`.
+
+        Fitted attributes do not change before `_remember_later`.
+        """
+        check_is_fitted(self)
+        later = check_later_data(
+            X,
+            y,
+            sample_weight,
+            columns=self._columns,
+            tasks=self.tasks_,
+            classes=getattr(self, "classes_", None),
+            **self._data_options(None),
+        )
+        if only_new and not later.is_new[later.task].all():
+            known = np.unique(later.task[~later.is_new[later.task]])
+            raise ValueError(
+                f"add_task adds tasks that {type(self).__name__} does not know, but it "
+                f"knows {show_values(later.tasks[known])}."
+            )
+        return later
+
+    def _remember_later(self, later):
+        """Set the tasks, and the classes of each, with those of later rows."""
+        self.tasks_ = later.tasks
+        if not hasattr(self, "classes_"):
+            return
+        old = self._label_sets
+        task = np.repeat(later.place, np.diff(old.indptr))
+        self._label_sets = LabelSets.of(
+            np.concatenate([task, later.task]),
+            np.concatenate([old.codes, later.y]),
+            len(later.tasks),
+            len(self.classes_),
+        )
+        self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)

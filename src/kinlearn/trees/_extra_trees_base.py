@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import TaskMixin, check_total_weight
+from kinlearn.trees._add_rows import add_rows, insert_tasks
 from kinlearn.trees._choice import Space, choose
-from kinlearn.trees._forest import Forest
+from kinlearn.trees._forest import Forest, as_float32
 from kinlearn.trees._growth import Growth, Settings, bootstrap_counts, grow_trees
 from kinlearn.trees._linear_part import LinearPart
 from kinlearn.trees._pilot import Candidate, Pilot
+from kinlearn.trees._task_offsets import add_offsets
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskExtraTreesBase"]
@@ -72,6 +74,8 @@ class MultiTaskExtraTreesBase(
         "random_state": ["random_state"],
     }
 
+    _line: LinearPart | None
+    _offsets: np.ndarray
     # Where a subclass has no such parameters.
     task_offset: bool | str = False
     linear_part: bool | str = False
@@ -161,6 +165,63 @@ class MultiTaskExtraTreesBase(
             self._score_out_of_bag(data)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def add_task(self, X, y, sample_weight=None):
+        """Add tasks that come after fit, without growing the trees anew.
+
+        The splits stay as they are. At each task split the task takes the side that
+        the mean of its own rows there gives, and the leaves' answers become those of
+        old and new rows together.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Targets; no class that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The forest with these tasks.
+        """
+        return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
+
+    def _add_later(self, later):
+        if self.leaf_smoothing is not None:
+            raise ValueError(
+                f"leaf_smoothing={self.leaf_smoothing!r} needs the rows of each task "
+                "in each leaf, which the forest does not keep. Fit anew with all rows, "
+                "or set leaf_smoothing=None before fit."
+            )
+        weight, criterion = self._weigh_later(later)
+        offsets = np.zeros(len(later.tasks))
+        offsets[later.place] = self._offsets
+        y = later.y
+        if self._line is not None:
+            y = y - self._line.answer(as_float32(later.X).T)
+        if self._offsets.any():
+            trees = self.forest_.sum_values(later.X, np.full_like(later.task, -1))
+            rest = y - trees[:, 0] / self.forest_.n_trees
+            add_offsets(offsets, later.is_new, rest, later.task, weight)
+            y = y - offsets[later.task]
+        self.forest_ = add_rows(
+            insert_tasks(self.forest_, later.place),
+            (later.X, later.task, y, weight),
+            is_new=later.is_new,
+            criterion=criterion,
+            n_classes=len(getattr(self, "classes_", ())),
+            task_smoothing=self.task_smoothing,
+        )
+        self._offsets = offsets
+        self._remember_later(later)
+        return self
+
+    @abstractmethod
+    def _weigh_later(self, later):
+        """Weights of later rows, and the kernel's criterion."""
 
     @property
     def _goes_on(self):

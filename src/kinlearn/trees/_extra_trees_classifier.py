@@ -234,6 +234,50 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             weight = of_class if weight is None else weight * of_class
         return data, len(data.classes), weight, int(self.criterion == "entropy")
 
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows, of known or new tasks, without growing the trees anew.
+
+        The first call is a fit. In later ones the splits stay; see :meth:`add_task`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels; after the first call no other classes than in that.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; in the first call, y must hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The forest.
+        """
+        if hasattr(self, "forest_"):
+            return self._add_later(self._later_data(X, y, sample_weight))
+        absent = np.setdiff1d([] if classes is None else classes, y).tolist()
+        if absent:
+            raise ValueError(
+                "The first call of partial_fit grows the trees, so y must hold every "
+                f"class; {absent} are missing."
+            )
+        return self.fit(X, y, sample_weight)
+
+    def _weigh_later(self, later):
+        weight = later.sample_weight
+        if self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" depends on all rows together. Give the '
+                "weights of the classes as a dict, or fit anew with all rows."
+            )
+        if self.class_weight is not None:
+            labels = self.classes_[later.y]
+            of_class = [self.class_weight.get(v, 1.0) for v in labels.tolist()]
+            weight = weight * np.array(of_class)
+        return weight, int(self.criterion == "entropy")
+
     def _score(self, y_true, answer):
         return accuracy_score(y_true, answer.argmax(axis=1))
 

@@ -236,6 +236,33 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
             )
         return data, 0, data.sample_weight, 2
 
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows, of known or new tasks, without growing the trees anew.
+
+        The first call is a fit. In later ones the splits stay; see :meth:`add_task`.
+        So do the line and the offsets of known tasks.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The forest.
+        """
+        if hasattr(self, "forest_"):
+            return self._add_later(self._later_data(X, y, sample_weight))
+        return self.fit(X, y, sample_weight)
+
+    def _weigh_later(self, later):
+        return later.sample_weight, 2
+
     def _score(self, y_true, answer):
         return r2_score(y_true, answer)
 

@@ -19,8 +19,8 @@ class LevelNodes:
     levels : list of dict of arrays
         For each level, by node: `tree`, `weight`, `impurity`, `value` (of shape
         (n, n_values), its answer if it is a leaf), `feature`, `threshold`,
-        `default_left`, what `Forest` has of task splits, and `left`, the number of its left child, which the right one
-        follows, or -1.
+        `default_left`, what `Forest` has of task splits, and `left`, the number of
+        its left child, which the right one follows, or -1.
     """
 
     def __init__(self):

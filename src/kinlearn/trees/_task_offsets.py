@@ -4,7 +4,7 @@ import numpy as np
 
 from kinlearn.trees._growth import exact_integers
 
-__all__ = ["shrunken_offsets"]
+__all__ = ["add_offsets", "shrunken_offsets"]
 
 
 def shrunken_offsets(residual, task, n_tasks, weight=None):
@@ -52,6 +52,32 @@ def shrunken_offsets(residual, task, n_tasks, weight=None):
     offsets = n * spread * (mean - centre) / (n * spread + within)
     # Rounded, so that the order of the sums above decides nothing.
     return offsets.astype(np.float32).astype(np.float64)
+
+
+def add_offsets(offsets, is_new, residual, task, weight):
+    """Fill in the offsets of new tasks, shrunken as those of the others suggest.
+
+    Parameters
+    ----------
+    offsets : float64 array of shape (n_tasks,)
+        Of the old tasks; 0 for the new ones, to be filled.
+    is_new : bool array of shape (n_tasks,)
+        Which are new.
+    residual, task, weight : arrays of shape (n,)
+        What trees leave unexplained of later rows, their tasks and weights.
+    """
+    spread = np.var(offsets[~is_new])
+    for t in np.flatnonzero(is_new):
+        own = task == t
+        n = weight[own].sum()
+        if not n > 0:
+            continue
+        mean = np.average(residual[own], weights=weight[own])
+        within = np.average((residual[own] - mean) ** 2, weights=weight[own])
+        if n > 1:
+            within *= n / (n - 1)
+        total = n * spread + max(within, spread)
+        offsets[t] = n * spread * mean / total if total > 0 else 0.0
 
 
 def _sums(values, task, n_tasks):
