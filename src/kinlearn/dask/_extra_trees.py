@@ -35,10 +35,15 @@ class _ExtraTreesOnDask(_Forest):
         "oob_score": "there are no rows out of the bag",
         "warm_start": "every fit begins anew",
     }
-    _dask_constraints: dict = {
-        "client": "no_validation",
-        "trees_at_once": [Interval(Integral, 1, None, closed="left"), None],
-    }
+    _parameter_constraints: dict
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._parameter_constraints = {
+            **cls._parameter_constraints,
+            "client": "no_validation",
+            "trees_at_once": [Interval(Integral, 1, None, closed="left"), None],
+        }
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -190,10 +195,6 @@ min_impurity_decrease, class_weight, unknown_task, random_state : see the local 
 
     _local = trees.MultiTaskExtraTreesClassifier
     _labels = "classes"
-    _parameter_constraints: dict = {
-        **trees.MultiTaskExtraTreesClassifier._parameter_constraints,
-        **_ExtraTreesOnDask._dask_constraints,
-    }
 
     def __init__(
         self,
@@ -351,10 +352,6 @@ min_impurity_decrease, unknown_task, random_state : see the local class
         **_ExtraTreesOnDask._fixed,
         "task_offset": "offsets are learned from all rows in one place",
         "linear_part": "the line is fitted to all rows in one place",
-    }
-    _parameter_constraints: dict = {
-        **trees.MultiTaskExtraTreesRegressor._parameter_constraints,
-        **_ExtraTreesOnDask._dask_constraints,
     }
 
     def __init__(

@@ -1,7 +1,7 @@
 """Fitted support vector machines of several tasks, and what they say of new rows."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from kinlearn.svm._space import Space
 from kinlearn.utils import group_rows
 
-__all__ = ["Blocks", "Machines"]
+__all__ = ["Added", "Blocks", "Machines"]
 
 _CELLS = 2**22  # of the kernel between new rows and support vectors, at a time
 
@@ -80,6 +80,22 @@ class Blocks:
 
 
 @dataclass(frozen=True)
+class Added:
+    """The correction of a task that came after fit; it has no part in the common one.
+
+    Attributes
+    ----------
+    vectors : ndarray or sparse matrix of shape (n_support, n_features)
+        Rows that it rests on.
+    dual_coef : float64 array of shape (n_machines, n_support)
+        Their coefficients.
+    """
+
+    vectors: Any
+    dual_coef: np.ndarray
+
+
+@dataclass(frozen=True)
 class Machines:
     """One machine for each pair of classes that is told apart, over all tasks.
 
@@ -107,6 +123,8 @@ class Machines:
         The common part, where it is linear.
     task_coef : float64 array of shape (n_machines, n_tasks, n_features) or None
         What each task adds, where that is linear.
+    added : dict
+        From the code of a task that came after fit to its `Added`.
     """
 
     decision: Space
@@ -121,6 +139,7 @@ class Machines:
     common_intercept: np.ndarray
     coef: np.ndarray | None = None
     task_coef: np.ndarray | None = None
+    added: dict = field(default_factory=dict)
 
     @classmethod
     def build(cls, kernel, blocks, X, task, beta, intercept, weight):
@@ -237,6 +256,13 @@ class Machines:
                 out[rows] = bias
             elif self.task_coef is not None:
                 out[rows] = _linear(X[rows], self.task_coef[:, t]) + bias
+            elif t in self.added:
+                extra = self.added[t]
+                _, corrected = self.blocks.split(extra.vectors)
+                values = self._expand(
+                    self.correction, X[rows], corrected, slice(None), extra.dual_coef
+                )
+                out[rows] = self.share * values + bias
             else:
                 part = slice(self.indptr[t], self.indptr[t + 1])
                 values = self._expand(
@@ -244,6 +270,48 @@ class Machines:
                 )
                 out[rows] = self.share * values + bias
         return out
+
+    def with_tasks(self, place, added, bias):
+        """The same machines with more tasks.
+
+        Parameters
+        ----------
+        place : int array of shape (n_old_tasks,)
+            New codes of the tasks.
+        added : dict
+            From the code of each new task to its `Added`.
+        bias : dict
+            From the code of each new task to what it adds to the common biases, a
+            float64 array of shape (n_machines,).
+
+        Returns
+        -------
+        Machines
+            For all tasks.
+        """
+        n_tasks = len(place) + len(added)
+        length = np.zeros(n_tasks, dtype=np.intp)
+        length[place] = np.diff(self.indptr)
+        intercept = np.empty((len(self.intercept), n_tasks))
+        intercept[:, place] = self.intercept
+        task_coef = None
+        if self.task_coef is not None:
+            task_coef = np.empty((len(intercept), n_tasks, self.task_coef.shape[2]))
+            task_coef[:, place] = self.task_coef
+        for code, extra in added.items():
+            intercept[:, code] = self.common_intercept + bias[code]
+            if task_coef is not None:
+                _, corrected = self.blocks.split(extra.vectors)
+                summed = _weighted_sum(extra.dual_coef, corrected)
+                task_coef[:, code] = self.share * summed
+        old = {int(place[code]): extra for code, extra in self.added.items()}
+        return replace(
+            self,
+            indptr=np.concatenate([[0], np.cumsum(length)]),
+            intercept=intercept,
+            task_coef=task_coef,
+            added={**old, **added},
+        )
 
     def _expand(self, space, X, vectors, part, coef):
         """Sums over the support vectors of a part, some rows of X at a time."""

@@ -1,6 +1,7 @@
 """What the multi-task support vector machines share: kernels, solving, parts."""
 
-from abc import ABCMeta
+from abc import ABCMeta, abstractmethod
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,7 +16,7 @@ from kinlearn.svm._checks import (
 )
 from kinlearn.svm._dual import TaskKernel, feasible_start, solve_smo
 from kinlearn.svm._linear import linear_pays, solve_linear
-from kinlearn.svm._machines import Blocks, Machines
+from kinlearn.svm._machines import Added, Blocks, Machines
 from kinlearn.svm._space import make_space
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils import rounds_with_callbacks
@@ -37,6 +38,8 @@ class MultiTaskSVMBase(
         "shrinking": ["boolean"],
         "warm_start": ["boolean"],
     }
+
+    intercept_: np.ndarray
 
     def _row_weights(self, data):
         if data.sample_weight is None:
@@ -123,6 +126,94 @@ class MultiTaskSVMBase(
             shrinking=self.shrinking,
             start=feasible_start(problem, old),
         )
+
+    def add_task(self, X, y, sample_weight=None):
+        """Add tasks that come after fit: the common function stays as it is.
+
+        Fitted is the correction of each new task alone, with the same `C` and
+        `correction_penalty`. Other tasks do not change.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Targets; no class that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C by row.
+
+        Returns
+        -------
+        self
+            The machines with these tasks. `dual_coef_` and `support_` stay those of
+            fit.
+        """
+        later = self._later_data(X, y, sample_weight, only_new=True)
+        machines = self._machines
+        if "precomputed" in (machines.decision.kernel, machines.correction.kernel):
+            raise ValueError(
+                "add_task needs features, but a kernel is precomputed. Fit anew with "
+                "the matrix of all rows."
+            )
+        cost = self._later_cost(later)
+        added, bias = {}, {}
+        for t in np.flatnonzero(later.is_new).tolist():
+            own = np.flatnonzero(later.task == t)
+            added[t], bias[t] = self._correct(
+                _indexable(later.X)[own], self._problems(later.y[own], cost[own])
+            )
+        self._machines = machines.with_tasks(later.place, added, bias)
+        # A regressor has one machine, and shows it alone.
+        intercept = self._machines.intercept
+        self.intercept_ = intercept if self.intercept_.ndim == 2 else intercept[0]
+        self._remember_later(later)
+        return self
+
+    def _correct(self, X, problems):
+        """The correction of one new task, and its bias, in each machine."""
+        machines = self._machines
+        common = machines.common(X)
+        _, corrected = machines.blocks.split(X)
+        kernel = TaskKernel(
+            machines.correction, machines.correction, corrected, corrected, np.inf
+        )
+        # Q is K* times `share`: solved for beta times share, with K* alone.
+        share = machines.share
+        beta = np.zeros((len(problems), X.shape[0]))
+        bias = np.zeros(len(problems))
+        solutions = []
+        for m, problem in enumerate(problems):
+            if len(problem.rows) == 0:
+                continue
+            solution = solve_smo(
+                replace(
+                    problem,
+                    y=problem.y - common[problem.rows, m],
+                    low=share * problem.low,
+                    high=share * problem.high,
+                ),
+                kernel,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                fit_intercept=self.fit_intercept,
+                cache_size=self.cache_size,
+                shrinking=self.shrinking,
+                start=feasible_start(problem, None),
+            )
+            beta[m, problem.rows] = solution.beta / share
+            bias[m] = solution.intercept[0]
+            solutions.append(solution)
+        self._warn_if_unfinished(solutions)
+        used = np.flatnonzero((beta != 0).any(axis=0))
+        return Added(X[used], beta[:, used]), bias
+
+    @abstractmethod
+    def _later_cost(self, later):
+        """Costs of later rows."""
+
+    @abstractmethod
+    def _problems(self, y, cost):
+        """The problems of the rows of one task, machine by machine."""
 
     def _old_beta(self, data, n_machines):
         """Coefficients of the last fit by row, if they are where to start."""

@@ -257,6 +257,23 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self.violation_ = np.array([s.violation for s in solutions])
         return self
 
+    def _later_cost(self, later):
+        if self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" depends on all rows together. Give the '
+                "weights of the classes as a dict, or fit anew with all rows."
+            )
+        cost = self.C * later.sample_weight
+        if self.class_weight is None:
+            return cost
+        labels = self.classes_[later.y].tolist()
+        return cost * np.array([self.class_weight.get(v, 1.0) for v in labels])
+
+    def _problems(self, y, cost):
+        pairs = class_pairs(len(self.classes_), self.multi_class)
+        task = np.zeros(len(y), dtype=np.int32)
+        return [classification(task, 1, signs_of_pair(y, p), cost) for p in pairs]
+
     def _scores(self, task, values):
         """A score of each class, from the machines' values."""
         n_classes = len(self.classes_)

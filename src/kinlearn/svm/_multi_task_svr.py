@@ -230,6 +230,13 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         self.violation_ = solution.violation
         return self
 
+    def _later_cost(self, later):
+        return self.C_ * later.sample_weight
+
+    def _problems(self, y, cost):
+        task = np.zeros(len(y), dtype=np.int32)
+        return [regression(task, 1, y, cost, self.epsilon_)]
+
     def _noise_epsilon(self, data, weight):
         if "precomputed" in (self.kernel, self.correction_kernel):
             raise ValueError(
