@@ -3,17 +3,22 @@
     python -m benchmarks.scale --rows 1000000 --trees 10 --workers 2
 
 Rows lie in a file that the workers read their partitions from. Prints whether the
-trees are the same, wall times on as many threads as workers, the growth of each worker's
-memory over its share of the rows, and the bytes of questions and answers by level.
+trees are the same, wall and processor time on as many threads as workers, the growth
+of the workers' memory over their share of the rows and, with --bytes, what questions
+and answers take by level. With --kills, a worker is killed somewhere in each fit.
 """
 
 import argparse
+import itertools
+import os
+import signal
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 import psutil
@@ -34,15 +39,13 @@ def read_rows(path, n_parts):
     """The rows of a file as a Dask array of so many partitions."""
     rows = np.load(path, mmap_mode="r")
     ends = np.linspace(0, len(rows), n_parts + 1).astype(int)
-    import dask
-
     parts = [
         da.from_delayed(
             dask.delayed(_read)(path, int(a), int(b)),
             (int(b - a), *rows.shape[1:]),
             rows.dtype,
         )
-        for a, b in zip(ends[:-1], ends[1:], strict=True)
+        for a, b in itertools.pairwise(ends)
     ]
     return da.concatenate(parts)
 
@@ -54,7 +57,6 @@ class CountedParts(_cluster.ClusterParts):
 
     def ask(self, question):
         answers = self._each(_cluster.Share.answer, question)
-        self.client.gather(answers, errors="skip", direct=False) if False else None
         sizes = self.client.gather(self.map(sizeof, answers))
         self.log.append((type(question).__name__, sizeof(question), sum(sizes)))
         return self._submit(_cluster.Answer.merge, answers).result()
@@ -99,7 +101,7 @@ def main(arguments=None):
     parser.add_argument("--workers", type=int, nargs="+", default=[2])
     parser.add_argument("--parts", type=int, default=1, help="for each worker")
     parser.add_argument("--bytes", action="store_true", help="count; slower")
-    parser.add_argument("--skip-local", action="store_true")
+    parser.add_argument("--kills", type=int, default=0)
     args = parser.parse_args(arguments)
     sizes = {
         "n_rows": args.rows,
@@ -116,21 +118,25 @@ def main(arguments=None):
     }
     local = None
     seconds = {}
-    if not args.skip_local:
-        for n in sorted({1, *args.workers}):
-            model = trees.MultiTaskExtraTreesClassifier(**params, n_jobs=n)
-            start = time.perf_counter()
-            local = model.fit(data.X, data.y)
-            seconds[n] = time.perf_counter() - start
-            print(f"local, {n} thread(s): {seconds[n]:.1f} s", flush=True)
+    for n in args.workers:
+        model = trees.MultiTaskExtraTreesClassifier(**params, n_jobs=n)
+        start, busy = time.perf_counter(), time.process_time()
+        local = model.fit(data.X, data.y)
+        seconds[n] = time.perf_counter() - start, time.process_time() - busy
+        print(
+            "local, {} thread(s): {:.1f} s, processors {:.1f} s".format(n, *seconds[n])
+        )
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / name) for name in ("X.npy", "y.npy")]
         for path, array in zip(paths, (data.X, data.y), strict=True):
             np.save(path, array)
         n_bytes = data.X.nbytes
         del data
+        if args.kills:
+            survive(args, paths, params, local)
+            return
         for n in args.workers:
-            run_on_dask(args, n, paths, n_bytes, params, local, seconds.get(n))
+            run_on_dask(args, n, paths, n_bytes, params, local, seconds[n])
 
 
 def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
@@ -147,20 +153,24 @@ def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
         pids = client.run(_warm)
         peak = Peak(pids.values())
         peak.start()
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
+        workers = sum(client.run(time.process_time).values())
         forest.fit(X, y)
         took = time.perf_counter() - start
+        workers = sum(client.run(time.process_time).values()) - workers
+        busy = time.process_time() - busy
         peak.stop.set()
     share = n_bytes / n
     growth = [(peak.most[p] - peak.first[p]) / share for p in peak.first]
-    print(f"Dask, {n} worker(s): {took:.1f} s", end="")
-    if seconds:
-        print(f", {took / seconds:.2f} times the local fit", end="")
+    print(
+        f"Dask, {n} worker(s): {took:.1f} s, {took / seconds[0]:.2f} times the local "
+        f"fit; processors: workers {workers:.1f} s, driver and scheduler {busy:.1f} s, "
+        f"{(workers + busy) / seconds[1]:.2f} times",
+        end="",
+    )
     print(f"; memory over the share of rows: {max(growth):.2f}", end="")
-    if local is not None:
-        same = same_trees(forest.forest_, local.forest_)
-        print(f"; same trees: {same} ({len(local.forest_.nodes)} nodes)", end="")
-    print(flush=True)
+    same = same_trees(forest.forest_, local.forest_)
+    print(f"; same trees: {same} ({len(local.forest_.nodes)} nodes)", flush=True)
     if args.bytes:
         level = 0
         for kind, asked, answered in CountedParts.log:
@@ -168,13 +178,50 @@ def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
             print(f"  level {level} {kind}: {asked:,} down, {answered:,} up")
 
 
+class KillingParts(_cluster.ClusterParts):
+    """Kills a worker before one of its questions."""
+
+    number = 0
+    when = 0
+    asked = 0
+
+    def ask(self, question):
+        cls = type(self)
+        cls.asked += 1
+        if cls.asked == cls.when:
+            pids = sorted(self.client.run(os.getpid).values())
+            os.kill(pids[cls.number % len(pids)], signal.SIGKILL)
+        return super().ask(question)
+
+
+def survive(args, paths, params, local):
+    """Kill a worker in each of several fits, and count those that end well."""
+    _extra_trees.ClusterParts = KillingParts
+    rng = np.random.default_rng(0)
+    good = 0
+    n = args.workers[0]
+    cluster = LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        X, y = (read_rows(path, n * args.parts) for path in paths)
+        for number in range(args.kills):
+            client.wait_for_workers(n)
+            KillingParts.number, KillingParts.asked = number, 0
+            KillingParts.when = int(rng.integers(1, 20))
+            start = time.perf_counter()
+            forest = on_dask.MultiTaskExtraTreesClassifier(**params).fit(X, y)
+            killed = KillingParts.asked >= KillingParts.when
+            good += killed and same_trees(forest.forest_, local.forest_)
+            took = time.perf_counter() - start
+            print(
+                f"killed before question {KillingParts.when} of {KillingParts.asked}: "
+                f"{took:.1f} s; {good} of {number + 1} fits ended with the same trees",
+                flush=True,
+            )
+
+
 def _warm():
-    """Import what a fit imports, so that it does not count as growth."""
-    import os
-
-    import kinlearn.dask
-
-    return os.getpid() if kinlearn.dask else 0
+    """The process; what a fit imports, this module has imported."""
+    return os.getpid()
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ def test_labels_that_differ_from_task_to_task():
 
 
 def test_nodes_are_asked_about_in_portions(monkeypatch):
-    monkeypatch.setattr("kinlearn.trees._level_growth._MOST_REQUESTS", 7)
+    monkeypatch.setattr("kinlearn.trees._level_growth._MOST_ENTRIES", 30)
     X, y, _ = problem(2, n=200)
     whole, divided = fit_both(
         X, y, None, ends=[60], numbers=False, min_samples_leaf=1, task_split_prob=1.0

@@ -6,6 +6,7 @@ The draws are those of :mod:`kinlearn._kernels.trees._extra_trees`, so the trees
 same as if all rows were in one place.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +26,9 @@ from kinlearn.trees._questions import LeafQuestion, Plan, Question, Totals
 
 __all__ = ["LevelGrowth"]
 
-# Nodes are asked about in portions of so many requests, which bounds the memory that
-# answers take, and what is sent at once.
-_MOST_REQUESTS = 2**19
+# Nodes are asked about in portions whose answers have so many entries at the most (or
+# are of one node): that bounds the memory that answers take, and what is sent at once.
+_MOST_ENTRIES = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +124,13 @@ class LevelGrowth:
     # ------------------------------------------------------------------------
 
     def _split(self, opened, alive):
-        n, at_once = len(alive), max(1, _MOST_REQUESTS // self.settings.max_features)
-        portions = [slice(i, min(n, i + at_once)) for i in range(0, n, at_once)]
+        entries = np.full(len(alive), self.settings.max_features, dtype=np.float64)
+        if self._tries_tasks:  # rows, or all tasks with all classes
+            groups = self.totals.n_tasks * max(self.totals.n_classes, 1)
+            entries += np.minimum(opened.weight * self.totals.w_unit, groups)
+        number = (np.cumsum(entries) // _MOST_ENTRIES).astype(np.int64)
+        ends = np.flatnonzero(np.diff(number, append=-1)) + 1
+        portions = [slice(*p) for p in itertools.pairwise([0, *ends.tolist()])]
         return Splits.join(
             [self._split_portion(opened.part(p), alive[p], p) for p in portions]
         )

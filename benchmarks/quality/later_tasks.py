@@ -1,0 +1,122 @@
+"""What is lost if tasks are added to a fitted model instead of fitting anew?
+
+    KINLEARN_DATA=... python -m benchmarks.quality.later_tasks --repeats 5
+
+Five tasks are held back and added one by one (`add_task`). Scored are their test rows:
+AUC (landmine) or explained variance (school), the mean over the five tasks. `unknown`
+is the model without these tasks, which answers for them by what is common
+(``unknown_task="share"``); `added` is the same model after `add_task`; `refit` was
+fitted to the training rows of all tasks. The difference to it comes with its standard
+error over the repetitions.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+
+from benchmarks.commandline import say
+from benchmarks.problems import load
+from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
+from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
+
+N_HELD = 5
+# problem: (share of rows that trains, models)
+CASES = {
+    "landmine": {
+        "forest": (0.75, MultiTaskExtraTreesClassifier(100, task=-1)),
+        "SVM+MTL, rbf": (
+            0.25,
+            MultiTaskSVC(task=-1, class_weight={0: 1.0, 1: 10.0}, gamma="median"),
+        ),
+    },
+    "school": {
+        "forest": (0.75, MultiTaskExtraTreesRegressor(100, task=-1)),
+        "SVM+MTL, linear": (
+            0.75,
+            MultiTaskSVR(
+                0.02, task=-1, kernel="linear", correction_penalty=10.0, epsilon=1.0
+            ),
+        ),
+    },
+}
+
+
+def _scores(model, X, y, tasks):
+    out = []
+    for t in tasks:
+        own = X[:, -1] == t
+        if hasattr(model, "classes_"):
+            ask = getattr(model, "predict_proba", None)
+            value = ask(X[own])[:, 1] if ask else model.decision_function(X[own])
+            out.append(roc_auc_score(y[own], value))
+        else:
+            rest = y[own] - model.predict(X[own])
+            out.append(100 * (1 - np.mean(rest**2) / np.var(y)))
+    return np.mean(out)
+
+
+def _standardised(X, train):
+    """Features of unit variance on training rows, for the machines."""
+    X = X.astype(np.float64)
+    mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
+    scale[scale == 0] = 1.0
+    X[:, :-1] = (X[:, :-1] - mean[:-1]) / scale[:-1]
+    return X
+
+
+def repetition(problem, share, model, seed):
+    """Scores of one draw of tasks and rows, and seconds of adding and refitting."""
+    rng = np.random.default_rng(seed)
+    X, y = problem.X, problem.y
+    held = rng.choice(np.unique(X[:, -1]), N_HELD, replace=False)
+    train = rng.random(len(y)) < share
+    if not hasattr(model, "n_estimators"):
+        X = _standardised(X, train)
+    test = ~train & np.isin(X[:, -1], held)
+    model = clone(model).set_params(unknown_task="share")
+    if "random_state" in model.get_params():
+        model.set_params(random_state=seed)
+    first = train & ~np.isin(X[:, -1], held)
+    fitted = clone(model).fit(X[first], y[first])
+    unknown = _scores(fitted, X[test], y[test], held)
+    start = time.perf_counter()
+    for t in held:
+        own = train & (X[:, -1] == t)
+        fitted.add_task(X[own], y[own])
+    added_in = time.perf_counter() - start
+    added = _scores(fitted, X[test], y[test], held)
+    start = time.perf_counter()
+    refit = clone(model).fit(X[train], y[train])
+    refit_in = time.perf_counter() - start
+    return unknown, added, _scores(refit, X[test], y[test], held), added_in, refit_in
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args()
+    say("| data | model | unknown | added | refit | added - refit | seconds |")
+    say("|---|---|---|---|---|---|---|")
+    for name, models in CASES.items():
+        problem = load(name)
+        for label, (share, model) in models.items():
+            runs = np.array(
+                [
+                    repetition(problem, share, model, seed)
+                    for seed in range(args.repeats)
+                ]
+            )
+            mean = runs.mean(axis=0)
+            gap = runs[:, 1] - runs[:, 2]
+            error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+            say(
+                f"| {name} | {label} | {mean[0]:.3f} | {mean[1]:.3f} | {mean[2]:.3f} | "
+                f"{gap.mean():+.3f} ± {error:.3f} | {mean[3]:.2f} / {mean[4]:.2f} |"
+            )
+
+
+if __name__ == "__main__":
+    main()
