@@ -8,9 +8,10 @@ from kinlearn.utils import import_optional
 
 import_optional("distributed", extra="dask", purpose="kinlearn.dask")
 
+from kinlearn.dask._disk import OnDisk  # noqa: E402
 from kinlearn.dask._extra_trees import (  # noqa: E402
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
 )
 
-__all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
+__all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor", "OnDisk"]

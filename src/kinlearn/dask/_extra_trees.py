@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn import trees
 from kinlearn.dask._cluster import ClusterParts, find_client
+from kinlearn.dask._disk import DiskParts, OnDisk
 from kinlearn.dask._tables import answer_parts, is_dask, read_parts
 from kinlearn.trees.partitioned import fit_parts
 from kinlearn.utils._sklearn import Interval
@@ -65,7 +66,8 @@ class _ExtraTreesOnDask(_Forest):
         """
         self._validate_params()
         self._check_fixed()
-        client = find_client(self.client)
+        on_disk = isinstance(self.client, OnDisk)
+        client = self.client if on_disk else find_client(self.client)
         options = {"task": self.task, "labels": self._labels, "allow_nan": True}
         options["estimator"] = type(self).__name__
         parts = read_parts(client, X, y, sample_weight, options)
@@ -81,14 +83,15 @@ class _ExtraTreesOnDask(_Forest):
                 step.call_on_fit_task_end(estimator=self)
             n_done += n_trees
 
-        fit_parts(
-            self,
-            ClusterParts(client),
-            parts,
-            criterion=self._criterion_code,
-            trees_at_once=self.trees_at_once,
-            finished=finished,
-        )
+        with DiskParts(client) if on_disk else ClusterParts(client) as engine:
+            fit_parts(
+                self,
+                engine,
+                engine.read(parts),
+                criterion=self._criterion_code,
+                trees_at_once=self.trees_at_once,
+                finished=finished,
+            )
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
@@ -155,8 +158,9 @@ min_impurity_decrease, class_weight, unknown_task, random_state : see the local 
     trees_at_once : int or None, default=None
         Trees that grow together. More of them need fewer rounds, and 4 bytes of
         memory a row and tree. None: as many as need an eighth of the memory of X.
-    client : dask.distributed.Client or None, default=None
-        The cluster; None is the client that was made last. Not pickled.
+    client : dask.distributed.Client, OnDisk or None, default=None
+        The cluster; None is the client that was made last. :class:`OnDisk` is this
+        process alone, with the rows in files. Not pickled.
 
     Attributes
     ----------
@@ -315,8 +319,9 @@ min_impurity_decrease, unknown_task, random_state : see the local class
     trees_at_once : int or None, default=None
         Trees that grow together. More of them need fewer rounds, and 4 bytes of
         memory a row and tree. None: as many as need an eighth of the memory of X.
-    client : dask.distributed.Client or None, default=None
-        The cluster; None is the client that was made last. Not pickled.
+    client : dask.distributed.Client, OnDisk or None, default=None
+        The cluster; None is the client that was made last. :class:`OnDisk` is this
+        process alone, with the rows in files. Not pickled.
 
     Attributes
     ----------

@@ -1,0 +1,121 @@
+"""One process and a folder: rows that are larger than memory."""
+
+import shutil
+import tempfile
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from kinlearn.trees.partitioned import Answer, LocalParts, Share
+
+__all__ = ["DiskParts", "OnDisk"]
+
+_SMALL_BYTES = 2**16  # arrays below stay in memory
+
+
+class OnDisk:
+    """Grow trees in this process alone, with the rows in files.
+
+    To be given as `client` to the estimators of :mod:`kinlearn.dask`. Partitions are
+    read one after the other and kept as memory-mapped files; memory holds one of them
+    at a time, and the answers of a portion of nodes.
+
+    Parameters
+    ----------
+    folder : str, path or None, default=None
+        Where a folder for the time of the fit is made; None is the system's place for
+        temporary files. It takes about the size of X in float32.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from kinlearn.dask import MultiTaskExtraTreesClassifier, OnDisk
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=400), np.arange(400) % 4])
+    >>> y = (X[:, 0] > 0) ^ (X[:, 1] == 3)
+    >>> forest = MultiTaskExtraTreesClassifier(
+    ...     20, task=-1, random_state=0, client=OnDisk()
+    ... )
+    >>> _ = forest.fit(da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100))
+    >>> forest.predict([[1, 0], [1, 3]])
+    array([ True, False])
+    """
+
+    def __init__(self, folder=None):
+        self.folder = folder
+
+    def compute(self, parts):
+        """Delayed parts as they are; :class:`DiskParts` reads them one by one."""
+        return parts
+
+
+class DiskParts(LocalParts):
+    """Parts in files; see ``LocalParts``. To be used as a context.
+
+    Parameters
+    ----------
+    place : OnDisk
+        Where.
+    """
+
+    def __init__(self, place):
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="kinlearn-", dir=place.folder))
+        self._n_files = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.shares, self.places = [], []
+        shutil.rmtree(self.folder)
+
+    def read(self, parts):
+        """Compute delayed parts, each into files."""
+        return [self._kept(p.compute(scheduler="synchronous")) for p in parts]
+
+    def _kept(self, thing):
+        """The same thing with its large arrays in files."""
+        if thing is None or not hasattr(thing, "__dataclass_fields__"):
+            return thing
+        return replace(
+            thing,
+            **{
+                field.name: self._file(value)
+                for field in fields(thing)
+                if isinstance(value := getattr(thing, field.name), np.ndarray)
+                and value.nbytes > _SMALL_BYTES
+                and not isinstance(value, np.memmap)
+            },
+        )
+
+    def _file(self, array):
+        path = self.folder / f"{self._n_files}.npy"
+        self._n_files += 1
+        np.save(path, array)
+        kept = np.load(path, mmap_mode="r")
+        path.unlink()  # the space is given back when nobody maps it any more
+        return kept
+
+    def map(self, function, handles, *args):
+        """Handles of ``function(thing, *args)`` for the things of some handles."""
+        return [self._kept(function(thing, *args)) for thing in handles]
+
+    def begin(self, n_trees):
+        """Bring all rows to the roots of so many trees."""
+        self.places = self.map(Share.begin, self.shares, n_trees)
+
+    def move(self, plan):
+        """Carry out the splits of a level."""
+        for i, share in enumerate(self.shares):
+            self.places[i] = self._kept(share.move(self.places[i], plan))
+
+    def ask(self, question):
+        """The answer of all rows, part by part."""
+        merged = None
+        for share, places in zip(self.shares, self.places, strict=True):
+            answer = share.answer(places, question)
+            merged = Answer.merge([answer] if merged is None else [merged, answer])
+        return merged
