@@ -36,7 +36,7 @@ class OnDisk:
     >>> X = np.column_stack([rng.normal(size=400), np.arange(400) % 4])
     >>> y = (X[:, 0] > 0) ^ (X[:, 1] == 3)
     >>> forest = MultiTaskExtraTreesClassifier(
-    ...     20, task=-1, random_state=0, client=OnDisk()
+    ...     10, task=-1, task_split_prob=1, min_samples_leaf=5, client=OnDisk()
     ... )
     >>> _ = forest.fit(da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100))
     >>> forest.predict([[1, 0], [1, 3]])

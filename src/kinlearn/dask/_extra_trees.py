@@ -189,9 +189,10 @@ min_impurity_decrease, class_weight, unknown_task, random_state : see the local 
     >>> rng = np.random.default_rng(0)
     >>> X = np.column_stack([rng.normal(size=400), np.arange(400) % 4])
     >>> y = (X[:, 0] > 0) ^ (X[:, 1] == 3)
-    >>> forest = MultiTaskExtraTreesClassifier(20, task=-1, random_state=0)
-    >>> forest.fit(da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100))
-    MultiTaskExtraTreesClassifier(n_estimators=20, random_state=0, task=-1)
+    >>> forest = MultiTaskExtraTreesClassifier(
+    ...     10, task=-1, min_samples_leaf=5, task_split_prob=1, max_depth=4
+    ... )
+    >>> _ = forest.fit(da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100))
     >>> forest.to_local().predict([[1, 0], [1, 3]])
     array([ True, False])
     >>> client.close()
@@ -343,9 +344,11 @@ min_impurity_decrease, unknown_task, random_state : see the local class
     >>> rng = np.random.default_rng(0)
     >>> X = np.column_stack([rng.normal(size=400), np.arange(400) % 4])
     >>> y = X[:, 0] + 10 * X[:, 1]
-    >>> forest = MultiTaskExtraTreesRegressor(20, task=-1, random_state=0)
+    >>> forest = MultiTaskExtraTreesRegressor(
+    ...     10, task=-1, min_samples_leaf=5, task_split_prob=1, max_depth=4
+    ... )
     >>> _ = forest.fit(da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100))
-    >>> np.abs(forest.predict([[0, 0], [0, 3]]) - [0, 30]).max() < 1
+    >>> np.abs(forest.predict([[0, 0], [0, 3]]) - [0, 30]).max() < 5
     np.True_
     >>> client.close()
     """

@@ -160,7 +160,7 @@ class MultiTaskSVMBase(
         for t in np.flatnonzero(later.is_new).tolist():
             own = np.flatnonzero(later.task == t)
             added[t], bias[t] = self._correct(
-                _indexable(later.X)[own], self._problems(later.y[own], cost[own])
+                indexable(later.X)[own], self._problems(later.y[own], cost[own])
             )
         self._machines = machines.with_tasks(later.place, added, bias)
         # A regressor has one machine, and shows it alone.
