@@ -200,23 +200,24 @@ def survive(args, paths, params, local):
     rng = np.random.default_rng(0)
     good = 0
     n = args.workers[0]
-    cluster = LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0")
-    with cluster, Client(cluster) as client:
-        X, y = (read_rows(path, n * args.parts) for path in paths)
-        for number in range(args.kills):
-            client.wait_for_workers(n)
-            KillingParts.number, KillingParts.asked = number, 0
-            KillingParts.when = int(rng.integers(1, 20))
-            start = time.perf_counter()
+    for number in range(args.kills):
+        KillingParts.number, KillingParts.asked = number, 0
+        KillingParts.when = int(rng.integers(1, 13))
+        cluster = LocalCluster(
+            n_workers=n, threads_per_worker=1, dashboard_address=":0", memory_limit=0
+        )
+        start = time.perf_counter()
+        with cluster, Client(cluster):
+            X, y = (read_rows(path, n * args.parts) for path in paths)
             forest = on_dask.MultiTaskExtraTreesClassifier(**params).fit(X, y)
-            killed = KillingParts.asked >= KillingParts.when
-            good += killed and same_trees(forest.forest_, local.forest_)
-            took = time.perf_counter() - start
-            print(
-                f"killed before question {KillingParts.when} of {KillingParts.asked}: "
-                f"{took:.1f} s; {good} of {number + 1} fits ended with the same trees",
-                flush=True,
-            )
+        took = time.perf_counter() - start
+        killed = KillingParts.asked >= KillingParts.when
+        good += killed and same_trees(forest.forest_, local.forest_)
+        print(
+            f"killed before question {KillingParts.when} of {KillingParts.asked}: "
+            f"{took:.1f} s; {good} of {number + 1} fits ended with the same trees",
+            flush=True,
+        )
 
 
 def _warm():

@@ -144,6 +144,12 @@ class Answer(Weighed):
     by_node: dict = field(default_factory=dict)
     by_group: dict = field(default_factory=dict)
 
+    def places(self, by_node):
+        """Where values by node, or by request, belong; None is all places."""
+        if self.present is None:
+            return None
+        return self.present if by_node else entries(self.start, self.present)
+
     @classmethod
     def merge(cls, answers):
         """One answer for the rows of all parts.
@@ -160,21 +166,19 @@ class Answer(Weighed):
         """
         first = answers[0]
         merged = cls(start=first.start)
-        n_nodes = len(first.start) - 1
-        places = [
-            (slice(None), slice(None))
-            if a.present is None
-            else (entries(a.start, a.present), a.present)
-            for a in answers
-        ]
         for name in ("by_request", "by_node"):
-            length = first.start[-1] if name == "by_request" else n_nodes
+            by_node = name == "by_node"
+            length = len(first.start) - 1 if by_node else first.start[-1]
+            places = [a.places(by_node) for a in answers]
             for key, like in getattr(first, name).items():
                 combine, nothing = _MERGES[key]
                 out = np.full((length, *like.shape[1:]), nothing, dtype=like.dtype)
-                for answer, place in zip(answers, places, strict=True):
-                    at = place[name == "by_node"]
-                    out[at] = combine(out[at], getattr(answer, name)[key])
+                for answer, at in zip(answers, places, strict=True):
+                    values = getattr(answer, name)[key]
+                    if at is None:  # all: much faster than place by place
+                        combine(out, values, out=out)
+                    else:
+                        out[at] = combine(out[at], values)
                 getattr(merged, name)[key] = out
         if first.by_group:
             merged.by_group.update(_merged_groups([a.by_group for a in answers]))

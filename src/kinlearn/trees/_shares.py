@@ -28,6 +28,9 @@ from kinlearn.trees._questions import (
 
 __all__ = ["Places", "Share"]
 
+# Share of the open nodes that must have no rows in a part before they are left out.
+_MOST_ABSENT = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Places(Weighed):
@@ -186,33 +189,34 @@ class Share(Weighed):
         if isinstance(question, LeafQuestion):
             return self._leaves(places, question)
         start, end = places.opened[:, question.nodes]
-        present = np.flatnonzero(end > start)
-        asked = entries(question.start, present)
-        length = np.diff(question.start)[present]
-        nodes = {
-            "order": places.order,
-            "tree": np.ascontiguousarray(question.tree[present]),
-            "start": np.ascontiguousarray(start[present]),
-            "end": np.ascontiguousarray(end[present]),
-        }
-        ends = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        feature = np.ascontiguousarray(question.feature[asked])
+        present: np.ndarray | None = np.flatnonzero(end > start)
+        nodes = {"tree": question.tree, "start": start, "end": end}
+        ends, asked = question.start, slice(None)
+        if (end > start).mean() > 1 - _MOST_ABSENT:
+            present = None  # absent nodes cost less than leaving them out
+        else:
+            nodes = {k: np.ascontiguousarray(v[present]) for k, v in nodes.items()}
+            asked = entries(question.start, present)
+            ends = np.concatenate([[0], np.cumsum(np.diff(question.start)[present])])
+        nodes["order"] = places.order
+        feature = question.feature[asked]
         answer = Answer(question.start, present)
         if isinstance(question, CutQuestion):
-            cut = np.ascontiguousarray(question.cut[asked])
+            cut = question.cut[asked]
             answer.by_request.update(self._sums(nodes, ends, feature, cut))
             return answer
         answer.by_request.update(self._extremes(nodes, ends, feature))
         if self.number is not None:
-            low, high = np.empty(len(present)), np.empty(len(present))
+            low, high = np.empty((2, len(nodes["start"])))
             number_extremes(self.number, **nodes, low=low, high=high)
             answer.by_node.update(number_low=low, number_high=high)
-        wanted = np.ascontiguousarray(question.wants_task[present])
+        wanted = question.wants_task
+        wanted = wanted if present is None else np.ascontiguousarray(wanted[present])
         groups = self._by_task(nodes, wanted)
-        n_groups = self.n_tasks * max(self.n_classes, 1)
-        # Nodes have been numbered among those present.
-        node, group = groups["key"] // n_groups, groups["key"] % n_groups
-        groups["key"] = present[node] * n_groups + group
+        if present is not None:  # nodes have been numbered among those present
+            n_groups = self.n_tasks * max(self.n_classes, 1)
+            node, group = np.divmod(groups["key"], n_groups)
+            groups["key"] = present[node] * n_groups + group
         answer.by_group.update(groups)
         return answer
 
@@ -265,8 +269,9 @@ class Share(Weighed):
             weight=weight,
             total=total,
         )
-        sums = {"key": key[:n].copy(), "weight": weight[:n].copy()}
-        return sums if self.n_classes > 0 else {**sums, "total": total[:n].copy()}
+        order = np.argsort(key[:n])  # runs are quick to merge
+        sums = {"key": key[order], "weight": weight[order]}
+        return sums if self.n_classes > 0 else {**sums, "total": total[order]}
 
     def _leaves(self, places, question):
         start, end = places.closed
