@@ -92,6 +92,7 @@ def _growth(forest, engine, coded, common, totals, units, settings):
     return _SampledGrowth(
         columns=sample.columns,
         by_row=None,
+        codes=None,
         has_missing=common.has_missing.astype(np.uint8),
         y=sample.y,
         n_classes=0 if common.classes is None else len(common.classes),
