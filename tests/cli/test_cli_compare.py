@@ -101,7 +101,7 @@ CALLS = [
     (("--folds", "-3"), "--folds -3"),
     (("--folds", "5000"), "5000"),
     (("--repeats", "0"), "--repeats 0"),
-    (("--models", "nonsense"), "There are: 'logistic regression'"),
+    (("--models", "nonsense"), "There are: 'Kin', 'logistic regression'"),
     (("--store", "pupils.csv"), "--store 'pupils.csv'"),
     (("--store", "nowhere/runs"), "There is no folder nowhere"),
     (("--out", "report.pdf"), "must end in .html"),

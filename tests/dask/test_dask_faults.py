@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from kinlearn import trees
 
 da = pytest.importorskip("dask.array")
+delayed = pytest.importorskip("dask").delayed
 distributed = pytest.importorskip("distributed")
 kd = pytest.importorskip("kinlearn.dask")
 from kinlearn.dask._cluster import ClusterParts  # noqa: E402
@@ -65,6 +66,18 @@ def test_a_worker_that_is_killed_in_a_fit_does_not_matter(monkeypatch):
         assert_array_equal(getattr(forest.forest_, name), getattr(local.forest_, name))
 
 
+def _on_workers(client, array, chunks):
+    """A Dask array whose blocks lie on the workers, in turn."""
+    blocks = np.split(array, np.cumsum(chunks)[:-1])
+    futures = client.scatter(blocks, hash=False)
+    return da.concatenate(
+        [
+            da.from_delayed(delayed(future), block.shape, block.dtype)
+            for future, block in zip(futures, blocks, strict=True)
+        ]
+    )
+
+
 def test_no_worker_ever_holds_all_rows(client, monkeypatch):
     X, y = rows(1000)
     chunks = (700, 10, 40, 250)  # skewed
@@ -82,7 +95,7 @@ def test_no_worker_ever_holds_all_rows(client, monkeypatch):
 
     monkeypatch.setattr(ClusterParts, "ask", ask_and_look)
     forest = kd.MultiTaskExtraTreesClassifier(**PARAMS, client=client)
-    forest.fit(da.from_array(X, chunks=(chunks, 4)), da.from_array(y, chunks=(chunks,)))
+    forest.fit(_on_workers(client, X, chunks), _on_workers(client, y, chunks))
     assert len(most) > 6
     assert max(most) < 1000
     local = trees.MultiTaskExtraTreesClassifier(**PARAMS).fit(X, y)

@@ -146,7 +146,7 @@ def compare(
     categorical: opt.Categorical = [],  # noqa: B006
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
-    jobs: opt.Jobs = 1,
+    jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -210,7 +210,7 @@ def fit(
     categorical: opt.Categorical = [],  # noqa: B006
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
-    jobs: opt.Jobs = 1,
+    jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -303,7 +303,7 @@ def relate(
     categorical: opt.Categorical = [],  # noqa: B006
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
-    jobs: opt.Jobs = 1,
+    jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

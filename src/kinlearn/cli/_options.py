@@ -54,7 +54,9 @@ Classification = Annotated[
 Regression = Annotated[
     bool, typer.Option("--regression", help="The target holds numbers.")
 ]
-Jobs = Annotated[int, typer.Option(help="How many processors to use; -1 is all.")]
+Jobs = Annotated[
+    int | None, typer.Option(help="How many processors to use; -1 is all, else one.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Decides everything that is random.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON and nothing else.")

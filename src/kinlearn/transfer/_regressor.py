@@ -232,7 +232,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         boosted = boost_numbers(
             transfer, self._learner(X), on_round=on_round, frozen=frozen, **settings
         )
-        if not boosted.votes.any() and transfer.has_source:
+        if frozen is None and transfer.has_source and not boosted.votes.any():
             own = transfer.is_target
             boosted = boost_numbers(
                 transfer.some(own), self._learner(X[own]), on_round=no_round, **settings
