@@ -19,6 +19,7 @@ __all__ = [
     "exact_integers",
     "exact_unit",
     "grow_trees",
+    "short_number",
 ]
 
 _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
@@ -55,7 +56,7 @@ def exact_integers(values):
     return np.rint(values / unit).astype(np.int64), unit
 
 
-def _short(value):
+def short_number(value):
     """A number of few digits near the value, so that differences are exact."""
     fraction, exponent = np.frexp(value)
     return np.ldexp(float(np.float32(fraction)), exponent)
@@ -173,7 +174,7 @@ class Growth:
         """What is taken off numbers before they are summed."""
         if self.n_classes > 0:
             return np.float32(0)
-        return _short(np.average(self.y, weights=self.weight))
+        return short_number(np.average(self.y, weights=self.weight))
 
     @cached_property
     def labels(self):

@@ -18,7 +18,7 @@ from kinlearn.tasks import (
     encode_tasks,
 )
 from kinlearn.trees._forest import as_float32
-from kinlearn.trees._growth import exact_unit
+from kinlearn.trees._growth import exact_unit, short_number
 from kinlearn.trees._pilot import pilot_rows, row_hashes
 from kinlearn.trees._questions import Totals, Weighed
 from kinlearn.trees._shares import Share
@@ -130,7 +130,7 @@ class Coded(Weighed):
             y, b = (self.y, None) if w is None else (None, w * self.y)
         else:
             number = self.y
-            spread = self.y - np.float32(units.center)
+            spread = self.y - units.center
             spread = spread if self.weight is None else self.weight * spread
             b = np.rint(spread / units.total).astype(np.int64)
         return Share(
@@ -267,9 +267,9 @@ class Units:
         w_unit = exact_unit(weight) if weighted else 1.0
         if not numbers:
             return cls(w_unit, w_unit, 0.0, weight)
-        center = np.float32(math.fsum(t for _, t in sums) / weight)
+        center = float(short_number(math.fsum(t for _, t in sums) / weight))
         total = math.fsum(spreads(center))
-        return cls(w_unit, exact_unit(total), float(center), weight)
+        return cls(w_unit, exact_unit(total), center, weight)
 
 
 def _places(known, values):
