@@ -203,7 +203,9 @@ class MultiTaskSVMBase(
             beta[m, problem.rows] = solution.beta / share
             bias[m] = solution.intercept[0]
             solutions.append(solution)
-        self._warn_if_unfinished(solutions)
+        warn_if_unfinished(
+            self, solutions, "Scale the features, lower C, or raise max_iter."
+        )
         used = np.flatnonzero((beta != 0).any(axis=0))
         return Added(X[used], beta[:, used]), bias
 
