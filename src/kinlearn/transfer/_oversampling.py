@@ -178,7 +178,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         """Checked data, and the rows of the target."""
         self._validate_params()
         if self.estimator is not None:
-            check_takes_weights(self.estimator)
+            check_takes_weights(self.estimator, "classifier")
         data = self._fit_data(X, y, labels="classes")
         if data.target is None and data.n_tasks > 1:
             raise ValueError(

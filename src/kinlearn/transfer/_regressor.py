@@ -232,8 +232,9 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         boosted = boost_numbers(
             transfer, self._learner(X), on_round=on_round, frozen=frozen, **settings
         )
-        if frozen is None and transfer.has_source and not boosted.votes.any():
-            own = transfer.is_target
+        own = transfer.is_target
+        mute = not boosted.votes.any() and transfer.has_source
+        if mute and frozen is None and own.sum() > 1:
             boosted = boost_numbers(
                 transfer.some(own), self._learner(X[own]), on_round=no_round, **settings
             )

@@ -8,15 +8,15 @@ from sklearn.utils.validation import has_fit_parameter
 __all__ = ["check_takes_weights", "clone_for_round", "rounds_with_callbacks"]
 
 
-def check_takes_weights(estimator, kind="classifier"):
+def check_takes_weights(estimator, kind=None):
     """Refuse an estimator that cannot be boosted.
 
     Parameters
     ----------
     estimator : estimator
         What each round would fit.
-    kind : {"classifier", "regressor"}, default="classifier"
-        What it must be. An estimator that says nothing of it is believed.
+    kind : {"classifier", "regressor"}, default=None
+        What it must be; None is either. An estimator that does not say is believed.
 
     Raises
     ------
@@ -29,8 +29,8 @@ def check_takes_weights(estimator, kind="classifier"):
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> check_takes_weights(DecisionTreeClassifier())
     """
-    wrong = is_regressor if kind == "classifier" else is_classifier
-    if wrong(estimator):
+    others = {"classifier": is_regressor, "regressor": is_classifier}
+    if kind is not None and others[kind](estimator):
         raise ValueError(
             f"{type(estimator).__name__} is no {kind}, and boosting needs one here."
         )
