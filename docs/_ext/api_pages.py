@@ -7,6 +7,7 @@ import inspect
 import re
 from pathlib import Path
 
+import kinlearn
 from tests.surface import own_members, public_modules
 
 HEADINGS = (
@@ -61,11 +62,16 @@ def object_page(module, name):
     """The page of a class, with the members that are ours, or of a function."""
     thing, full = getattr(module, name), f"{module.__name__}.{name}"
     kind = "class" if inspect.isclass(thing) else "function"
-    lines = [*_title(name, "="), f".. auto{kind}:: {full}", ""]
+    # A class that kinlearn itself shows too is indexed there alone.
+    again = kind == "class" and module is not kinlearn and name in kinlearn.__all__
+    option = [":no-index:"] if again else []
+    lines = [*_title(name, "="), f".. auto{kind}:: {full}"]
+    lines += [f"   {each}" for each in option] + [""]
     members = list(own_members(thing)) if kind == "class" else []
     for member, value in members:
         role = "method" if inspect.isfunction(value) else "property"
-        lines += [f"   .. auto{role}:: {full}.{member}", ""]
+        lines.append(f"   .. auto{role}:: {full}.{member}")
+        lines += [f"      {each}" for each in option] + [""]
     lines += [f".. minigallery:: {full}", "   :add-heading: Examples that use it", ""]
     return "\n".join(lines)
 

@@ -48,8 +48,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         Rounds of boosting on a draw.
     n_repeats : int, default=10
         Number of draws.
-    sampling_strategy : {"auto", "not majority", "minority"}, float, dict or callable, \
-            default="auto"
+    sampling_strategy : str, float, dict or callable, default="auto"
         What to fill up. "auto" or "not majority": every class to the number of rows
         of the largest; "minority": the rarest class alone; a number (two classes):
         the rare class to that ratio of the common one; a dict: number of rows of

@@ -91,7 +91,7 @@ class KinRegressor(RegressorMixin, KinBase):
 
     .. math::
 
-        y_i \mid w_t \sim N\Big(\sum_k w_{tk} f_k(x_i), \sigma_t^2\Big),
+        y_i \mid w_t \sim N\left(\sum_k w_{tk} f_k(x_i), \sigma_t^2\right),
 
     where :math:`f_k(x_i)` is what candidate k said about the row without having seen
     it, and :math:`\sigma_t^2` is the mean square that the crowd's combination
