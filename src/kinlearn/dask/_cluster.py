@@ -7,7 +7,7 @@ the rows from their source, and their places in the trees from the splits.
 
 import pickle
 
-from distributed import Client, default_client
+from distributed import Client, default_client, wait
 
 from kinlearn.trees.partitioned import Answer, Share
 
@@ -72,19 +72,24 @@ class ClusterParts:
         self.client = client
         self.shares = []
         self.places = []
+        self.homes = {}  # of a share's key, as Dask wants it: a list of workers
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self.shares, self.places = [], []  # workers forget what nobody wants
+        # workers forget what nobody wants
+        self.shares, self.places, self.homes = [], [], {}
 
     def read(self, parts):
         """Handles of parts; they are on their way already."""
         return parts
 
-    def _submit(self, function, *args):
-        return self.client.submit(function, *args, pure=False)
+    def _submit(self, function, *args, home=None):
+        """A handle of ``function(*args)``, at home while that worker lives."""
+        return self.client.submit(
+            function, *args, pure=False, workers=home, allow_other_workers=bool(home)
+        )
 
     def _send(self, thing):
         """The thing itself if it is small, or a task that gives it.
@@ -98,11 +103,34 @@ class ClusterParts:
     def map(self, function, handles, *args):
         """Handles of ``function(thing, *args)`` for the things of some handles."""
         sent = [self._send(arg) for arg in args]
-        return [self._submit(function, handle, *sent) for handle in handles]
+        return [
+            self._submit(function, handle, *sent, home=self.homes.get(handle.key))
+            for handle in handles
+        ]
 
     def collect(self, function, handles, *args):
         """The values of ``function(thing, *args)``, which are small."""
         return self.client.gather(self.map(function, handles, *args))
+
+    def keep(self, shares, n_rows):
+        """Settle shares: each gets a worker to stay on, and none too many rows.
+
+        The larger ones choose first. One stays where it is if that worker has room,
+        else it moves to the worker with the fewest rows so far.
+        """
+        wait(shares)
+        where = self.client.who_has(shares)
+        load = dict.fromkeys(self.client.nthreads(), 0)
+        room = sum(n_rows) / len(load)
+        self.shares = list(shares)
+        for i in sorted(range(len(shares)), key=n_rows.__getitem__, reverse=True):
+            holders = [w for w in where[shares[i].key] if w in load]
+            fits = [w for w in holders if load[w] == 0 or load[w] + n_rows[i] <= room]
+            home = min(fits or load, key=load.__getitem__)
+            load[home] += n_rows[i]
+            if home not in holders:
+                self.shares[i] = self._submit(_same, shares[i], home=[home])
+            self.homes[self.shares[i].key] = [home]
 
     def begin(self, n_trees):
         """Bring all rows to the roots of so many trees."""
@@ -111,7 +139,7 @@ class ClusterParts:
     def _each(self, function, thing):
         sent = self._send(thing)
         return [
-            self._submit(function, share, places, sent)
+            self._submit(function, share, places, sent, home=self.homes[share.key])
             for share, places in zip(self.shares, self.places, strict=True)
         ]
 

@@ -29,6 +29,10 @@ class LocalParts:
         """The values of ``function(thing, *args)``, which are small."""
         return self.map(function, handles, *args)
 
+    def keep(self, shares, n_rows):
+        """Take the shares that trees are grown from, and how many rows they have."""
+        self.shares = shares
+
     def begin(self, n_trees):
         """Bring all rows to the roots of so many trees."""
         self.places = [share.begin(n_trees) for share in self.shares]

@@ -423,7 +423,10 @@ def prepare(engine, parts, class_weight=None):
         weighted=weighted,
         numbers=numbers,
     )
-    engine.shares = engine.map(Coded.share, coded, common, units)
+    engine.keep(
+        engine.map(Coded.share, coded, common, units),
+        [summaries[i]["n_rows"] for i in kept],
+    )
     totals = Totals.of(
         engine.collect(Share.sums, engine.shares),
         n_features=len(common.table.features),
