@@ -44,13 +44,13 @@ test-suite: $(STAMPS)/test
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -q $(PYTEST_ARGS)
 
 test-doctest: $(STAMPS)/test
-	cd $(VENV) && $(ONE_THREAD) $(abspath $(BIN))/pytest -q -c $(CURDIR)/pyproject.toml \
+	cd $(VENV) && $(ONE_THREAD) $(abspath $(BIN))/pytest -n 2 -q -c $(CURDIR)/pyproject.toml \
 	  -p no:cacheprovider --rootdir=. --doctest-modules --pyargs kinlearn
 
 # Same kernels, compiled with bounds checks: an index error inside a noexcept
 # function only warns, so that warning is made an error.
 test-kernels-debug: $(STAMPS)/debug
-	$(ONE_THREAD) KINLEARN_DEBUG_BUILD=1 PYTHONPATH=build/debug-site $(BIN)/pytest -q tests/_kernels \
+	$(ONE_THREAD) KINLEARN_DEBUG_BUILD=1 PYTHONPATH=build/debug-site $(BIN)/pytest -n 2 -q tests/_kernels \
 	  -W error::pytest.PytestUnraisableExceptionWarning
 
 docs: $(STAMPS)/docs

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn._kernels.svm._plus import gather
+from kinlearn._kernels.svm._plus_blocks import gather
 
 __all__ = ["RowStore"]
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from kinlearn._kernels.svm._plus import accumulate, certify, descend
+from kinlearn._kernels.svm._plus import certify, descend
+from kinlearn._kernels.svm._plus_blocks import accumulate
 
 __all__ = ["PlusSolution", "solve_plus"]
 
