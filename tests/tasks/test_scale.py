@@ -1,4 +1,4 @@
-"""A million rows of a hundred thousand tasks."""
+"""A million rows of a hundred thousand tasks, or ten thousands of columns."""
 
 import time
 import tracemalloc
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kinlearn.tasks import check_task_data
+from kinlearn.tasks._tables import open_table
 
 N_ROWS, N_TASKS, N_FEATURES = 1_000_000, 100_000, 10
 
@@ -45,3 +46,19 @@ def test_validation_makes_one_copy_at_most(large):
     # codes, row index and sorting scratch: some 8-byte columns of n rows
     scratch = 10 * 8 * N_ROWS
     assert peak < data.X.nbytes + scratch
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_ten_thousands_of_privileged_columns(by_name):
+    pd = pytest.importorskip("pandas")
+    d = 10_000
+    X, privileged = np.ones((3, d)), list(range(10, d))
+    if by_name:
+        X = pd.DataFrame(X, columns=[f"column {i}" for i in range(d)])
+        privileged = X.columns[10:].tolist()
+    start = time.process_time()
+    data = check_task_data(X, privileged=privileged)
+    data.columns.match(open_table(X), "It")
+    data.columns.match(open_table(X.iloc[:, :10] if by_name else X[:, :10]), "It")
+    assert time.process_time() - start < 4.0  # about 1 s; all pairs would take 15
+    assert len(data.columns.features) == 10

@@ -56,7 +56,7 @@ def test_draws_are_balanced_and_hold_all_of_the_rarest():
 
 
 def test_the_best_source_rows_are_taken_until_balanced():
-    X, y = pair()
+    X, y = pair(1500)  # more than twice as many rare rows as are wanted
     ours = sampler()
     X_more, y_more = ours.fit_resample(X, y)
     target = np.flatnonzero(X[:, -1] == 1)
@@ -69,8 +69,8 @@ def test_the_best_source_rows_are_taken_until_balanced():
     assert (X[taken, -1] == 0).all()
     left = np.setdiff1d(np.flatnonzero((X[:, -1] == 0) & (y == 1)), taken)
     scores = ours.source_scores_
-    if len(left):
-        assert scores[taken].min() >= scores[left].max()
+    assert len(left) > len(taken)
+    assert scores[taken].min() >= scores[left].max()
     assert_array_equal(X_more[:, :-1], X[ours.sample_indices_, :-1])
     assert_array_equal(X_more[:, -1], 1)  # all are the target's now
     assert_allclose(scores.sum(), 1)
@@ -126,6 +126,13 @@ def test_sampling_strategies(strategy, added):
     counts = np.bincount(labels)
     assert counts.tolist() == [60 + added.get(0, 0), 6 + added.get(1, 0)]
     assert ours.fit(X, y).sampling_strategy_ == added
+
+
+@pytest.mark.parametrize("answer", [0.0, -1, "foo", None, [1]])
+def test_a_strategy_that_answers_nonsense(answer):
+    X, y = pair()
+    with pytest.raises(ValueError, match="must give a dict, a ratio"):
+        sampler(sampling_strategy=lambda y: answer).fit_resample(X, y)
 
 
 def test_three_classes():

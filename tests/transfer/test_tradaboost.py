@@ -412,13 +412,20 @@ def test_cross_validation_over_the_target_in_a_search():
         200, 40, imbalance_ratio=0.5, as_frame=True, random_state=0
     )
     folds = TargetKFold(4, task="task", target="target")
-    search = GridSearchCV(
-        TrAdaBoostClassifier(task="task", target="target", n_estimators=5),
-        {"correction": [None, "dynamic"]},
-        cv=folds,
-    ).fit(X, y)
-    assert search.best_params_["correction"] in (None, "dynamic")
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    model = TrAdaBoostClassifier(task="task", target="target", n_estimators=5)
+    search = GridSearchCV(model, {"correction": [None, "dynamic"]}, cv=folds).fit(X, y)
+    own = np.flatnonzero(X["task"] == "target")
+    by_hand = []
+    for correction in (None, "dynamic"):
+        model = clone(model).set_params(correction=correction)
+        scores = []
+        for train, test in folds.split(X, y):
+            assert set(test) <= set(own)
+            assert set(train) == set(range(len(X))) - set(test)
+            fitted = model.fit(X.iloc[train], y.iloc[train])
+            scores.append(fitted.score(X.iloc[test], y.iloc[test]))
+        by_hand.append(np.mean(scores))
+    assert_allclose(search.cv_results_["mean_test_score"], by_hand)
 
 
 def test_callbacks_see_every_round():

@@ -94,7 +94,9 @@ def test_the_best_stage_is_taken():
     stage = errors.argmin()
     first = 12 / 72
     share = min(first + stage / 3 * (1 - first), 1 - 1e-6)
-    assert_allclose(1 - model.source_weight_[1][0], share, atol=0.2)
+    # the first round of the stage has exactly the weights of the stage
+    shares = model.weight_history_[1].task_share[0]
+    assert_allclose(shares[1], share, atol=1e-6)
 
 
 def test_an_opposite_source_fades_in_two_stages():

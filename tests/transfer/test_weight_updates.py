@@ -37,6 +37,15 @@ def test_corrections_by_hand(rule, factors):
     assert_allclose(rule(ERRORS), factors)
 
 
+@pytest.mark.parametrize("error", [0.0, 1e-13, 1e-11, 1e-9, 0.1, 0.4])
+def test_dynamic_follows_the_target_at_any_error(error):
+    """Theorem 4: the factor is by how much the target grows as a whole."""
+    target = np.array([1 - error, error])  # weight of right and of wrong rows
+    grown = target * [1, target_factor(error)]
+    found = dynamic_correction(RoundErrors(error, np.zeros(2), np.zeros(2), 0.5))
+    assert_allclose(found, grown.sum() / target.sum())
+
+
 @pytest.mark.parametrize("kind", [None, 1.2, "dynamic", "rare", "balanced"])
 def test_corrections_are_those_of_the_twin(kind):
     source = [(w, y, bad) for w, (y, bad) in enumerate(

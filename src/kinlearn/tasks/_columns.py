@@ -158,6 +158,7 @@ class TaskColumns:
 
     def _without(self, gone):
         """The positions after the columns `gone` were left out of X."""
+        gone = set(gone)
         shift = np.cumsum(np.isin(np.arange(self.n_columns), list(gone)))
         moved = {i: i - int(shift[i]) for i in range(self.n_columns) if i not in gone}
         return TaskColumns(
@@ -214,12 +215,20 @@ def resolve_columns(table, task, privileged):
             "privileged must be a column name, a position, a list of them or None; "
             f"got {privileged!r} of type {type(privileged).__name__}."
         )
-    extra = [find_column(key, table, "Privileged") for key in privileged]
-    for i, key in enumerate(privileged):
-        if extra[i] == position:
+    place = {name: i for i, name in enumerate(table.names or ())}
+    extra = [
+        place[key]
+        if isinstance(key, str) and key in place
+        else find_column(key, table, "Privileged")
+        for key in privileged
+    ]
+    seen = set()
+    for key, found in zip(privileged, extra, strict=True):
+        if found == position:
             raise ValueError(f"Column {key!r} cannot be both task and privileged.")
-        if extra[i] in extra[:i]:
+        if found in seen:
             raise ValueError(f"Privileged column {key!r} is given twice.")
+        seen.add(found)
     columns = TaskColumns(
         names=table.names,
         n_columns=table.n_columns,

@@ -156,9 +156,6 @@ class FrameTable:
     def _series(self, position):
         return self.frame[:, position]
 
-    def _label(self, position):
-        return self.frame.columns[position]
-
     def column(self, position):
         """One column as a NumPy array; missing values are None or NaN."""
         series = self._series(position)
@@ -199,12 +196,14 @@ class FrameTable:
 
     def matrix(self, positions, *, order, **_):
         """The columns as floats, filled column by column: one copy."""
-        columns = [self._series(i) for i in positions]
+        # one by one, each would take as long as the frame is wide
+        every, labels = list(self.frame.iter_columns()), self.frame.columns
+        columns = [every[i] for i in positions]
         kinds = {nw.Float32: np.dtype("f4")}
         dtype = _float_dtype(*(kinds.get(s.dtype, np.dtype("f8")) for s in columns))
         out = np.empty((self.n_rows, len(columns)), dtype=dtype, order=order or "F")
         for j, (position, series) in enumerate(zip(positions, columns, strict=True)):
-            out[:, j] = self._numbers(series, self._label(position))
+            out[:, j] = self._numbers(series, labels[position])
         return out
 
     def _numbers(self, series, name):

@@ -16,7 +16,15 @@ from kinlearn.transfer._weight_updates import (
 )
 from kinlearn.utils import clone_for_round
 
-__all__ = ["RegressorLearner", "boost_numbers", "source_shrink", "weighted_median"]
+__all__ = [
+    "TINY",
+    "RegressorLearner",
+    "boost_numbers",
+    "source_shrink",
+    "weighted_median",
+]
+
+TINY = 1e-300  # the least weight of a row: 0 has no logarithm
 
 
 class RegressorLearner:
@@ -134,8 +142,8 @@ def source_shrink(start, error, is_target, share):
         else:
             kept = source * (wanted / source.sum())
     out = np.array(start)
-    out[~is_target] = np.maximum(kept, 1e-300)
-    return out / out.sum()
+    out[~is_target] = kept
+    return np.maximum(out / out.sum(), TINY)
 
 
 def weighted_median(answers, votes):

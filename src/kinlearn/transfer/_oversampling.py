@@ -18,6 +18,8 @@ from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_index
 
 __all__ = ["AuxiliaryOverSampler"]
 
+_STRATEGIES = {"auto", "not majority", "minority"}
+
 
 class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
     r"""Fill up rare classes of a target with real rows of a source.
@@ -126,7 +128,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "sampling_strategy": [
-            StrOptions({"auto", "not majority", "minority"}),
+            StrOptions(_STRATEGIES),
             Interval(Real, 0, None, closed="neither"),
             dict,
             callable,
@@ -189,6 +191,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         strategy = self.sampling_strategy
         if callable(strategy):
             strategy = strategy(data.classes[data.y[rows]])
+            _check_answer(strategy)
         wanted = _rows_wanted(strategy, data.classes, counts)
         names = data.classes.tolist()
         self.sampling_strategy_ = {names[c]: int(n) for c, n in wanted.items()}
@@ -307,6 +310,17 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         tags.input_tags.sparse = True if inner is None else inner.sparse
         tags.input_tags.allow_nan = True if inner is None else inner.allow_nan
         return tags
+
+
+def _check_answer(strategy):
+    """Refuse what a callable may not give, as `fit` refuses it of a user."""
+    named = isinstance(strategy, str) and strategy in _STRATEGIES
+    ratio = isinstance(strategy, Real) and strategy > 0
+    if not (named or ratio or isinstance(strategy, dict)):
+        raise ValueError(
+            "sampling_strategy, a callable, must give a dict, a ratio above 0 or one "
+            f"of {sorted(_STRATEGIES)}; it gave {strategy!r}."
+        )
 
 
 def _rows_wanted(strategy, classes, counts):

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
 from kinlearn.transfer._boost_numbers import (
+    TINY,
     RegressorLearner,
     boost_numbers,
     source_shrink,
@@ -84,7 +85,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         rows; empty in the one-stage form.
     source_weight_ : dict
         For each target a dict: share of each source in the weight of the last
-        round. A useless source is near 0.
+        round. A useless source falls behind the useful ones.
     weight_history_ : dict
         For each target a history: ``task_share``, ``target_error`` and ``vote``,
         by round.
@@ -103,14 +104,15 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
 
     Notes
     -----
+    The exponent of a target row is :math:`-e_i` as in the paper, not AdaBoost.R2's
+    :math:`1 - e_i`: the same within the target, but the latter would let the target
+    as a whole lose weight to the source.
+
     Where this differs from the paper:
 
     - The target error is normalised within the target. The paper sums weights
       that sum to one over source and target together, by which a small target
       has nearly no error at first, and the first votes are huge.
-    - The exponent of a target row is :math:`-e_i`, not AdaBoost.R2's
-      :math:`1 - e_i`: the same within the target, but the latter would let the
-      target as a whole lose weight to the source.
     - Boosting ends at a target error of 1/2 or of 0. If that leaves no learner with
       a vote, the target is boosted alone, with a warning: the source does not fit.
       A source that misleads less than that is not noticed; `two_stage` looks at
@@ -180,7 +182,8 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         y : array-like of shape (n_samples,)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights to begin with; weight 0 is absence.
+            Weights to begin with; weight 0 is absence. A weight of 2 is as good as
+            two rows, so the scale matters: weights that sum to 1 are one row.
 
         Returns
         -------
@@ -246,7 +249,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
     def _fit_stages(self, X, transfer, on_stage):
         """Move weight to the target step by step; keep the best stage."""
         is_target = transfer.is_target
-        weight = transfer.start / transfer.start.sum()
+        weight = np.maximum(transfer.start / transfer.start.sum(), TINY)
         first = weight[is_target].sum()
         fold = fold_of_target(transfer, self.n_folds, self._rng)
         errors, best = [], None

@@ -103,7 +103,9 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         For each target the learners, their votes and the history.
     source_weight_ : dict
         For each target a dict: share of each source in the weight of the last
-        round. A useless source is near 0; one that `guard` refused is at 0.
+        round. A useless source falls behind the useful ones, soon with
+        ``correction=None`` and slowly with the others: compare sources with each
+        other, or use `guard`. One that `guard` refused is at 0.
     target_classes_ : dict
         Target: its classes that have rows with weight.
     guard_errors_ : dict
@@ -234,7 +236,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights to begin with; weight 0 is absence.
+            Weights to begin with; weight 0 is absence. A weight of 2 is as good as
+            two rows, so the scale matters: weights that sum to 1 are one row.
 
         Returns
         -------
@@ -262,10 +265,13 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         names = data.tasks.tolist()
         self.boosts_, self.guard_errors_, self._shares = {}, {}, {}
         self.target_classes_ = {}
+        foreign = []
         n_rounds = len(targets) * self.n_estimators
         with rounds_with_callbacks(self, X, y, n_rounds) as on_round:
             for target in targets:
                 transfer = self._transfer(data, target, start)
+                if not transfer.has_source and (start[data.task != target] > 0).any():
+                    foreign.append(names[target])
                 if self.guard is not None and transfer.has_source:
                     transfer, errors = self._guarded(transfer, data.X, boost_rows, rng)
                     self.guard_errors_[names[target]] = errors
@@ -273,6 +279,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
                 shares = _class_shares(data, target, start)
                 self._shares[names[target]] = shares
                 self.target_classes_[names[target]] = data.classes[shares > 0]
+        self._warn_of_foreign_labels(foreign)
         self._warn_of_mute_targets()
         return self
 
@@ -302,6 +309,17 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         size = np.bincount(data.task, minlength=data.n_tasks)
         binned = BinnedRows.of(data.X, (start > 0) / size[data.task])
         return lambda _: TreeLearner(binned, self.max_depth, self.trim)
+
+    def _warn_of_foreign_labels(self, targets):
+        if targets:
+            warnings.warn(
+                f"No source has a class of task {targets[0]!r}, whose classes are "
+                f"{self.target_classes_[targets[0]].tolist()} ({len(targets)} of "
+                f"{len(self.boosts_)} targets): it was boosted alone. Are the labels "
+                "of the tasks written alike?",
+                TaskFallbackWarning,
+                stacklevel=4,
+            )
 
     def _warn_of_mute_targets(self):
         mute = [name for name, b in self.boosts_.items() if not b.votes.any()]

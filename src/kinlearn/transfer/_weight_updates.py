@@ -131,10 +131,10 @@ def learner_vote(target_error, n_target):
 def _target_growth(target_error):
     """Factor by which a round changes the target's weight as a whole.
 
-    Right rows keep (1 - e), wrong rows go from e to 1 - e: together 2 (1 - e).
-    Where no row is wrong, nothing changes.
+    Right rows keep (1 - e), wrong rows go from e to 1 - e: together 2 (1 - e), but
+    less where `target_factor` is at its limit. With no row wrong, nothing changes.
     """
-    return 2.0 * (1.0 - target_error) if target_error > 0.0 else 1.0
+    return (1.0 - target_error) + target_error * target_factor(target_error)
 
 
 def fixed_correction(errors, cost=1.0):

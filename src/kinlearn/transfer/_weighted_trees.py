@@ -7,14 +7,12 @@ import scipy.sparse as sp
 
 from kinlearn._kernels.transfer._votes import STEP, add_votes, add_votes_sparse
 from kinlearn._kernels.transfer._weighted_tree import grow_tree
-from kinlearn.trees._binning import Bins, bin_features
+from kinlearn.trees._binning import Bins, bin_features, feature_edges, join_bins
 
 __all__ = ["BinnedRows", "TreeVotes"]
 
 # Weights become multiples of their sum over this, which float64 holds exactly.
 _FIXED_POINT = 2.0**50
-# Columns of a sparse X that are binned at a time.
-_BLOCK = 64
 # Up to this share of cells outside the common bins, only they are stored.
 _SPARSE_SHARE = 0.25
 
@@ -59,39 +57,14 @@ class BinnedRows:
             What trees are grown from.
         """
         n, d = X.shape
-        if not sp.issparse(X):
-            bins, codes = bin_features(X, say)
-            parts = [(bins, codes)]
-        else:
-            X = X.tocsc()
-            parts = [
-                bin_features(X[:, first : first + _BLOCK].toarray(), say)
-                for first in range(0, d, _BLOCK)
-            ]
-        bins = _join_bins([each for each, _ in parts])
-        common = np.zeros(d, dtype=np.uint8)
-        kept, first, n_kept = [], 0, 0
-        for part, codes in parts:
-            np.minimum(codes, part.n_bins.astype(np.uint8), out=codes)
-            for f in range(codes.shape[1]):
-                common[first + f] = np.bincount(codes[:, f]).argmax()
-            other = codes != common[first : first + codes.shape[1]]
-            n_kept += int(other.sum())
-            kept.append((first, codes, other))
-            first += codes.shape[1]
-        empty = {
-            "lines": np.empty((0, d), dtype=np.uint8),
-            "indptr": np.zeros(1, dtype=np.int64),
-            "columns": np.empty(0, dtype=np.int32),
-            "codes": np.empty(0, dtype=np.uint8),
-        }
-        if n_kept > _SPARSE_SHARE * n * d:
-            lines = np.empty((n, d), dtype=np.uint8)
-            for first, codes, _ in kept:
-                lines[:, first : first + codes.shape[1]] = codes
-            return cls(bins, **{**empty, "lines": lines}, common=common)
-        stored = _stored_cells(kept, n)
-        return cls(bins, **{**empty, **stored}, common=common)
+        bins, cells, common = (_sparse if sp.issparse(X) else _dense)(X, say)
+        lines = np.empty((0, d), dtype=np.uint8)
+        indptr, columns, codes = cells
+        if len(codes) > _SPARSE_SHARE * n * d:
+            lines = np.tile(common, (n, 1))
+            lines[np.repeat(np.arange(n), np.diff(indptr)), columns] = codes
+            indptr, columns, codes = np.zeros(1, np.int64), columns[:0], codes[:0]
+        return cls(bins, lines, indptr, columns, codes, common)
 
     def grow(self, rows, labels, weight, is_target, n_classes, *, max_depth, trim):
         """Grow one tree.
@@ -142,30 +115,58 @@ class BinnedRows:
         return steps, answers
 
 
-def _join_bins(parts):
-    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    return Bins(np.concatenate([part.edges for part in parts]), indptr)
+def _dense(X, say):
+    """Bins of an array, the cells outside the common bins, and those bins."""
+    bins, codes = bin_features(X, say)
+    np.minimum(codes, bins.n_bins.astype(np.uint8), out=codes)
+    common = np.array([np.bincount(c).argmax() for c in codes.T], dtype=np.uint8)
+    other = np.ascontiguousarray(codes != common)
+    indptr = np.concatenate([[0], np.cumsum(other.sum(axis=1))]).astype(np.int64)
+    columns = np.nonzero(other)[1].astype(np.int32)
+    return bins, (indptr, columns, np.ascontiguousarray(codes)[other]), common
 
 
-def _stored_cells(kept, n):
-    """Cells outside the common bins, row by row, as the kernel reads them."""
-    places = [np.nonzero(other) for _, _, other in kept]
-    row = np.concatenate([rows for rows, _ in places])
-    column = np.concatenate(
-        [
-            columns + first
-            for (_, columns), (first, _, _) in zip(places, kept, strict=True)
-        ]
-    )
-    code = np.concatenate([codes[other] for _, codes, other in kept])
+def _sparse(X, say):
+    """The same of a sparse array, from what it stores: a zero is never written out."""
+    X = sp.csc_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    n, d = X.shape
+    say = np.ones(n) if say is None else say
+    edges, common, cells = [], np.zeros(d, dtype=np.uint8), []
+    for f in range(d):
+        stored = slice(X.indptr[f], X.indptr[f + 1])
+        rows, values = X.indices[stored], X.data[stored]
+        n_zero = n - len(rows)
+        zero_say = max(say.sum() - say[rows].sum(), 0.0) if n_zero else 0.0
+        edge = feature_edges(np.append(values, 0.0), np.append(say[rows], zero_say))
+        code = np.searchsorted(edge, values)  # NaN comes last: the missing bin
+        zero = np.searchsorted(edge, 0.0)
+        count = np.bincount(code, minlength=len(edge) + 2)
+        count[zero] += n_zero
+        most = count.argmax()
+        kept = code != most
+        cells.append((rows[kept], code[kept]))
+        if zero != most:
+            rest = np.delete(np.arange(n), rows)
+            both = np.append(rows[kept], rest), np.append(code[kept], [zero] * n_zero)
+            cells[-1] = both
+        edges.append(edge)
+        common[f] = most
+    return join_bins(edges), _by_row(cells, n), common
+
+
+def _by_row(cells, n):
+    """Cells given feature by feature, row by row as the kernel reads them."""
+    row = np.concatenate([rows for rows, _ in cells])
+    code = np.concatenate([codes for _, codes in cells]).astype(np.uint8)
+    sizes = [len(rows) for rows, _ in cells]
+    column = np.repeat(np.arange(len(cells), dtype=np.int32), sizes)
     order = np.lexsort((column, row))
     counts = np.bincount(row, minlength=n)
-    return {
-        "indptr": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        "columns": column[order].astype(np.int32),
-        "codes": code[order],
-    }
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return indptr, column[order], code[order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +219,7 @@ class TreeVotes:
         add_votes_sparse(
             X.data,
             X.indices.astype(np.int32, copy=False),
-            X.indptr.astype(np.int32, copy=False),
+            X.indptr.astype(np.int64, copy=False),
             np.zeros(X.shape[1], dtype=X.dtype),
             self.steps,
             self.roots,

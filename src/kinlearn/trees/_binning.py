@@ -6,7 +6,7 @@ import numpy as np
 
 from kinlearn._kernels.trees._binning import assign_bins
 
-__all__ = ["MAX_BINS", "Bins", "bin_features"]
+__all__ = ["MAX_BINS", "Bins", "bin_features", "feature_edges", "join_bins"]
 
 MAX_BINS = 255  # one more code, 255, is the bin of missing values
 
@@ -108,18 +108,36 @@ def bin_features(X, sample_weight=None, max_bins=MAX_BINS):
         # Columns side by side: a strided walk through a wide row-major X for
         # each column alone costs more than all the sorting.
         block = np.array(X[:, first:last].T, order="C")
-        found = [_edges(column, sample_weight, max_bins) for column in block]
-        part = Bins(np.concatenate(found), _indptr(found))
+        found = [feature_edges(column, sample_weight, max_bins) for column in block]
+        part = join_bins(found)
         assign_bins(block.T, part.edges, part.indptr, codes[:, first:last])
         edges += found
-    return Bins(np.concatenate(edges), _indptr(edges)), codes
+    return join_bins(edges), codes
 
 
-def _indptr(parts):
-    return np.cumsum([0, *map(len, parts)]).astype(np.int32)
+def join_bins(edges):
+    """Bins of the edges of one feature after the other."""
+    indptr = np.cumsum([0, *map(len, edges)]).astype(np.int32)
+    return Bins(np.concatenate(edges), indptr)
 
 
-def _edges(column, weight, max_bins):
+def feature_edges(column, weight=None, max_bins=MAX_BINS):
+    """Edges between the bins of one feature; see `bin_features`.
+
+    Parameters
+    ----------
+    column : float array of shape (n,)
+        Values; NaN is a missing one.
+    weight : float array of shape (n,), default=None
+        Weights of the rows.
+    max_bins : int, default=255
+        Largest number of bins.
+
+    Returns
+    -------
+    float64 array
+        Edges, ascending.
+    """
     if weight is None:
         values = np.sort(column)
         weights = None

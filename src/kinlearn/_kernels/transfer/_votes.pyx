@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn._kernels._typedefs cimport f64_t, float_t, i32_t, intp_t
+from kinlearn._kernels._typedefs cimport f64_t, float_t, i32_t, i64_t, intp_t
 
 # What a walk reads of a node. A leaf has left = -1.
 cdef packed struct Step:
@@ -57,7 +57,7 @@ def add_votes(const float_t[:, ::1] X, const Step[::1] steps,
 
 
 def add_votes_sparse(const float_t[::1] data, const i32_t[::1] indices,
-                     const i32_t[::1] indptr, float_t[::1] line,
+                     const i64_t[::1] indptr, float_t[::1] line,
                      const Step[::1] steps, const i32_t[::1] roots,
                      const f64_t[::1] votes, f64_t[:, ::1] out):
     """The same for rows of a CSR matrix; `line` is zero, and of its width."""

@@ -105,7 +105,8 @@ cdef class Grower:
     cdef const u8_t[::1] target
     # weight by feature, bin and class: zero between nodes
     cdef i64_t[::1] histogram
-    cdef i32_t[::1] first_cell, touched
+    cdef intp_t[::1] first_cell
+    cdef i32_t[::1] touched
     cdef u8_t[::1] is_touched
     cdef intp_t n_touched
     # of the node that is being split, by class
@@ -134,7 +135,7 @@ cdef class Grower:
         self.weight = np.array(weights)
         self.target = is_target
         first = np.concatenate([[0], np.cumsum(np.asarray(n_bins) + 1)])
-        self.first_cell = (first * n_classes).astype(np.int32)
+        self.first_cell = (first * n_classes).astype(np.intp)
         self.histogram = np.zeros(first[-1] * n_classes, dtype=np.int64)
         self.touched = np.arange(self.n_features, dtype=np.int32)
         self.is_touched = np.zeros(self.n_features, dtype=np.uint8)
@@ -239,7 +240,7 @@ cdef class Grower:
         cdef i64_t w
         cdef const u8_t* line
         cdef i64_t* cells
-        cdef const i32_t* first = &self.first_cell[0]
+        cdef const intp_t* first = &self.first_cell[0]
         for i in range(start, end):
             place = self.place[i]
             w = self.weight[place]
