@@ -15,6 +15,7 @@ from kinlearn.trees import (
     MultiTaskDecisionTreeClassifier,
     MultiTaskExtraTreesClassifier,
 )
+from tests.callbacks import Recorder
 
 
 def make_tasks(seed=0, n=200):
@@ -139,25 +140,8 @@ def test_sparse_rows_are_dense_rows_with_zeros(tree):
 
 def test_callbacks_hear_of_every_round():
     packed, _, y = make_tasks()
-    seen = []
-
-    class Counter:
-        def setup(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context, **_):
-            seen.append(context.task_name)
-
-        def on_fit_task_end(self, estimator, context, **_):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
+    recorder = Recorder()
     model = MultiTaskAdaBoostClassifier(n_estimators=3, task=-1)
-    model.set_callbacks(Counter()).fit(packed, y)
-    assert [name for name in seen if name.startswith("round")] == [
-        "round 0",
-        "round 1",
-        "round 2",
-    ]
+    model.set_callbacks(recorder).fit(packed, y)
+    rounds = [f"round {t}" for t in range(3)]
+    assert recorder.seen == ["setup", *rounds, "fit", "teardown"]

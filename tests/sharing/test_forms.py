@@ -18,6 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from kinlearn import with_task
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
+from tests.callbacks import Recorder
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))
@@ -211,21 +212,6 @@ def test_sharing_that_fit_did_not_prepare_is_an_error():
 
 
 def test_callbacks_see_every_task():
-    class Recorder:
-        seen = []
-
-        def setup(self, estimator, context):
-            self.seen.append("setup")
-
-        def on_fit_task_begin(self, estimator, context, **kwargs):
-            pass
-
-        def on_fit_task_end(self, estimator, context, **kwargs):
-            self.seen.append(context.task_name)
-
-        def teardown(self, estimator, context):
-            self.seen.append("teardown")
-
     recorder = Recorder()
     PerTask(Ridge(), task=-1).set_callbacks(recorder).fit(XT, Y)
     tasks = [f"task {t}" for t in range(4)]

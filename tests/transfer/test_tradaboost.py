@@ -20,6 +20,7 @@ from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.model_selection import TargetKFold
 from kinlearn.transfer import TrAdaBoostClassifier
 from kinlearn.transfer._weighted_trees import BinnedRows
+from tests.callbacks import Recorder
 from tests.interrupt import seconds_to_stop
 from tests.reference import tradaboost as reference
 
@@ -429,21 +430,6 @@ def test_cross_validation_over_the_target_in_a_search():
 
 
 def test_callbacks_see_every_round():
-    class Recorder:
-        seen = []
-
-        def setup(self, estimator, context):
-            self.seen.append("setup")
-
-        def on_fit_task_begin(self, estimator, context, **kwargs):
-            pass
-
-        def on_fit_task_end(self, estimator, context, **kwargs):
-            self.seen.append(context.task_name)
-
-        def teardown(self, estimator, context):
-            self.seen.append("teardown")
-
     recorder = Recorder()
     X, task, y = small_problem()
     model = TrAdaBoostClassifier(task=-1, target=1, n_estimators=3)

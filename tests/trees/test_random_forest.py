@@ -9,6 +9,7 @@ from kinlearn.trees import (
     MultiTaskRandomForestClassifier,
 )
 from kinlearn.trees import _random_forest as module
+from tests.callbacks import Recorder
 
 
 def make_tasks(seed=0, *, n=400, n_features=6, n_tasks=4, noise=0.1):
@@ -149,24 +150,10 @@ def test_informative_features_are_important():
 
 
 def test_callbacks_hear_of_every_tree():
-    seen = []
-
-    class Counter:
-        def setup(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context, **_):
-            seen.append(context.task_name)
-
-        def on_fit_task_end(self, estimator, context, **_):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
     X = np.column_stack([np.arange(20.0), np.arange(20) % 2])
+    recorder = Recorder()
     forest = MultiTaskRandomForestClassifier(3, task=-1, warm_start=True)
-    forest.set_callbacks(Counter()).fit(X, np.arange(20) > 9)
+    forest.set_callbacks(recorder).fit(X, np.arange(20) > 9)
     forest.set_params(n_estimators=4).fit(X, np.arange(20) > 9)
-    rounds = [name for name in seen if name.startswith("round")]
+    rounds = [name for name in recorder.seen if name.startswith("round")]
     assert rounds == ["round 0", "round 1", "round 2", "round 3"]
