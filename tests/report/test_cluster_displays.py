@@ -2,9 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
 from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.datasets import make_term_tasks
@@ -31,7 +34,12 @@ def _case(n=30, seed=0):
     return A + A.T, rng.integers(2, size=n), rng.choice(["mail", "news", "web"], size=n)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+_CONTAINERS = [np.asarray, sp.csr_array, sp.csc_matrix]
+
+
+@pytest.mark.parametrize(
+    "container", [*_CONTAINERS, sp.coo_matrix, np.ndarray.tolist, pd.DataFrame]
+)
 def test_cells_are_sorted_by_task_and_cluster(container):
     A, labels, tasks = _case()
     display = ClusterAffinityDisplay.from_affinity(container(A), labels, tasks=tasks)
@@ -45,7 +53,7 @@ def test_cells_are_sorted_by_task_and_cluster(container):
     assert len(display.ax_.lines) == 2 * (2 + 3)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("container", _CONTAINERS)
 def test_many_rows_are_averaged(monkeypatch, container):
     monkeypatch.setattr(_cluster_displays, "_CELLS", 10)
     A, labels, tasks = _case(28)
@@ -81,6 +89,50 @@ def test_table_counts_and_colours_shares():
     assert [text.get_text() for text in display.ax_.texts] == list("020102")
     unnamed = ClusterTableDisplay.from_labels([0, -1], tasks=[1, 1])
     assert _names(unnamed.ax_, "x") == ["none", "cluster 0"]
+
+
+@pytest.mark.parametrize("container", [list, pd.Series, pl.Series])
+def test_clusters_may_have_names(container):
+    A, labels, tasks = _case()
+    numbered = ClusterAffinityDisplay.from_affinity(A, labels, tasks=tasks)
+    named = container(["new" if label else "ask" for label in labels])
+    display = ClusterAffinityDisplay.from_affinity(A, named, tasks=tasks)
+    # "ask" comes before "new" as 0 does before 1
+    assert_array_equal(display.order_, numbered.order_)
+    assert len(display.ax_.lines) == len(numbered.ax_.lines)
+    table = ClusterTableDisplay.from_labels(named, tasks=tasks)
+    assert _names(table.ax_, "x") == ["cluster ask", "cluster new"]
+
+
+def test_many_tasks_make_no_tower():
+    tasks = np.repeat([f"shop {i:03d}" for i in range(200)], 2)
+    table = ClusterTableDisplay.from_labels(np.tile([0, 1], 200), tasks=tasks)
+    assert table.figure_.get_figheight() < 12
+    assert table.counts_.shape == (200, 2)
+    assert len(table.ax_.texts) == 0  # no room for numbers
+    assert _names(table.ax_, "y") == [f"shop {i:03d}" for i in range(0, 200, 8)]
+    assert "one in 8 of 200 tasks" in table.ax_.get_xlabel()
+    display = ClusterAffinityDisplay.from_affinity(
+        np.ones((400, 400)), np.tile([0, 1], 200), tasks=tasks
+    )
+    assert _names(display.ax_, "x") == [f"shop {i:03d}" for i in range(0, 200, 8)]
+    # a named task is named in its middle
+    assert display.ax_.get_xticks()[1] == 17
+    many = ClusterTableDisplay.from_labels(np.arange(400), tasks=tasks)
+    assert many.figure_.get_figwidth() < 14
+
+
+@pytest.mark.parametrize("display", [ClusterAffinityDisplay, ClusterTableDisplay])
+def test_a_clusterer_must_be_fitted(display):
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        display.from_estimator(MultiTaskSymmetricNMF())
+
+
+def test_an_affinity_must_be_numbers():
+    with pytest.raises(ValueError, match="arrays of bytes/strings"):
+        ClusterAffinityDisplay.from_affinity([["a"]], [0], tasks=[0])
+    with pytest.raises(ValueError, match="affinity contains NaN"):
+        ClusterAffinityDisplay.from_affinity([[np.nan]], [0], tasks=[0])
 
 
 def test_wrong_shapes_are_refused():

@@ -2,6 +2,8 @@
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.report._style import HEAT_MAP, new_axes, shorten, text_colour
 from kinlearn.tasks import encode_tasks
@@ -9,9 +11,12 @@ from kinlearn.tasks import encode_tasks
 __all__ = ["ClusterAffinityDisplay", "ClusterTableDisplay"]
 
 _CELLS = 1_200  # of a side of the picture; more rows are averaged
+_NAMED_TASKS = 25  # on an axis, and lines of a table that hold numbers
+_NAMED_CLUSTERS = 12
 
 
 def _checked(labels, tasks):
+    """Sorted clusters, the position among them of each row's, task codes and names."""
     labels = np.asarray(labels)
     names, codes = encode_tasks(tasks)
     if labels.ndim != 1 or len(labels) != len(codes):
@@ -19,7 +24,17 @@ def _checked(labels, tasks):
             f"labels has shape {labels.shape} but tasks has {len(codes)} rows; "
             "pass one cluster and one task for each row."
         )
-    return labels, codes, names
+    clusters, column = np.unique(labels, return_inverse=True)
+    return clusters, column, codes, names
+
+
+def _every(n, limit):
+    """Each how many of n have a name, so that at most `limit` do."""
+    return -(-n // limit)
+
+
+def _named_in(text, n_tasks, step):
+    return f"{text}; one in {step} of {n_tasks} tasks is named" if step > 1 else text
 
 
 class ClusterAffinityDisplay:
@@ -32,10 +47,10 @@ class ClusterAffinityDisplay:
 
     Parameters
     ----------
-    affinity : ndarray or sparse array of shape (n_samples, n_samples)
+    affinity : array-like, data frame or sparse matrix of shape (n_samples, n_samples)
         How alike rows are.
     labels : array-like of shape (n_samples,)
-        Cluster of each row.
+        Cluster of each row: numbers or strings.
     tasks : array-like of shape (n_samples,)
         Task of each row.
 
@@ -77,10 +92,10 @@ class ClusterAffinityDisplay:
 
         Parameters
         ----------
-        affinity : ndarray or sparse array of shape (n_samples, n_samples)
+        affinity : array-like, data frame or sparse matrix, square
             How alike rows are.
         labels : array-like of shape (n_samples,)
-            Cluster of each row.
+            Cluster of each row: numbers or strings.
         tasks : array-like of shape (n_samples,)
             Task of each row.
         ax : matplotlib Axes, default=None
@@ -113,6 +128,7 @@ class ClusterAffinityDisplay:
         ClusterAffinityDisplay
             The display, drawn.
         """
+        check_is_fitted(estimator)
         if not hasattr(estimator, "affinity_"):
             raise ValueError(
                 f"This {type(estimator).__name__} has no affinity_. Fit it with "
@@ -142,15 +158,17 @@ class ClusterAffinityDisplay:
         ClusterAffinityDisplay
             The display itself.
         """
-        labels, codes, names = _checked(self.labels, self.tasks)
+        _, labels, codes, names = _checked(self.labels, self.tasks)
         n = len(labels)
-        if self.affinity.shape != (n, n):
+        affinity = check_array(
+            self.affinity, accept_sparse="csr", input_name="affinity"
+        )
+        if affinity.shape != (n, n):
             raise ValueError(
-                f"The affinity has shape {self.affinity.shape}; {n} labels need "
-                f"{(n, n)}."
+                f"The affinity has shape {affinity.shape}; {n} labels need {(n, n)}."
             )
         self.order_ = np.lexsort((labels, codes))
-        cells = _averaged(self.affinity, self.order_)
+        cells = _averaged(affinity, self.order_)
         self.figure_, self.ax_ = new_axes(ax, (6.2, 5.2))
         options = {
             "cmap": cmap,
@@ -169,13 +187,15 @@ class ClusterAffinityDisplay:
         for cut in new_task:
             self._line(cut, color="white", linewidth=1.5)
         ends = np.concatenate([[0], new_task, [n]])
-        shown = [shorten(names[task[start]]) for start in ends[:-1]]
-        middles = (ends[:-1] + ends[1:]) / 2
+        step = _every(len(ends) - 1, _NAMED_TASKS)
+        shown = [shorten(names[task[start]]) for start in ends[:-1:step]]
+        middles = (ends[:-1] + ends[1:])[::step] / 2
         crowded = max(map(len, shown)) * len(shown) > 40
         self.ax_.set_xticks(middles, shown, rotation=90 if crowded else 0)
         self.ax_.set_yticks(middles, shown)
         self.ax_.tick_params(length=0)
-        self.ax_.set_xlabel(f"{n} rows by task, then cluster")
+        text = f"{n} rows by task, then cluster"
+        self.ax_.set_xlabel(_named_in(text, len(ends) - 1, step))
         if colorbar:
             self.figure_.colorbar(self.im_, ax=self.ax_, label="affinity")
         return self
@@ -190,22 +210,25 @@ def _averaged(affinity, order):
     n = len(order)
     side = -(-n // _CELLS)
     if side <= 1:
-        cells = affinity[order][:, order]
-        return cells.toarray() if sp.issparse(cells) else np.asarray(cells)
+        return _as_dense(affinity[order][:, order])
     group = np.empty(n, dtype=np.intp)
     group[order] = np.arange(n) // side
     member = sp.csr_array((np.ones(n), (group, np.arange(n))))
     sizes = np.bincount(group)
-    cells = member @ affinity @ member.T
-    cells = cells.toarray() if sp.issparse(cells) else np.asarray(cells)
-    return cells / np.outer(sizes, sizes)
+    return _as_dense(member @ affinity @ member.T) / np.outer(sizes, sizes)
+
+
+def _as_dense(cells):
+    cells = cells.toarray() if sp.issparse(cells) else cells
+    return np.asarray(cells, dtype=np.float64)
 
 
 class ClusterTableDisplay:
     """How many rows of each task are in each cluster.
 
     Colours are shares of the task's rows, so that small tasks are read as well as
-    large ones; the numbers are counts. Make it with :meth:`from_labels` or
+    large ones; the numbers are counts, left out where there are more than 25 tasks or
+    12 clusters. Make it with :meth:`from_labels` or
     :meth:`from_estimator`, which draw at once.
 
     Parameters
@@ -284,6 +307,7 @@ class ClusterTableDisplay:
         ClusterTableDisplay
             The display, drawn.
         """
+        check_is_fitted(estimator)
         tasks = estimator.tasks_[estimator.row_tasks_]
         return cls(estimator.labels_, tasks).plot(ax, **plot_options)
 
@@ -306,8 +330,7 @@ class ClusterTableDisplay:
         ClusterTableDisplay
             The display itself.
         """
-        labels, codes, names = _checked(self.labels, self.tasks)
-        clusters, column = np.unique(labels, return_inverse=True)
+        clusters, column, codes, names = _checked(self.labels, self.tasks)
         self.counts_ = np.zeros((len(names), len(clusters)), dtype=np.int64)
         np.add.at(self.counts_, (codes, column), 1)
         if cluster_names is None:
@@ -319,13 +342,24 @@ class ClusterTableDisplay:
                 f"There are {len(cluster_names)} cluster_names for {len(clusters)} "
                 f"clusters ({clusters.tolist()})."
             )
-        size = (2.6 + 0.9 * len(clusters), 1.4 + 0.42 * len(names))
+        shown = min(len(clusters), _NAMED_CLUSTERS), min(len(names), _NAMED_TASKS)
+        size = (2.6 + 0.9 * shown[0], 1.4 + 0.42 * shown[1])
         self.figure_, self.ax_ = new_axes(ax, size)
         shares = self.counts_ / np.maximum(self.counts_.sum(axis=1, keepdims=True), 1)
         self.im_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=1.0, aspect="auto")
-        self.ax_.set_xticks(range(len(clusters)), [shorten(c) for c in cluster_names])
-        self.ax_.set_yticks(range(len(names)), [shorten(t) for t in names.tolist()])
-        for (i, j), count in np.ndenumerate(self.counts_):
+        few = shown == self.counts_.shape[::-1]
+        self.ax_.set_xticks(
+            range(len(clusters)),
+            [shorten(c) for c in cluster_names],
+            rotation=90 if shown[0] < len(clusters) else 0,
+        )
+        step = _every(len(names), _NAMED_TASKS)
+        self.ax_.set_yticks(
+            range(0, len(names), step), [shorten(t) for t in names[::step].tolist()]
+        )
+        if step > 1:
+            self.ax_.set_xlabel(_named_in("clusters", len(names), step))
+        for (i, j), count in np.ndenumerate(self.counts_) if few else ():
             colour = text_colour(self.im_.cmap(self.im_.norm(shares[i, j])))
             self.ax_.text(j, i, str(count), ha="center", va="center", color=colour)
         if colorbar:
