@@ -25,6 +25,8 @@ class Bar:
         Our time, at most.
     memory_of_data : float, optional
         Our peak memory over what the data takes, at most.
+    gibibytes : float, optional
+        Our peak memory, at most.
     growth : float, optional
         Exponent of our time in the size, over a case's `sizes`, at most.
     """
@@ -33,6 +35,7 @@ class Bar:
     times_as_long: float | None = None
     seconds: float | None = None
     memory_of_data: float | None = None
+    gibibytes: float | None = None
     growth: float | None = None
 
 

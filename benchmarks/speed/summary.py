@@ -98,6 +98,8 @@ def verdicts(bar, *, seconds=None, peak_bytes=None, data_bytes=None, exponent=No
         found.append(
             _at_most(bar.memory_of_data, peak_bytes / data_bytes, "{:.3g} x the data")
         )
+    if bar.gibibytes is not None and peak_bytes is not None:
+        found.append(_at_most(bar.gibibytes, peak_bytes / 2**30, "{:.3g} GiB"))
     if bar.growth is not None and exponent is not None:
         found.append(_at_most(bar.growth, exponent, "n^{:.3g}"))
     return found

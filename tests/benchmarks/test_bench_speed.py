@@ -54,19 +54,25 @@ def test_the_fastest_peer_has_the_best_time():
         (Bar(seconds=0.9), False, "at most 0.9 s: 1 s"),
         (Bar(memory_of_data=1.5), True, "at most 1.5 x the data: 1.5 x the data"),
         (Bar(memory_of_data=1.0), False, "at most 1 x the data: 1.5 x the data"),
+        (Bar(gibibytes=1.0), True, "at most 1 GiB: 0.75 GiB"),
+        (Bar(gibibytes=0.5), False, "at most 0.5 GiB: 0.75 GiB"),
         (Bar(growth=1.15), False, "at most n^1.15: n^1.2"),
     ],
 )
 def test_bars(bar, met, text):
     seconds = {"ours": [1.0, 5.0], "slow": [9.0, 9.0], "fast": [2.0, 8.0]}
     (found,) = verdicts(
-        bar, seconds=seconds, peak_bytes=300, data_bytes=200, exponent=1.2
+        bar,
+        seconds=seconds,
+        peak_bytes=3 * 2**28,
+        data_bytes=2 * 2**28,
+        exponent=1.2,
     )
     assert (f"{found.bar}: {found.found}", found.met) == (text, met)
 
 
 def test_no_verdict_without_a_figure():
-    bar = Bar(times_faster=1, times_as_long=1, memory_of_data=1, growth=1)
+    bar = Bar(times_faster=1, times_as_long=1, memory_of_data=1, gibibytes=1, growth=1)
     assert verdicts(bar, seconds={"ours": [1.0]}) == []
     assert verdicts(Bar(), seconds={"ours": [1.0], "peer": [1.0]}) == []
 

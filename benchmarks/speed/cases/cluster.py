@@ -73,7 +73,7 @@ def texts_640():
 
 @case(
     "cluster-texts-20000",
-    bar=Bar(seconds=180),
+    bar=Bar(seconds=180, gibibytes=4),
     needs=NEEDS,
     repeats=1,
     memory=True,
