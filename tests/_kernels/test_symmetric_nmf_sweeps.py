@@ -1,10 +1,13 @@
 """The sweeps against the slow twin, and against each other."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from kinlearn.cluster import _affinity
 from kinlearn.cluster._affinity import (
     Affinity,
     TermAffinity,
@@ -13,6 +16,7 @@ from kinlearn.cluster._affinity import (
     task_groups,
 )
 from kinlearn.cluster._solver import Problem
+from tests.interrupt import seconds_to_stop
 from tests.reference.symmetric_nmf import coordinate_sweep
 
 
@@ -103,3 +107,49 @@ def test_the_affinity_that_is_never_made_equals_the_matrix(kind, name):
 def test_groups_of_tasks_are_a_factorisation(lambdas):
     read, write = task_groups(lambdas)
     assert_allclose(read @ write.T, lambdas)
+
+
+def test_squared_cells_are_added_up_in_parts(monkeypatch):
+    X, task = _documents(30, 15, seed=3)
+    terms, _ = build_affinity(
+        sp.csr_array(X), "shared", 1.0, task, _lambdas("matrix"), normalize=True
+    )
+    whole = terms.squares(np.ones((3, 3)))
+    parts = []
+    kernel = _affinity.term_norms
+    monkeypatch.setattr(_affinity, "_ADDITIONS", 300)
+    monkeypatch.setattr(
+        _affinity, "term_norms", lambda *a: parts.append(a[-2:]) or kernel(*a)
+    )
+    assert (terms.squares(np.ones((3, 3))) == whole).all()
+    assert len(parts) > 5
+    rows = [i for first, last in parts for i in range(first, last)]
+    assert rows == list(range(30))
+
+
+def test_ctrl_c_is_heard_while_all_rows_are_compared():
+    X = sp.csr_array(np.random.default_rng(0).random((8_000, 300)) < 0.5, dtype=float)
+    task = np.zeros(8_000, dtype=np.int32)
+    one = np.ones((1, 1))
+    terms, _ = build_affinity(X, "shared", 1.0, task, one, normalize=False)
+    assert seconds_to_stop(lambda: terms.squares(one), after=0.1) < 1
+
+
+def test_a_product_needs_no_totals_of_every_task():
+    n_tasks, n_terms = 300, 2_000
+    rng = np.random.default_rng(0)
+    X = sp.csr_array((rng.random((600, n_terms)) < 0.01).astype(float))
+    task = np.arange(600, dtype=np.int32) % n_tasks
+    lambdas = np.where(np.eye(n_tasks) > 0, 1.0, 0.1)
+    terms, _ = build_affinity(X, "shared", 1.0, task, lambdas, normalize=True)
+    V = rng.random((600, 2))
+    for product in (terms.product, terms.product_inside):
+        product(V)  # fills what is kept
+    tracemalloc.start()
+    try:
+        terms.product(V)
+        terms.product_inside(V)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**21  # all totals would be n_tasks * n_terms * 32 bytes: 18 MiB

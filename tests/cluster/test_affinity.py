@@ -8,7 +8,8 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 
 from kinlearn import with_task
 from kinlearn.cluster import MultiTaskSymmetricNMF
-from kinlearn.cluster._affinity import Affinity, build_affinity, cross_product
+from kinlearn.cluster._affinity import Affinity, build_affinity
+from kinlearn.cluster._fold_in import cross_product, cross_product_by_task
 from tests.reference.symmetric_nmf import degree_normalised, shared_affinity
 
 
@@ -103,6 +104,39 @@ def test_product_of_new_rows_is_that_of_the_matrix(name, container):
     )
     answer = cross_product(both[20:], both[:20], name, 0.3, U)
     assert_allclose(answer, whole.W[20:, :20] @ U)
+
+
+@pytest.mark.parametrize("name", ["shared", "rbf", "precomputed"])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("kind", ["number", "zero", "matrix"])
+def test_product_of_new_rows_weighs_pairs_of_tasks(name, container, kind):
+    X, task = _documents(30, 12, seed=3)
+    old, new = np.arange(20), np.arange(20, 30)
+    lambdas = np.where(np.eye(3) > 0, 0.8, 0.3 if kind == "number" else 0.0)
+    if kind == "matrix":
+        lambdas = np.array([[1.0, 0.2, 0.0], [0.2, 1.0, 0.7], [0.0, 0.7, 1.0]])
+    whole, _ = build_affinity(
+        X,
+        "shared" if name == "precomputed" else name,
+        0.3,
+        np.zeros(30, dtype=np.int32),
+        np.ones((1, 1)),
+        normalize=False,
+    )
+    A = whole.W[np.ix_(new, old)]
+    rows, known = (A, None) if name == "precomputed" else (X[new], container(X[old]))
+    U = np.random.default_rng(0).random((20, 2))
+    answer = cross_product_by_task(
+        container(rows),
+        known,
+        name,
+        0.3,
+        U,
+        new_task=task[new],
+        task=task[old],
+        lambdas=lambdas,
+    )
+    assert_allclose(answer, (A * lambdas[np.ix_(task[new], task[old])]) @ U)
 
 
 def test_float32_data_have_a_float32_affinity():

@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from kinlearn import with_task
-from kinlearn.cluster import MultiTaskSymmetricNMF, _solver
+from kinlearn.cluster import MultiTaskSymmetricNMF, _fold_in, _solver
 from kinlearn.datasets import make_term_tasks
 from kinlearn.metrics import clustering_accuracy_score
 from kinlearn.testing import _checks
@@ -440,6 +440,18 @@ def test_callbacks_see_every_start():
     model.set_callbacks(Record()).fit(with_task(X, task))
     assert seen[:3] == ["start 0", "start 1", "start 2"]
     assert len(seen) == 4
+
+
+def test_a_prediction_reads_the_rows_of_fit_at_most_twice(monkeypatch):
+    X, _, task = _documents(20, rows=3)
+    model = _fit(X, task, n_init=1)
+    read = []
+    halves = _fold_in.halves
+    monkeypatch.setattr(
+        _fold_in, "halves", lambda X, kind: read.append(X.shape[0]) or halves(X, kind)
+    )
+    model.predict(with_task(X, task))
+    assert sum(read) <= 2 * (120 + 120)  # not once for each task
 
 
 def test_ctrl_c_ends_a_long_fit():

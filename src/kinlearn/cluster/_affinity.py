@@ -6,6 +6,7 @@ cells, and a sweep of the solver.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,18 @@ from kinlearn._kernels.cluster._symmetric_nmf import (
 )
 from kinlearn.utils import group_rows
 
-__all__ = ["Affinity", "build_affinity", "cross_product", "explicit_affinity"]
+__all__ = [
+    "CHUNK",
+    "Affinity",
+    "build_affinity",
+    "explicit_affinity",
+    "halves",
+    "task_groups",
+]
 
-_CHUNK = 2**24  # cells of a temporary
+CHUNK = 2**24  # cells of a temporary
 _CELLS = 2**20  # of a block of a dense affinity
+_ADDITIONS = 2**24  # of a call of a kernel, so that Ctrl-C is heard in between
 
 
 def _pattern(X):
@@ -50,44 +59,12 @@ def _scale_rows(X, factor):
     return X * factor[:, None]
 
 
-def _halves(X, kind):
-    """P and Q with the affinity P Q' + Q P'."""
+def halves(X, kind):
+    """P and Q with the ``"shared"`` or ``"cosine"`` affinity P Q' + Q P'."""
     if kind == "shared":
         return X, _pattern(X)
     unit = _unit_rows(X)
     return unit, unit * unit.dtype.type(0.5)
-
-
-def cross_product(X_new, X, kind, gamma, U):
-    """Product of the affinity of new rows to old ones with U.
-
-    Parameters
-    ----------
-    X_new, X : arrays or CSR arrays
-        Features, or for ``kind="precomputed"`` the affinity itself, as `X_new`.
-    kind : str
-        The affinity.
-    gamma : float
-        Of the RBF kernel.
-    U : array of shape (n_old, k)
-        What to multiply by.
-
-    Returns
-    -------
-    ndarray of shape (n_new, k)
-        The product.
-    """
-    if kind == "precomputed":
-        return np.asarray(X_new @ U)
-    if kind == "rbf":
-        step = max(1, _CHUNK // len(U))
-        parts = [
-            rbf_kernel(X_new[i : i + step], X, gamma=gamma) @ U
-            for i in range(0, X_new.shape[0], step)
-        ]
-        return np.concatenate(parts)
-    (P_new, Q_new), (P, Q) = _halves(X_new, kind), _halves(X, kind)
-    return np.asarray(P_new @ (Q.T @ U) + Q_new @ (P.T @ U))
 
 
 def explicit_affinity(X, kind, gamma, task, lambdas):
@@ -128,7 +105,7 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
 def _explicit_dense(X, kind, gamma, task, lambdas):
     """The affinity of dense rows, some of a task with all later tasks at a time."""
     n = len(task)
-    P, Q = (X, X) if kind == "rbf" else _halves(X, kind)
+    P, Q = (X, X) if kind == "rbf" else halves(X, kind)
     W = np.zeros((n, n), dtype=X.dtype)
     indptr, order = group_rows(task, len(lambdas))
     for t in range(len(lambdas)):
@@ -156,11 +133,11 @@ def _explicit_sparse(X, kind, task, lambdas):
     Joining blocks would need the memory of the result several times.
     """
     n = X.shape[0]
-    P, Q = (X, X) if kind == "precomputed" else _halves(X, kind)
+    P, Q = (X, X) if kind == "precomputed" else halves(X, kind)
     P_columns, Q_columns = P.T.tocsr(), Q.T.tocsr()
     data, columns = np.empty(0, dtype=X.dtype), np.empty(0, dtype=np.int32)
     sizes = np.zeros(n + 1, dtype=np.int64)
-    step = max(1, _CHUNK // (32 * n))
+    step = max(1, CHUNK // (32 * n))
     used = 0
     for first in range(0, n, step):
         rows = slice(first, min(first + step, n))
@@ -225,7 +202,7 @@ class Affinity:
     def scaled(self, factor):
         """Rows and columns times a factor, in place: the matrix is ours."""
         if sp.issparse(self.W):
-            starts, step = self.W.indptr, max(1, _CHUNK // (32 * self.n))
+            starts, step = self.W.indptr, max(1, CHUNK // (32 * self.n))
             for first in range(0, self.n, step):
                 some = factor[first : first + step]
                 counts = np.diff(starts[first : first + step + 1])
@@ -301,6 +278,14 @@ class TermAffinity:
         return task_groups(self.lambdas)
 
     @cached_property
+    def _groups_inside(self):
+        return task_groups(np.diag(np.diag(self.lambdas)))
+
+    @cached_property
+    def _task_rows(self):
+        return group_rows(self.task, len(self.lambdas))
+
+    @cached_property
     def _own(self):
         cells = np.add.reduceat(
             np.append(2.0 * self._values.prod(axis=1), 0.0), self.P.indptr[:-1]
@@ -308,14 +293,7 @@ class TermAffinity:
         cells[np.diff(self.P.indptr) == 0] = 0.0
         return cells * self.lambdas[self.task, self.task]
 
-    def _totals(self, V):
-        totals = np.zeros((self._groups[0].shape[1], self.P.shape[1], 2 * V.shape[1]))
-        P, write = self.P, self._groups[1]
-        term_totals(P.indptr, P.indices, self._values, self.task, write, V, totals)
-        return totals
-
-    def product(self, V):
-        """W V."""
+    def _product(self, V, groups):
         V = np.ascontiguousarray(V, dtype=np.float64)
         out = np.empty_like(V)
         term_product(
@@ -323,18 +301,23 @@ class TermAffinity:
             self.P.indices,
             self._values,
             self.task,
-            self._groups[0],
+            *self._task_rows,
+            *groups,
+            *(_only_task(factor) for factor in groups),
             self._own,
-            self._totals(V),
             V,
+            np.zeros((self.P.shape[1], 2 * V.shape[1])),
             out,
         )
         return out
 
+    def product(self, V):
+        """W V."""
+        return self._product(V, self._groups)
+
     def product_inside(self, V):
         """W V over pairs of rows of the same task."""
-        own = np.diag(np.diag(self.lambdas))
-        return TermAffinity(self.P, self.Q, self.task, own).product(V)
+        return self._product(V, self._groups_inside)
 
     @cached_property
     def degrees(self):
@@ -352,7 +335,7 @@ class TermAffinity:
         """Weighted sum of squared cells by the task of the row; see `Affinity`."""
         columns = [half.tocsc() for half in (self.P, self.Q)]
         out = np.zeros(len(factor))
-        term_norms(
+        arrays = (
             self.P.indptr,
             self.P.indices,
             self._values,
@@ -367,12 +350,25 @@ class TermAffinity:
             np.zeros(self.n),
             out,
         )
+        cuts = self._cuts(np.diff(columns[0].indptr))
+        for first, last in pairwise(cuts):
+            term_norms(*arrays, first, last)
         return out
+
+    def _cuts(self, rows_of_terms):
+        """Row numbers that part the comparison of all rows into equal work."""
+        per_entry = np.cumsum(rows_of_terms[self.P.indices], dtype=np.int64)
+        work = np.append(0, per_entry)[self.P.indptr[1:]] + self.n * np.arange(self.n)
+        inner = np.flatnonzero(np.diff(work // _ADDITIONS)) + 1
+        return [0, *inner.tolist(), self.n]
 
     def sweeper(self, order, V, state):
         """A function of no arguments that makes one sweep; see the kernels."""
-        data = (self.P.indptr, self.P.indices, self._values, *self._groups, self._own)
-        totals = self._totals(V)
+        rows = (self.P.indptr, self.P.indices, self._values)
+        read, write = self._groups
+        totals = np.zeros((read.shape[1], self.P.shape[1], 2 * V.shape[1]))
+        term_totals(*rows, self.task, write, V, totals)
+        data = (*rows, read, write, self._own)
         return lambda: sweep_terms(*data, totals, self.task, order, V, *state)
 
 
@@ -402,6 +398,12 @@ def task_groups(lambdas):
             np.ascontiguousarray(write[:, used]),
         )
     return np.eye(n), np.ascontiguousarray(lambdas.T, dtype=np.float64)
+
+
+def _only_task(factor):
+    """The only task that has to do with each group, or -1."""
+    used = factor != 0
+    return np.where(used.sum(axis=0) == 1, used.argmax(axis=0), -1)
 
 
 def build_affinity(X, kind, gamma, task, lambdas, *, normalize, n_clusters=2):
@@ -434,8 +436,8 @@ def build_affinity(X, kind, gamma, task, lambdas, *, normalize, n_clusters=2):
     by_terms = sp.issparse(X) and kind in ("shared", "cosine")
     # totals by term and group of tasks; with very many tasks the matrix is smaller
     n_totals = (len(lambdas) + 1) * X.shape[1] * 2 * n_clusters
-    if by_terms and n_totals <= max(X.shape[0] ** 2, _CHUNK):
-        P, Q = _halves(X, kind)
+    if by_terms and n_totals <= max(X.shape[0] ** 2, CHUNK):
+        P, Q = halves(X, kind)
         affinity: Any = TermAffinity(P, Q, task, lambdas)
     else:
         affinity = Affinity(explicit_affinity(X, kind, gamma, task, lambdas), task)

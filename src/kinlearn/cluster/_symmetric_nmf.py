@@ -10,17 +10,14 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kinlearn.cluster._affinity import (
-    Affinity,
-    build_affinity,
-    cross_product,
-    explicit_affinity,
-)
+from kinlearn.cluster._affinity import Affinity, build_affinity, explicit_affinity
 from kinlearn.cluster._checks import check_lambdas, check_rows, check_shares
+from kinlearn.cluster._fold_in import cross_product_by_task, fold_in
 from kinlearn.cluster._order import canonical_order
 from kinlearn.cluster._solver import LARGE_RESIDUAL, Problem, solve_starts
 from kinlearn.cluster._stability import choose_lambda
 from kinlearn.tasks import TaskMixin
+from kinlearn.utils import group_rows
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskSymmetricNMF"]
@@ -408,18 +405,21 @@ class MultiTaskSymmetricNMF(
         """
         new = self._predict_data(X)
         rows = check_rows(new.X, self.affinity, self.feature_names_, fitting=False)
+        pull = cross_product_by_task(
+            rows,
+            self._rows,
+            self.affinity,
+            self._gamma,
+            self._scale[:, None] * self.embedding_,
+            new_task=new.task,
+            task=self.row_tasks_,
+            lambdas=self._lambdas,
+        )
         out = np.empty(new.n_samples, dtype=np.int64)
+        starts, order = group_rows(new.task, len(self.tasks_))
         for t in np.unique(new.task):
-            mine = np.flatnonzero(new.task == t)
-            factor = self._scale * self._lambdas[t][self.row_tasks_]
-            pull = cross_product(
-                rows[mine],
-                self._rows,
-                self.affinity,
-                self._gamma,
-                factor[:, None] * self.embedding_,
-            )
-            out[mine] = _labels(_fold_in(self._grams[t], pull), pull)
+            mine = order[starts[t] : starts[t + 1]]
+            out[mine] = _labels(fold_in(self._grams[t], pull[mine]), pull[mine])
         return out
 
     def __sklearn_tags__(self):
@@ -438,17 +438,3 @@ def _labels(V, pull):
         pull[empty].max(axis=1, initial=0.0) > 0, pull[empty].argmax(axis=1), -1
     )
     return labels.astype(np.int64)
-
-
-def _fold_in(gram, pull):
-    """Minimise ``v'Gv - 2 v'b`` over v >= 0 for every row b, by coordinates."""
-    V = np.zeros_like(pull)
-    for _ in range(200):
-        before = V.copy()
-        for j in range(len(gram)):
-            if gram[j, j] > 0:
-                rest = pull[:, j] - V @ gram[j] + V[:, j] * gram[j, j]
-                V[:, j] = np.maximum(rest / gram[j, j], 0.0)
-        if np.abs(V - before).max(initial=0.0) <= 1e-10 * np.abs(V).max(initial=0.0):
-            break
-    return V

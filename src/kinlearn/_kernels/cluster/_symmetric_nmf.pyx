@@ -41,10 +41,10 @@ cdef f64_t _update(
     for j in range(k):
         sums[t, j] = others[j] + V[i, j]
         for m in range(k):
-            change = V[i, j] * V[i, m] - old[j] * old[m]
-            if change != 0.0:
-                for s in range(weight.shape[0]):
-                    gram[s, j, m] += weight[s, t] * change
+            rest[j * k + m] = V[i, j] * V[i, m] - old[j] * old[m]
+    for s in range(weight.shape[0]):
+        for j in range(k * k):
+            (&gram[s, 0, 0])[j] += weight[t, s] * rest[j]
     for j in range(k):
         old[j] = V[i, j] - old[j]
     return fell
@@ -155,54 +155,47 @@ def sweep_sparse(
     return fell
 
 
-cdef void _read(
+cdef inline void _read(
     intp_t i,
-    intp_t t,
+    f64_t factor,
     const i32_t[::1] indptr,
     const i32_t[::1] terms,
     const f64_t[:, ::1] values,
-    const f64_t[:, ::1] read,
-    const f64_t[::1] own,
-    const f64_t[:, :, ::1] totals,
-    const f64_t[:, ::1] V,
+    const f64_t* totals,
+    intp_t k,
     f64_t* b,
 ) noexcept nogil:
-    """Row i of W V."""
-    cdef intp_t k = V.shape[1], e, g, j
+    """Add to row i of W V what the totals of a group say."""
+    cdef intp_t e, j
     cdef f64_t p, q
-    for j in range(k):
-        b[j] = -own[i] * V[i, j]
-    for g in range(read.shape[1]):
-        if read[t, g] == 0.0:
-            continue
-        for e in range(indptr[i], indptr[i + 1]):
-            p, q = read[t, g] * values[e, 0], read[t, g] * values[e, 1]
-            for j in range(k):
-                b[j] += p * totals[g, terms[e], k + j] + q * totals[g, terms[e], j]
+    cdef const f64_t* total
+    for e in range(indptr[i], indptr[i + 1]):
+        p, q = factor * values[e, 0], factor * values[e, 1]
+        total = totals + 2 * k * <intp_t>terms[e]
+        for j in range(k):
+            b[j] += p * total[k + j] + q * total[j]
 
 
-cdef void _write(
+cdef inline void _write(
     intp_t i,
-    intp_t t,
+    f64_t factor,
     const i32_t[::1] indptr,
     const i32_t[::1] terms,
     const f64_t[:, ::1] values,
-    const f64_t[:, ::1] write,
     const f64_t* change,
-    f64_t[:, :, ::1] totals,
     intp_t k,
+    f64_t* totals,
 ) noexcept nogil:
-    """Add the change of row i of V to the totals by term."""
-    cdef intp_t e, g, j
+    """Add the change of row i of V to the totals of a group."""
+    cdef intp_t e, j
     cdef f64_t p, q
-    for g in range(write.shape[1]):
-        if write[t, g] == 0.0:
-            continue
-        for e in range(indptr[i], indptr[i + 1]):
-            p, q = write[t, g] * values[e, 0], write[t, g] * values[e, 1]
-            for j in range(k):
-                totals[g, terms[e], j] += p * change[j]
-                totals[g, terms[e], k + j] += q * change[j]
+    cdef f64_t* total
+    for e in range(indptr[i], indptr[i + 1]):
+        p, q = factor * values[e, 0], factor * values[e, 1]
+        total = totals + 2 * k * <intp_t>terms[e]
+        for j in range(k):
+            total[j] += p * change[j]
+            total[k + j] += q * change[j]
 
 
 def term_totals(
@@ -219,10 +212,14 @@ def term_totals(
     The other half of `totals`, which must be zero at first, has q for p. See
     `sweep_terms` for the parameters.
     """
-    cdef intp_t k = V.shape[1], i
+    cdef intp_t k = V.shape[1], i, g
+    cdef f64_t w
     with nogil:
         for i in range(V.shape[0]):
-            _write(i, task[i], indptr, terms, values, write, &V[i, 0], totals, k)
+            for g in range(write.shape[1]):
+                w = write[task[i], g]
+                if w != 0.0:
+                    _write(i, w, indptr, terms, values, &V[i, 0], k, &totals[g, 0, 0])
 
 
 def term_product(
@@ -230,17 +227,69 @@ def term_product(
     const i32_t[::1] terms,
     const f64_t[:, ::1] values,
     const i32_t[::1] task,
+    const intp_t[::1] task_starts,
+    const intp_t[::1] task_rows,
     const f64_t[:, ::1] read,
+    const f64_t[:, ::1] write,
+    const intp_t[::1] readers,
+    const intp_t[::1] writers,
     const f64_t[::1] own,
-    const f64_t[:, :, ::1] totals,
     const f64_t[:, ::1] V,
+    f64_t[:, ::1] totals,
     f64_t[:, ::1] out,
 ):
-    """W V into `out`, from the totals of V; see `sweep_terms`."""
-    cdef intp_t i
+    """W V into `out`, one group of tasks after another.
+
+    So there are totals of one group at a time, and the time does not grow with the
+    number of tasks if most groups are of one task. See `sweep_terms` for the
+    parameters not listed.
+
+    Parameters
+    ----------
+    task_starts, task_rows : intp arrays
+        The rows of each task, ascending.
+    readers, writers : intp arrays of shape (n_groups,)
+        The only task that reads or writes the group; -1 if there are several.
+    totals : array of shape (n_terms, 2 k), zero before and after
+        Scratch.
+    out : array of shape (n, k), changed
+        The product.
+    """
+    cdef intp_t n = V.shape[0], k = V.shape[1], r, i, j, e, g, first, last
     with nogil:
-        for i in range(V.shape[0]):
-            _read(i, task[i], indptr, terms, values, read, own, totals, V, &out[i, 0])
+        for i in range(n):
+            for j in range(k):
+                out[i, j] = -own[i] * V[i, j]
+        for g in range(read.shape[1]):
+            first, last = 0, n
+            if writers[g] >= 0:
+                first, last = task_starts[writers[g]], task_starts[writers[g] + 1]
+            for r in range(first, last):
+                # all rows ascending too: the same sums as those of a sweep
+                i = task_rows[r] if writers[g] >= 0 else r
+                if write[task[i], g] != 0.0:
+                    _write(
+                        i, write[task[i], g], indptr, terms, values, &V[i, 0], k,
+                        &totals[0, 0],
+                    )
+            first, last = 0, n
+            if readers[g] >= 0:
+                first, last = task_starts[readers[g]], task_starts[readers[g] + 1]
+            for r in range(first, last):
+                i = task_rows[r]
+                if read[task[i], g] != 0.0:
+                    _read(
+                        i, read[task[i], g], indptr, terms, values, &totals[0, 0], k,
+                        &out[i, 0],
+                    )
+            first, last = 0, n
+            if writers[g] >= 0:
+                first, last = task_starts[writers[g]], task_starts[writers[g] + 1]
+            for r in range(first, last):
+                i = task_rows[r]
+                for e in range(indptr[i], indptr[i + 1]):
+                    for j in range(2 * k):
+                        totals[terms[e], j] = 0.0
 
 
 def sweep_terms(
@@ -284,15 +333,25 @@ def sweep_terms(
     float
         By how much the objective fell.
     """
-    cdef intp_t k = V.shape[1], i, r
-    cdef f64_t fell = 0.0
+    cdef intp_t k = V.shape[1], i, j, g, r
+    cdef f64_t fell = 0.0, w
     cdef f64_t* b = &work[k * (k + 2)]
     with nogil:
         for r in range(order.shape[0]):
             i = order[r]
-            _read(i, task[i], indptr, terms, values, read, own, totals, V, b)
+            for j in range(k):
+                b[j] = -own[i] * V[i, j]
+            for g in range(read.shape[1]):
+                w = read[task[i], g]
+                if w != 0.0:
+                    _read(i, w, indptr, terms, values, &totals[g, 0, 0], k, b)
             fell += _update(i, task[i], V, gram, sums, weight, penalty, b, &work[0])
-            _write(i, task[i], indptr, terms, values, write, &work[0], totals, k)
+            for g in range(write.shape[1]):
+                w = write[task[i], g]
+                if w != 0.0:
+                    _write(
+                        i, w, indptr, terms, values, &work[0], k, &totals[g, 0, 0]
+                    )
     return fell
 
 
@@ -308,8 +367,13 @@ def term_norms(
     i32_t[::1] head,
     f64_t[::1] cells,
     f64_t[::1] out,
+    intp_t first,
+    intp_t last,
 ):
-    """Sum of the squared cells of ``P Q' + Q P'``, weighted by pairs of tasks.
+    """Add up the squared cells of ``P Q' + Q P'``, weighted by pairs of tasks.
+
+    It takes some rows, so that the caller can look for Ctrl-C between calls: first
+    row 0 and those behind it, then those after them, with the same arrays.
 
     Parameters
     ----------
@@ -322,16 +386,18 @@ def term_norms(
     factor : array of shape (n_tasks, n_tasks)
         Weight of a squared cell.
     head : int32 array of shape (n_terms,), changed
-        A copy of ``starts[:-1]``.
+        A copy of ``starts[:-1]`` for the first call.
     cells : array of shape (n,), zero
         Scratch: one row of the affinity.
-    out : array of shape (n_tasks,), zero, changed
+    out : array of shape (n_tasks,), zero for the first call, changed
         Twice the sum over the cells right of the diagonal, by the row's task.
+    first, last : int
+        Rows of this call, without `last`.
     """
     cdef intp_t n = task.shape[0], i, e, c, other
     cdef f64_t p, q
     with nogil:
-        for i in range(n):
+        for i in range(first, last):
             for e in range(indptr[i], indptr[i + 1]):
                 head[terms[e]] += 1  # row i itself; earlier rows went before
                 p, q = values[e, 0], values[e, 1]
