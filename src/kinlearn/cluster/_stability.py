@@ -64,8 +64,9 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
 
     Returns
     -------
-    best : float
-        The choice.
+    best : float or None
+        The choice; None if no candidate's clusters agree better than chance, as with
+        tasks of one row.
     scores : dict
         Candidate: mean agreement.
     """
@@ -78,6 +79,8 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
             found.append(agreement(one[first], two[second], task[both], n_tasks))
     means = {value: float(np.mean(found)) for value, found in scores.items()}
     top = max(means, key=lambda value: means[value])
+    if means[top] <= 0:
+        return None, means
     error = np.std(scores[top], ddof=1) / np.sqrt(_PAIRS)
     best = min(value for value in means if means[value] >= means[top] - error)
     return best, means

@@ -16,6 +16,7 @@ from kinlearn.cluster._fold_in import cross_product_by_task, fold_in
 from kinlearn.cluster._order import canonical_order
 from kinlearn.cluster._solver import LARGE_RESIDUAL, Problem, solve_starts
 from kinlearn.cluster._stability import choose_lambda
+from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils import group_rows
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -23,6 +24,7 @@ from kinlearn.utils._sklearn import Interval, StrOptions
 __all__ = ["MultiTaskSymmetricNMF"]
 
 _STARTS_OF_A_TRIAL = 3
+_UNJUDGED_LAMBDA = 0.1  # the default of lambda_inter
 
 
 class MultiTaskSymmetricNMF(
@@ -55,7 +57,9 @@ class MultiTaskSymmetricNMF(
         Weight of pairs of rows of different tasks: one number, or one for each pair of
         ``tasks_`` (the diagonal is not used). 0 clusters each task alone. ``"auto"``
         takes the least of 0.01, 0.1, 0.25, 0.5 and 1 whose clusters are as stable, on
-        samples of the rows, as those of the best, within a standard error.
+        samples of the rows, as those of the best, within a standard error. If none is
+        more stable than chance, as with tasks of one row, there is a
+        `TaskFallbackWarning`, and 0.1 is taken.
     weighting : {"loss", "affinity"}, default="loss"
         What these weights multiply: the loss of a pair, or, as in the thesis, its
         affinity. See Notes.
@@ -361,9 +365,19 @@ class MultiTaskSymmetricNMF(
             V = problem.best(list(solutions)).V
             return _labels(V, problem.affinity.product(V))
 
-        self.lambda_inter_, self.stability_ = choose_lambda(
+        best, self.stability_ = choose_lambda(
             cluster, data.task, data.n_tasks, order, np.random.default_rng(seed)
         )
+        if best is None:
+            best = _UNJUDGED_LAMBDA
+            warnings.warn(
+                "lambda_inter='auto' could not judge any weight: on samples of the "
+                f"rows, clusters of the same task never agree. {best:g} is used. Set "
+                "lambda_inter, or give tasks more rows.",
+                TaskFallbackWarning,
+                stacklevel=4,  # past `fit` and what wraps it for callbacks
+            )
+        self.lambda_inter_ = best
 
     def _problem(self, rows, task, order, lambdas, shares):
         """The objective over some rows, and the scale of the affinity's rows."""
