@@ -6,6 +6,8 @@ import time
 import unittest
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -391,7 +393,9 @@ def test_numbers_without_squares_are_refused(scale):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"lambda_inter": 1e300 * np.ones((3, 3))}, r"at most 1e\+100"),
+        ({"lambda_inter": 1e300 * np.ones((3, 3))}, r"lambda_inter.*at most 1e\+06"),
+        ({"lambda_intra": 1e300}, r"lambda_intra is 1e\+300; at most 1e\+06"),
+        ({"lambda_intra": 1e90, "normalize": False}, r"lambda_intra is 1e\+90"),
         ({"lambda_inter": np.ones((2, 2))}, r"shape \(2, 2\); with 3 tasks"),
         ({"lambda_inter": np.triu(np.ones((3, 3)))}, "symmetric.*tasks 0.* and .*1"),
         ({"lambda_inter": -np.ones((3, 3))}, "not negative"),
@@ -406,6 +410,35 @@ def test_bad_settings_are_refused(params, message):
     X, _, task = _documents()
     with pytest.raises(ValueError, match=message):
         _fit(X, task, **params)
+
+
+@pytest.mark.parametrize("params", [{}, {"normalize": False}, {"lambda_inter": 1e6}])
+def test_the_largest_lambdas_can_be_computed_with(params):
+    X, y, task = _documents()
+    model = _fit(X, task, lambda_intra=1e6, **params)
+    for t in range(3):
+        mine = task == t
+        assert clustering_accuracy_score(y[mine], model.labels_[mine]) == 1
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["lunch at noon", "dinner"],
+        np.array(["lunch at noon", "dinner"]),
+        np.array([["lunch at noon", "mail"], ["dinner", "news"]]),
+        [["lunch at noon", 0], ["dinner", 1]],
+        pd.Series(["lunch at noon", "dinner"]),
+        pl.Series(["lunch at noon", "dinner"]),
+    ],
+    ids=["list", "array", "table", "rows", "pandas", "polars"],
+)
+def test_texts_are_told_the_way_to_numbers(texts):
+    with pytest.raises(ValueError, match="such as 'lunch at noon'.*TfidfVectorizer"):
+        MultiTaskSymmetricNMF().fit(texts)
+    X, _, task = _documents()
+    with pytest.raises(ValueError, match="such as 'lunch at noon'.*TfidfVectorizer"):
+        _fit(X, task, n_init=1).predict(texts)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])

@@ -3,10 +3,34 @@
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["check_lambdas", "check_rows", "check_shares"]
+__all__ = ["check_lambdas", "check_rows", "check_shares", "refuse_texts"]
 
 _TILE = 256
-_LARGEST = 1e100
+_LARGEST = 1e6  # of a lambda; third powers of numbers far beyond it overflow
+
+
+def refuse_texts(X):
+    """Say how texts become numbers, where X holds some.
+
+    Parameters
+    ----------
+    X : object
+        What the user passed. Data frames are left to the checks of their columns.
+    """
+    first = None
+    if isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1:
+        first = next(iter(X), None)
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "US" and X.size:
+        first = X.flat[0]
+    cells = first if isinstance(first, list | tuple) else [first]
+    texts = [cell for cell in cells if isinstance(cell, str | bytes)]
+    if texts:
+        raise ValueError(
+            f"X holds texts, such as {texts[0][:30]!r} in row 0, where numbers are "
+            "needed. Turn texts into term weights with scikit-learn's TfidfVectorizer "
+            "and append the task with kinlearn.with_task; a task column of strings "
+            "needs a data frame."
+        )
 
 
 def check_lambdas(lambda_inter, lambda_intra, tasks):
@@ -27,6 +51,11 @@ def check_lambdas(lambda_inter, lambda_intra, tasks):
         Symmetric, with `lambda_intra` in the diagonal.
     """
     n = len(tasks)
+    if not lambda_intra <= _LARGEST:
+        raise ValueError(
+            f"lambda_intra is {lambda_intra:g}; at most {_LARGEST:g} can be computed "
+            "with. Only its ratio to lambda_inter matters: divide both."
+        )
     given = np.asarray(lambda_inter, dtype=np.float64)
     if given.ndim not in (0, 2) or (given.ndim == 2 and given.shape != (n, n)):
         raise ValueError(

@@ -11,7 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kinlearn.cluster._affinity import Affinity, build_affinity, explicit_affinity
-from kinlearn.cluster._checks import check_lambdas, check_rows, check_shares
+from kinlearn.cluster._checks import (
+    check_lambdas,
+    check_rows,
+    check_shares,
+    refuse_texts,
+)
 from kinlearn.cluster._fold_in import cross_product_by_task, fold_in
 from kinlearn.cluster._order import canonical_order
 from kinlearn.cluster._solver import LARGE_RESIDUAL, Problem, solve_starts
@@ -52,7 +57,8 @@ class MultiTaskSymmetricNMF(
         - ``"rbf"``: ``exp(-gamma |x - y|^2)``, for dense data of any sign;
         - ``"precomputed"``: X is the affinity, a column for each row, besides the task.
     lambda_intra : float, default=1.0
-        Weight of pairs of rows of the same task.
+        Weight of pairs of rows of the same task, up to 1e6, as `lambda_inter`; only
+        the ratio of the two matters.
     lambda_inter : float, array of shape (n_tasks, n_tasks) or "auto", default=0.1
         Weight of pairs of rows of different tasks: one number, or one for each pair of
         ``tasks_`` (the diagonal is not used). 0 clusters each task alone. ``"auto"``
@@ -255,6 +261,7 @@ class MultiTaskSymmetricNMF(
             The fitted clusterer.
         """
         self._validate_params()
+        refuse_texts(X)
         data = self._fit_data(X)
         rows = check_rows(data.X, self.affinity, self.feature_names_, fitting=True)
         if data.n_samples < self.n_clusters:
@@ -417,6 +424,7 @@ class MultiTaskSymmetricNMF(
         int64 array of shape (n_samples,)
             Clusters; -1 for a row that has nothing in common with the rows of `fit`.
         """
+        refuse_texts(X)
         new = self._predict_data(X)
         rows = check_rows(new.X, self.affinity, self.feature_names_, fitting=False)
         pull = cross_product_by_task(
