@@ -81,10 +81,15 @@ class MultiTaskSymmetricNMF(
     n_init : int, default=5
         Random starts; the one with the lowest objective is kept.
     max_iter : int, default=500
-        Most sweeps over the rows in a start.
+        Most sweeps over the rows in one descent. A start makes one, and one more
+        after each renaming of the clusters of tasks; the check of the best start's
+        minimum may add some, so that ``n_iter_`` can be larger.
     tol : float, default=1e-5
-        A start ends when a sweep lowers the objective by less than this share of what
-        it is for V = 0.
+        A descent ends when a sweep lowers the objective by less than this share of
+        what it is for V = 0. Rows between two clusters may still change sides then: of
+        the labels of noisy data, a few in a hundred depend on `tol`. Where single rows
+        matter, or two fits are compared row by row (such as ``lambda_inter=0`` with a
+        fit to each task alone), take 1e-10 or less and a larger `max_iter`.
     store_affinity : bool, default=False
         Whether to keep the affinity as ``affinity_``.
     n_jobs : int, default=None
@@ -98,13 +103,14 @@ class MultiTaskSymmetricNMF(
         Cluster of each row, 0 to ``n_clusters - 1``; -1 for a row that has nothing in
         common with any other.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        V: how strongly each row belongs to each cluster.
+        V: how strongly each row belongs to each cluster; float64 for float32 X too.
     objective_ : float
         Objective of V.
     objectives_ : ndarray of shape (n_init,)
         Objective that each start came to.
     n_iter_ : int
-        Sweeps of the best start, with those that the check of the minimum added.
+        Sweeps of the best start, with those that renaming clusters and the check of
+        the minimum added.
     optimality_ : float
         Norm of the objective's projected gradient at V, relative to that of 2 W V.
     lambda_inter_ : float or ndarray of shape (n_tasks, n_tasks)
@@ -112,7 +118,8 @@ class MultiTaskSymmetricNMF(
     stability_ : dict
         Agreement of clusterings by candidate, for ``lambda_inter="auto"``.
     affinity_ : ndarray or sparse array of shape (n_samples, n_samples)
-        Weighted, and if so asked normalised, affinity W, with ``store_affinity=True``.
+        Weighted, and if so asked normalised, affinity W, with ``store_affinity=True``;
+        of X's own float type.
     row_tasks_ : ndarray of shape (n_samples,)
         Position in ``tasks_`` of each row's task.
     tasks_ : ndarray of shape (n_tasks,)
@@ -164,7 +171,8 @@ class MultiTaskSymmetricNMF(
     With ``"shared"`` and ``"cosine"`` on sparse X the affinity is never made: time and
     memory grow with the entries of X, not with the square of the rows. Tasks with fewer
     rows than clusters have no penalty. The partition depends neither on the order of
-    the rows nor on the names of the tasks.
+    the rows nor on the names of the tasks, but for equal rows of a task, and for rows
+    of a precomputed affinity that nothing tells apart.
 
     References
     ----------
@@ -411,7 +419,11 @@ class MultiTaskSymmetricNMF(
         """Clusters of new rows of known tasks, with V as it is.
 
         A new row gets the non-negative v that best explains its affinity to the rows
-        of `fit`; its largest entry is the cluster.
+        of `fit`; its largest entry is the cluster. The penalty on unequal shares plays
+        no part in it: it would make the answer for a row depend on the rows that come
+        with it. So rows of `fit` that lie between two clusters can get another label
+        here than in ``labels_``: up to one in twenty of noisy data, and one in ten
+        where `shares` are far from equal.
 
         Parameters
         ----------
