@@ -19,6 +19,7 @@ from kinlearn._kernels.cluster._symmetric_nmf import (
     sweep_terms,
     term_norms,
     term_product,
+    term_slots,
     term_totals,
 )
 from kinlearn.utils import group_rows
@@ -286,6 +287,12 @@ class TermAffinity:
         return group_rows(self.task, len(self.lambdas))
 
     @cached_property
+    def _slots(self):
+        indptr, terms = self.P.indptr, self.P.indices
+        slots, last = np.empty_like(terms), np.full(self.P.shape[1], -1, terms.dtype)
+        return term_slots(indptr, terms, *self._task_rows, last, slots), slots
+
+    @cached_property
     def _own(self):
         cells = np.add.reduceat(
             np.append(2.0 * self._values.prod(axis=1), 0.0), self.P.indptr[:-1]
@@ -364,12 +371,19 @@ class TermAffinity:
 
     def sweeper(self, order, V, state):
         """A function of no arguments that makes one sweep; see the kernels."""
-        rows = (self.P.indptr, self.P.indices, self._values)
+        n_slots, slots = self._slots
+        rows = (self.P.indptr, self.P.indices, slots, self._values)
         read, write = self._groups
-        totals = np.zeros((read.shape[1], self.P.shape[1], 2 * V.shape[1]))
-        term_totals(*rows, self.task, write, V, totals)
-        data = (*rows, read, write, self._own)
-        return lambda: sweep_terms(*data, totals, self.task, order, V, *state)
+        reader, writer = (_only_task(factor) for factor in self._groups)
+        # a task's own group needs room for its own terms only
+        is_wide = (reader < 0) | (reader != writer)
+        wide = np.where(is_wide, np.cumsum(is_wide) - 1, -1)
+        width = 2 * V.shape[1]
+        totals = np.zeros((is_wide.sum(), self.P.shape[1], width))
+        narrow = np.zeros((0 if is_wide.all() else max(n_slots, 1), width))
+        term_totals(*rows, self.task, write, wide, V, totals, narrow)
+        data = (*rows, read, write, wide, self._own, totals, narrow)
+        return lambda: sweep_terms(*data, self.task, order, V, *state)
 
 
 def task_groups(lambdas):

@@ -159,19 +159,19 @@ cdef inline void _read(
     intp_t i,
     f64_t factor,
     const i32_t[::1] indptr,
-    const i32_t[::1] terms,
+    const i32_t[::1] places,
     const f64_t[:, ::1] values,
     const f64_t* totals,
     intp_t k,
     f64_t* b,
 ) noexcept nogil:
-    """Add to row i of W V what the totals of a group say."""
+    """Add to row i of W V what totals say; `places` are those of its entries."""
     cdef intp_t e, j
     cdef f64_t p, q
     cdef const f64_t* total
     for e in range(indptr[i], indptr[i + 1]):
         p, q = factor * values[e, 0], factor * values[e, 1]
-        total = totals + 2 * k * <intp_t>terms[e]
+        total = totals + 2 * k * <intp_t>places[e]
         for j in range(k):
             b[j] += p * total[k + j] + q * total[j]
 
@@ -180,32 +180,73 @@ cdef inline void _write(
     intp_t i,
     f64_t factor,
     const i32_t[::1] indptr,
-    const i32_t[::1] terms,
+    const i32_t[::1] places,
     const f64_t[:, ::1] values,
     const f64_t* change,
     intp_t k,
     f64_t* totals,
 ) noexcept nogil:
-    """Add the change of row i of V to the totals of a group."""
+    """Add the change of row i of V to totals; `places` are those of its entries."""
     cdef intp_t e, j
     cdef f64_t p, q
     cdef f64_t* total
     for e in range(indptr[i], indptr[i + 1]):
         p, q = factor * values[e, 0], factor * values[e, 1]
-        total = totals + 2 * k * <intp_t>terms[e]
+        total = totals + 2 * k * <intp_t>places[e]
         for j in range(k):
             total[j] += p * change[j]
             total[k + j] += q * change[j]
 
 
+def term_slots(
+    const i32_t[::1] indptr,
+    const i32_t[::1] terms,
+    const intp_t[::1] task_starts,
+    const intp_t[::1] task_rows,
+    i32_t[::1] last,
+    i32_t[::1] slots,
+):
+    """Number the terms of every task, so that totals of one task have no gaps.
+
+    Parameters
+    ----------
+    indptr, terms, task_starts, task_rows
+        See `sweep_terms` and `term_product`.
+    last : int32 array of shape (n_terms,), all -1, changed
+        Scratch.
+    slots : int32 array of shape (n_entries,), changed
+        The number of each entry's task and term.
+
+    Returns
+    -------
+    int
+        How many there are.
+    """
+    cdef intp_t t, r, e
+    cdef i32_t first, count = 0
+    with nogil:
+        for t in range(task_starts.shape[0] - 1):
+            first = count
+            for r in range(task_starts[t], task_starts[t + 1]):
+                for e in range(indptr[task_rows[r]], indptr[task_rows[r] + 1]):
+                    if last[terms[e]] < first:
+                        last[terms[e]] = count
+                        count += 1
+                    slots[e] = last[terms[e]]
+    return count
+
+
 def term_totals(
     const i32_t[::1] indptr,
     const i32_t[::1] terms,
+    const i32_t[::1] slots,
     const f64_t[:, ::1] values,
     const i32_t[::1] task,
     const f64_t[:, ::1] write,
+    const intp_t[::1] wide,
     const f64_t[:, ::1] V,
     f64_t[:, :, ::1] totals,
+    f64_t[:, ::1] narrow,
 ):
     """Totals of V by term: ``totals[g, f, :k] = sum_i write[task_i, g] p_if V_i``.
 
@@ -218,8 +259,15 @@ def term_totals(
         for i in range(V.shape[0]):
             for g in range(write.shape[1]):
                 w = write[task[i], g]
-                if w != 0.0:
-                    _write(i, w, indptr, terms, values, &V[i, 0], k, &totals[g, 0, 0])
+                if w == 0.0:
+                    continue
+                if wide[g] < 0:
+                    _write(i, w, indptr, slots, values, &V[i, 0], k, &narrow[0, 0])
+                else:
+                    _write(
+                        i, w, indptr, terms, values, &V[i, 0], k,
+                        &totals[wide[g], 0, 0],
+                    )
 
 
 def term_product(
@@ -295,11 +343,14 @@ def term_product(
 def sweep_terms(
     const i32_t[::1] indptr,
     const i32_t[::1] terms,
+    const i32_t[::1] slots,
     const f64_t[:, ::1] values,
     const f64_t[:, ::1] read,
     const f64_t[:, ::1] write,
+    const intp_t[::1] wide,
     const f64_t[::1] own,
     f64_t[:, :, ::1] totals,
+    f64_t[:, ::1] narrow,
     const i32_t[::1] task,
     const intp_t[::1] order,
     f64_t[:, ::1] V,
@@ -323,10 +374,17 @@ def sweep_terms(
         P and Q.
     read, write : arrays of shape (n_tasks, n_groups)
         Factors of L.
+    slots : int32 array of shape (n_entries,)
+        From `term_slots`.
+    wide : intp array of shape (n_groups,)
+        Where in `totals` a group is; -1 if it is in `narrow`, as groups are that one
+        task alone reads and writes.
     own : array of shape (n,)
         Diagonal of the affinity, which is taken off.
-    totals : array of shape (n_groups, n_terms, 2 k), changed
+    totals : array of shape (n_wide, n_terms, 2 k), changed
         From `term_totals`.
+    narrow : array of shape (n_slots, 2 k), changed
+        From `term_totals`, by slot.
 
     Returns
     -------
@@ -343,14 +401,23 @@ def sweep_terms(
                 b[j] = -own[i] * V[i, j]
             for g in range(read.shape[1]):
                 w = read[task[i], g]
-                if w != 0.0:
-                    _read(i, w, indptr, terms, values, &totals[g, 0, 0], k, b)
+                if w == 0.0:
+                    continue
+                if wide[g] < 0:
+                    _read(i, w, indptr, slots, values, &narrow[0, 0], k, b)
+                else:
+                    _read(i, w, indptr, terms, values, &totals[wide[g], 0, 0], k, b)
             fell += _update(i, task[i], V, gram, sums, weight, penalty, b, &work[0])
             for g in range(write.shape[1]):
                 w = write[task[i], g]
-                if w != 0.0:
+                if w == 0.0:
+                    continue
+                if wide[g] < 0:
+                    _write(i, w, indptr, slots, values, &work[0], k, &narrow[0, 0])
+                else:
                     _write(
-                        i, w, indptr, terms, values, &work[0], k, &totals[g, 0, 0]
+                        i, w, indptr, terms, values, &work[0], k,
+                        &totals[wide[g], 0, 0],
                     )
     return fell
 
