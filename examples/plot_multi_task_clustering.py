@@ -2,11 +2,11 @@
 Related collections, clustered together
 =======================================
 
-Four mailing lists, sixteen messages each, and no labels. Each list has messages that ask
-for help and messages that announce something, and each has a vocabulary of its own.
-Alone, a list has few messages to tell the two apart; thrown together, messages are
-grouped by list. :class:`kinlearn.cluster.MultiTaskSymmetricNMF` compares messages of
-different lists too, with less weight, and asks each list to hold both clusters.
+Four mailing lists, sixteen messages each, and no labels. Each list has messages that
+ask for help and messages that announce something, and each has a vocabulary of its
+own. Alone, a list has few messages to tell the two apart; thrown together, messages
+are grouped by list. :class:`kinlearn.cluster.MultiTaskSymmetricNMF` compares messages
+of different lists too, with less weight, and asks each list to hold both clusters.
 """
 
 # %%
@@ -54,9 +54,10 @@ messages.head()
 # %%
 # From texts to clusters
 # ----------------------
-# The vectorizer makes a sparse matrix of TF-IDF weights, ``with_task`` appends the list
-# to it, and ``task=-1`` says where it is. The kinds have the same words in all lists, so
-# pairs of messages of different lists get a quarter of the weight, more than the default.
+# The vectorizer makes a sparse matrix of TF-IDF weights, ``with_task`` appends the
+# list to it, and ``task=-1`` says where it is. The kinds have the same words in all
+# lists, so pairs of messages of different lists get a quarter of the weight, more than
+# the default.
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -98,20 +99,20 @@ scores = {
 pd.DataFrame(scores).round(2)
 
 # %%
-# The two clusters of k-means are groups of lists, so it does no better than a coin. With
-# the seeds 0 to 5 for the texts, the mean over the lists was 1 for sharing, and 0.81 to
-# 0.97 for each list alone. It depends on the words: with three words of the kind among
-# twelve, ten words for each list, thirty messages a list and the default weight, sharing
-# came to 0.68 to 0.85, and each list alone to 0.62 to 0.69.
+# The two clusters of k-means are groups of lists, so it does no better than a coin.
+# With the seeds 0 to 5 for the texts, the mean over the lists was 1 for sharing, and
+# 0.81 to 0.97 for each list alone. It depends on the words: with three words of the
+# kind among twelve, ten words for each list, thirty messages a list and the default
+# weight, sharing came to 0.68 to 0.85, and each list alone to 0.62 to 0.69.
 
 # %%
 # The affinity
 # ------------
-# Rows are sorted by list and then by cluster. On the left is what the model was given: a
-# bright block for each list, and much noise from message to message. The means over the
-# rows of each list and cluster, in the middle, show what is in it: within a list, the
-# two clusters stand out on the diagonal. On the right is what the model made of it, the
-# product V V': the same two clusters in all lists.
+# Rows are sorted by list and then by cluster. On the left is what the model was given:
+# a bright block for each list, and much noise from message to message. The means over
+# the rows of each list and cluster, in the middle, show what is in it: within a list,
+# the two clusters stand out on the diagonal. On the right is what the model made of
+# it, the product V V': the same two clusters in all lists.
 
 import matplotlib.pyplot as plt
 

@@ -434,10 +434,10 @@ def test_the_largest_lambdas_can_be_computed_with(params):
     ids=["list", "array", "table", "rows", "pandas", "polars"],
 )
 def test_texts_are_told_the_way_to_numbers(texts):
-    with pytest.raises(ValueError, match="such as 'lunch at noon'.*TfidfVectorizer"):
+    with pytest.raises(ValueError, match=r"such as 'lunch at noon'.*Tfidf"):
         MultiTaskSymmetricNMF().fit(texts)
     X, _, task = _documents()
-    with pytest.raises(ValueError, match="such as 'lunch at noon'.*TfidfVectorizer"):
+    with pytest.raises(ValueError, match=r"such as 'lunch at noon'.*Tfidf"):
         _fit(X, task, n_init=1).predict(texts)
 
 

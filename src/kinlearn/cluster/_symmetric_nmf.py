@@ -87,9 +87,10 @@ class MultiTaskSymmetricNMF(
     tol : float, default=1e-5
         A descent ends when a sweep lowers the objective by less than this share of
         what it is for V = 0. Rows between two clusters may still change sides then: of
-        the labels of noisy data, a few in a hundred depend on `tol`. Where single rows
-        matter, or two fits are compared row by row (such as ``lambda_inter=0`` with a
-        fit to each task alone), take 1e-10 or less and a larger `max_iter`.
+        the labels of noisy data, a few in a hundred depend on `tol`, and more where
+        another start comes out lowest. Where single rows matter, or two fits are
+        compared row by row (such as ``lambda_inter=0`` with a fit to each task alone),
+        take 1e-10 or less and a larger `max_iter`.
     store_affinity : bool, default=False
         Whether to keep the affinity as ``affinity_``.
     n_jobs : int, default=None
