@@ -128,11 +128,12 @@ def test_squared_cells_are_added_up_in_parts(monkeypatch):
 
 
 def test_ctrl_c_is_heard_while_all_rows_are_compared():
-    X = sp.csr_array(np.random.default_rng(0).random((8_000, 300)) < 0.5, dtype=float)
-    task = np.zeros(8_000, dtype=np.int32)
-    one = np.ones((1, 1))
+    # few entries, so that nothing else takes time, and all rows have the same term
+    n = 60_000
+    X = sp.csr_array(np.ones((n, 1)))
+    task, one = np.zeros(n, dtype=np.int32), np.ones((1, 1))
     terms, _ = build_affinity(X, "shared", 1.0, task, one, normalize=False)
-    assert seconds_to_stop(lambda: terms.squares(one), after=0.1) < 1
+    assert seconds_to_stop(lambda: terms.squares(one)) < 1
 
 
 def test_many_tasks_need_little_memory():

@@ -28,7 +28,7 @@ cdef f64_t _update(
     cdef f64_t* old = work
     cdef f64_t* others = work + k
     cdef f64_t* rest = work + 2 * k
-    cdef f64_t w = weight[t, t], fell, change
+    cdef f64_t w = weight[t, t], fell
     for j in range(k):
         old[j] = V[i, j]
     for j in range(k):
