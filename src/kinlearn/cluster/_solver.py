@@ -207,9 +207,10 @@ class Problem:
             all(each.converged for each in taken),
         )
 
-    def objectives(self, V):
-        """The objective by component of tasks."""
-        fit = self._by_task((V * self.affinity.product(V)).sum(axis=1))
+    def objectives(self, V, product=None):
+        """The objective by component of tasks; `product` is W V if it is known."""
+        product = self.affinity.product(V) if product is None else product
+        fit = self._by_task((V * product).sum(axis=1))
         grams = self._grams(V, V)
         cells = 0.5 * (grams * self._mixed(grams)).sum(axis=(1, 2))
         sums = self._by_task(V)
@@ -356,8 +357,8 @@ class Problem:
             return None  # no task has to do with another
         best = solution.objective.sum() * (1 - 1e-9)
         moved = False
+        product = self.affinity.product(V)
         for _ in range(_RENAMINGS):
-            product = self.affinity.product(V)
             between = product - self.affinity.product_inside(V)
             fit = self._grams(V, between)  # of each task's clusters to all names
             names = np.array([linear_sum_assignment(-each)[1] for each in fit])
@@ -370,10 +371,11 @@ class Problem:
             rows = self.task == t
             W = V.copy()
             W[np.ix_(rows, names[t])] = V[rows]
-            value = self.objectives(W).sum()
+            renamed = self.affinity.product(W)
+            value = self.objectives(W, renamed).sum()
             if value >= best:
                 break
-            V, best, moved = W, value, True
+            V, product, best, moved = W, renamed, value, True
         return V if moved else None
 
     def polish(self, solution, rng, *, tol, max_iter):
