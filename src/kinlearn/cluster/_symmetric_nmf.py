@@ -87,10 +87,10 @@ class MultiTaskSymmetricNMF(
     tol : float, default=1e-5
         A descent ends when a sweep lowers the objective by less than this share of
         what it is for V = 0. Rows between two clusters may still change sides then: of
-        the labels of noisy data, a few in a hundred depend on `tol`, and more where
-        another start comes out lowest. Where single rows matter, or two fits are
-        compared row by row (such as ``lambda_inter=0`` with a fit to each task alone),
-        take 1e-10 or less and a larger `max_iter`.
+        the labels of noisy data, a few in a hundred depend on `tol`, and sometimes
+        more. Where single rows matter, or two fits are compared row by row (such as
+        ``lambda_inter=0`` with a fit to each task alone), take 1e-10 or less and a
+        larger `max_iter`.
     store_affinity : bool, default=False
         Whether to keep the affinity as ``affinity_``.
     n_jobs : int, default=None
@@ -387,9 +387,10 @@ class MultiTaskSymmetricNMF(
         if best is None:
             best = _UNJUDGED_LAMBDA
             warnings.warn(
-                "lambda_inter='auto' could not judge any weight: on samples of the "
-                f"rows, clusters of the same task never agree. {best:g} is used. Set "
-                "lambda_inter, or give tasks more rows.",
+                "lambda_inter='auto' could not judge any weight: within tasks, "
+                "clusters of samples of the rows agree no better than chance (see "
+                "stability_). "
+                f"{best:g} is used. Set lambda_inter, or give tasks more rows.",
                 TaskFallbackWarning,
                 stacklevel=4,  # past `fit` and what wraps it for callbacks
             )
