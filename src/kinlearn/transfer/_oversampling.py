@@ -315,7 +315,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
 def _check_answer(strategy):
     """Refuse what a callable may not give, as `fit` refuses it of a user."""
     named = isinstance(strategy, str) and strategy in _STRATEGIES
-    ratio = isinstance(strategy, Real) and strategy > 0
+    ratio = isinstance(strategy, Real) and float(strategy) > 0
     if not (named or ratio or isinstance(strategy, dict)):
         raise ValueError(
             "sampling_strategy, a callable, must give a dict, a ratio above 0 or one "
