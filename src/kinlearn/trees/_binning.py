@@ -6,7 +6,16 @@ import numpy as np
 
 from kinlearn._kernels.trees._binning import assign_bins
 
-__all__ = ["MAX_BINS", "Bins", "bin_features", "feature_edges", "join_bins"]
+__all__ = [
+    "MAX_BINS",
+    "Bins",
+    "bin_features",
+    "edges_between",
+    "feature_edges",
+    "join_bins",
+    "quantile_edges",
+    "wanted_weights",
+]
 
 MAX_BINS = 255  # one more code, 255, is the bin of missing values
 
@@ -146,15 +155,58 @@ def feature_edges(column, weight=None, max_bins=MAX_BINS):
         order = order[weight[order] > 0]
         values, weights = column[order], weight[order]
     n = np.searchsorted(values, np.nan)  # missing values are sorted to the end
+    if n == 0:
+        return np.empty(0)
     values = values[:n].astype(np.float64)
     ends = np.flatnonzero(values[1:] != values[:-1])  # last of each run of equals
-    if len(ends) >= max_bins:
-        below = ends + 1.0 if weights is None else np.cumsum(weights[:n])[ends]
-        total = n if weights is None else weights[:n].sum()
-        wanted = total * np.arange(1, max_bins) / max_bins
-        places = np.unique(np.searchsorted(below, wanted))
-        ends = ends[places[places < len(ends)]]
-    low, high = values[ends], values[ends + 1]
+    ends = np.append(ends, n - 1)
+    below = ends + 1 if weights is None else np.cumsum(weights[:n])[ends]
+    return quantile_edges(values[ends], below, max_bins)
+
+
+def quantile_edges(values, below, max_bins=MAX_BINS):
+    """Edges for a feature whose values are known.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+        Distinct values, ascending.
+    below : array of shape (n,)
+        Weight of the rows up to each value.
+    max_bins : int, default=255
+        Largest number of bins.
+
+    Returns
+    -------
+    float64 array
+        Edges between all values, or, if they are too many, at quantiles.
+    """
+    ends = np.arange(len(values) - 1)
+    if len(values) > max_bins:
+        wanted = wanted_weights(below[-1], max_bins)
+        places = np.unique(np.searchsorted(below[:-1], wanted))
+        ends = places[places < len(ends)]
+    return edges_between(values[ends], values[ends + 1])
+
+
+def wanted_weights(total, max_bins=MAX_BINS):
+    """The weight that should lie below each edge, of a total to be cut in quantiles."""
+    return total * np.arange(1, max_bins) / max_bins
+
+
+def edges_between(low, high):
+    """Edges between pairs of neighbours: the middle.
+
+    Parameters
+    ----------
+    low, high : float64 arrays of the same shape
+        The neighbours.
+
+    Returns
+    -------
+    float64 array
+        Numbers of at least `low` and below `high`.
+    """
     middle = low / 2 + high / 2
     # between neighbouring floats there is nothing: the lower one is the edge
     return np.where(middle < high, middle, low)

@@ -13,15 +13,20 @@ from kinlearn._kernels.trees._mt_tree_predict import (
     find_leaves,
     share_of_leaves,
 )
-from kinlearn.tasks import check_class_weight, check_total_weight
+from kinlearn.tasks import check_total_weight
 from kinlearn.trees._binning import Bins, bin_features
+from kinlearn.trees._mt_weights import (
+    cell_factors,
+    check_tasks_weigh,
+    in_units,
+    is_whole,
+    weighed_by_class,
+    weight_unit,
+)
 
-__all__ = ["CRITERIA", "GrowthData", "MultiTaskTree"]
+__all__ = ["CRITERIA", "GrowthData", "MultiTaskTree", "tree_of"]
 
 CRITERIA = ("joint", "sum", "max")  # in the order of the kernel's numbers
-
-# Weights that are not whole numbers become multiples of their sum over this.
-_FIXED_POINT = 2.0**50
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,20 +247,30 @@ class GrowthData:
         GrowthData
             What every tree of a model is grown from.
         """
-        bins, columns = bin_features(data.X, data.sample_weight)
-        row_weight = _row_weights(data, class_weight)
-        if row_weight is None:
-            weight, unit = np.ones(data.n_samples, dtype=np.int64), 1.0
+        cells = (data.task_class_indptr[data.task] + data.y_in_task).astype(np.int32)
+        given, unit = _whole(data.sample_weight)
+        bins, columns = bin_features(data.X, given)
+        n_cells = len(data.task_class_codes)
+        factor = cell_factors(
+            class_weight,
+            data.classes,
+            data.label_sets,
+            lambda: np.bincount(cells, given, minlength=n_cells),
+        )
+        weight = given
+        if factor is not None:
+            weight, unit = _whole(weighed_by_class(data.sample_weight, factor, cells))
+        if weight is None:
+            weight = np.ones(data.n_samples, dtype=np.int64)
         else:
-            _check_weight_of_tasks(data, row_weight)
-            weight, unit = _whole_weights(row_weight)
+            of_task = np.bincount(data.task, weight, minlength=data.n_tasks)
+            check_tasks_weigh(data.tasks, of_task)
         sizes = np.diff(data.task_class_indptr)
-        first = data.task_class_indptr[data.task]
         return cls(
             bins=bins,
             columns=columns,
             lines=np.ascontiguousarray(columns),
-            cells=(first + data.y_in_task).astype(np.int32),
+            cells=cells,
             cell_task=np.repeat(np.arange(data.n_tasks, dtype=np.int32), sizes),
             cell_label=data.task_class_codes.astype(np.int32),
             weight=weight,
@@ -303,11 +318,35 @@ class GrowthData:
             max_features,
             seed,
         )
-        return _tree_of(nodes, decisions, values, self.bins, self.unit)
+        return tree_of(nodes, decisions, values, self.bins, self.unit)
 
 
-def _tree_of(nodes, decisions, values, bins, unit):
-    """The kernel's result as a tree with real thresholds and weights."""
+def _whole(weight):
+    """Weights as whole numbers, and what one of them stands for."""
+    check_total_weight(weight)
+    if weight is None:
+        return None, 1.0
+    unit = weight_unit(weight.sum(), is_whole(weight))
+    return in_units(weight, unit), unit
+
+
+def tree_of(nodes, decisions, values, bins, unit):
+    """The kernel's result as a tree with real thresholds and weights.
+
+    Parameters
+    ----------
+    nodes, decisions, values : structured arrays
+        Of the kernel `grow_tree`.
+    bins : Bins
+        Edges of the bins.
+    unit : float
+        What a whole weight of 1 stands for.
+
+    Returns
+    -------
+    MultiTaskTree
+        The tree.
+    """
     n_nodes, n_decisions = len(nodes), len(decisions)
     number = np.arange(n_nodes, dtype=np.int32)
     leaf = nodes["left"] < 0
@@ -346,54 +385,3 @@ def _tree_of(nodes, decisions, values, bins, unit):
         value_label=np.ascontiguousarray(values["label"]),
         value_share=values["weight"] / weight[np.repeat(np.arange(n_decisions), sizes)],
     )
-
-
-def _row_weights(data, class_weight):
-    """Sample weights times class weights; None if all are one."""
-    weight = data.sample_weight
-    check_class_weight(class_weight)
-    if class_weight is None:
-        check_total_weight(weight)
-        return weight
-    if weight is None:
-        weight = np.ones(data.n_samples)
-    if isinstance(class_weight, str):  # "balanced", within each task
-        cell = data.task_class_indptr[data.task] + data.y_in_task
-        of_cell = np.bincount(cell, weight, minlength=len(data.task_class_codes))
-        of_task = np.bincount(data.task, weight, minlength=data.n_tasks)
-        n_classes = np.diff(data.task_class_indptr)[data.task]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            factor = of_task[data.task] / (n_classes * of_cell[cell])
-        return weight * np.where(weight > 0, factor, 0.0)
-    classes = data.classes.tolist()
-    strange = [c for c in class_weight if c not in classes]
-    if strange and not all(c in class_weight for c in classes):
-        raise ValueError(
-            f"class_weight names classes that are not in y, {strange!r}, and lacks "
-            f"some that are: y has {classes!r}. Name the classes as in y."
-        )
-    factor = np.array([class_weight.get(c, 1.0) for c in classes])
-    weight = weight * factor[data.y]
-    check_total_weight(weight)
-    return weight
-
-
-def _whole_weights(weight):
-    """Weights as whole numbers, and what one of them stands for."""
-    total = weight.sum()
-    if total < 2.0**31 and (weight == np.rint(weight)).all():
-        return weight.astype(np.int64), 1.0
-    unit = total / _FIXED_POINT
-    whole = np.rint(weight / unit).astype(np.int64)
-    return np.maximum(whole, weight > 0), unit
-
-
-def _check_weight_of_tasks(data, weight):
-    total = np.bincount(data.task, weight, minlength=data.n_tasks)
-    without = np.flatnonzero(total == 0)
-    if len(without):
-        name = data.tasks.tolist()[without[0]]
-        raise ValueError(
-            f"Task {name!r} has no row of positive weight ({len(without)} of "
-            f"{data.n_tasks} tasks are like that). Drop its rows, or weight them."
-        )
