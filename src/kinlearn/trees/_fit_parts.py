@@ -6,11 +6,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kinlearn._kernels._random import stream_state
-from kinlearn.tasks import remember_columns
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Growth
 from kinlearn.trees._level_growth import LevelGrowth
-from kinlearn.trees._parts import Coded, Sample, prepare
+from kinlearn.trees._parts import Coded, Sample, prepare, remember_common
 
 __all__ = ["fit_parts"]
 
@@ -52,13 +51,7 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
     """
     weights = getattr(forest, "class_weight", None)
     common, totals, units, coded = prepare(engine, parts, weights)
-    remember_columns(forest, common.table)
-    forest.tasks_ = common.tasks
-    forest.feature_names_ = common.table.feature_names
-    if common.classes is not None:
-        forest.classes_ = common.classes
-        forest.task_classes_ = common.label_sets.by_task(common.tasks, common.classes)
-        forest._label_sets = common.label_sets
+    remember_common(forest, common)
     random = check_random_state(forest.random_state)
     forest._seed = int(random.randint(np.iinfo(np.int32).max))
     settings = forest._settings(totals.n_features, units.all_weight, criterion)

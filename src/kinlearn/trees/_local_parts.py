@@ -21,9 +21,20 @@ class LocalParts:
         self.shares = []
         self.places = []
 
-    def map(self, function, handles, *args):
-        """Handles of ``function(thing, *args)`` for the things of some handles."""
-        return [function(thing, *args) for thing in handles]
+    def map(self, function, handles, *args, each=None):
+        """Handles of ``function(thing, *args)`` for the things of some handles.
+
+        `each` may have one more argument for each of them, the second of the function.
+        """
+        own = [()] * len(handles) if each is None else [(thing,) for thing in each]
+        return [
+            self._kept(function(thing, *first, *args))
+            for thing, first in zip(handles, own, strict=True)
+        ]
+
+    def _kept(self, thing):
+        """The thing, in the form in which it waits."""
+        return thing
 
     def collect(self, function, handles, *args):
         """The values of ``function(thing, *args)``, which are small."""
@@ -33,20 +44,47 @@ class LocalParts:
         """Take the shares that trees are grown from, and how many rows they have."""
         self.shares = shares
 
-    def begin(self, n_trees):
-        """Bring all rows to the roots of so many trees."""
-        self.places = [share.begin(n_trees) for share in self.shares]
+    def reduce(self, combine, function, handles, *args):
+        """``combine(values)`` of the values of ``function(thing, *args)``.
+
+        One after the other, so that never many of them are there.
+        """
+        merged = None
+        for thing in handles:
+            value = function(thing, *args)
+            merged = combine([value] if merged is None else [merged, value])
+        return merged
+
+    def begin(self, trees):
+        """Bring the rows to the roots of some trees."""
+        self.places = [self._kept(share.begin(trees)) for share in self.shares]
 
     def move(self, plan):
         """Carry out the splits of a level."""
         for i, share in enumerate(self.shares):
-            self.places[i] = share.move(self.places[i], plan)
+            self.places[i] = self._kept(share.move(self.places[i], plan))
 
     def ask(self, question):
-        """The answer of all rows."""
-        return Answer.merge(
-            [
-                share.answer(places, question)
-                for share, places in zip(self.shares, self.places, strict=True)
-            ]
+        """The answer of all rows, part by part."""
+        return self.reduce(
+            Answer.merge,
+            lambda pair: pair[0].answer(pair[1], question),
+            list(zip(self.shares, self.places, strict=True)),
         )
+
+    def assemble(self, function, jobs, *args):
+        """The values of ``function(pieces, job, *args)`` for jobs that need rows.
+
+        The pieces are what ``share.piece(places, job)`` gives of each part.
+        """
+        return [
+            function(
+                [
+                    share.piece(places, job)
+                    for share, places in zip(self.shares, self.places, strict=True)
+                ],
+                job,
+                *args,
+            )
+            for job in jobs
+        ]

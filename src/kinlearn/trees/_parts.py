@@ -16,6 +16,7 @@ from kinlearn.tasks import (
     check_task_data,
     class_codes,
     encode_tasks,
+    remember_columns,
 )
 from kinlearn.trees._forest import as_float32
 from kinlearn.trees._growth import exact_unit, short_number
@@ -23,14 +24,25 @@ from kinlearn.trees._pilot import pilot_rows, row_hashes
 from kinlearn.trees._questions import Totals, Weighed
 from kinlearn.trees._shares import Share
 
-__all__ = ["Common", "Part", "Sample", "Units", "agree", "prepare", "read_part"]
+__all__ = [
+    "Coded",
+    "Common",
+    "Part",
+    "Sample",
+    "Units",
+    "agree",
+    "prepare",
+    "read_part",
+    "remember_common",
+    "summarize",
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Part(Weighed):
     """Checked rows of one part, with codes of its own."""
 
-    columns: np.ndarray  # float32, feature by feature
+    columns: np.ndarray  # feature by feature
     task: np.ndarray
     tasks: np.ndarray
     y: np.ndarray
@@ -48,6 +60,7 @@ class Part(Weighed):
             "pairs": pairs,
             "count": count,
             "has_missing": np.isnan(self.columns).any(axis=1),
+            "dtype": self.columns.dtype,
             "table": self.table,
             "weighted": self.sample_weight is not None,
         }
@@ -278,7 +291,7 @@ def _places(known, values):
     return np.array([place[v] for v in values.tolist()], dtype=np.int32)
 
 
-def read_part(X, y, sample_weight, number, options):
+def read_part(X, y, sample_weight, number, options, *, narrow=True):
     """Check the rows of a part.
 
     Parameters
@@ -289,6 +302,8 @@ def read_part(X, y, sample_weight, number, options):
         Of the part, for messages.
     options : dict
         For :func:`kinlearn.tasks.check_task_data`.
+    narrow : bool, default=True
+        Whether features become float32.
 
     Returns
     -------
@@ -306,7 +321,7 @@ def read_part(X, y, sample_weight, number, options):
     weightless = sample_weight is not None and not np.any(sample_weight)
     try:
         data = check_task_data(X, y, None if weightless else sample_weight, **options)
-        X = as_float32(data.X)
+        X = as_float32(data.X) if narrow else data.X
     except (TypeError, ValueError) as error:
         raise type(error)(f"In partition {number} of the data: {error}") from error
     return Part(
@@ -403,17 +418,11 @@ def prepare(engine, parts, class_weight=None):
     coded : list
         Handles of the coded rows, for samples.
     """
-    summaries = engine.collect(_summary, parts)
-    kept = [i for i, summary in enumerate(summaries) if summary is not None]
-    if not kept:
-        raise ValueError(
-            f"Found no rows in the {len(parts)} partition(s) of X; at least 1 is "
-            "required."
-        )
-    common = agree([summaries[i] for i in kept], class_weight)
-    coded = engine.map(Part.coded, [parts[i] for i in kept], common)
+    summaries, parts = summarize(engine, parts)
+    common = agree(summaries, class_weight)
+    coded = engine.map(Part.coded, parts, common)
     sums = engine.collect(Coded.sums, coded)
-    weighted = common.class_weight is not None or summaries[kept[0]]["weighted"]
+    weighted = common.class_weight is not None or summaries[0]["weighted"]
     if not math.fsum(weight for weight, _ in sums) > 0:
         raise ValueError("The weights of all rows are 0; some must be positive.")
     numbers = common.classes is None
@@ -425,7 +434,7 @@ def prepare(engine, parts, class_weight=None):
     )
     engine.keep(
         engine.map(Coded.share, coded, common, units),
-        [summaries[i]["n_rows"] for i in kept],
+        [summary["n_rows"] for summary in summaries],
     )
     totals = Totals.of(
         engine.collect(Share.sums, engine.shares),
@@ -437,5 +446,51 @@ def prepare(engine, parts, class_weight=None):
     return common, totals, units, coded
 
 
+def summarize(engine, parts):
+    """Summaries of the parts that have rows, and the handles of these.
+
+    Parameters
+    ----------
+    engine : LocalParts or the like
+        Where the parts are.
+    parts : list
+        Handles of what `read_part` gave.
+
+    Returns
+    -------
+    summaries : list of dict
+        See `Part.summary`.
+    parts : list
+        Handles.
+    """
+    summaries = engine.collect(_summary, parts)
+    kept = [i for i, summary in enumerate(summaries) if summary is not None]
+    if not kept:
+        raise ValueError(
+            f"Found no rows in the {len(parts)} partition(s) of X; at least 1 is "
+            "required."
+        )
+    return [summaries[i] for i in kept], [parts[i] for i in kept]
+
+
 def _summary(part):
     return None if part is None else part.summary()
+
+
+def remember_common(model, common):
+    """Set the fitted attributes that all models share; see ``TaskMixin._fit_data``.
+
+    Parameters
+    ----------
+    model : estimator
+        Gets them.
+    common : Common
+        What the parts agreed on.
+    """
+    remember_columns(model, common.table)
+    model.tasks_ = common.tasks
+    model.feature_names_ = common.table.feature_names
+    if common.classes is not None:
+        model.classes_ = common.classes
+        model.task_classes_ = common.label_sets.by_task(common.tasks, common.classes)
+        model._label_sets = common.label_sets

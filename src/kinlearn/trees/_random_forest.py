@@ -225,7 +225,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     def _kept_trees(self, data):
         """Trees of an earlier fit that a warm start keeps; else a new seed."""
         if not (self.warm_start and hasattr(self, "trees_")):
-            self._seed = check_random_state(self.random_state).randint(2**31 - 1)
+            self._draw_seed()
             return []
         if self.n_estimators < len(self.trees_):
             raise ValueError(
@@ -240,6 +240,9 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
                 f"on {self._bags[1]} rows. Keep both, or set warm_start=False."
             )
         return list(self.trees_)
+
+    def _draw_seed(self):
+        self._seed = check_random_state(self.random_state).randint(2**31 - 1)
 
     def _score_out_of_bag(self, data, sampler):
         X = np.ascontiguousarray(data.X)

@@ -2,8 +2,8 @@
 
 from kinlearn.trees._fit_parts import fit_parts
 from kinlearn.trees._local_parts import LocalParts
+from kinlearn.trees._mt_fit_parts import fit_forest_parts
 from kinlearn.trees._parts import read_part
 from kinlearn.trees._questions import Answer
-from kinlearn.trees._shares import Share
 
-__all__ = ["Answer", "LocalParts", "Share", "fit_parts", "read_part"]
+__all__ = ["Answer", "LocalParts", "fit_forest_parts", "fit_parts", "read_part"]

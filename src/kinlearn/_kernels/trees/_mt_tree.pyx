@@ -51,7 +51,7 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
               const i32_t[::1] cell_task, const i32_t[::1] cell_label,
               intp_t n_tasks, i32_t criterion, f64_t purity, intp_t max_depth,
               intp_t min_samples_split, intp_t min_samples_leaf,
-              i64_t min_weight_leaf, intp_t max_features, u64_t seed):
+              i64_t min_weight_leaf, intp_t max_features, u64_t seed, stream=None):
     """Grow one tree.
 
     Parameters
@@ -80,6 +80,9 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
         Features to look at in a node, those that are constant there not counted.
     seed : int
         Seed of the tree; each node draws its features from a stream of its own.
+    stream : int, default=None
+        Stream of the first node if that is not the root of its tree; `seed` has
+        then no say.
 
     Returns
     -------
@@ -96,7 +99,8 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
     cdef Grower grower = Grower(
         bins, bin_rows, n_bins, cells, weights, cell_task, cell_label, n_tasks,
         criterion, purity, max_depth, min_samples_split, min_samples_leaf,
-        min_weight_leaf, max_features, seed)
+        min_weight_leaf, max_features,
+        derive_stream(seed, 0) if stream is None else <u64_t>stream)
     with nogil:
         grower.grow()
     return grower.tree.finish(n_tasks)
@@ -110,7 +114,7 @@ cdef class Grower:
     cdef const i32_t[::1] n_bins, cell_task, cell_label
     cdef intp_t n_tasks, max_depth, min_samples_split, max_features
     cdef f64_t purity
-    cdef u64_t seed
+    cdef u64_t stream
     # rows: each node owns a stretch, ascending in the row number
     cdef i32_t[::1] row, cell, spare_row, spare_cell
     cdef i64_t[::1] weight, spare_weight
@@ -139,7 +143,7 @@ cdef class Grower:
 
     def __init__(self, bins, lines, n_bins, cells, weights, cell_task, cell_label,
                  n_tasks, criterion, purity, max_depth, min_samples_split,
-                 min_samples_leaf, min_weight_leaf, max_features, seed):
+                 min_samples_leaf, min_weight_leaf, max_features, stream):
         self.bins = bins
         self.lines = lines
         self.n_bins = n_bins
@@ -150,7 +154,7 @@ cdef class Grower:
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.max_features = max_features
-        self.seed = seed
+        self.stream = stream
 
         n_features = self.bins.shape[1]
         n_cells = self.cell_task.shape[0]
@@ -220,7 +224,7 @@ cdef class Grower:
         cdef Split split
         cdef intp_t end, middle
         self.tree.new_node()
-        self._push(0, 0, 0, self.n_rows, derive_stream(self.seed, 0))
+        self._push(0, 0, 0, self.n_rows, self.stream)
         while self.n_stack:
             self.n_stack -= 1
             item = self.stack[self.n_stack]

@@ -73,3 +73,7 @@ cdef void start_search(Search* s) noexcept nogil
 
 cdef bint try_feature(Search* s, const u8_t* column, intp_t stride,
                       i32_t feature, i32_t n_bins, Split* best) noexcept nogil
+
+cdef bint try_entries(Search* s, intp_t n, const i32_t* bins, const i32_t* cell,
+                      const i64_t* weight, const i64_t* rows, i32_t feature,
+                      i32_t n_bins, Split* best) noexcept nogil

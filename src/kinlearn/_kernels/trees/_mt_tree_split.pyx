@@ -300,6 +300,45 @@ cdef void _scan(Search* s, i32_t feature, i32_t n_bins, Split* best) noexcept no
                 before = b
 
 
+# ----------------------------------------------- histograms that others have made
+
+cdef bint try_entries(Search* s, intp_t n, const i32_t* bins, const i32_t* cell,
+                      const i64_t* weight, const i64_t* rows, i32_t feature,
+                      i32_t n_bins, Split* best) noexcept nogil:
+    """`try_feature` for n sums by bin and cell, ascending in the bin."""
+    cdef bint has_missing, missing_left
+    cdef i32_t before, b, turn
+    cdef intp_t i, k, n_values = n
+    if n == 0 or bins[0] == bins[n - 1]:
+        return False
+    while bins[n_values - 1] == MISSING:
+        n_values -= 1
+    has_missing = n_values < n
+    for turn in range(1 + has_missing):
+        missing_left = turn == 1
+        _restart(s)
+        if missing_left:
+            for i in range(n_values, n):
+                _move(s, cell[i], weight[i])
+                s.n_left += rows[i]
+        before = -1
+        k = 0
+        while k < n_values:
+            b = bins[k]
+            if before >= 0:
+                _cut(s, feature, (before + b - 1) // 2, missing_left, has_missing,
+                     best)
+            while k < n_values and bins[k] == b:
+                _move(s, cell[k], weight[k])
+                s.n_left += rows[k]
+                k += 1
+            before = b
+        if has_missing and not missing_left:
+            # all values left, all missing ones right
+            _cut(s, feature, n_bins - 1, False, True, best)
+    return True
+
+
 # --------------------------------------------- one group of two cells, the pooled
 
 cdef void _scan_binary(Search* s, i32_t feature, i32_t n_bins,
