@@ -9,7 +9,7 @@ import pickle
 
 from distributed import Client, default_client, wait
 
-from kinlearn.trees.partitioned import Answer, Share
+from kinlearn.trees.partitioned import Answer
 
 __all__ = ["ClusterParts", "find_client"]
 
@@ -59,6 +59,22 @@ def _same(thing):
     return thing
 
 
+def _begin(share, trees):
+    return share.begin(trees)
+
+
+def _move(share, places, plan):
+    return share.move(places, plan)
+
+
+def _answer(share, places, question):
+    return share.answer(places, question)
+
+
+def _piece(share, places, job):
+    return share.piece(places, job)
+
+
 class ClusterParts:
     """Parts of the rows on the workers of a cluster; see ``LocalParts``.
 
@@ -100,12 +116,15 @@ class ClusterParts:
             return thing
         return self._submit(_same, thing)
 
-    def map(self, function, handles, *args):
-        """Handles of ``function(thing, *args)`` for the things of some handles."""
+    def map(self, function, handles, *args, each=None):
+        """Handles of ``function(thing, *args)``; see ``LocalParts.map``."""
         sent = [self._send(arg) for arg in args]
+        own = [()] * len(handles) if each is None else [(thing,) for thing in each]
         return [
-            self._submit(function, handle, *sent, home=self.homes.get(handle.key))
-            for handle in handles
+            self._submit(
+                function, handle, *first, *sent, home=self.homes.get(handle.key)
+            )
+            for handle, first in zip(handles, own, strict=True)
         ]
 
     def collect(self, function, handles, *args):
@@ -132,9 +151,22 @@ class ClusterParts:
                 self.shares[i] = self._submit(_same, shares[i], home=[home])
             self.homes[self.shares[i].key] = [home]
 
-    def begin(self, n_trees):
-        """Bring all rows to the roots of so many trees."""
-        self.places = self.map(Share.begin, self.shares, n_trees)
+    def reduce(self, combine, function, handles, *args):
+        """``combine(values)`` of ``function(thing, *args)``, merged on the workers."""
+        return self._merged(combine, self.map(function, handles, *args))
+
+    def _merged(self, combine, values):
+        while True:
+            values = [
+                self._submit(combine, values[i : i + _MERGED_AT_ONCE])
+                for i in range(0, len(values), _MERGED_AT_ONCE)
+            ]
+            if len(values) == 1:
+                return values[0].result()
+
+    def begin(self, trees):
+        """Bring the rows to the roots of some trees."""
+        self.places = self.map(_begin, self.shares, trees)
 
     def _each(self, function, thing):
         sent = self._send(thing)
@@ -145,15 +177,24 @@ class ClusterParts:
 
     def move(self, plan):
         """Carry out the splits of a level."""
-        self.places = self._each(Share.move, plan)
+        self.places = self._each(_move, plan)
 
     def ask(self, question):
         """The answer of all rows, merged on the workers."""
-        answers = self._each(Share.answer, question)
-        while True:
-            answers = [
-                self._submit(Answer.merge, answers[i : i + _MERGED_AT_ONCE])
-                for i in range(0, len(answers), _MERGED_AT_ONCE)
+        return self._merged(Answer.merge, self._each(_answer, question))
+
+    def assemble(self, function, jobs, *args):
+        """The values of ``function(pieces, job, *args)``; see ``LocalParts``.
+
+        Two jobs a thread at a time: what waits takes memory.
+        """
+        sent = [self._send(arg) for arg in args]
+        at_once = 2 * sum(self.client.nthreads().values())
+        values = []
+        for i in range(0, len(jobs), at_once):
+            waiting = [
+                self._submit(function, self._each(_piece, job), job, *sent)
+                for job in jobs[i : i + at_once]
             ]
-            if len(answers) == 1:
-                return answers[0].result()
+            values += self.client.gather(waiting)
+        return values

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kinlearn.trees.partitioned import Answer, LocalParts, Share
+from kinlearn.trees.partitioned import LocalParts
 
 __all__ = ["DiskParts", "OnDisk"]
 
@@ -98,24 +98,3 @@ class DiskParts(LocalParts):
         kept = np.load(path, mmap_mode="r")
         path.unlink()  # the space is given back when nobody maps it any more
         return kept
-
-    def map(self, function, handles, *args):
-        """Handles of ``function(thing, *args)`` for the things of some handles."""
-        return [self._kept(function(thing, *args)) for thing in handles]
-
-    def begin(self, n_trees):
-        """Bring all rows to the roots of so many trees."""
-        self.places = self.map(Share.begin, self.shares, n_trees)
-
-    def move(self, plan):
-        """Carry out the splits of a level."""
-        for i, share in enumerate(self.shares):
-            self.places[i] = self._kept(share.move(self.places[i], plan))
-
-    def ask(self, question):
-        """The answer of all rows, part by part."""
-        merged = None
-        for share, places in zip(self.shares, self.places, strict=True):
-            answer = share.answer(places, question)
-            merged = Answer.merge([answer] if merged is None else [merged, answer])
-        return merged

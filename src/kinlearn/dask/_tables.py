@@ -64,7 +64,7 @@ def _column(values, X, name):
     return parts
 
 
-def read_parts(client, X, y, sample_weight, options):
+def read_parts(client, X, y, sample_weight, options, *, narrow):
     """Read all partitions on the workers.
 
     Parameters
@@ -79,6 +79,8 @@ def read_parts(client, X, y, sample_weight, options):
         Weights.
     options : dict
         For :func:`kinlearn.tasks.check_task_data`.
+    narrow : bool
+        Whether features become float32.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def read_parts(client, X, y, sample_weight, options):
     read = dask.delayed(read_part, pure=False)
     return client.compute(
         [
-            read(*part, number, options)
+            read(*part, number, options, narrow=narrow)
             for number, part in enumerate(zip(*columns, strict=True))
         ]
     )

@@ -1,0 +1,247 @@
+"""What makes a local forest one on Dask: constructor, docstring, fit and answers.
+
+A forest on Dask is a class that inherits from its local class, with one of the mixins
+here before it, and says how trees are grown from parts. Constructor and docstring come
+from the local class.
+"""
+
+import inspect
+import re
+from numbers import Integral
+from typing import Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.dask._cluster import ClusterParts, find_client
+from kinlearn.dask._disk import DiskParts, OnDisk
+from kinlearn.dask._tables import answer_parts, is_dask, read_parts
+from kinlearn.utils._sklearn import Interval
+
+__all__ = ["ClassifierOnDask", "ForestOnDask"]
+
+_Forest: Any = object  # to mypy: what the mixins are mixed into
+
+_OWN = {
+    "trees_at_once": """\
+trees_at_once : int or None, default=None
+    Trees that grow together. More of them need fewer rounds, and more memory: some
+    bytes a row and tree. None: as many as need a part of the memory of X.""",
+    "client": """\
+client : dask.distributed.Client, OnDisk or None, default=None
+    The cluster; None is the client that was made last. :class:`OnDisk` is this
+    process alone, with the rows in files. Not pickled.""",
+    "n_jobs": """\
+n_jobs : int, default=None
+    Threads that the local forest of `to_local` predicts with.""",
+}
+
+
+class ForestOnDask(_Forest):
+    """Comes before the local class; see the module."""
+
+    _local: Any  # the local class
+    _labels = "classes"
+    _narrow = True  # whether features are read as float32
+    # Parameters of the local forests that have one value here, False, and why.
+    _fixed: dict[str, str] = {"warm_start": "every fit begins anew"}
+    _parameter_constraints: dict
+    trees_at_once: int | None
+    client: Any
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if not hasattr(cls, "_local"):
+            return
+        cls._parameter_constraints = {
+            **cls._parameter_constraints,
+            "client": "no_validation",
+            "trees_at_once": [Interval(Integral, 1, None, closed="left"), None],
+        }
+        cls.__init__ = _constructor(cls._local, cls._fixed)
+        cls.__doc__ = _docstring(cls.__doc__, cls._local.__doc__, cls._fixed)
+
+    def _grow(self, engine, parts, finished):
+        """Fit to parts that were read, and tell of trees that are finished."""
+        raise NotImplementedError
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Grow the forest; rows stay where they are.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or array of shape (n_samples, n_columns)
+            Rows with the task column; NaN in features is a missing value.
+        y : Dask Series or array of shape (n_samples,)
+            Targets, divided as X is.
+        sample_weight : Dask Series or array of shape (n_samples,), default=None
+            Weights; see the local class.
+
+        Returns
+        -------
+        self
+            The fitted forest.
+        """
+        self._validate_params()
+        self._check_fixed()
+        on_disk = isinstance(self.client, OnDisk)
+        client = self.client if on_disk else find_client(self.client)
+        options = {"task": self.task, "labels": self._labels, "allow_nan": True}
+        options["estimator"] = type(self).__name__
+        parts = read_parts(client, X, y, sample_weight, options, narrow=self._narrow)
+        progress = self._init_callback_context(max_subtasks=self.n_estimators)
+        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        n_done = 0
+
+        def finished(n_trees):
+            nonlocal n_done
+            for number in range(n_done, n_done + n_trees):
+                step = progress.subcontext(task_name=f"tree {number}")
+                step.call_on_fit_task_begin(estimator=self)
+                step.call_on_fit_task_end(estimator=self)
+            n_done += n_trees
+
+        with DiskParts(client) if on_disk else ClusterParts(client) as engine:
+            self._grow(engine, engine.read(parts), finished)
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _check_fixed(self):
+        for name, why in self._fixed.items():
+            if getattr(self, name) is not False:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is not available on Dask: {why}. "
+                    f"Set {name}=False, or fit kinlearn.trees.{type(self).__name__} "
+                    "to a sample."
+                )
+
+    def to_local(self):
+        """The same forest as an ordinary estimator, which needs no cluster.
+
+        Returns
+        -------
+        estimator
+            Of :mod:`kinlearn.trees`, fitted if this one is.
+        """
+        params = self.get_params(deep=False)
+        own = {name: params.pop(name) for name in ("client", "trees_at_once")}
+        local = self._local(**params)
+        state = {k: v for k, v in vars(self).items() if k not in {*params, *own}}
+        vars(local).update(state)
+        return local
+
+    def _ask(self, method, X, like):
+        check_is_fitted(self)
+        return answer_parts(X, self.to_local(), method, like)
+
+    def predict(self, X):
+        """The forest's answer, partition by partition.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or array, or ordinary data, of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        Dask Series or array of shape (n_samples,)
+            Lazy; an ndarray at once for ordinary data.
+        """
+        if not is_dask(X):
+            return super().predict(X)
+        check_is_fitted(self)
+        like = self.classes_[:0] if self._labels == "classes" else np.empty(0)
+        like = pd.Series(like) if isinstance(X, dd.DataFrame) else like
+        return self._ask("predict", X, like)
+
+    def __sklearn_clone__(self):
+        # A client cannot be copied, and need not be.
+        params = self.get_params(deep=False)
+        client = params.pop("client")
+        local = self._local(**{k: v for k, v in params.items() if k != "trees_at_once"})
+        copied = local.__sklearn_clone__().get_params(deep=False)
+        return type(self)(
+            **copied, trees_at_once=params["trees_at_once"], client=client
+        )
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "client": None}
+
+
+class ClassifierOnDask(ForestOnDask):
+    """The same for forests with class probabilities."""
+
+    def predict_proba(self, X):
+        """Class probabilities, partition by partition.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or array, or ordinary data, of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        Dask DataFrame or array of shape (n_samples, n_classes)
+            Lazy; an ndarray at once for ordinary data.
+        """
+        if not is_dask(X):
+            return super().predict_proba(X)
+        check_is_fitted(self)
+        like = np.empty((0, len(self.classes_)))
+        if isinstance(X, dd.DataFrame):
+            like = pd.DataFrame(like, columns=self.classes_)
+        return self._ask("predict_proba", X, like)
+
+
+def _constructor(local, fixed):
+    """That of the local class, and with it `trees_at_once` and `client`."""
+    given = inspect.signature(local.__init__).parameters
+    signature = inspect.Signature(
+        [p.replace(default=False) if p.name in fixed else p for p in given.values()]
+        + [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for name in ("trees_at_once", "client")
+        ]
+    )
+
+    def __init__(self, *args, **kwargs):
+        values = signature.bind(self, *args, **kwargs)
+        values.apply_defaults()
+        for name in list(signature.parameters)[1:]:
+            setattr(self, name, values.arguments[name])
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]  # inspect reads it
+    return __init__
+
+
+def _docstring(own, local, fixed):
+    """The own docstring with the parameters and attributes of the local one."""
+    if own is None or local is None:  # python -OO
+        return own
+    replaced = _OWN | {
+        name: f"{name} : bool, default=False\n    Must be False here: {why}."
+        for name, why in fixed.items()
+    }
+    sections = _sections(local)
+    parameters = re.split(r"\n(?=\S)", sections["Parameters"])
+    parameters = [replaced.pop(p.split(" : ")[0], p) for p in parameters]
+    parameters += [replaced[name] for name in ("trees_at_once", "client")]
+    before, _, after = inspect.cleandoc(own).partition("\n\nSee Also\n")
+    return "\n\n".join(
+        [
+            before,
+            "Parameters\n----------\n" + "\n".join(parameters),
+            "Attributes\n----------\n" + sections["Attributes"],
+            "See Also\n" + after,
+        ]
+    )
+
+
+def _sections(doc):
+    """The sections of a numpydoc docstring, by their titles."""
+    parts = re.split(r"\n\n(?=\S.*\n---+\n)", inspect.cleandoc(doc))
+    return dict(re.split(r"\n---+\n", part, maxsplit=1) for part in parts[1:])
