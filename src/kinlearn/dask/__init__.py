@@ -13,5 +13,13 @@ from kinlearn.dask._extra_trees import (  # noqa: E402
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
 )
+from kinlearn.dask._random_forest import (  # noqa: E402
+    MultiTaskRandomForestClassifier,
+)
 
-__all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor", "OnDisk"]
+__all__ = [
+    "MultiTaskExtraTreesClassifier",
+    "MultiTaskExtraTreesRegressor",
+    "MultiTaskRandomForestClassifier",
+    "OnDisk",
+]
