@@ -40,6 +40,33 @@ def test_the_forest_is_the_local_one_and_no_file_stays(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_folder_of_parquet_files(tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 3)), columns=[*"abc"])
+    frame["clinic"] = np.array(["ash", "birch", "cedar"], object)[
+        rng.integers(0, 3, 600)
+    ]
+    frame["ill"] = frame["a"] + frame["b"] * (frame["clinic"] == "cedar") > 0
+    for i, rows in enumerate(np.split(np.arange(600), [100, 450])):
+        frame.iloc[rows].to_parquet(tmp_path / f"part-{i}.parquet")
+    table = dd.read_parquet(tmp_path)
+    assert table.npartitions == 3
+    X, y = table.drop(columns="ill"), table["ill"]
+    params = {"n_estimators": 3, "task": "clinic", "random_state": 0}
+    local = trees.MultiTaskRandomForestClassifier(**params)
+    local.fit(frame.drop(columns="ill"), frame["ill"])
+    forest = kd.MultiTaskRandomForestClassifier(**params, client=kd.OnDisk(tmp_path))
+    forest.fit(X, y)
+    for tree, other in zip(forest.trees_, local.trees_, strict=True):
+        assert_array_equal(tree.steps, other.steps)
+    proba = forest.predict_proba(X).compute(scheduler="synchronous")
+    assert_array_equal(proba, local.predict_proba(frame.drop(columns="ill")))
+    assert len(os.listdir(tmp_path)) == 3
+
+
 LIMITED = """
 import resource, sys
 import dask.array as da
@@ -86,7 +113,14 @@ def test_data_larger_than_the_limit_of_the_process(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        # The data must be larger than what the libraries hold: without these they
+        # take a gigabyte of addresses that they do not use.
+        env={
+            **os.environ,
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+        },
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("True")

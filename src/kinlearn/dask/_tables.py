@@ -35,6 +35,12 @@ def _check_table(X, task, estimator):
     split_task(sample, task)
 
 
+def _delayed(collection):
+    """The partitions as they are: Dask joins those that few columns are read of."""
+    with dask.config.set({"optimization.tune.active": False}):
+        return list(np.ravel(collection.to_delayed()))
+
+
 def _column(values, X, name):
     """Parts of y or of the weights, one for each of X."""
     if isinstance(values, dd.DataFrame) and len(values.columns) == 1:
@@ -55,7 +61,7 @@ def _column(values, X, name):
                 raise ValueError(f"X has {len(X)} rows, but {name} has {len(values)}.")
             if known:
                 values = values.rechunk((X.chunks[0],))
-    parts = list(np.ravel(values.to_delayed()))
+    parts = _delayed(values)
     if len(parts) != X.npartitions:
         raise ValueError(
             f"X has {X.npartitions} partitions, but {name} has {len(parts)}. Divide "
@@ -64,13 +70,11 @@ def _column(values, X, name):
     return parts
 
 
-def read_parts(client, X, y, sample_weight, options, *, narrow):
-    """Read all partitions on the workers.
+def read_parts(X, y, sample_weight, options, *, narrow):
+    """Say how all partitions are read.
 
     Parameters
     ----------
-    client : Client
-        Of the cluster.
     X : Dask DataFrame or array of shape (n_samples, n_columns)
         Rows with the task column.
     y : Dask Series or array of shape (n_samples,)
@@ -84,8 +88,8 @@ def read_parts(client, X, y, sample_weight, options, *, narrow):
 
     Returns
     -------
-    list of Future
-        What `read_part` gave for each partition.
+    list of Delayed
+        Give what `read_part` gives for each partition.
     """
     _check_table(X, options["task"], options["estimator"])
     if y is None:
@@ -94,18 +98,16 @@ def read_parts(client, X, y, sample_weight, options, *, narrow):
         )
     if isinstance(X, da.Array):
         X = X.rechunk({1: -1})
-    columns = [list(np.ravel(X.to_delayed())), _column(y, X, "y")]
+    columns = [_delayed(X), _column(y, X, "y")]
     if sample_weight is None:
         columns.append([None] * len(columns[0]))
     else:
         columns.append(_column(sample_weight, X, "sample_weight"))
     read = dask.delayed(read_part, pure=False)
-    return client.compute(
-        [
-            read(*part, number, options, narrow=narrow)
-            for number, part in enumerate(zip(*columns, strict=True))
-        ]
-    )
+    return [
+        read(*part, number, options, narrow=narrow)
+        for number, part in enumerate(zip(*columns, strict=True))
+    ]
 
 
 def _answer_frame(part, model, method, like):
