@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import dask
 import dask.array as da
@@ -28,7 +29,7 @@ from distributed import Client, LocalCluster
 from benchmarks.problems import load
 from kinlearn import dask as on_dask
 from kinlearn import trees
-from kinlearn.dask import _cluster, _extra_trees
+from kinlearn.dask import _cluster, _on_dask
 
 
 def _read(path, first, last):
@@ -56,7 +57,7 @@ class CountedParts(_cluster.ClusterParts):
     log: list = []
 
     def ask(self, question):
-        answers = self._each(_cluster.Share.answer, question)
+        answers = self._each(_cluster._answer, question)
         sizes = self.client.gather(self.map(sizeof, answers))
         self.log.append((type(question).__name__, sizeof(question), sum(sizes)))
         return self._submit(_cluster.Answer.merge, answers).result()
@@ -83,16 +84,46 @@ class Peak(threading.Thread):
                 self.most[pid] = max(self.most[pid], rss)
 
 
-def same_trees(a, b):
-    """Whether two forests have the same splits and answers, to the bit."""
-    return all(
-        np.array_equal(getattr(a, name), getattr(b, name))
-        for name in ("nodes", "default_left", "exceptions", "exception_start", "values")
-    )
+class Forest(NamedTuple):
+    """What is measured: the name of the class, and arrays that make up the model."""
+
+    name: str
+    arrays: tuple
+    params: dict
+
+    def trees(self, model):
+        """The trees of a model, or all in one."""
+        return getattr(model, "trees_", None) or [model.forest_]
+
+    def same(self, a, b):
+        """Whether two models have the same splits and answers, to the bit."""
+        return all(
+            np.array_equal(getattr(s, name), getattr(t, name))
+            for s, t in zip(self.trees(a), self.trees(b), strict=True)
+            for name in self.arrays
+        )
+
+    def n_nodes(self, model):
+        return sum(len(getattr(t, self.arrays[0])) for t in self.trees(model))
+
+
+FORESTS = {
+    "extra-trees": Forest(
+        "MultiTaskExtraTreesClassifier",
+        ("nodes", "default_left", "exceptions", "exception_start", "values"),
+        {"task_split_prob": 0.5},
+    ),
+    "random-forest": Forest(
+        "MultiTaskRandomForestClassifier",
+        ("steps", "decision_indptr", "decision_task", "value_label", "value_share"),
+        {},
+    ),
+}
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--forest", choices=FORESTS, default="extra-trees")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--tasks", type=int, default=1_000)
@@ -114,12 +145,12 @@ def main(arguments=None):
         "task": -1,
         "random_state": 0,
         "min_samples_leaf": args.leaf,
-        "task_split_prob": 0.5,
+        **FORESTS[args.forest].params,
     }
     local = None
     seconds = {}
     for n in args.workers:
-        model = trees.MultiTaskExtraTreesClassifier(**params, n_jobs=n)
+        model = getattr(trees, FORESTS[args.forest].name)(**params, n_jobs=n)
         start, busy = time.perf_counter(), time.process_time()
         local = model.fit(data.X, data.y)
         seconds[n] = time.perf_counter() - start, time.process_time() - busy
@@ -146,10 +177,11 @@ def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
     )
     if args.bytes:
         CountedParts.log.clear()
-        _extra_trees.ClusterParts = CountedParts
+        _on_dask.ClusterParts = CountedParts
     with cluster, Client(cluster) as client:
         X, y = (read_rows(path, n * args.parts) for path in paths)
-        forest = on_dask.MultiTaskExtraTreesClassifier(**params)
+        kind = FORESTS[args.forest]
+        forest = getattr(on_dask, kind.name)(**params)
         pids = client.run(_warm)
         peak = Peak(pids.values())
         peak.start()
@@ -169,8 +201,8 @@ def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
         end="",
     )
     print(f"; memory over the share of rows: {max(growth):.2f}", end="")
-    same = same_trees(forest.forest_, local.forest_)
-    print(f"; same trees: {same} ({len(local.forest_.nodes)} nodes)", flush=True)
+    same = kind.same(forest, local)
+    print(f"; same trees: {same} ({kind.n_nodes(local)} nodes)", flush=True)
     if args.bytes:
         level = 0
         for kind, asked, answered in CountedParts.log:
@@ -196,10 +228,10 @@ class KillingParts(_cluster.ClusterParts):
 
 def survive(args, paths, params, local):
     """Kill a worker in each of several fits, and count those that end well."""
-    _extra_trees.ClusterParts = KillingParts
+    _on_dask.ClusterParts = KillingParts
     rng = np.random.default_rng(0)
     good = 0
-    n = args.workers[0]
+    n, kind = args.workers[0], FORESTS[args.forest]
     for number in range(args.kills):
         KillingParts.number, KillingParts.asked = number, 0
         KillingParts.when = int(rng.integers(1, 13))
@@ -209,10 +241,10 @@ def survive(args, paths, params, local):
         start = time.perf_counter()
         with cluster, Client(cluster):
             X, y = (read_rows(path, n * args.parts) for path in paths)
-            forest = on_dask.MultiTaskExtraTreesClassifier(**params).fit(X, y)
+            forest = getattr(on_dask, kind.name)(**params).fit(X, y)
         took = time.perf_counter() - start
         killed = KillingParts.asked >= KillingParts.when
-        good += killed and same_trees(forest.forest_, local.forest_)
+        good += killed and kind.same(forest, local)
         print(
             f"killed before question {KillingParts.when} of {KillingParts.asked}: "
             f"{took:.1f} s; {good} of {number + 1} fits ended with the same trees",

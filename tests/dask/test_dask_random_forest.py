@@ -48,7 +48,7 @@ def test_forest_on_frames_is_the_local_one(client, frame):
     X, y = frame
     labels = pd.cut(y, [-np.inf, -0.5, 0.5, np.inf], labels=False)
     labels = labels.map({0: "low", 1: "middle", 2: "high"})
-    params = {"n_estimators": 4, "task": "school", "random_state": 4}
+    params = {"n_estimators": 2, "task": "school", "random_state": 4}
     local = trees.MultiTaskRandomForestClassifier(**params).fit(X, labels)
     dX, dy = on_dask(X, labels)
     forest = kd.MultiTaskRandomForestClassifier(**params, client=client).fit(dX, dy)

@@ -4,9 +4,9 @@ Same names and parameters as in :mod:`kinlearn.trees`, for Dask DataFrames and a
 Needs the extra ``dask``: ``pip install 'kinlearn[dask]'``.
 """
 
-from kinlearn.utils import import_optional
+from kinlearn.utils import import_optional as _import_optional
 
-import_optional("distributed", extra="dask", purpose="kinlearn.dask")
+_import_optional("distributed", extra="dask", purpose="kinlearn.dask")
 
 from kinlearn.dask._disk import OnDisk  # noqa: E402
 from kinlearn.dask._extra_trees import (  # noqa: E402

@@ -98,8 +98,8 @@ class ClusterParts:
         self.shares, self.places, self.homes = [], [], {}
 
     def read(self, parts):
-        """Handles of parts; they are on their way already."""
-        return parts
+        """Compute delayed parts on the workers; handles of them."""
+        return self.client.compute(parts)
 
     def _submit(self, function, *args, home=None):
         """A handle of ``function(*args)``, at home while that worker lives."""

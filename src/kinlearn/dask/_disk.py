@@ -46,10 +46,6 @@ class OnDisk:
     def __init__(self, folder=None):
         self.folder = folder
 
-    def compute(self, parts):
-        """Delayed parts as they are; :class:`DiskParts` reads them one by one."""
-        return parts
-
 
 class DiskParts(LocalParts):
     """Parts in files; see ``LocalParts``. To be used as a context.

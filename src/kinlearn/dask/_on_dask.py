@@ -92,7 +92,7 @@ class ForestOnDask(_Forest):
         client = self.client if on_disk else find_client(self.client)
         options = {"task": self.task, "labels": self._labels, "allow_nan": True}
         options["estimator"] = type(self).__name__
-        parts = read_parts(client, X, y, sample_weight, options, narrow=self._narrow)
+        parts = read_parts(X, y, sample_weight, options, narrow=self._narrow)
         progress = self._init_callback_context(max_subtasks=self.n_estimators)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         n_done = 0
@@ -236,7 +236,7 @@ def _docstring(own, local, fixed):
             before,
             "Parameters\n----------\n" + "\n".join(parameters),
             "Attributes\n----------\n" + sections["Attributes"],
-            "See Also\n" + after,
+            "See Also\n" + after + "\n",
         ]
     )
 

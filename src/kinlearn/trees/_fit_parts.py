@@ -39,7 +39,7 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
     engine : LocalParts or the like
         Where the parts are.
     parts : list
-        Handles of what `read_part` gave.
+        Handles of what `read_part` gave. Emptied, so that these rows are let go of.
     criterion : int
         Of the kernel.
     trees_at_once : int, default=None
@@ -51,6 +51,7 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
     """
     weights = getattr(forest, "class_weight", None)
     common, totals, units, coded = prepare(engine, parts, weights)
+    parts.clear()
     remember_common(forest, common)
     random = check_random_state(forest.random_state)
     forest._seed = int(random.randint(np.iinfo(np.int32).max))
