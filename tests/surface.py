@@ -1,21 +1,27 @@
 """The public surface of kinlearn, as the project-wide tests see it.
 
 Everything is discovered: a package that joins ``kinlearn._SUBPACKAGES`` is
-tested without an edit here.
+tested without an edit here. ``kinlearn.dask`` is no lazy package, but public where
+Dask is installed.
 """
 
 import inspect
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 import kinlearn
+
+HAS_DASK = find_spec("distributed") is not None
 
 
 def public_modules() -> list[ModuleType]:
     """The package itself and every public subpackage."""
     names = [f"kinlearn.{name}" for name in kinlearn._SUBPACKAGES]
+    if HAS_DASK:
+        names.append("kinlearn.dask")
     return [kinlearn, *map(import_module, names)]
 
 
