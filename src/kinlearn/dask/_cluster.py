@@ -97,6 +97,11 @@ class ClusterParts:
         # workers forget what nobody wants
         self.shares, self.places, self.homes = [], [], {}
 
+    @property
+    def n_places(self):
+        """Number of workers."""
+        return max(len(self.client.nthreads()), 1)
+
     def read(self, parts):
         """Compute delayed parts on the workers; handles of them."""
         return self.client.compute(parts)

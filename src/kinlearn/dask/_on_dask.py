@@ -61,7 +61,8 @@ class ForestOnDask(_Forest):
             "client": "no_validation",
             "trees_at_once": [Interval(Integral, 1, None, closed="left"), None],
         }
-        cls.__init__ = _constructor(cls._local, cls._fixed)
+        made = _constructor(cls._local, cls._fixed)
+        cls.__init__ = made  # type: ignore[method-assign]  # that of each local class
         cls.__doc__ = _docstring(cls.__doc__, cls._local.__doc__, cls._fixed)
 
     def _grow(self, engine, parts, finished):

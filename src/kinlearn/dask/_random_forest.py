@@ -25,12 +25,12 @@ class MultiTaskRandomForestClassifier(
     -----
     Partitions keep their rows as bins, a byte for each feature, and answer with the
     weight of each task's labels in the bins of a feature; the driver finds the best
-    cuts. Nodes with few rows, at most 65,536 and no more than an average partition,
-    are grown to the end on one worker: their bins are brought there, those of a few
-    nodes at a time. Sums are integers, so neither the partitions nor their sizes change
-    the trees; the order of the rows decides who is in which bootstrap sample, as it
-    does in the local class. Each partition draws the samples of the tasks it has rows
-    of, so data divided by task need the least work.
+    cuts. Nodes with few rows, no more than an average worker has, are grown to the end
+    on one worker: their bins are brought there, those of a few nodes at a time. Sums
+    are integers, so neither the partitions nor their sizes change the trees; the order
+    of the rows decides who is in which bootstrap sample, as it does in the local class.
+    Each partition draws the samples of the tasks it has rows of, so data divided by
+    task need the least work.
 
     A worker that is lost is made up for: Dask reads its rows again and repeats the
     splits.

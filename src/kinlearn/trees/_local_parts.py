@@ -21,6 +21,11 @@ class LocalParts:
         self.shares = []
         self.places = []
 
+    @property
+    def n_places(self):
+        """How many portions of the rows are in memory by themselves."""
+        return len(self.shares)
+
     def map(self, function, handles, *args, each=None):
         """Handles of ``function(thing, *args)`` for the things of some handles.
 

@@ -7,9 +7,9 @@ from kinlearn.trees._parts import remember_common
 
 __all__ = ["fit_forest_parts"]
 
-# Rows of a node that may come together in one place, and no more than an average part
-# has: below it a tree is grown there to the end.
-_MOST_TOGETHER = 2**16
+# Rows of a node that may come together in one place, and no more than an average place
+# has: below it a tree is grown there to the end. The fewer, the more messages.
+_MOST_TOGETHER = 2**22
 
 # Places and counts of rows in the trees that grow together: a quarter of the memory
 # that X has in float32, or what is not worth a thought.
@@ -42,7 +42,7 @@ def fit_forest_parts(forest, engine, parts, *, trees_at_once=None, finished=None
         scheme,
         forest._growth_settings(n_features),
         bootstrap=forest.bootstrap,
-        most_together=min(_MOST_TOGETHER, common.n_rows // len(n_rows)),
+        most_together=min(_MOST_TOGETHER, common.n_rows // engine.n_places),
     )
     forest._draw_seed()
     seeds = [stream_state(forest._seed, i) for i in range(forest.n_estimators)]

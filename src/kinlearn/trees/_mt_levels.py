@@ -188,7 +188,8 @@ class LevelTrees:
         feature, cut, tree = np.zeros((3, n), dtype=np.int32)
         missing_left = np.zeros(n, dtype=np.uint8)
         child = np.full((2, n), -1, dtype=np.int32)
-        children, gone = [], []
+        children: list[_Node] = []
+        gone: list[np.ndarray] = []
         for i, (split, nodes) in splits.items():
             tree[i] = opened[i].tree
             feature[i], cut[i], missing_left[i] = split
@@ -296,7 +297,8 @@ class LevelTrees:
                         del waiting[i]
 
     def _portions(self, waiting):
-        portion, n_sums = {}, 0
+        portion: dict[int, _Search] = {}
+        n_sums = 0
         for i, search in waiting.items():
             node = search.node
             n_here = search.n_next * min(node.n_rows, N_BINS * len(node.cells))

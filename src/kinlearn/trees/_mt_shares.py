@@ -213,11 +213,12 @@ class BinnedShare(Weighed):
         first_here = np.cumsum(n_here) - n_here
 
         def counts(seed):
-            random = np.random.default_rng(seed)
+            source = np.random.PCG64(seed)  # as of default_rng
+            random = np.random.Generator(source)
             drawn = np.zeros(len(counting), dtype=np.int64)
             done = 0
             for first, last in _portions(indptr, self.tasks):
-                random.bit_generator.advance(int(first - done))
+                source.advance(int(first - done))
                 uniform = random.random(last - first)
                 done = last
                 low = np.searchsorted(indptr, first, side="right") - 1
