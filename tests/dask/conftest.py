@@ -5,19 +5,27 @@ import pytest
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+CONFIG = {
+    # An idle worker steals rows as small as those of tests; see the guide.
+    "distributed.scheduler.work-stealing": False,
+    # Nothing is written to disk or waits: a worker that has too much is killed.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+}
+
 
 @pytest.fixture(scope="session")
 def client():
     """Of three worker processes with little memory; tests may kill one."""
-    # An idle worker steals rows as small as those of tests; see the guide.
     with (
-        dask.config.set({"distributed.scheduler.work-stealing": False}),
+        dask.config.set(CONFIG),
         distributed.LocalCluster(
             n_workers=3,
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",
-            memory_limit="440MB",
+            memory_limit="590MB",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

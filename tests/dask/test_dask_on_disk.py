@@ -86,7 +86,7 @@ def block(block_info=None):
 
 limit = held() + 100 * 2**20
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-d, rows = 64, 65_536  # 16 MB a partition
+d, rows = 256, 16_384  # 16 MB a partition
 n_parts = limit // (rows * d * 4) + 2
 X = da.map_blocks(
     block, chunks=((rows,) * n_parts, (d,)), dtype=np.float32,
@@ -100,6 +100,7 @@ except MemoryError:
     pass  # the limit holds
 forest = MultiTaskExtraTreesClassifier(
     1, task=-1, random_state=0, max_depth=2, min_samples_leaf=5, task_split_prob=0.5,
+    max_features=4,
     client=OnDisk(sys.argv[1]),
 ).fit(X, y)
 print(int(forest.forest_.weight[0]) == len(X), X.nbytes, limit)

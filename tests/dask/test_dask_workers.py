@@ -1,8 +1,4 @@
-"""Workers that are lost, small, or unequal.
-
-The last file by name, and the data that fill the workers' memory come last in it:
-workers do not always give back what they had.
-"""
+"""Workers that are lost, or unequal."""
 
 import os
 import signal
@@ -111,29 +107,3 @@ def test_a_worker_that_is_killed_in_a_fit_does_not_matter(name, client, monkeypa
     assert len(asked) > 2
     assert set(client.run(os.getpid).values()) != set(pids.values())
     assert_same_trees(forest, local.fit(X, y))
-
-
-def _random_rows(block_info=None):
-    place = block_info[None]
-    rng = np.random.default_rng(place["chunk-location"])
-    X = rng.random(place["chunk-shape"], dtype=np.float32)
-    X[:, -1] = X[:, 0] * 10 // 1
-    return X
-
-
-def test_data_larger_than_the_memory_of_a_worker(client):
-    n, d = 1_760_000, 64  # 450 MB in float32
-    X = da.map_blocks(
-        _random_rows,
-        chunks=((n // 16,) * 16, (d,)),
-        dtype=np.float32,
-        meta=np.empty((0, 0), np.float32),
-    )
-    y = (X[:, 0] + X[:, 1] > 1).astype(np.int32)
-    params = {**PARAMS, "n_estimators": 1, "max_depth": 2, "task_split_prob": 0.5}
-    pids = client.run(os.getpid)
-    forest = kd.MultiTaskExtraTreesClassifier(**params, client=client)
-    forest.fit(X, y)
-    assert client.run(os.getpid) == pids  # none was killed for its memory
-    assert forest.forest_.weight[0] == n
-    assert len(forest.forest_.nodes) == 7
