@@ -265,6 +265,8 @@ def best_cut(
         for r in range(feature.shape[0]):
             first = request_start[r]
             before = best.feature
+            if request_start[r + 1] == first:
+                continue
             n_tried += try_entries(
                 &s, request_start[r + 1] - first, &bins[first], &cell[first],
                 &weight[first], &rows[first], feature[r], n_bins[feature[r]], &best)
