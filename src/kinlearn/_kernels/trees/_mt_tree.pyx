@@ -81,8 +81,7 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
     seed : int
         Seed of the tree; each node draws its features from a stream of its own.
     stream : int, default=None
-        Stream of the first node if that is not the root of its tree; `seed` has
-        then no say.
+        Stream of the first node, if that is no root: then `seed` has no say.
 
     Returns
     -------
@@ -217,8 +216,6 @@ cdef class Grower:
             self.search.cell_group = &self.cell_open[0]
             self.search.group_total = &self.open_total[0]
 
-    # ------------------------------------------------------------- the growth
-
     cdef int grow(self) except -1 nogil:
         cdef Item item
         cdef Split split
@@ -352,8 +349,7 @@ cdef class Grower:
         self.n_open += not decided
 
     cdef int _best_split(self, Item item, intp_t end, Split* best) except -1 nogil:
-        cdef intp_t k, j, n_tried = 0, n_features = self.features.shape[0]
-        cdef intp_t n_draws = 0
+        cdef intp_t k, j, n_tried = 0, n_draws = 0, n_features = self.features.shape[0]
         cdef i32_t feature
         cdef u64_t state = item.stream
         cdef bint draw = self.max_features < n_features
