@@ -20,8 +20,9 @@ from kinlearn.trees._mt_tree import CRITERIA
 
 __all__ = ["LevelTrees"]
 
-# Sums that are asked for at a time, at the most: some 100 MB for each part.
-_MOST_SUMS = 4_000_000
+# Sums that are asked for at a time, of more than one node: some 50 MB for each part,
+# with those that wait to be put in order.
+_MOST_SUMS = 1_000_000
 
 
 @dataclass(eq=False)
