@@ -18,10 +18,6 @@ def multi_task_kernel(K, K_star, task, gamma):
 def _solve(P, q, equalities, low, high):
     """min x'Px / 2 + q'x, equalities x = 0, low <= x <= high; x, prices, objective."""
     n = len(q)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    settings.max_iter = 200
     m = len(equalities)
     A = sp.vstack([sp.csc_matrix(equalities), sp.eye(n), -sp.eye(n)]).tocsc()
     b = np.concatenate([np.zeros(m), high, -low])
@@ -30,10 +26,19 @@ def _solve(P, q, equalities, low, high):
         cones.insert(0, clarabel.ZeroConeT(m))
     # a hair on the diagonal: rounding must not make the program indefinite
     P = P + 1e-12 * np.trace(P) / n * np.eye(n)
-    solver = clarabel.DefaultSolver(
-        sp.triu(sp.csc_matrix(P)).tocsc(), q, A, b, cones, settings
-    )
-    solution = solver.solve()
+    for tol in (1e-10, 1e-8):
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
+        settings.max_iter = 200
+        solver = clarabel.DefaultSolver(
+            sp.triu(sp.csc_matrix(P)).tocsc(), q, A, b, cones, settings
+        )
+        solution = solver.solve()
+        if solution.status == clarabel.SolverStatus.Solved:
+            break
+    else:
+        raise RuntimeError(f"clarabel: {solution.status}")
     return np.array(solution.x), np.array(solution.z[:m]), solution.obj_val
 
 

@@ -116,12 +116,14 @@ class Solution:
     intercept : float64 array of shape (n_tasks,)
         Bias of each task.
     n_iter : int
-        Steps (SMO), or passes over the rows (linear solver).
+        Steps, of SMO or of interior points.
     objective, violation : float
         Dual objective, which is minimised, and the greatest violation of the
         conditions for its optimum.
     converged : bool
         Whether the violation is at most `tol`.
+    stalled : bool
+        Whether rounding ended it before that: no step gets any closer.
     """
 
     beta: np.ndarray
@@ -130,6 +132,7 @@ class Solution:
     objective: float
     violation: float
     converged: bool
+    stalled: bool = False
 
 
 def _by_task(task, cost):

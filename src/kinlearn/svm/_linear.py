@@ -40,7 +40,13 @@ _CORRECTIONS = 4
 _ROUGH_CELLS = 2**22
 _ROUGH_UNTIL = 1e-6  # mean product of a variable and its price
 _COUNTS = 1e-3  # how far the rows of a task that are left out may change them
-_SNAP = 1e-7  # share of c within which a variable is at its bound
+_REFINEMENTS = 3
+_EXACT = 1e-10
+_SNAP = 100.0  # prices
+_POLISH_ROUNDS = 5
+_HALVINGS = 100
+_ROUNDING = 1e-14  # of a sum, by the sum of its terms' sizes
+_SHORTEN = 0.9  # a multiple below which coefficients are too large
 
 
 def linear_pays(problem, X):
@@ -104,6 +110,8 @@ class _Tasks:
         self.rough = X.astype(np.float32) if X.size >= _ROUGH_CELLS else X
         self.norms = np.einsum("ij,ij->i", X, X)
         self.share = share
+        # by which a row's coefficient changes its own value, or what is usual
+        self.curvature = (1 + share) * (self.norms + self.norms.mean())
         self.has_bias = has_bias
         bounds = np.searchsorted(problem.task, np.arange(problem.n_tasks + 1))
         self.parts = [slice(a, b) for a, b in itertools.pairwise(bounds) if b > a]
@@ -264,17 +272,19 @@ def solve_linear(problem, kernel, *, tol, max_iter, fit_intercept):
     c = np.broadcast_to(c, sign.shape)
     state = _start(c, cost, (len(tasks.parts), X.shape[1]))
     limit = max_iter if max_iter >= 0 else _MAX_ITER
-    best = None
+    found = []
     for n_iter in range(limit + 1):
         values = tasks.values(state.q)
-        found = _evaluate(problem, tasks, state, values, sign, c, n_iter, tol)
-        if best is None or found.violation < best.violation:
-            best = found
-        if best.converged or n_iter == limit:
+        beta = _coefficients(tasks, state, sign, c)
+        if _violation(problem, beta, values, tasks)[0] <= tol:
+            found.append(_solution(problem, tasks, state.q, beta, n_iter, tol))
+            if found[-1].converged:
+                return found[-1]
+        stalled = n_iter < limit and not _step(tasks, state, values, sign, c, cost)
+        if stalled:
             break
-        if not _step(tasks, state, values, sign, c, cost):
-            break
-    return best
+    found.append(_solution(problem, tasks, state.q, beta, n_iter, tol, stalled))
+    return min(found, key=lambda solution: solution.violation)
 
 
 def _start(c, cost, shape):
@@ -284,42 +294,112 @@ def _start(c, cost, shape):
     )
 
 
-def _evaluate(problem, tasks, state, values, sign, c, n_iter, tol):
-    """The iterate with variables near a bound put on it, as a solution."""
-    a = np.where(state.a < _SNAP * c, 0.0, state.a)
-    a = np.where(a > (1 - _SNAP) * c, c, a)
+def _coefficients(tasks, state, sign, c):
+    """What the variables say of each row, those near a bound put on it.
+
+    A variable is near its bound if putting it there changes the row's own value by not
+    much more than its price, which other rows then make up for. (A share of c would not
+    do: where C is large, all of the solution may be less.)
+    """
+    a, s = state.a, c - state.a
+    a = np.where((a <= s) & (a * tasks.curvature < _SNAP * state.z), 0.0, a)
+    a = np.where((a > s) & (s * tasks.curvature < _SNAP * state.v), c, a)
     if len(a) == 2:  # a row is above its tube or below it, never both
         a = a - a.min(axis=0)
-    beta = (sign * a).sum(axis=0)
+    return (sign * a).sum(axis=0)
+
+
+def _solution(problem, tasks, q, beta, n_iter, tol, stalled=False):
+    """An iterate as a solution that keeps all constraints.
+
+    The iterate's weights q and its coefficients agree only in the end, so all that is
+    told of a solution is computed from the coefficients that it has.
+    """
+    beta = _balance(problem, tasks, _polish(problem, tasks, q, beta))
+    values = tasks.values(tasks.sums(beta)[0])
     violation, bias = _violation(problem, beta, values, tasks)
-    if violation <= tol:  # now the coefficients must give these weights
-        beta = _polish(problem, tasks, state.q, beta)
-        values = tasks.values(tasks.sums(beta)[0])
-        violation, bias = _violation(problem, beta, values, tasks)
+    if violation > tol:
+        # Far from the optimum all coefficients may be too large. A smaller multiple
+        # keeps the constraints; it is left alone where it would gain next to nothing,
+        # since it takes coefficients off their bounds.
+        gain = beta @ problem.y - problem.epsilon * np.abs(beta).sum()
+        factor = max(gain, 0.0) / max(beta @ values, 1e-300)
+        if factor < _SHORTEN:
+            beta, values = factor * beta, factor * values
+            violation, bias = _violation(problem, beta, values, tasks)
     intercept = np.zeros(problem.n_tasks)
     intercept[tasks.codes] = bias
     objective = 0.5 * beta @ values - beta @ problem.y
     objective += problem.epsilon * np.abs(beta).sum()
     return Solution(
-        beta, intercept, n_iter, float(objective), float(violation), violation <= tol
+        beta,
+        intercept,
+        n_iter,
+        float(objective),
+        float(violation),
+        bool(violation <= tol),
+        stalled and bool(violation > tol),
     )
+
+
+def _free(problem, beta, part):
+    """Rows of a task that are at no bound and not at the corner of the tube."""
+    low, high, beta = problem.low[part], problem.high[part], beta[part]
+    return part.start + np.flatnonzero((beta > low) & (beta < high) & (beta != 0))
 
 
 def _polish(problem, tasks, q, beta):
     """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
     beta = beta.copy()
-    free = (beta > problem.low) & (beta < problem.high) & (beta != 0)
     for t, part in enumerate(tasks.parts):
-        rows = part.start + np.flatnonzero(free[part])
-        if not len(rows):
-            continue
-        missing = q[t] - beta[part] @ tasks.X[part]
-        A = tasks.X[rows].T
-        if tasks.has_bias:
-            A = np.vstack([A, np.ones(len(rows))])
-            missing = np.append(missing, -beta[part].sum())
-        beta[rows] += np.linalg.lstsq(A, missing)[0]
-    return np.clip(beta, problem.low, problem.high)
+        for _ in range(_POLISH_ROUNDS):  # what meets a bound stays there
+            rows = _free(problem, beta, part)
+            if not len(rows):
+                break
+            missing = q[t] - beta[part] @ tasks.X[part]
+            A = tasks.X[rows]
+            if tasks.has_bias:
+                A = np.column_stack([A, np.ones(len(rows))])
+                missing = np.append(missing, -beta[part].sum())
+            moved = beta[rows] + _shortest(A, missing)
+            beta[rows] = np.clip(moved, problem.low[rows], problem.high[rows])
+            if (beta[rows] == moved).all():
+                break
+    return beta
+
+
+def _shortest(A, goal):
+    """The shortest x with A'x = goal, as nearly as can be."""
+    if len(A) <= 4 * A.shape[1]:
+        return np.linalg.lstsq(A.T, goal)[0]
+    return A @ np.linalg.lstsq(A.T @ A, goal)[0]  # many rows: well conditioned
+
+
+def _balance(problem, tasks, beta):
+    """Make coefficients sum to 0 in each task: the free ones, or if need be all."""
+    beta = beta.copy()
+    if not tasks.has_bias:
+        return beta
+    for part in tasks.parts:
+        for rows in (_free(problem, beta, part), part):
+            total = beta[part].sum()
+            if abs(total) <= _ROUNDING * np.abs(beta[part]).sum():
+                break
+            low, high = problem.low[rows], problem.high[rows]
+            beta[rows] = _shift(beta[rows], low, high, beta[rows].sum() - total)
+    return beta
+
+
+def _shift(beta, low, high, goal):
+    """Subtract one number, within the bounds, so that the sum is `goal`."""
+    left, right = (beta - high).min(initial=0.0), (beta - low).max(initial=0.0)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (left + right)
+        if np.clip(beta - middle, low, high).sum() > goal:
+            left = middle
+        else:
+            right = middle
+    return np.clip(beta - right, low, high)
 
 
 def _step(tasks, state, values, sign, c, cost):
@@ -336,8 +416,9 @@ def _step(tasks, state, values, sign, c, cost):
     if mu <= 0 or a.min() <= 0 or s.min() <= 0:
         return False  # as close as numbers go
     D = 1.0 / (z / a + v / s)
+    rough = tasks.rough is not tasks.X and mu > _ROUGH_UNTIL
     try:
-        normal = _Normal(tasks, D.sum(axis=0), rough=mu > _ROUGH_UNTIL)
+        normal = _Normal(tasks, D.sum(axis=0), rough)
     except LinAlgError:  # weights of the rows that differ too much for numbers
         return False
 
@@ -346,6 +427,16 @@ def _step(tasks, state, values, sign, c, cost):
         rho = (sign * D * r).sum(axis=0)
         dq, bias, values = normal.solve(rho, sums - state.q, -gap)
         da = D * (r - sign * values)
+        # Where weights differ by many orders of magnitude, the rows' changes do not
+        # sum to those of the weights: solved again for what is missing.
+        for _ in range(0 if rough else _REFINEMENTS):
+            change, total = tasks.sums((sign * da).sum(axis=0))
+            missing = sums + change - state.q - dq
+            if np.abs(missing).max() <= _EXACT * np.abs(state.q + dq).max():
+                break
+            more = normal.solve(np.zeros(len(b)), missing, -gap - total)
+            dq, bias, values = dq + more[0], bias + more[1], values + more[2]
+            da = D * (r - sign * values)
         return da, (first - z * da) / a, (second + v * da) / s, dq, bias
 
     da, dz, dv, _, _ = direction(-a * z, -s * v)
