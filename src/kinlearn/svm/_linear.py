@@ -40,8 +40,10 @@ _CORRECTIONS = 4
 _ROUGH_CELLS = 2**22
 _ROUGH_UNTIL = 1e-6  # mean product of a variable and its price
 _COUNTS = 1e-3  # how far the rows of a task that are left out may change them
+# Late steps are refined until the rows' changes agree with those of the weights.
+_REFINE_FROM = 1e-3  # mean product of a variable and its price, by C
 _REFINEMENTS = 3
-_EXACT = 1e-10
+_EXACT = 1e-9
 _SNAP = 100.0  # prices
 _POLISH_ROUNDS = 5
 _HALVINGS = 100
@@ -422,14 +424,16 @@ def _step(tasks, state, values, sign, c, cost):
     except LinAlgError:  # weights of the rows that differ too much for numbers
         return False
 
-    def direction(first, second):
+    refinements = 0 if rough or mu > _REFINE_FROM * c.max() else _REFINEMENTS
+
+    def direction(first, second, refinements):
         r = -residual + first / a - second / s
         rho = (sign * D * r).sum(axis=0)
         dq, bias, values = normal.solve(rho, sums - state.q, -gap)
         da = D * (r - sign * values)
         # Where weights differ by many orders of magnitude, the rows' changes do not
         # sum to those of the weights: solved again for what is missing.
-        for _ in range(0 if rough else _REFINEMENTS):
+        for _ in range(refinements):
             change, total = tasks.sums((sign * da).sum(axis=0))
             missing = sums + change - state.q - dq
             if np.abs(missing).max() <= _EXACT * np.abs(state.q + dq).max():
@@ -439,13 +443,13 @@ def _step(tasks, state, values, sign, c, cost):
             da = D * (r - sign * values)
         return da, (first - z * da) / a, (second + v * da) / s, dq, bias
 
-    da, dz, dv, _, _ = direction(-a * z, -s * v)
+    da, dz, dv, _, _ = direction(-a * z, -s * v, 0)
     reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
     ahead = ((a + reach * da) * (z + reach * dz)).sum()
     ahead += ((s - reach * da) * (v + reach * dv)).sum()
     centre = (ahead / (2 * a.size) / mu) ** 3 * mu
     first, second = centre - a * z - da * dz, centre - s * v + da * dv
-    da, dz, dv, dq, bias = direction(first, second)
+    da, dz, dv, dq, bias = direction(first, second, refinements)
     reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
     # Further corrections with the same factors (Gondzio 1996): a step is dear only
     # for its factors, so it is worth making long.
@@ -453,7 +457,7 @@ def _step(tasks, state, values, sign, c, cost):
         far = min(1.0, 1.5 * reach + 0.3)
         first = first + _towards(centre, (a + far * da) * (z + far * dz))
         second = second + _towards(centre, (s - far * da) * (v + far * dv))
-        trial = direction(first, second)
+        trial = direction(first, second, refinements)
         longer = _reach((a, trial[0]), (s, -trial[0]), (z, trial[1]), (v, trial[2]))
         if longer < reach + 0.01:
             break
