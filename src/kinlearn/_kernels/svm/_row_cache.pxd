@@ -23,11 +23,8 @@ cdef class RowCache:
     cdef intp_t[::1] order
     cdef i32_t[::1] work
 
-    # A row, which stays valid while the next MIN_SLOTS - BLOCK rows are asked for.
+    # A row, which stays valid while the next MIN_SLOTS - 1 rows are asked for.
     cdef const f32_t* row(self, intp_t i) noexcept nogil
-    cdef bint has(self, intp_t i) noexcept nogil
-    # Makes sure of k <= BLOCK different rows; what is missing is computed together.
-    cdef void prepare(self, const intp_t* which, intp_t k) noexcept nogil
     # keep: the m positions that stay active, ascending. self.order then holds what
     # stood where, for the old active positions; the source is reordered alike.
     cdef void shrink(self, const intp_t* keep, intp_t m) noexcept nogil

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinlearn._kernels._typedefs cimport f32_t, i32_t, intp_t
-from kinlearn._kernels.svm._row_source cimport BLOCK, RowSource
+from kinlearn._kernels.svm._row_source cimport RowSource
 
 
 cdef class RowCache:
@@ -87,9 +87,6 @@ cdef class RowCache:
         self._link_newest(slot)
         return slot
 
-    cdef bint has(self, intp_t i) noexcept nogil:
-        return self.slot_of[i] >= 0
-
     cdef const f32_t* row(self, intp_t i) noexcept nogil:
         cdef i32_t slot = self.slot_of[i]
         cdef f32_t* out
@@ -101,22 +98,6 @@ cdef class RowCache:
         self.source.fill(&i, 1, 0, self.length, &out)
         self.n_computed = self.n_computed + 1
         return out
-
-    cdef void prepare(self, const intp_t* which, intp_t k) noexcept nogil:
-        cdef intp_t missing[BLOCK]
-        cdef f32_t* out[BLOCK]
-        cdef intp_t b, n_missing = 0
-        for b in range(k):  # first those that are there, so that they stay
-            if self.slot_of[which[b]] >= 0:
-                self._touch(self.slot_of[which[b]])
-        for b in range(k):
-            if self.slot_of[which[b]] < 0:
-                missing[n_missing] = which[b]
-                out[n_missing] = &self.cells[self._take_slot(which[b]) * self.length]
-                n_missing += 1
-        if n_missing:
-            self.source.fill(missing, n_missing, 0, self.length, out)
-            self.n_computed = self.n_computed + n_missing
 
     cdef void shrink(self, const intp_t* keep, intp_t m) noexcept nogil:
         cdef intp_t old = self.length, p, j, at = m, n_kept = 0
@@ -179,7 +160,7 @@ cdef class RowCache:
     # ------------------------------------------------------ doors for Python
 
     def rows(self, const intp_t[::1] which):
-        """Some rows, through the store, one block at a time.
+        """Some rows, through the store.
 
         Parameters
         ----------
@@ -196,8 +177,6 @@ cdef class RowCache:
         result = np.empty((k, self.length), dtype=np.float32)
         cdef f32_t[:, ::1] cells = result
         for b in range(k):
-            if b % BLOCK == 0:
-                self.prepare(&which[b], min(BLOCK, k - b, self.n_slots))
             source = self.row(which[b])
             for j in range(self.length):
                 cells[b, j] = source[j]
