@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 
@@ -110,3 +111,12 @@ def test_what_cannot_be_added_is_refused():
     model = MultiTaskSVC(task=-1, class_weight="balanced").fit(X, y)
     with pytest.raises(ValueError, match="balanced"):
         model.add_task(other, y)
+
+
+def test_a_limit_that_is_met_is_told_where_the_task_was_added():
+    X, y = rows()
+    new = X[:, -1] == 1
+    model = MultiTaskSVR(task=-1).fit(X[~new], y[~new]).set_params(max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="or raise max_iter") as told:
+        model.add_task(X[new], y[new])
+    assert told[0].filename == __file__

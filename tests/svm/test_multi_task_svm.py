@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC, SVR
 
 from kinlearn import with_task
@@ -64,6 +66,19 @@ def test_class_and_sample_weights_are_those_of_svc():
         ours.fit(X, y, sample_weight=weight)
         peer = SVC(**params).fit(X, y, sample_weight=weight)
         assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-3)
+
+
+def test_scale_goes_by_weights_as_svc_does_by_repeated_rows():
+    X, y, signal, _ = problem()
+    weight = np.random.default_rng(1).integers(0, 4, size=len(y))
+    repeated = np.repeat(np.arange(len(y)), weight)
+    for make, peer, target in ((MultiTaskSVC, SVC, y), (MultiTaskSVR, SVR, signal)):
+        ours = make(correction_penalty=HUGE, tol=1e-6)
+        ours.fit(X, target, sample_weight=weight)
+        peer = peer(gamma="scale", tol=1e-6).fit(X[repeated], target[repeated])
+        answer = "decision_function" if make is MultiTaskSVC else "predict"
+        expected = getattr(peer, answer)(X)
+        assert_allclose(getattr(ours, answer)(X), expected, atol=1e-3)
 
 
 def test_several_classes_are_those_of_svc():
@@ -139,6 +154,7 @@ def test_parts_add_up_and_coefficients_are_theirs(make):
     answer = "decision_function" if make is MultiTaskSVC else "predict"
     total = getattr(model, answer)(Z)
     common = getattr(model, f"common_{answer}")(Z)
+    assert_allclose(common + getattr(model, f"task_{answer}")(Z), total)
     bias = np.reshape(model.intercept_, -1)[task]
     shared = np.reshape(model.common_intercept_, -1)[0]
     assert_allclose(common, X @ model.coef_[0] + shared)
@@ -320,6 +336,37 @@ def test_precomputed_kernels_travel_with_the_task_column():
         assert_allclose(precomputed.decision_function(both[test]), expected, atol=1e-4)
 
 
+def test_a_matrix_that_is_not_symmetric_is_refused():
+    """Such as one whose columns were not cut, with features behind it."""
+    X, y, _, task = problem()
+    K = rbf_kernel(X)
+    mixed = {"kernel": "precomputed", "correction_kernel": "linear", "task": -1}
+    Z = with_task(np.hstack([K, X]), task)
+    MultiTaskSVC(**mixed).fit(Z, y)
+    for part in (Z, sp.csr_array(Z)):
+        with pytest.raises(ValueError, match=r"not symmetric: rows .* cut its columns"):
+            MultiTaskSVC(**mixed).fit(part[::2], y[::2])
+    with pytest.raises(ValueError, match="not symmetric"):
+        cross_val_score(
+            MultiTaskSVC(**mixed),
+            Z,
+            y,
+            cv=TaskStratifiedKFold(3, task=-1, shuffle=True, random_state=0),
+            error_score="raise",
+        )
+    K[3, 5] += 1e-3
+    with pytest.raises(ValueError, match=r"The kernel of .*rows 3 and 5 have"):
+        MultiTaskSVC(kernel="precomputed").fit(K, y)
+    MultiTaskSVC(kernel="precomputed").fit(rbf_kernel(X.astype(np.float32)), y)
+
+
+def test_cross_validation_cuts_a_matrix_alone():
+    X, y, _, _ = problem()
+    given = cross_val_score(MultiTaskSVC(kernel="precomputed"), rbf_kernel(X), y)
+    plain = cross_val_score(MultiTaskSVC(gamma=1 / X.shape[1]), X, y)
+    assert_allclose(given, plain)
+
+
 def test_a_matrix_that_was_not_cut_is_an_error_that_says_so():
     X, y, _, task = problem()
     K = with_task(rbf_kernel(X), task)
@@ -327,6 +374,36 @@ def test_a_matrix_that_was_not_cut_is_an_error_that_says_so():
         MultiTaskSVC(
             kernel="precomputed", correction_kernel="precomputed", task=-1
         ).fit(K[:200], y[:200])
+
+
+def test_parts_of_several_classes_are_those_of_the_machines():
+    X, y, _, task = problem(n_classes=3)
+    Z = with_task(X, task)
+    rest = MultiTaskSVC(task=-1, multi_class="ovr").fit(Z, y)
+    parts = rest.common_decision_function(Z) + rest.task_decision_function(Z)
+    assert_allclose(parts, rest.decision_function(Z))
+    pairs = MultiTaskSVC(task=-1, tol=1e-6, gamma=0.3).fit(Z, y)
+    own = pairs.task_decision_function(Z)
+    for m, (one, two) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        rows = (y == one) | (y == two)
+        alone = MultiTaskSVC(task=-1, tol=1e-6, gamma=0.3).fit(Z[rows], y[rows])
+        assert_allclose(own[:, m], alone.task_decision_function(Z), atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_classes_without_weight_never_win_and_leave_no_nan(kernel, multi_class):
+    X, y, _, task = problem(n_classes=3)
+    Z = with_task(X, task)
+    model = MultiTaskSVC(kernel=kernel, multi_class=multi_class, task=-1)
+    by_row = clone(model).fit(Z, y, sample_weight=(y == 1).astype(float))
+    by_class = clone(model).set_params(class_weight={0: 0.0, 2: 0.0}).fit(Z, y)
+    for fitted in (by_row, by_class):
+        assert np.isfinite(fitted.decision_function(Z)).all()
+        assert np.isfinite(fitted.common_decision_function(Z)).all()
+        assert_array_equal(fitted.predict(Z), 1)
+    with pytest.raises(ValueError, match="needs rows with a positive weight"):
+        model.set_params(class_weight={0: 0.0, 1: 0.0, 2: 0.0}).fit(Z, y)
 
 
 def test_calibration_gives_probabilities():
@@ -382,8 +459,20 @@ def test_analytic_parameters():
 def test_features_of_different_scale_are_warned_of():
     X, y, _, _ = problem()
     X[:, 2] *= 1e5
-    with pytest.warns(FeatureScaleWarning, match=r"column 'x2' has.*keep_task"):
+    with pytest.warns(FeatureScaleWarning, match=r"'x2' has.* with StandardSc") as told:
         MultiTaskSVC().fit(X, y)
+    assert told[0].filename == __file__  # whoever called fit
+    with pytest.warns(FeatureScaleWarning, match=r"with kinlearn.keep_task\(.*task=-1"):
+        MultiTaskSVC(task=-1).fit(with_task(X, y * 0), y)
+
+
+def test_scales_of_features_behind_a_matrix_are_warned_of():
+    X, y, _, task = problem(n=60)
+    X[:, 2] *= 1e5
+    Z = with_task(np.hstack([np.eye(60), X]), task)
+    model = MultiTaskSVC(kernel="precomputed", correction_kernel="rbf", task=-1)
+    with pytest.warns(FeatureScaleWarning, match="column 'x62' has"):
+        model.fit(Z, y)
 
 
 def test_limit_of_iterations_warns_with_the_violation():

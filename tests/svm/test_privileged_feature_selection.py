@@ -104,3 +104,10 @@ def test_bad_input_is_named():
         PrivilegedFeatureSelectionClassifier(n_features=13).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes"):
         PrivilegedFeatureSelectionClassifier().fit(X, np.zeros(80))
+
+
+def test_an_estimator_with_groups_is_refused():
+    X, y = make_classification(n_features=6, random_state=0)
+    model = PrivilegedFeatureSelectionClassifier(SVMPlusClassifier(group=-1))
+    with pytest.raises(ValueError, match=r"ranks every column .* has group=-1"):
+        model.fit(X, y)

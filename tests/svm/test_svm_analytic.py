@@ -53,3 +53,8 @@ def test_bad_input_is_named():
         analytic_C([1, np.nan])
     with pytest.raises(ValueError, match="1 or more"):
         analytic_epsilon([[1.0], [2.0]], [1, 2], n_neighbors=0)
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ValueError, match="y is empty"):
+        analytic_C([])

@@ -215,8 +215,19 @@ def test_column_that_is_not_there_is_named():
     x, _, y, _ = problem()
     with pytest.raises(ValueError, match="Privileged column 9 is out of range"):
         SVMPlusClassifier(privileged=9).fit(x, y)
-    with pytest.raises(ValueError, match="both task and privileged"):
+    with pytest.raises(ValueError, match="both group and privileged"):
         SVMPlusClassifier(privileged=1, group=1).fit(x, y)
+    with pytest.raises(ValueError, match="Group column 9 is out of range"):
+        SVMPlusClassifier(group=9).fit(x, y)
+    with pytest.raises(ValueError, match=r"Group column 0 must hold integers"):
+        SVMPlusClassifier(group=0).fit(x, y)
+    with pytest.raises(
+        ValueError, match=r"required, counted besides privileged columns"
+    ):
+        SVMPlusClassifier(privileged=[0, 1, 2]).fit(x, y)
+    both = "counted besides the group and privileged columns"
+    with pytest.raises(ValueError, match=both):
+        SVMPlusClassifier(privileged=[0, 1], group=2).fit(x.round(), y)
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix])
@@ -316,8 +327,26 @@ def test_precomputed_kernels_are_computed_ones(make):
     assert_allclose(given.predict(K), computed.predict(x), atol=1e-5)
 
 
+@pytest.mark.parametrize("make", [classifier, regressor])
+def test_sparse_precomputed_kernels_are_dense_ones(make):
+    x, privileged, y, value = problem()
+    target = y if make is classifier else value
+    K, K_star = rbf_kernel(x, gamma=2.0), rbf_kernel(privileged, gamma=2.0)
+    K, K_star = np.where(K > 0.01, K, 0.0), np.where(K_star > 0.01, K_star, 0.0)
+    X = np.hstack([K, K_star])
+    model = make(kernel="precomputed", privileged=list(range(60, 120)))
+    expected = model.fit(X, target).predict(K)
+    assert_allclose(
+        model.fit(sp.csr_array(X), target).predict(sp.csr_array(K)), expected
+    )
+
+
 def test_precomputed_kernels_that_do_not_fit_are_told():
     x, privileged, y, _ = problem()
+    K = rbf_kernel(x)
+    K[2, 4] += 1e-2
+    with pytest.raises(ValueError, match=r"The kernel of .*: rows 2 and 4 have"):
+        SVMPlusClassifier(kernel="precomputed").fit(K, y)
     with pytest.raises(ValueError, match="must be a square matrix"):
         SVMPlusClassifier(kernel="precomputed").fit(x, y)
     X = np.hstack([rbf_kernel(x), privileged])
@@ -382,13 +411,28 @@ def test_few_iterations_warn_with_the_violation():
     assert model.violation_[0] > 1e-3
 
 
+def test_rounding_that_ends_it_is_told_as_such(monkeypatch):
+    from kinlearn.svm import _plus_solver
+
+    def no_move(state, block, *_):
+        return 0, state.a[block], state.b[block]
+
+    x, _, y, _ = problem()
+    monkeypatch.setattr(_plus_solver, "_solve_block", no_move)
+    with pytest.warns(ConvergenceWarning, match=r"Rounding lets .* or raise tol\.$"):
+        SVMPlusClassifier().fit(x, y)
+
+
 def test_scales_that_differ_are_told_in_both_spaces():
     x, privileged, y, _ = problem()
     for column in (0, 3):
         X = np.column_stack([x, privileged])
         X[:, column] *= 1e5
-        with pytest.warns(FeatureScaleWarning, match=f"'x{column}' has standard"):
+        with pytest.warns(
+            FeatureScaleWarning, match=f"'x{column}' has standard"
+        ) as told:
             SVMPlusClassifier(privileged=[3, 4]).fit(X, y)
+        assert told[0].filename == __file__  # whoever called fit
 
 
 def test_analytic_parameters():

@@ -11,6 +11,8 @@ __all__ = ["analytic_C", "analytic_epsilon"]
 
 def _numbers(y):
     y = column_or_1d(y).astype(np.float64, copy=False)
+    if not len(y):
+        raise ValueError("y is empty: it takes a row, or more, to go by.")
     if not np.isfinite(y).all():
         raise ValueError(
             f"y holds {(~np.isfinite(y)).sum()} values that are NaN or infinite. "

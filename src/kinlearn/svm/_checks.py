@@ -11,9 +11,17 @@ from kinlearn.exceptions import FeatureScaleWarning
 from kinlearn.svm._space import KERNELS
 from kinlearn.utils._sklearn import Interval, StrOptions
 
-__all__ = ["PARAMETERS", "indexable", "warn_if_unfinished", "warn_of_scales"]
+__all__ = [
+    "PARAMETERS",
+    "check_symmetric",
+    "indexable",
+    "warn_if_unfinished",
+    "warn_of_scales",
+]
 
 _SCALE_RATIO = 1e4
+_ASYMMETRY = 1e-5  # of the greatest cell; rounding in single precision is less
+_ROWS = 256  # that are compared with columns at a time
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
 _GAMMA = [
@@ -43,8 +51,46 @@ def indexable(X):
     return X.tocsr() if sp.issparse(X) else X
 
 
-def warn_if_unfinished(estimator, solutions, remedy):
-    """Warn of the worst solution that did not converge; two frames below `fit`.
+def check_symmetric(K, name, estimator):
+    """Refuse a precomputed matrix that is no kernel between the training rows.
+
+    Parameters
+    ----------
+    K : ndarray or sparse matrix of shape (n_samples, n_samples)
+        The matrix.
+    name : str
+        What the message calls it.
+    estimator : str
+        Name for the message.
+    """
+    if sp.issparse(K):
+        apart = abs(K - K.T).tocoo()
+        worst = int(np.argmax(apart.data)) if apart.nnz else 0
+        place = (apart.row[worst], apart.col[worst]) if apart.nnz else (0, 0)
+        greatest = abs(K).max()
+    else:
+        place, most, greatest = (0, 0), 0.0, 0.0
+        for left in range(0, len(K), _ROWS):
+            rows = K[left : left + _ROWS]
+            apart = np.abs(rows - K[:, left : left + _ROWS].T)
+            i, j = np.unravel_index(np.argmax(apart), apart.shape)
+            greatest = max(greatest, np.abs(rows).max())
+            if apart[i, j] > most:
+                place, most = (left + i, j), apart[i, j]
+    one, two = int(place[0]), int(place[1])
+    this, that = K[one, two], K[two, one]
+    if abs(this - that) > _ASYMMETRY * greatest:
+        raise ValueError(
+            f"{name} of {estimator} is precomputed, but its matrix is not symmetric: "
+            f"rows {one} and {two} have {this:.6g} one way and {that:.6g} the other. "
+            "It has a column for each training row, in their order, so cut its columns "
+            "together with the rows: scikit-learn's cross-validation does so only for "
+            "an X that is one matrix, without features and a task column."
+        )
+
+
+def warn_if_unfinished(estimator, solutions, remedy, stacklevel=5):
+    """Warn of the worst solution that did not converge.
 
     Parameters
     ----------
@@ -53,22 +99,29 @@ def warn_if_unfinished(estimator, solutions, remedy):
     solutions : list of Solution or PlusSolution
         What the solver found.
     remedy : str
-        What to do about it.
+        What to do about it; the limit of iterations is added where it was met.
+    stacklevel : int, default=5
+        Frames up to the user's line: from two below a `fit` that is decorated.
     """
     unfinished = [s for s in solutions if not s.converged]
     if not unfinished:
         return
     worst = max(unfinished, key=lambda s: s.violation)
+    why = f"{remedy}, or raise max_iter."
+    if worst.stalled:
+        why = f"Rounding lets no step get closer. {remedy}, or raise tol."
     warnings.warn(
         f"{type(estimator).__name__} stopped after {worst.n_iter} iterations with a "
-        f"violation of {worst.violation:.3g} (tol={estimator.tol:g}). {remedy}",
+        f"violation of {worst.violation:.3g} (tol={estimator.tol:g}). {why}",
         ConvergenceWarning,
-        stacklevel=5,  # fit is decorated
+        stacklevel=stacklevel,
     )
 
 
-def warn_of_scales(X, names, estimator):
+def warn_of_scales(X, names, estimator, task):
     """Warn if features differ so much in scale that the largest decides alone.
+
+    Three frames below a `fit` that is decorated.
 
     Parameters
     ----------
@@ -78,6 +131,8 @@ def warn_of_scales(X, names, estimator):
         Names of the columns.
     estimator : str
         Name for the message.
+    task : str, int or None
+        A column that scaling must leave alone.
     """
     if sp.issparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
@@ -91,12 +146,14 @@ def warn_of_scales(X, names, estimator):
     least, most = varied[spread[varied].argmin()], varied[spread[varied].argmax()]
     if spread[most] <= _SCALE_RATIO * spread[least]:
         return
+    scaler = "StandardScaler()"
+    if task is not None:
+        scaler = f"kinlearn.keep_task({scaler}, task={task!r})"
     warnings.warn(
         f"The features of {estimator} differ in scale by "
         f"{spread[most] / spread[least]:.0e}: column {names[most]!r} has standard "
         f"deviation {spread[most]:.3g}, column {names[least]!r} {spread[least]:.3g}. "
-        "The larger ones decide alone. Scale them first, for example with "
-        "kinlearn.keep_task(StandardScaler(), task=...).",
+        f"The larger ones decide alone. Scale them first, for example with {scaler}.",
         FeatureScaleWarning,
-        stacklevel=3,
+        stacklevel=6,
     )

@@ -42,7 +42,8 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
     ----------
     estimator : estimator, default=None
         What learns: an :class:`SVMPlusClassifier`, or another classifier with the
-        parameter `privileged`. None is ``SVMPlusClassifier()``.
+        parameter `privileged`. None is ``SVMPlusClassifier()``. It has no `group`,
+        since every column is ranked as a feature.
     n_features : int or float, default=0.5
         How many features to select, or which share of them.
     ranking : {"fisher", "information_gain", "cmim"}, default="fisher"
@@ -140,6 +141,12 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         name = type(self).__name__
+        if getattr(self.estimator, "group", None) is not None:
+            raise ValueError(
+                f"{name} ranks every column of X as a feature, but its estimator has "
+                f"group={self.estimator.group!r}. Set group=None and drop the column, "
+                "or name the privileged columns and fit the estimator alone."
+            )
         data = check_task_data(
             X, y, sample_weight, labels="classes", accept_sparse=True, estimator=name
         )

@@ -68,7 +68,8 @@ class Blocks:
                 f"{estimator} with a precomputed kernel and {n} training rows needs "
                 f"{expected}; X has {width} columns beside the task. A matrix has one "
                 "column for each training row, so cut its columns together with the "
-                "rows: cross-validation does so only for task=None."
+                "rows: scikit-learn's cross-validation does so only for an X that is "
+                "one matrix, without features and a task column."
             )
         return cls(decision, correction)
 
@@ -175,7 +176,8 @@ class Machines:
             vectors = vectors[:, :0]  # their kernel with new rows is given
         share = 1.0 / kernel.penalty
         counted = np.where(weight > 0, intercept, 0.0)
-        common = (counted * weight).sum(axis=1) / weight.sum(axis=1)
+        total = weight.sum(axis=1)  # 0 for two classes without weight: no bias
+        common = (counted * weight).sum(axis=1) / np.where(total > 0, total, 1.0)
         intercept = np.where(np.isnan(intercept), common[:, None], intercept)
         coef = task_coef = None
         decided, corrected = blocks.split(vectors)

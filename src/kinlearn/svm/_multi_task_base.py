@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.svm._checks import (
     PARAMETERS,
+    check_symmetric,
     indexable,
     warn_if_unfinished,
     warn_of_scales,
 )
-from kinlearn.svm._dual import TaskKernel, feasible_start, solve_smo
+from kinlearn.svm._dual import Solution, TaskKernel, feasible_start, solve_smo
 from kinlearn.svm._linear import linear_pays, solve_linear
 from kinlearn.svm._machines import Added, Blocks, Machines
 from kinlearn.svm._space import make_space
@@ -23,6 +24,8 @@ from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MultiTaskSVMBase"]
+
+_REMEDY = "Scale the features, lower C"
 
 
 class MultiTaskSVMBase(
@@ -52,8 +55,20 @@ class MultiTaskSVMBase(
         correction_kernel = self.correction_kernel or self.kernel
         blocks = Blocks.find(self.kernel, correction_kernel, data.X.shape, name)
         X, X_correction = blocks.split(indexable(data.X))
-        if "precomputed" not in (self.kernel, correction_kernel):
-            warn_of_scales(X, data.feature_names, name)
+        spaces = [
+            ("The kernel", self.kernel, X, blocks.decision),
+            (
+                "The correcting kernel",
+                correction_kernel,
+                X_correction,
+                blocks.correction,
+            ),
+        ]
+        for what, kind, part, columns in spaces[: 1 if X is X_correction else 2]:
+            if kind == "precomputed":
+                check_symmetric(part, what, name)
+            else:
+                warn_of_scales(part, data.feature_names[columns], name, self.task)
         decision = make_space(
             X, self.kernel, self.gamma, self.coef0, self.degree, data.sample_weight
         )
@@ -89,9 +104,7 @@ class MultiTaskSVMBase(
                 present = np.bincount(problem.task, minlength=data.n_tasks) > 0
                 intercept[m] = np.where(present, solution.intercept, np.nan)
                 solutions.append(solution)
-        warn_if_unfinished(
-            self, solutions, "Scale the features, lower C, or raise max_iter."
-        )
+        warn_if_unfinished(self, solutions, _REMEDY)
         self._machines = Machines.build(
             kernel, blocks, indexable(data.X), data.task, beta, intercept, weight
         )
@@ -100,6 +113,9 @@ class MultiTaskSVMBase(
         return solutions
 
     def _solve(self, problem, kernel, old):
+        if len(problem.rows) == 0:  # two classes without weight
+            none = np.zeros(problem.n_tasks)
+            return Solution(np.zeros(0), none, 0, 0.0, 0.0, True)
         options = {
             "tol": self.tol,
             "max_iter": self.max_iter,
@@ -203,9 +219,7 @@ class MultiTaskSVMBase(
             beta[m, problem.rows] = solution.beta / share
             bias[m] = solution.intercept[0]
             solutions.append(solution)
-        warn_if_unfinished(
-            self, solutions, "Scale the features, lower C, or raise max_iter."
-        )
+        warn_if_unfinished(self, solutions, _REMEDY, stacklevel=4)
         used = np.flatnonzero((beta != 0).any(axis=0))
         return Added(X[used], beta[:, used]), bias
 
@@ -267,6 +281,11 @@ class MultiTaskSVMBase(
         X = indexable(rows.X)
         return rows.task, self._machines.common(X) + self._machines.own(X, rows.task)
 
+    def _task_values(self, X):
+        """What the rows' tasks add to the common part of the machines' values."""
+        rows = self._predict_data(X)
+        return self._machines.own(indexable(rows.X), rows.task)
+
     def _common_values(self, X):
         """Tasks of the rows, and the common part of the machines' values."""
         rows = self._predict_data(X)
@@ -275,6 +294,7 @@ class MultiTaskSVMBase(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        # with a task column X is not square, and cannot be cut as one
-        tags.input_tags.pairwise = self.kernel == "precomputed" and self.task is None
+        # with a task column or features X is not square, and cannot be cut as one
+        given = self.kernel == (self.correction_kernel or self.kernel) == "precomputed"
+        tags.input_tags.pairwise = given and self.task is None
         return tags

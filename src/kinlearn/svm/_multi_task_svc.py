@@ -36,8 +36,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="rbf"
         Kernel of the common function. For "precomputed" see Notes.
     gamma : float, {"scale", "auto", "median"}, default="scale"
-        Of rbf and poly: "scale" is 1 / (n_features * X.var()), "auto" is 1 /
-        n_features, "median" is 1 over the median squared distance between rows.
+        Of rbf and poly: "scale" is 1 / (n_features * X.var()), with the variance by
+        `sample_weight` (see Notes), "auto" is 1 / n_features, "median" is 1 over the
+        median squared distance between rows.
     degree : int, default=3
         Of poly, ``(gamma x.z + coef0)^degree``.
     coef0 : float, default=0.0
@@ -67,7 +68,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     tol : float, default=1e-3
         Violation of the optimality conditions to stop at.
     max_iter : int, default=-1
-        Limit of the solver's iterations; -1 is a very high one.
+        Limit of the solver's iterations; -1 is 10 million moves (100 for each row if
+        that is more), or 100 steps of the linear solver, after which "auto" goes on
+        with SMO.
     cache_size : float, default=200
         Megabytes for kernel rows.
     shrinking : bool, default=True
@@ -96,7 +99,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     task_coef_ : ndarray of shape (n_machines, n_tasks, n_features)
         w_r, if the correcting kernel is linear.
     n_iter_ : ndarray of shape (n_machines,)
-        Iterations.
+        Iterations: moves of two rows by SMO, interior-point steps of the linear
+        solver.
     dual_objective_ : ndarray of shape (n_machines,)
         Objective of the dual, which is minimised.
     violation_ : ndarray of shape (n_machines,)
@@ -130,7 +134,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
 
     One task alone has both functions too. With one kernel that is a machine with the
     kernel times ``1 + 1 / correction_penalty``; ``correction_penalty=1e12`` makes it
-    scikit-learn's ``SVC``.
+    scikit-learn's ``SVC``. A weight of 2 is the row twice, so ``gamma="scale"`` goes by
+    the weighted variance. ``SVC`` ignores the weights there: give `gamma` as a number
+    to have its model.
 
     A task with one class gets that class. With several classes, `decision_function`
     gives classes that a task lacks one less than the least of the others.
@@ -138,9 +144,12 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     **Precomputed kernels**: X holds the kernel between its rows and the training
     rows, a column each, in fit and in prediction, and then the task column
     (``with_task(K, task)``, ``task=-1``). If both kernels are precomputed and differ,
-    X is ``[K, K*, task]``; if only one is, ``[matrix, features, task]``. Since such an
-    X is not square, cross-validation in scikit-learn cannot cut its columns; without
-    a task column it does.
+    X is ``[K, K*, task]``; if only one is, ``[matrix, features, task]``. The columns of
+    a matrix must be cut together with the rows. Scikit-learn's cross-validation does
+    so only for an X that is one matrix and nothing else; with a task column, features
+    or two matrices, loop over the folds yourself (the user guide shows how). A matrix
+    that was not cut is refused where its columns are too many, or where it is then not
+    symmetric; only the first rows of one, with features behind it, look like a cut one.
 
     References
     ----------
@@ -240,6 +249,12 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         cost = self.C * self._row_weights(data)
         if self.class_weight is not None:
             cost = cost * class_weights(self.class_weight, data.classes[data.y])
+        if not (cost > 0).any():
+            raise ValueError(
+                f"{type(self).__name__} needs rows with a positive weight; "
+                f"class_weight={self.class_weight!r} leaves none. Give a class of y "
+                "more than 0."
+            )
         pairs = class_pairs(len(data.classes), self.multi_class)
         signs = [signs_of_pair(data.y, pair) for pair in pairs]
         problems = [
@@ -301,8 +316,6 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     def common_decision_function(self, X):
         """The same by the common function alone.
 
-        The difference to :meth:`decision_function` is what the row's task adds.
-
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
@@ -311,9 +324,30 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores.
+            Scores. With two classes, or "ovr", :meth:`decision_function` is this and
+            :meth:`task_decision_function` together, for the classes that the task
+            has. The votes of "ovo" do not add up.
         """
         return self._scores(*self._common_values(X))
+
+    def task_decision_function(self, X):
+        """What the rows' tasks add to the common function, machine by machine.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_machines)
+            Values of the tasks' corrections, biases included; 0 for a task that fit
+            did not see. With more than two classes a column for each machine: each
+            pair (0, 1), (0, 2), ... of ``classes_``, positive for the second one
+            ("ovo"), or each class ("ovr").
+        """
+        values = self._task_values(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X):
         """The class with the greatest score among those of the row's task.

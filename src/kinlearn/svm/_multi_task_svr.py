@@ -40,8 +40,10 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="rbf"
         Kernel of the common function. For "precomputed" see :class:`MultiTaskSVC`.
     gamma : float, {"scale", "auto", "median"}, default="scale"
-        Of rbf and poly: "scale" is 1 / (n_features * X.var()), "auto" is 1 /
-        n_features, "median" is 1 over the median squared distance between rows.
+        Of rbf and poly: "scale" is 1 / (n_features * X.var()), with the variance by
+        `sample_weight` (a weight of 2 is the row twice, other than in scikit-learn),
+        "auto" is 1 / n_features, "median" is 1 over the median squared distance
+        between rows.
     degree : int, default=3
         Of poly, ``(gamma x.z + coef0)^degree``.
     coef0 : float, default=0.0
@@ -65,7 +67,9 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     tol : float, default=1e-3
         Violation of the optimality conditions to stop at.
     max_iter : int, default=-1
-        Limit of the solver's iterations; -1 is a very high one.
+        Limit of the solver's iterations; -1 is 10 million moves (100 for each row if
+        that is more), or 100 steps of the linear solver, after which "auto" goes on
+        with SMO.
     cache_size : float, default=200
         Megabytes for kernel rows.
     shrinking : bool, default=True
@@ -96,7 +100,8 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     task_coef_ : ndarray of shape (1, n_tasks, n_features)
         w_r, if the correcting kernel is linear.
     n_iter_ : int
-        Iterations.
+        Iterations: moves of two rows by SMO, interior-point steps of the linear
+        solver.
     dual_objective_ : float
         Objective of the dual, which is minimised.
     violation_ : float
@@ -263,9 +268,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         return self._values(X)[1][:, 0]
 
     def common_predict(self, X):
-        """The same by the common function alone.
-
-        The difference to :meth:`predict` is what the row's task adds.
+        """The same by the common function alone; see :meth:`task_predict`.
 
         Parameters
         ----------
@@ -278,3 +281,19 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
             Predictions.
         """
         return self._common_values(X)[1][:, 0]
+
+    def task_predict(self, X):
+        """What the rows' tasks add: ``predict`` less ``common_predict``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values of the tasks' corrections, biases included; 0 for a task that fit
+            did not see.
+        """
+        return self._task_values(X)[:, 0]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.svm._checks import (
     PARAMETERS,
+    check_symmetric,
     indexable,
     warn_if_unfinished,
     warn_of_scales,
@@ -64,6 +65,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             sample_weight,
             task=self.group,
             privileged=self.privileged,
+            task_role="Group",
             labels=labels,
             accept_sparse=True,
             estimator=type(self).__name__,
@@ -91,7 +93,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         if self.kernel == "precomputed":
             self._check_square(X, "X", "Kernel")
         else:
-            warn_of_scales(X, data.feature_names, name)
+            warn_of_scales(X, data.feature_names, name, self.group)
         decision = make_space(
             X, self.kernel, self.gamma, self.coef0, self.degree, weight
         )
@@ -113,7 +115,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
                 self._check_square(Z, "The privileged columns", "Correcting kernel")
             else:
                 names = data.columns.all_names[list(data.columns.privileged)]
-                warn_of_scales(Z, names, name)
+                warn_of_scales(Z, names, name, self.group)
 
         def inherit(value, default):
             return default if value is None else value
@@ -136,6 +138,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
                 f"column for each of the {n} training rows; got {width} columns. "
                 "Give a kernel that is computed, or the whole matrix."
             )
+        check_symmetric(matrix, f"The {role.lower()}", type(self).__name__)
 
     # --------------------------------------------------------------- solving
 
@@ -150,7 +153,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         warn_if_unfinished(
             self,
             solutions,
-            "Scale the features, lower C, raise correction_penalty or max_iter.",
+            "Scale the features, lower C, raise correction_penalty",
         )
         beta = np.zeros((len(problems), data.n_samples))
         for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):

@@ -1,6 +1,7 @@
 """Rows of a kernel matrix for block descent: all of them, or the last used ones."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from kinlearn._kernels.svm._plus_blocks import gather
 
@@ -37,7 +38,9 @@ class RowStore:
         self._slot = np.full(n, -1, dtype=np.intp)
         if n <= WHOLE:
             if space.kernel == "precomputed":
-                self.cells = np.array(X[np.ix_(rows, rows)], dtype=np.float64)
+                part = X[rows][:, rows]
+                part = part.toarray() if sp.issparse(part) else part
+                self.cells = np.ascontiguousarray(part, dtype=np.float64)
             else:
                 self.cells = np.ascontiguousarray(space.between(X[rows], X[rows]))
             self._slot[:] = np.arange(n)

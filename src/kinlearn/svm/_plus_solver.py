@@ -43,6 +43,8 @@ class PlusSolution:
         Greatest descent along an elementary move; 0 at the optimum.
     converged : bool
         Whether the violation is at most `tol`.
+    stalled : bool
+        Whether rounding ended it before that: no move gets any closer.
     """
 
     a: np.ndarray
@@ -53,6 +55,7 @@ class PlusSolution:
     objective: float
     violation: float
     converged: bool
+    stalled: bool
 
 
 class _State:
@@ -297,6 +300,7 @@ def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter):
         objective=float(state.objective),
         violation=float(violation),
         converged=bool(violation <= tol),
+        stalled=bool(violation > tol and n_iter < max_iter),
     )
 
 

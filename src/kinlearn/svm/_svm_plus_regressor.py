@@ -48,8 +48,10 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="rbf"
         Kernel of the regression function; see SVMPlusClassifier for "precomputed".
     gamma : float, {"scale", "auto", "median"}, default="scale"
-        Of rbf and poly: "scale" is 1 / (n_features * X.var()), "auto" is 1 /
-        n_features, "median" is 1 over the median squared distance between rows.
+        Of rbf and poly: "scale" is 1 / (n_features * X.var()), with the variance by
+        `sample_weight` (a weight of 2 is the row twice, other than in scikit-learn),
+        "auto" is 1 / n_features, "median" is 1 over the median squared distance
+        between rows.
     degree : int, default=3
         Of poly, ``(gamma x.z + coef0)^degree``.
     coef0 : float, default=0.0
@@ -64,7 +66,8 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
     tol : float, default=1e-3
         Violation of the optimality conditions to stop at.
     max_iter : int, default=-1
-        Limit of the solver's moves; -1 is a very high one.
+        Limit of the solver's moves; -1 is 10 million, or 100 for each row if that is
+        more.
     cache_size : float, default=200
         Megabytes for kernel rows.
 

@@ -188,7 +188,7 @@ class TaskColumns:
         raise ValueError(message)
 
 
-def resolve_columns(table, task, privileged):
+def resolve_columns(table, task, privileged, task_role="Task"):
     """Find the columns in the X of fit.
 
     Parameters
@@ -199,13 +199,15 @@ def resolve_columns(table, task, privileged):
         The task column.
     privileged : str, int, list of them or None
         The privileged columns.
+    task_role : str, default="Task"
+        What messages call the task column.
 
     Returns
     -------
     TaskColumns
         Where everything is.
     """
-    position = None if task is None else find_column(task, table, "Task")
+    position = None if task is None else find_column(task, table, task_role)
     if privileged is None:
         privileged = []
     elif isinstance(privileged, str | numbers.Integral):
@@ -225,7 +227,8 @@ def resolve_columns(table, task, privileged):
     seen = set()
     for key, found in zip(privileged, extra, strict=True):
         if found == position:
-            raise ValueError(f"Column {key!r} cannot be both task and privileged.")
+            role = task_role.lower()
+            raise ValueError(f"Column {key!r} cannot be both {role} and privileged.")
         if found in seen:
             raise ValueError(f"Privileged column {key!r} is given twice.")
         seen.add(found)
@@ -236,10 +239,11 @@ def resolve_columns(table, task, privileged):
         privileged=tuple(sorted(extra)),
     )
     if not columns.features:
-        besides = " besides the task" if position is not None else ""
-        besides += " and privileged columns" if extra else ""
+        others = [f"the {task_role.lower()}"] if position is not None else []
+        others += ["privileged columns"] if extra else []
+        besides = f", counted besides {' and '.join(others)}" if others else ""
         raise ValueError(
             f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a "
-            f"minimum of 1 is required{besides and f', counted{besides}'}."
+            f"minimum of 1 is required{besides}."
         )
     return columns

@@ -111,11 +111,11 @@ def task_codes(X, task):
     return _read_tasks(table, task)
 
 
-def _read_tasks(table, task):
+def _read_tasks(table, task, role="Task"):
     if task is None:
         return np.zeros(1, dtype=np.int64), np.zeros(table.n_rows, dtype=np.int32)
     values, places = _task_column(
-        table, find_column(task, table, "Task"), f"Task column {task!r}"
+        table, find_column(task, table, role), f"{role} column {task!r}"
     )
     tasks, codes = encode_values(values)
     return tasks, codes[places]
@@ -243,6 +243,7 @@ def check_task_data(
     task=None,
     privileged=None,
     target=None,
+    task_role="Task",
     labels=None,
     accept_sparse=False,
     allow_nan=False,
@@ -265,6 +266,8 @@ def check_task_data(
         Columns that exist in training only.
     target : task value, default=None
         The one task that is the goal.
+    task_role : str, default="Task"
+        What messages call the task column, such as "Group".
     labels : {"classes", "numbers"} or None, default=None
         What y holds; None ignores y.
     accept_sparse : bool, str or list of str, default=False
@@ -294,9 +297,9 @@ def check_task_data(
             f'labels must be "classes", "numbers" or None; got {labels!r}.'
         )
     table = open_table(X)
-    columns = resolve_columns(table, task, privileged)
+    columns = resolve_columns(table, task, privileged, task_role)
     _check_rows(table)
-    tasks, codes = _read_tasks(table, task)
+    tasks, codes = _read_tasks(table, task, task_role)
     options = {"order": order, "accept_sparse": accept_sparse}
     blocks = {"X": (columns.features, columns.feature_names)}
     if columns.privileged:
