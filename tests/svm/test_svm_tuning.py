@@ -5,13 +5,19 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.callback import ProgressBar
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
+from kinlearn import keep_task
 from kinlearn.metrics import make_task_scorer
+from kinlearn.model_selection import TaskStratifiedKFold
 from kinlearn.svm import (
     MultiTaskSVC,
     MultiTaskSVR,
+    PrivilegedFeatureSelectionClassifier,
     SVMPlusClassifier,
     SVMPlusRegressor,
     tune_in_two_stages,
@@ -56,7 +62,11 @@ def test_the_stages_are_the_searches_made_by_hand(columns, kind):
         model = models[kind](task="task")
         features = list("uvwpq")
     target = y if kind == "classes" else value
-    splitter = StratifiedKFold(3) if kind == "classes" else KFold(3)
+    if columns == "privileged":
+        splitter = StratifiedKFold(3) if kind == "classes" else KFold(3)
+    else:
+        stratify = "classes" if kind == "classes" else None
+        splitter = TaskStratifiedKFold(3, task="task", stratify=stratify)
     folds = list(splitter.split(X, target))
     result = tune_in_two_stages(
         model, X, target, plain_grid=GRID, correction_grid=SECOND, cv=3
@@ -112,3 +122,81 @@ def test_parameters_of_the_other_stage_are_told():
         tune_in_two_stages(model, X, y, plain_grid={"correction_penalty": [1.0]})
     with pytest.raises(ValueError, match="'C', which belongs into plain_grid"):
         tune_in_two_stages(model, X, y, correction_grid=[{"C": [1.0]}])
+
+
+def test_rows_sorted_by_task_are_dealt_out_task_by_task():
+    """Ten tasks of six rows: plain folds would test tasks that training lacks."""
+    rng = np.random.default_rng(0)
+    x, task = rng.normal(size=(60, 2)), np.repeat(np.arange(10), 6)
+    X = np.column_stack([x, task])
+    grids = {"plain_grid": {"C": [1.0]}, "correction_grid": {"correction_penalty": [1]}}
+    for make, y in ((MultiTaskSVC, x[:, 0] > 0), (MultiTaskSVR, x[:, 0])):
+        result = tune_in_two_stages(make(task=-1), X, y, **grids)
+        assert np.isfinite(result.plain_score)
+        assert np.isfinite(result.best_score)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_pipeline_is_tuned_in_its_last_step(named):
+    X, y, _ = problem()
+    X["u"] *= 50.0
+    folds = list(TaskStratifiedKFold(3, task="task").split(X, y))
+    plain, second = GRID, SECOND
+    if named:  # as in scikit-learn's searches
+        plain = {f"multitasksvc__{k}": v for k, v in GRID.items()}
+        second = {f"multitasksvc__{k}": v for k, v in SECOND.items()}
+    model = make_pipeline(
+        keep_task(StandardScaler(), task="task"), MultiTaskSVC(task="task")
+    )
+    result = tune_in_two_stages(
+        model, X, y, plain_grid=plain, correction_grid=second, cv=folds
+    )
+    long = {f"multitasksvc__{k}": v for k, v in result.best_params.items()}
+    assert set(result.best_params) == {*GRID, *SECOND}
+    best = result.best_estimator.get_params()
+    assert {k: best[k] for k in long} == long
+    by_hand = GridSearchCV(
+        model.set_params(**{k: v for k, v in long.items() if "correction" not in k}),
+        {f"multitasksvc__{k}": v for k, v in SECOND.items()},
+        cv=folds,
+    ).fit(X, y)
+    assert_allclose(result.best_score, by_hand.best_score_)
+
+
+def test_default_grids_go_by_features_as_the_last_step_sees_them():
+    X, y, _ = problem()
+    X["u"] *= 50.0
+    model = make_pipeline(
+        keep_task(StandardScaler(), task="task"), MultiTaskSVC(task="task")
+    )
+    result = tune_in_two_stages(
+        model, X, y, cv=2, correction_grid={"correction_penalty": [1.0]}
+    )
+    gammas = {
+        p["multitasksvc__estimator__gamma"] for p in result.plain_results["params"]
+    }
+    assert_allclose(sorted(gammas), [0.02, 0.2, 2.0])  # five features, variance 1
+
+
+def test_other_estimators_are_refused():
+    X, y, _ = problem()
+    for other in (SVC(), PrivilegedFeatureSelectionClassifier()):
+        with pytest.raises(
+            TypeError, match=f"ends with one; got {type(other).__name__}"
+        ):
+            tune_in_two_stages(other, X, y)
+    with pytest.raises(TypeError, match="ends with one; got SVC"):
+        tune_in_two_stages(make_pipeline(StandardScaler(), SVC()), X, y)
+
+
+def test_what_fails_is_told_instead_of_guessed():
+    X, y, _ = problem()
+    model, order = MultiTaskSVC(task="task"), np.argsort(X["task"], kind="stable")
+    X, y = X.iloc[order], y[order]
+    with pytest.raises(ValueError, match="did not see in fit: 'a'"):
+        tune_in_two_stages(model, X, y, cv=KFold(3), plain_grid={"C": [1.0]})
+    nothing = make_scorer(lambda *_: np.nan)
+    with pytest.raises(ValueError, match=r"3 scores .* for estimator__C=1.0 in split0"):
+        tune_in_two_stages(model, X, y, cv=3, plain_grid={"C": [1.0]}, scoring=nothing)
+    with pytest.raises(ValueError, match="cv=91 folds cannot be made of 90 rows"):
+        tune_in_two_stages(model, X, y, cv=91)

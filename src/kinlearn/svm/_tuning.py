@@ -2,18 +2,22 @@
 
 import warnings
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
-from kinlearn.svm._plus_base import without_task
+from kinlearn.svm._multi_task_base import MultiTaskSVMBase
+from kinlearn.svm._plus_base import SVMPlusBase, without_task
 from kinlearn.svm._space import make_space
 from kinlearn.tasks import check_task_data, check_task_rows
+from kinlearn.utils import deal_to_folds
 
 __all__ = ["TwoStageResult", "tune_in_two_stages"]
 
@@ -32,7 +36,7 @@ class TwoStageResult:
     best_estimator : estimator
         Fitted to all rows with the best parameters of both stages.
     best_params : dict
-        These parameters.
+        These parameters, by the names that the grids have.
     best_score : float
         Mean score on held-out rows, of the second stage.
     plain_score : float
@@ -95,16 +99,53 @@ class _PlainMachine(BaseEstimator):
 def _columns(params):
     """Which columns are no features, as `check_task_data` calls them."""
     task = params.get("task") if params.get("group") is None else params["group"]
-    return {"task": task, "privileged": params.get("privileged")}
+    return {
+        "task": task,
+        "privileged": params.get("privileged"),
+        "task_role": "Task" if params.get("group") is None else "Group",
+    }
 
 
-def _default_grids(estimator, data):
+def _machine(estimator):
+    """The estimator itself, or the last step of a pipeline."""
+    machine = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if isinstance(machine, SVMPlusBase | MultiTaskSVMBase):
+        return machine
+    raise TypeError(
+        "tune_in_two_stages needs SVMPlusClassifier, SVMPlusRegressor, MultiTaskSVC or "
+        "MultiTaskSVR, or a Pipeline that ends with one; got "
+        f"{type(machine).__name__}. Tune others with GridSearchCV."
+    )
+
+
+def _prefix(estimator):
+    """What stands before the names of the machine's parameters."""
+    if isinstance(estimator, Pipeline):
+        return f"{estimator.steps[-1][0]}__"
+    return ""
+
+
+def _data(estimator, machine, X, y):
+    """The checked rows as the machine gets to see them."""
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        X = clone(estimator[:-1]).fit_transform(X, y)
+    return check_task_data(
+        X,
+        y,
+        labels="classes" if is_classifier(machine) else "numbers",
+        accept_sparse=True,
+        estimator=type(machine).__name__,
+        **_columns(machine.get_params(deep=False)),
+    )
+
+
+def _default_grids(machine, data):
     """Grids for what the kernels and the kind of target have."""
-    params = estimator.get_params(deep=False)
+    params = machine.get_params(deep=False)
     X = data.X
     Z = X if data.privileged is None else data.privileged
     plain: dict[str, list] = {"C": list(_COSTS)}
-    if not is_classifier(estimator):
+    if not is_classifier(machine):
         plain["C"] = [analytic_C(data.y)]
         width = analytic_epsilon(X, data.y, data.task)
         plain["epsilon"] = [factor * width for factor in (0.3, 1.0, 3.0)]
@@ -119,18 +160,60 @@ def _default_grids(estimator, data):
     return plain, correction
 
 
-def _check_grid(grid, second, estimator):
-    """A stage has its own parameters; a grid may be a list of grids."""
-    for part in [grid] if isinstance(grid, dict) else grid:
+def _read_grid(grid, second, estimator):
+    """A list of grids with short names: a stage has its own parameters."""
+    parts = [grid] if isinstance(grid, dict) else grid
+    prefix = _prefix(estimator)
+    parts = [{k.removeprefix(prefix): v for k, v in part.items()} for part in parts]
+    for part in parts:
         strange = [n for n in part if n.startswith(_OF_CORRECTION) != second]
         if strange:
             stage = "correction_grid" if second else "plain_grid"
             other = "plain_grid" if second else "correction_grid"
             raise ValueError(
-                f"{stage} of {type(estimator).__name__} holds {strange[0]!r}, which "
-                f"belongs into {other}: the names of the second stage begin with "
-                f"{_OF_CORRECTION!r}."
+                f"{stage} of {type(_machine(estimator)).__name__} holds "
+                f"{strange[0]!r}, which belongs into {other}: the names of the second "
+                f"stage begin with {_OF_CORRECTION!r}."
             )
+    return parts
+
+
+def _folds(cv, X, y, data):
+    """Pairs of training and test rows, the same for both searches."""
+    if data.columns.task is None or not (cv is None or isinstance(cv, Integral)):
+        return list(check_cv(cv, y, classifier=data.classes is not None).split(X, y))
+    n = 5 if cv is None else int(cv)
+    if not 2 <= n <= data.n_samples:
+        raise ValueError(
+            f"cv={n} folds cannot be made of {data.n_samples} rows. Give a number from "
+            "2 to that of the rows."
+        )
+    # The cells are classes of a task, each dealt out to the folds in turn.
+    n_strata = 1 if data.classes is None else len(data.classes)
+    stratum = 0 if data.classes is None else data.y
+    cells, cell, counts = np.unique(
+        data.task * n_strata + stratum, return_inverse=True, return_counts=True
+    )
+    quota = deal_to_folds(cells // n_strata, cells % n_strata, counts, n)
+    fold = np.empty(data.n_samples, dtype=np.intp)
+    dealt = np.repeat(np.tile(np.arange(n), len(cells)), quota.ravel())
+    fold[np.argsort(cell, kind="stable")] = dealt
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n)]
+
+
+def _check_scores(results):
+    """Refuse a search in which a score is missing: its best would be a guess."""
+    folds = sorted(key for key in results if key.startswith("split"))
+    scores = np.array([results[key] for key in folds])
+    missing = np.argwhere(~np.isfinite(scores))
+    if len(missing):
+        fold, k = missing[0]
+        shown = ", ".join(f"{n}={v!r}" for n, v in results["params"][k].items())
+        raise ValueError(
+            f"{len(missing)} scores of the search are NaN or infinite, the first one "
+            f"for {shown} in {folds[fold]}. Give folds (cv) on which the score can be "
+            "computed, or another scoring."
+        )
 
 
 def tune_in_two_stages(
@@ -156,21 +239,26 @@ def tune_in_two_stages(
     ----------
     estimator : estimator
         :class:`SVMPlusClassifier`, :class:`SVMPlusRegressor`, :class:`MultiTaskSVC`
-        or :class:`MultiTaskSVR`, with its columns named.
+        or :class:`MultiTaskSVR`, with its columns named, or a
+        :class:`~sklearn.pipeline.Pipeline` that ends with one, such as
+        ``make_pipeline(keep_task(StandardScaler(), task=-1), MultiTaskSVC(task=-1))``.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
         Rows with all columns.
     y : array-like of shape (n_samples,)
         Labels or numbers.
     plain_grid : dict or list of dict, default=None
-        Grid of the first search. None is C in 0.1, 1, 10, 100 (regression: analytic
-        C, and epsilon in 0.3, 1 and 3 times the analytic one), and for rbf and poly
-        gamma in 0.1, 1 and 10 times that of "scale".
+        Grid of the first search: parameters of the machine by their own names, those
+        of other steps by ``step__name``. None is C in 0.1, 1, 10, 100 (regression:
+        analytic C, and epsilon in 0.3, 1 and 3 times the analytic one), and for rbf
+        and poly gamma in 0.1, 1 and 10 times that of "scale".
     correction_grid : dict or list of dict, default=None
         Grid of the second search, of parameters whose names begin with
         ``correction_``. None is `correction_penalty` in 0.01, 0.1, 1, 10, 100, and
         for rbf and poly `correction_gamma` in 0.1, 1 and 10 times that of "scale".
     cv : int, splitter or iterable, default=5
-        Folds, the same ones in both searches.
+        Folds, the same ones in both searches. With tasks or groups, a number gives
+        each fold its share of every task, in the proportions of its classes, as
+        :class:`kinlearn.model_selection.TaskStratifiedKFold` does.
     scoring : str, callable or None, default=None
         What to maximise; None is the estimator's own score.
     n_jobs : int or None, default=None
@@ -198,40 +286,49 @@ def tune_in_two_stages(
     >>> result.best_estimator.predict(X[:, :2]).shape
     (60,)
     """
-    data = check_task_data(
-        X,
-        y,
-        labels="classes" if is_classifier(estimator) else "numbers",
-        accept_sparse=True,
-        estimator=type(estimator).__name__,
-        **_columns(estimator.get_params(deep=False)),
-    )
-    defaults = _default_grids(estimator, data)
+    machine, prefix = _machine(estimator), _prefix(estimator)
+    data = _data(estimator, machine, X, y)
+    defaults = _default_grids(machine, data)
     plain_grid = defaults[0] if plain_grid is None else plain_grid
     correction_grid = defaults[1] if correction_grid is None else correction_grid
-    _check_grid(plain_grid, False, estimator)
-    _check_grid(correction_grid, True, estimator)
-    splitter = check_cv(cv, y, classifier=is_classifier(estimator))
-    folds = list(splitter.split(X, y))
-    options = {"cv": folds, "scoring": scoring, "n_jobs": n_jobs}
+    plain = _read_grid(plain_grid, False, estimator)
+    correction = _read_grid(correction_grid, True, estimator)
+    folds = _folds(cv, X, y, data)
+    # A fit or a score that fails ends the search with its own message.
+    options = {
+        "cv": folds,
+        "scoring": scoring,
+        "n_jobs": n_jobs,
+        "error_score": "raise",
+    }
 
-    def run(model, grid, **more):
+    def run(model, grid, prefix, **more):
+        grid = [
+            {k if "__" in k else prefix + k: v for k, v in part.items()}
+            for part in grid
+        ]
         search = GridSearchCV(model, grid, **options, **more)
         if callbacks:
             search.set_callbacks(*callbacks)
         with warnings.catch_warnings():
             # callbacks see the fits of the search; what is inside one is short
             warnings.filterwarnings("ignore", ".*does not support callbacks")
-            return search.fit(X, y)
+            warnings.filterwarnings("ignore", ".*scores are non-finite")
+            search.fit(X, y)
+        _check_scores(search.cv_results_)
+        return search, {
+            k.removeprefix(prefix): v for k, v in search.best_params_.items()
+        }
 
-    grids = [plain_grid] if isinstance(plain_grid, dict) else plain_grid
-    inner = [{f"estimator__{k}": v for k, v in part.items()} for part in grids]
-    first = run(_PlainMachine(estimator), inner, refit=False)
-    best = {k.removeprefix("estimator__"): v for k, v in first.best_params_.items()}
-    second = run(clone(estimator).set_params(**best), correction_grid)
+    alone = _PlainMachine(machine)
+    if prefix:
+        alone = clone(estimator).set_params(**{prefix.removesuffix("__"): alone})
+    first, best = run(alone, plain, f"{prefix}estimator__", refit=False)
+    tuned = {k if "__" in k else prefix + k: v for k, v in best.items()}
+    second, own = run(clone(estimator).set_params(**tuned), correction, prefix)
     return TwoStageResult(
         best_estimator=second.best_estimator_,
-        best_params={**best, **second.best_params_},
+        best_params={**best, **own},
         best_score=float(second.best_score_),
         plain_score=float(first.best_score_),
         plain_results=first.cv_results_,
