@@ -76,8 +76,10 @@ common = model.common_decision_function(grid.assign(clinic="north"))
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.7), sharey=True, layout="constrained")
 for ax, clinic in zip(axes, CLINICS, strict=True):
     total = model.decision_function(grid.assign(clinic=clinic))
-    own = (total - common).reshape(120, 120)
-    shade = ax.pcolormesh(side, side, own, cmap="PuOr", vmin=-2, vmax=2, alpha=0.6)
+    own = model.task_decision_function(grid.assign(clinic=clinic)).reshape(120, 120)
+    shade = ax.pcolormesh(
+        side, side, own, cmap="PuOr", vmin=-2, vmax=2, alpha=0.6, rasterized=True
+    )
     ax.contour(side, side, common.reshape(120, 120), [0], colors="0.3", linestyles="--")
     ax.contour(side, side, total.reshape(120, 120), [0], colors="k", linewidths=2)
     here = (X["clinic"] == clinic).to_numpy()
