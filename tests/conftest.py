@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import os
+import signal
 
 import matplotlib
 from hypothesis import settings
@@ -11,3 +12,8 @@ matplotlib.use("Agg")
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+# A shell starts what runs in its background deaf to Ctrl-C; tests that press it would
+# wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
