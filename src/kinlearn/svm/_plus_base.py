@@ -53,6 +53,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         **PARAMETERS,
         "privileged": "no_validation",
         "group": [str, Integral, None],
+        "warm_start": ["boolean"],
     }
 
     # --------------------------------------------------------------- reading
@@ -145,11 +146,13 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
     def _solve_all(self, X, y, data, problems):
         """Solve each problem, and keep the machines; X and y are for callbacks."""
         decision, correction = self._make_spaces(data)
+        starts = self._starts(problems)
         solutions = []
         with rounds_with_callbacks(self, X, y, len(problems), "machine") as on_machine:
-            for m, problem in enumerate(problems):
+            for m, (problem, start) in enumerate(zip(problems, starts, strict=True)):
                 with on_machine(m):
-                    solutions.append(self._solve(problem, decision, correction))
+                    solution = self._solve(problem, decision, correction, start)
+                    solutions.append(solution)
         warn_if_unfinished(
             self,
             solutions,
@@ -169,10 +172,24 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = np.array([max(s.n_iter, 1) for s in solutions], dtype=int)
         self.dual_objective_ = np.array([s.objective for s in solutions])
         self.violation_ = np.array([s.violation for s in solutions])
-        self._n_samples_fit = data.n_samples
+        if self.warm_start:
+            self._solved = [
+                (problem, solution.a, solution.b)
+                for problem, solution in zip(problems, solutions, strict=True)
+            ]
         return solutions
 
-    def _solve(self, problem, decision, correction):
+    def _starts(self, problems):
+        """Where each machine begins: at the last solution if that is asked for."""
+        solved = getattr(self, "_solved", []) if self.warm_start else []
+        if len(solved) != len(problems):
+            return [None] * len(problems)
+        return [
+            problem.start(*former)
+            for problem, former in zip(problems, solved, strict=True)
+        ]
+
+    def _solve(self, problem, decision, correction, start):
         n = len(problem.rows)
         same = correction is not None and (
             decision[0] == correction[0] and decision[1] is correction[1]
@@ -191,6 +208,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             float(self.correction_penalty),
             tol=self.tol,
             max_iter=self.max_iter,
+            start=start,
         )
 
     # -------------------------------------------------------------- new rows

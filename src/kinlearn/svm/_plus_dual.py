@@ -58,6 +58,36 @@ class PlusProblem:
         """Number of groups."""
         return int(self.group[-1]) + 1
 
+    def start(self, former, a, b):
+        """A feasible point, by the solution of a problem like this one.
+
+        All constraints stay met when variables and costs grow by one factor, so
+        that the solution of another C can be taken, too.
+
+        Parameters
+        ----------
+        former : PlusProblem
+            The problem that was solved.
+        a, b : float64 arrays of shape (m,)
+            Its solution.
+
+        Returns
+        -------
+        pair of float64 arrays of shape (m,), or None
+            The point; None if rows, signs, groups or relative costs differ.
+        """
+        alike = (
+            np.array_equal(self.rows, former.rows)
+            and np.array_equal(self.z, former.z)
+            and np.array_equal(self.group, former.group)
+        )
+        if not alike:
+            return None
+        factor = self.cost[0] / former.cost[0]
+        if not np.allclose(self.cost, factor * former.cost, rtol=1e-12, atol=0):
+            return None
+        return factor * a, factor * b
+
 
 def _by_group(group, cost):
     """Rows that have a cost, group by group, and their groups counted anew."""

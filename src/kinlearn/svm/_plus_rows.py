@@ -52,6 +52,11 @@ class RowStore:
         self._clock = 0
 
     @property
+    def whole(self):
+        """Whether the whole matrix is here."""
+        return self._source is None
+
+    @property
     def n_slots(self):
         """Rows that can be asked for at once."""
         return len(self.cells)
@@ -70,7 +75,7 @@ class RowStore:
             Rows of `cells`.
         """
         slots = self._slot[rows]
-        if self._source is None:
+        if self.whole:
             return slots
         self._clock += 1
         self._used[slots[slots >= 0]] = self._clock

@@ -4,7 +4,8 @@ Each round picks a block of rows, lowers the objective over it by the moves of
 `kinlearn._kernels.svm._plus`, and brings the gradients of all rows up to date. The
 block always holds the most violating moves, by which the method converges. Where a
 block needs many moves (a small `correction_penalty`, a large C), the problem is ill
-conditioned, and Newton steps over the variables above 0 end it.
+conditioned: Newton steps over the variables above 0 end it, after an interior point
+method if these variables are not yet the right ones.
 """
 
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ import scipy.linalg
 
 from kinlearn._kernels.svm._plus import certify, descend
 from kinlearn._kernels.svm._plus_blocks import accumulate
+from kinlearn.svm._plus_interior import near_optimum
 
 __all__ = ["PlusSolution", "solve_plus"]
 
 _BLOCK = 512  # samples; regression has two rows for each
 _MOVES = 10  # for each row of a block, before Newton steps are tried
-_NEWTON_ROUNDS = 25
+_FEW, _MANY = 4, 25  # Newton steps before and after the interior point method
 _RIDGE = 1e-11  # of the mean curvature: makes singular systems solvable
 
 
@@ -169,12 +171,13 @@ def _pick_block(state, size, former):
     return np.sort(np.concatenate([new, rest]))
 
 
-def _newton(Q, R, z, group, F, H, a, b):
+def _newton(Q, R, z, group, F, H, a, b, most):
     """Minimise over the variables above 0, with their number falling on the way.
 
-    Returns the number of steps; all arrays but Q, R, z and group are changed.
+    Returns the number of steps, and whether they ended at a minimum; all arrays but
+    Q, R, z and group are changed.
     """
-    for step in range(_NEWTON_ROUNDS):
+    for step in range(most):
         rows_a, rows_b = np.flatnonzero(a > 0), np.flatnonzero(b > 0)
         n_a, rows = len(rows_a), np.concatenate([rows_a, rows_b])
         P = R[np.ix_(rows, rows)]
@@ -188,7 +191,7 @@ def _newton(Q, R, z, group, F, H, a, b):
             fixed = np.vstack([fixed, signs])
         change = _constrained_minimum(P, gradient, fixed)
         if change is None or not gradient @ change < 0:
-            return step
+            return step, False
         x = np.concatenate([a[rows_a], b[rows_b]])
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(change < 0, -x / change, np.inf)
@@ -205,8 +208,23 @@ def _newton(Q, R, z, group, F, H, a, b):
         F += Q @ by_a
         H += R @ by_u
         if length == 1.0:
-            return step + 1
-    return _NEWTON_ROUNDS
+            return step + 1, True
+    return most, False
+
+
+def _leap(Q, R, z, group, F, H, a, b):
+    """Go near the minimum, if that is found and lower; says whether it was."""
+    found = near_optimum(Q, R, z, group, F, H, a, b)
+    if found is None:
+        return False
+    by_a, by_u = found[0] - a, found[0] + found[1] - a - b
+    by_F, by_H = Q @ by_a, R @ by_u
+    if not (F + 0.5 * by_F) @ by_a + (H + 0.5 * by_H) @ by_u < 0:
+        return False
+    a[:], b[:] = found
+    F += by_F
+    H += by_H
+    return True
 
 
 def _constrained_minimum(P, gradient, fixed):
@@ -241,11 +259,27 @@ def _solve_block(state, block, tol, most):
     limit = min(_MOVES * len(block), most)
     n_iter, violation = descend(Q, R, z, group, len(groups), F, H, a, b, tol, limit)
     if violation > tol and n_iter == limit < most:
-        n_iter += _newton(Q, R, z, group, F, H, a, b)
+        everything = Q, R, z, group, F, H, a, b
+        n_steps, ended = _newton(*everything, _FEW)
+        if not ended:
+            n_steps += _leap(*everything)
+            n_steps += _newton(*everything, _MANY)[0]
+        n_iter += n_steps
     return n_iter, a, b
 
 
-def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter):
+def _start_from(state, start, size):
+    """Take the variables of a former solution, some rows at a time."""
+    a, b = start
+    moved = np.flatnonzero((a != state.a) | (b != state.b))
+    for left in range(0, len(moved), size):
+        some = moved[left : left + size]
+        state.move(some, a[some], b[some])
+
+
+def solve_plus(
+    problem, decision, correcting, penalty, *, tol, max_iter, start=None
+):
     """Solve the dual of an SVM+ model.
 
     Parameters
@@ -262,6 +296,8 @@ def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter):
         Violation to end at.
     max_iter : int
         Moves at the most; -1 is 10 million, or 100 for each row if that is more.
+    start : pair of float64 arrays of shape (m,), default=None
+        A feasible point to begin at; None begins at a = 0 and b = c.
 
     Returns
     -------
@@ -272,10 +308,12 @@ def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter):
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * m)
     state = _State(problem, decision, correcting, penalty)
-    size = _BLOCK * (m // len(problem.rows))
+    size = m if decision.whole else _BLOCK * (m // len(problem.rows))
     for store in (decision, correcting):
         if store is not None and store.n_slots < len(problem.rows):
             size = min(size, store.n_slots)
+    if start is not None:
+        _start_from(state, start, size)
     n_iter, block = 0, np.arange(m if m <= size else 0)
     while True:
         violation = state.certify()

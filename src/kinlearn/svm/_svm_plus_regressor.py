@@ -70,6 +70,9 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         more.
     cache_size : float, default=200
         Megabytes for kernel rows.
+    warm_start : bool, default=False
+        Whether a further fit on the same rows and groups starts from the last
+        solution; weights of the rows may change by one factor, as C does.
 
     Attributes
     ----------
@@ -156,6 +159,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         tol=1e-3,
         max_iter=-1,
         cache_size=200,
+        warm_start=False,
     ):
         self.C = C
         self.epsilon = epsilon
@@ -173,6 +177,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.warm_start = warm_start
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

@@ -24,7 +24,7 @@ def _raise_missing(missing, where):
     rows = np.flatnonzero(missing)
     raise ValueError(
         f"{where} is missing in {len(rows)} of {len(missing)} rows (first: row "
-        f"{rows[0]}). Drop these rows, or give them a task of their own."
+        f"{rows[0]}). Drop these rows, or give them a value of their own."
     )
 
 
