@@ -1,4 +1,4 @@
-"""The interior point method of SVM+ blocks, against a solver of quadratic programmes."""
+"""The interior point method of SVM+ blocks, against a solver of such programmes."""
 
 import clarabel
 import numpy as np
