@@ -277,9 +277,7 @@ def _start_from(state, start, size):
         state.move(some, a[some], b[some])
 
 
-def solve_plus(
-    problem, decision, correcting, penalty, *, tol, max_iter, start=None
-):
+def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter, start=None):
     """Solve the dual of an SVM+ model.
 
     Parameters
