@@ -14,6 +14,7 @@ from kinlearn.sharing import TaskAsFeature
 from kinlearn.trees import (
     MultiTaskDecisionTreeClassifier,
     MultiTaskExtraTreesClassifier,
+    MultiTaskExtraTreesRegressor,
 )
 from tests.callbacks import Recorder
 
@@ -80,6 +81,26 @@ def test_tree_without_a_fault_ends_boosting_with_a_finite_vote():
     assert_array_equal(model.predict(packed), y)
 
 
+@pytest.mark.parametrize("weight", [1e-6, 1.0, 1e6])
+def test_the_unit_of_weights_leaks_no_nan(weight):
+    packed, _, y = make_tasks()
+    model = MultiTaskAdaBoostClassifier(n_estimators=4, task=-1)
+    expected = model.fit(packed, y).predict_proba(packed)
+    model.fit(packed, y, sample_weight=np.full(len(y), weight))
+    assert_allclose(model.predict_proba(packed), expected)
+    # without a fault: half a row of two hundred is wrong, or of as many as they weigh
+    model = MultiTaskAdaBoostClassifier(MultiTaskDecisionTreeClassifier(), task=-1)
+    model.fit(packed, y, sample_weight=np.full(len(y), weight))
+    half = 0.5 / max(200, 200 * weight)
+    assert_allclose(model.estimator_weights_, np.log((1 - half) / half))
+
+
+def test_one_row_is_answered_with_its_class():
+    model = MultiTaskAdaBoostClassifier().fit([[1.0, 2.0]], ["a"])
+    assert_array_equal(model.predict_proba([[3.0, 4.0]]), [[1.0]])
+    assert model.predict([[3.0, 4.0]]) == "a"
+
+
 def test_first_tree_that_is_mostly_wrong_answers_alone_with_a_warning():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 1)), np.arange(300) % 6
@@ -115,6 +136,10 @@ def test_estimator_without_tasks_or_weights_is_refused():
     packed, _, y = make_tasks()
     with pytest.raises(ValueError, match="has no task parameter"):
         MultiTaskAdaBoostClassifier(DecisionTreeClassifier(), task=-1).fit(packed, y)
+    with pytest.raises(ValueError, match="MultiTaskExtraTreesRegressor is no classif"):
+        MultiTaskAdaBoostClassifier(MultiTaskExtraTreesRegressor(), task=-1).fit(
+            packed, y
+        )
 
 
 def test_staged_answers_end_with_the_final_ones():

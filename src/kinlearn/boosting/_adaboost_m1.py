@@ -176,7 +176,7 @@ class MultiTaskAdaBoostClassifier(
                         break
                     self.estimators_.append(model)
                     errors.append(error)
-                    votes.append(_vote(error, weight.sum()))
+                    votes.append(_vote(error, max(weight.sum(), len(weight))))
                     if not 0.0 < error < 0.5:
                         break
                     share = np.where(wrong, share, share * error / (1.0 - error))
@@ -199,7 +199,7 @@ class MultiTaskAdaBoostClassifier(
                 "Choose a multi-task tree, or wrap it in "
                 "kinlearn.sharing.TaskAsFeature or SharedPlusOwn."
             )
-        check_takes_weights(tree)
+        check_takes_weights(tree, "classifier")
         own = {"task": -1, "unknown_task": "share"}
         return clone(tree).set_params(**{k: v for k, v in own.items() if k in params})
 
@@ -322,5 +322,5 @@ def _readable(X, tree):
 
 def _vote(error, n_rows):
     """The vote ln(1 / beta), limited to that of half a wrong row."""
-    error = max(error, 0.5 / max(n_rows, 1.0))
+    error = max(error, 0.5 / max(n_rows, 2.0))
     return float(np.log((1.0 - error) / error)) if error < 0.5 else 0.0
