@@ -88,3 +88,54 @@ def test_the_cheapest_form_is_chosen():
     assert type(chosen(300, 5)).__name__ == "PrimalForm"
     assert type(chosen(50, 400)).__name__ == "DualForm"
     assert type(chosen(50, 4_000, sparse=True)).__name__ == "DualForm"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", [1e-40, 1e-20, 1e19, 1e60])
+def test_the_unit_of_features_may_be_anything(form, kind, scale):
+    X, label, weight, row_weight = _rows()
+    root, levels = np.sqrt(weight), TaskLevels(np.arange(40) % 3, 3, True)
+    scores = [
+        make_least_squares(kind(rows), row_weight, 0.5, levels, form).fit(
+            label * root, root
+        )[0]
+        for rows in (X, scale * X)
+    ]
+    assert_allclose(*scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_features_too_large_to_multiply_are_refused(kind):
+    X, _, _, row_weight = _rows()
+    with pytest.raises(ValueError, match="value of .e.200, too large .* Scale the"):
+        make_least_squares(kind(1e200 * X), row_weight, 1.0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_large_constant_feature_changes_nothing(form, kind):
+    X, label, weight, row_weight = _rows()
+    root = np.sqrt(weight)
+    with_it = np.column_stack([X, np.full(len(X), 1e9)])
+    scores = [
+        make_least_squares(kind(rows), row_weight, 0.5, form=form).fit(
+            label * root, root
+        )[0]
+        for rows in (X, with_it)
+    ]
+    assert_allclose(*scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("penalty", [1e-300, 1e-12, 1e12, 1e300])
+def test_extreme_penalties_have_finite_answers(form, penalty):
+    X, label, weight, row_weight = _rows()
+    root = np.sqrt(weight)
+    X = np.column_stack([X, X])  # twice the same: not unique without a penalty
+    learner = make_least_squares(X, row_weight, penalty, form=form)
+    scores, _ = learner.fit(label * root, root)
+    limit = least_squares(X, label, weight, 1e-9, row_weight)
+    if penalty > 1:
+        limit = np.average(label, weights=weight)
+    assert_allclose(scores, limit, atol=1e-3)

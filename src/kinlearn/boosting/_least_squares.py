@@ -25,6 +25,8 @@ __all__ = ["CentredRows", "DualForm", "PrimalForm", "TaskLevels", "make_least_sq
 
 _MOST_BYTES = 2**29  # of a matrix that is kept
 _MOST_WORK = 4e10  # multiplications in one fit, beyond which nothing is factored
+_LARGEST = 1e70  # value whose fourth power is finite
+_PENALTIES = 1e-12, 1e12  # beyond these, rounding decides
 _STALE_STEPS = 6  # conjugate gradient steps for which an old factor is good enough
 
 
@@ -40,12 +42,20 @@ class CentredRows:
     """
 
     def __init__(self, X, weight):
+        largest = float(max(X.max(), -X.min()))
+        if largest > _LARGEST:
+            raise ValueError(
+                f"X holds a value of {largest:.1g}, too large to compute products of "
+                "rows. Scale the features, for example with "
+                "kinlearn.keep_task(MaxAbsScaler(), task=...)."
+            )
         share = weight / weight.sum()
         self.mean = np.asarray(X.T @ share, dtype=np.float64)
         self.share = share
         if sp.issparse(X):
             self.X = sp.csr_array(X, dtype=np.float64)
-            squares = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+            squared = self.X.multiply(self.X)
+            squares = squared @ self._keep_varying(squared.T @ share)
             self.offset = self.mean
         else:
             self.X = X - self.mean
@@ -56,6 +66,20 @@ class CentredRows:
         spread = norm - float(self.offset @ self.offset)
         self.spread = spread if spread > 1e-12 * norm else 1.0
         self.transposed = sp.csr_array(self.X.T) if sp.issparse(X) else self.X.T
+
+    def _keep_varying(self, mean_squares):
+        """Set features to zero that are the same in all rows; 1 for the others.
+
+        They say nothing, but the mean is subtracted from products here, and of a
+        large constant that would leave rounding errors larger than the others'
+        products.
+        """
+        spread = mean_squares - self.mean**2
+        varies = ((spread > 1e-12 * mean_squares) | (mean_squares == 0)).astype(float)
+        if not varies.all():
+            self.X = sp.csr_array(self.X @ sp.diags_array(varies))
+            self.mean = varies * self.mean
+        return varies
 
     @property
     def shape(self):
@@ -121,8 +145,8 @@ class _Form:
 
     def __init__(self, rows, penalty, levels):
         self.rows = rows
-        self.penalty = penalty
-        self.ridge = penalty * rows.spread
+        self.penalty = float(np.clip(penalty, *_PENALTIES))
+        self.ridge = self.penalty * rows.spread
         self.levels = levels
 
     def _primal(self, kept):
@@ -215,7 +239,7 @@ class PrimalForm(_Form):
         A -= total * np.outer(mean, mean)
         A[np.diag_indices_from(A)] += self.ridge
         right -= label * mean
-        coef = cho_solve(cho_factor(A, lower=True, check_finite=False), right)
+        coef = cho_solve(_factor(A), right)
         intercept = label / total - float(mean @ coef)
         level = np.zeros(levels.n_tasks)
         if levels.wanted:
@@ -225,6 +249,17 @@ class PrimalForm(_Form):
 
     def _primal(self, kept):
         return np.array(kept)
+
+
+def _factor(A):
+    """Cholesky factor, of a matrix that rounding may have made indefinite."""
+    more = np.finfo(A.dtype).eps * np.diagonal(A).max()
+    while True:
+        try:
+            return cho_factor(A, lower=True, check_finite=False)
+        except LinAlgError:
+            A[np.diag_indices_from(A)] += more
+            more *= 10
 
 
 def _weighted_gram(rows, root):
@@ -330,19 +365,16 @@ class DualForm(_Form):
 
     def _factorize(self, root):
         single = root.astype(np.float32)
-        A = np.array(self._K, dtype=np.float32)
+        # In units of the spread, or single precision would overflow for features of
+        # 1e19. Conjugate gradients do not mind a preconditioner in other units.
+        A = np.empty(self._K.shape, dtype=np.float32)
+        np.multiply(self._K, 1 / self.rows.spread, out=A, casting="same_kind")
         A *= single[:, None]
         A *= single[None, :]
         diagonal = np.diag_indices_from(A)
         # rounding to single precision must not make the matrix indefinite
-        floor = max(self.ridge, 1e-6 * float(A[diagonal].max()))
-        while True:
-            try:
-                A[diagonal] += np.float32(floor)
-                self._factor = cho_factor(A, lower=True, check_finite=False)
-                return
-            except LinAlgError:
-                floor *= 10
+        A[diagonal] += np.float32(max(self.penalty, 1e-6 * float(A[diagonal].max())))
+        self._factor = _factor(A)
 
     def _precondition(self, residual):
         solved = cho_solve(

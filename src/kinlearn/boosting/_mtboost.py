@@ -69,7 +69,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         the probability less 1.
     base_penalty : float, default=10.0
         Ridge of the least-squares learner, in units of the mean squared norm of the
-        centred rows. The larger, the weaker are the learners.
+        centred rows. The larger, the weaker are the learners. Beyond 1e-12 and 1e12
+        it changes nothing.
     task_levels : bool, default=True
         Whether the least-squares learner has an intercept for each task, under the
         same penalty. Tasks whose features lie elsewhere need it to share a slope.
