@@ -186,6 +186,79 @@ def test_an_unknown_task_is_the_average_task():
     assert_allclose(strange, np.mean(by_task, axis=0))
 
 
+@pytest.mark.parametrize("only", [0, 1])
+def test_a_task_of_one_class_is_one_voice_in_the_average(only):
+    X, task, y = _related(n=400)
+    y[task == 3] = only
+    model = MTBoostClassifier(
+        task=-1,
+        n_estimators=10,
+        unknown_task="share",
+        task_levels=False,
+        random_state=0,
+    ).fit(kinlearn.with_task(X, task), y)
+    by_task = [
+        model.decision_function(kinlearn.with_task(X, np.full(400, i)))
+        for i in range(4)
+    ]
+    assert (np.sign(by_task[3]) == 2 * only - 1).all()
+    strange = model.decision_function(kinlearn.with_task(X, np.full(400, 9)))
+    assert_allclose(strange, np.mean(by_task, axis=0))
+
+
+def test_the_average_of_more_classes_is_over_the_tasks_that_have_them():
+    X, task, y = _related(n=400)
+    label = np.array(["a", "b", "c"])[y + (X[:, 2] > 0.5)]
+    label[task == 3] = "b"
+    model = MTBoostClassifier(
+        task=-1,
+        n_estimators=10,
+        unknown_task="share",
+        task_levels=False,
+        random_state=0,
+    ).fit(kinlearn.with_task(X, task), label)
+    by_task = np.array(
+        [
+            model.decision_function(kinlearn.with_task(X, np.full(400, i)))
+            for i in range(4)
+        ]
+    )
+    strange = model.decision_function(kinlearn.with_task(X, np.full(400, 9)))
+    assert_allclose(strange[:, 1], by_task[:, :, 1].mean(axis=0))
+    assert_allclose(strange[:, [0, 2]], by_task[:3, :, [0, 2]].mean(axis=0))
+
+
+def test_a_class_without_weight_is_not_there():
+    X, task, y = _related(n=300)
+    label = y + (X[:, 2] > 0.5)
+    weight = np.ones(300)
+    weight[(task == 1) & (label == 2)] = 0
+    weight[(task == 2) & (label > 0)] = 0  # one class is left
+    packed = kinlearn.with_task(X, task)
+    model = MTBoostClassifier(task=-1, n_estimators=10, random_state=0)
+    weighted = model.fit(packed, label, sample_weight=weight).predict_proba(packed)
+    there = weight > 0
+    expected = model.fit(packed[there], label[there]).predict_proba(packed)
+    assert_allclose(weighted, expected, atol=1e-9)
+    assert_array_equal(weighted[task == 1, 2], 0)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_numbers_decides_nothing(unit):
+    X, task, _ = _related(n=200)
+    packed = kinlearn.with_task(X, task)
+    model = MTBoostRegressor(task=-1, n_estimators=10, random_state=0)
+    expected = model.fit(packed, X[:, 0] + task).predict(packed)
+    found = model.fit(packed, unit * (X[:, 0] + task)).predict(packed) / unit
+    assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_regressor_is_wanted_for_numbers():
+    X, _, y = _related(n=50)
+    with pytest.raises(ValueError, match="LogisticRegression is no regressor"):
+        MTBoostRegressor(LogisticRegression()).fit(X, y + 0.5)
+
+
 def test_stages_end_with_the_answer():
     X, task, y = _related(n=150)
     packed = kinlearn.with_task(X, task)

@@ -37,30 +37,35 @@ class LabelCodes:
     cell_sign: np.ndarray
 
     @classmethod
-    def of(cls, data):
+    def of(cls, data, label_sets):
         """The codes of training data.
 
         Parameters
         ----------
         data : TaskData
             With classes.
+        label_sets : LabelSets
+            Classes of each task among its rows of positive weight; a row of any
+            other class is -1 in every code.
 
         Returns
         -------
         LabelCodes
             Its codes.
         """
-        n_labels = np.diff(data.task_class_indptr)
+        n_labels = np.diff(label_sets.indptr)
         n_codes = np.where(n_labels > 2, n_labels, n_labels - 1)
         first = np.cumsum(n_codes) - n_codes
         # the table of cells: every class of every task
         owner = np.repeat(np.arange(data.n_tasks), n_labels)
-        local = np.arange(len(owner)) - data.task_class_indptr[owner]
+        local = np.arange(len(owner)) - label_sets.indptr[owner]
         two, many = n_labels[owner] == 2, n_labels[owner] > 2
         shape = data.n_tasks, len(data.classes)
         cell_code = np.full(shape, -1, dtype=np.intp)
         cell_sign = np.zeros(shape)
-        place = owner, data.task_class_codes
+        place = owner, label_sets.codes
+        number_of = np.full(shape, -1, dtype=np.intp)
+        number_of[place] = local
         cell_code[place] = np.where(
             two, first[owner], np.where(many, first[owner] + local, -1)
         )
@@ -69,7 +74,7 @@ class LabelCodes:
         times = n_codes[data.task]
         row = np.repeat(np.arange(data.n_samples), times)
         number = np.arange(len(row)) - (np.cumsum(times) - times)[row]
-        own = data.y_in_task[row]
+        own = number_of[data.task[row], data.y[row]]
         binary = n_labels[data.task[row]] == 2
         return cls(
             row=row,
@@ -182,19 +187,20 @@ class ClassScores:
         Returns
         -------
         ClassScores
-            With the average task added: for a class, the mean over the tasks that
-            have it.
+            With the average task added: its score of a class is the mean over the
+            tasks that have the class.
         """
         n_classes = codes.cell_code.shape[1]
         mean_weights = np.zeros((len(weights), n_classes))
         mean_offsets = np.zeros(n_classes)
+        # of two classes, what speaks for one speaks against the other
+        said = only - only[:, ::-1] if n_classes == 2 else only
         for k in range(n_classes):
             own = np.flatnonzero(codes.cell_code[:, k] >= 0)
-            if len(own):
-                code, sign = codes.cell_code[own, k], codes.cell_sign[own, k]
-                mean_weights[:, k] = weights[:, code] @ sign / len(own)
-                mean_offsets[k] = offsets[code] @ sign / len(own)
-        mean_offsets += only.sum(axis=0) / np.maximum((only > 0).sum(axis=0), 1)
+            n_tasks = max(len(own) + np.count_nonzero(said[:, k]), 1)
+            code, sign = codes.cell_code[own, k], codes.cell_sign[own, k]
+            mean_weights[:, k] = weights[:, code] @ sign / n_tasks
+            mean_offsets[k] = (offsets[code] @ sign + said[:, k].sum()) / n_tasks
         last = codes.n_codes + np.arange(n_classes)
         return cls(
             weights=np.hstack([weights, mean_weights]),

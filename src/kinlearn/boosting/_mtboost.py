@@ -5,6 +5,7 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 
+from kinlearn.boosting._boosted_rows import weighted_label_sets
 from kinlearn.boosting._label_codes import ClassScores, LabelCodes
 from kinlearn.boosting._mtboost_base import MTBoostBase
 from kinlearn.boosting._shared_rounds import LogisticLoss
@@ -92,8 +93,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         Rounds without a better loss after which to stop.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or answer with the
-        average task, whose weights are the means over the tasks that have the
-        class, and whose intercepts are the means over all tasks.
+        average task, whose score of a class is the mean over the tasks that have
+        the class, and whose intercepts are the means over all tasks.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, the rows held back, and the seeds of `estimator`.
 
@@ -240,7 +241,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows.
+            Weights; a weight of 2 is the same as two rows, 0 is absence.
 
         Returns
         -------
@@ -251,7 +252,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._check_estimator()
         data = self._fit_data(X, y, sample_weight, labels="classes")
         weight = row_weights(data)
-        self._codes = codes = LabelCodes.of(data)
+        self._label_sets = weighted_label_sets(data)
+        self._codes = codes = LabelCodes.of(data, self._label_sets)
         offsets = codes.offsets(weight[codes.row])
 
         def make_loss(row_weight):
@@ -261,7 +263,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
 
         self._boost(X, y, data, make_loss, offsets[codes.code], self.output)
         self._scores = ClassScores.of(
-            codes, self.weights_, offsets, _only_class(data, weight)
+            codes, self.weights_, offsets, _only_class(data, self._label_sets, weight)
         )
         self._codes = codes.without_pairs()
         return self
@@ -411,11 +413,11 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
             yield self._labels(task, scores)
 
 
-def _only_class(data, weight):
+def _only_class(data, label_sets, weight):
     """For tasks of one class, its log-odds against none; zero elsewhere."""
     out = np.zeros((data.n_tasks, len(data.classes)))
-    lonely = np.flatnonzero(np.diff(data.task_class_indptr) == 1)
+    lonely = np.flatnonzero(np.diff(label_sets.indptr) == 1)
     total = np.bincount(data.task, weight, minlength=data.n_tasks)[lonely]
-    only = data.task_class_codes[data.task_class_indptr[lonely]]
+    only = label_sets.codes[label_sets.indptr[lonely]]
     out[lonely, only] = np.log(2 * total + 2)
     return out

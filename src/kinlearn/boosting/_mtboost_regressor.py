@@ -186,7 +186,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         y : array-like of shape (n_samples,)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows.
+            Weights; a weight of 2 is the same as two rows, 0 is absence.
 
         Returns
         -------
