@@ -47,9 +47,9 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
 
     # --------------------------------------------------------------- fitting
 
-    def _check_estimator(self):
+    def _check_estimator(self, kind=None):
         if self.estimator is not None:
-            check_takes_weights(self.estimator)
+            check_takes_weights(self.estimator, kind)
 
     def _hold_back(self, data, rng):
         """Weights of the rows that train, and of those held back; None without."""

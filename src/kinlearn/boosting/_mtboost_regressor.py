@@ -194,7 +194,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
             The fitted regressor.
         """
         self._validate_params()
-        self._check_estimator()
+        self._check_estimator("regressor")
         data = self._fit_data(X, y, sample_weight, labels="numbers")
         weight = row_weights(data)
         total = np.bincount(data.task, weight, minlength=data.n_tasks)
@@ -202,7 +202,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         mean = sums.sum() / total.sum()
         self.offsets_ = (sums + mean) / (total + 1)
         left = data.y - self.offsets_[data.task]
-        spread = np.sqrt(float(weight @ left**2) / total.sum())
+        top = np.abs(left).max() or 1.0  # whose square might overflow, or vanish
+        spread = top * np.sqrt(float(weight @ (left / top) ** 2) / total.sum())
         self._unit = spread if spread > 0 else 1.0
 
         def make_loss(row_weight):

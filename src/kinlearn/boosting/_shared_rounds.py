@@ -276,6 +276,8 @@ def play_rounds(loss, learner, scores, settings, rng):
         before, covariance = covariance, covariance.with_round(weights)
         scores += weights[loss.code] * output[loss.row]
         value = loss.value(scores)
+        if not np.isfinite(value):
+            return  # the paper's step has diverged
         yield Round(
             kept=kept,
             scale=scale,
