@@ -387,7 +387,7 @@ def test_early_stopping_keeps_the_best_round():
     )
     losses = model.validation_errors_
     assert model.n_estimators_ == np.argmin(losses) + 1 == len(model.stumps_)
-    assert len(losses) == model.n_estimators_ + 16 < 300
+    assert len(losses) == model.n_estimators_ + 15 < 300
     assert len(model.normalizers_) == len(model.estimator_weights_)
     assert len(model.normalizers_) == model.n_estimators_
 

@@ -345,6 +345,7 @@ class AbstainingAdaBoostClassifier(
         self.stumps_ = builder.finish(kept)
         self.n_estimators_ = kept
         self.estimator_weights_, self.normalizers_ = (
+        vars(self).pop("validation_errors_", None)  # of an earlier fit
             np.array(steps[:kept], dtype=np.float64).reshape(-1, 2).T.copy()
         )
         if watch is not None:

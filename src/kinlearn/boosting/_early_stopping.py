@@ -10,8 +10,10 @@ def hold_back(task, y, weight, share, rng):
 
     Parameters
     ----------
-    task, y : int arrays of shape (n,)
-        Task and class codes.
+    task : int array of shape (n,)
+        Task codes.
+    y : int array of shape (n,) or None
+        Class codes; None draws from every task.
     weight : float array of shape (n,)
         Sample weights; rows of weight 0 are not drawn.
     share : float
@@ -22,11 +24,24 @@ def hold_back(task, y, weight, share, rng):
     Returns
     -------
     bool array of shape (n,)
-        Rows held back; at least one of each pair stays.
+        Rows held back; at least one of each pair stays. Tasks of one class have
+        nothing to watch; if all are like that, there are none.
+
+    Raises
+    ------
+    ValueError
+        If the share is of so few rows that none is held back.
     """
-    pairs = task.astype(np.int64) * (int(y.max()) + 1) + y
+    pairs, can = task.astype(np.int64), weight > 0
+    if y is not None:
+        pairs = pairs * (int(y.max()) + 1) + y
+        own = np.unique(pairs[can], return_index=True)[1]
+        n_labels = np.bincount(task[can][own], minlength=int(task.max()) + 1)
+        can &= n_labels[task] > 1
+    if not can.any():
+        return can
     cell = np.unique(pairs, return_inverse=True)[1]
-    order = rng.permutation(np.flatnonzero(weight > 0))
+    order = rng.permutation(np.flatnonzero(can))
     order = order[np.argsort(cell[order], kind="stable")]
     size = np.bincount(cell[order], minlength=cell.max() + 1)
     first = np.cumsum(size) - size
@@ -34,6 +49,12 @@ def hold_back(task, y, weight, share, rng):
     wanted = np.minimum(np.rint(size * share), size - 1)
     held = np.zeros(len(task), dtype=bool)
     held[order[rank < wanted[cell[order]]]] = True
+    if not held.any():
+        what = "task" if y is None else "task and class"
+        raise ValueError(
+            f"validation_fraction={share} of the rows of each {what} leaves no row to "
+            "hold back. Set a larger fraction, or early_stopping=False."
+        )
     return held
 
 
@@ -75,7 +96,7 @@ class Watch:
         """
         stump.add_scores(self._X, self._task, self._scores)
         self.errors.append(self._error())
-        return len(self.errors) - self.n_best > self._patience
+        return len(self.errors) - self.n_best >= self._patience
 
     @property
     def n_best(self):

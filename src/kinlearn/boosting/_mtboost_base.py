@@ -56,15 +56,8 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         weight = row_weights(data)
         if not self.early_stopping:
             return weight, None
-        label = np.zeros(data.n_samples, int) if data.classes is None else data.y
+        label = None if data.classes is None else data.y
         held = hold_back(data.task, label, weight, self.validation_fraction, rng)
-        if not held.any():
-            what = "task" if data.classes is None else "task and class"
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} of the rows of each "
-                f"{what} leaves no row to hold back. Set a larger fraction, or "
-                "early_stopping=False."
-            )
         return np.where(held, 0.0, weight), np.where(held, weight, 0.0)
 
     def _learner(self, data, weight, kind, rng):
@@ -96,6 +89,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         )
         found, losses = [], []
         self._covariance = None
+        vars(self).pop("validation_losses_", None)  # of an earlier fit
         rounds = play_rounds(loss, learner, scores, settings, rng)
         n_rounds = self.n_estimators if loss.n_codes else 0
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
