@@ -1,6 +1,6 @@
-"""A callback that remembers what it heard of a fit."""
+"""A callback that remembers what it heard of a fit, and one that ends it."""
 
-__all__ = ["Recorder"]
+__all__ = ["Recorder", "StopAfter"]
 
 
 class Recorder:
@@ -29,3 +29,22 @@ class Recorder:
     def teardown(self, estimator, context):
         """The fit is over."""
         self.seen.append("teardown")
+
+
+class StopAfter(Recorder):
+    """Ends a fit after some rounds.
+
+    Parameters
+    ----------
+    n_rounds : int
+        How many.
+    """
+
+    def __init__(self, n_rounds):
+        super().__init__()
+        self.n_rounds = n_rounds
+
+    def on_fit_task_end(self, estimator, context, **_):
+        """A step ended; whether to stop."""
+        super().on_fit_task_end(estimator, context)
+        return context.task_name == f"round {self.n_rounds - 1}"

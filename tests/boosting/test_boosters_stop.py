@@ -1,4 +1,4 @@
-"""What ends the rounds of any booster: rows held back."""
+"""What ends the rounds of any booster: callbacks, and rows held back."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,15 @@ from kinlearn.boosting import (
     AbstainingAdaBoostClassifier,
     MTBoostClassifier,
     MTBoostRegressor,
+    MultiTaskAdaBoostClassifier,
 )
 from kinlearn.boosting._early_stopping import hold_back
+from tests.callbacks import StopAfter
 
 BOOSTERS = [
     AbstainingAdaBoostClassifier(12, task=-1),
     AbstainingAdaBoostClassifier(12, task=-1, algorithm="mh", n_roots=3),
+    MultiTaskAdaBoostClassifier(n_estimators=12, task=-1),
     MTBoostClassifier(n_estimators=12, task=-1, random_state=0),
     MTBoostRegressor(n_estimators=12, task=-1, random_state=0),
 ]
@@ -27,6 +30,17 @@ def make_rows(n=90, seed=0):
     X, task = rng.normal(size=(n, 4)), np.arange(n) % 3
     y = (X[:, 0] + X[:, 1] + 2 * rng.normal(size=n) > 0).astype(int)
     return with_task(X, task), y
+
+
+@pytest.mark.parametrize("model", BOOSTERS)
+def test_a_callback_ends_the_rounds(model):
+    X, y = make_rows()
+    stop = StopAfter(5)
+    model = clone(model).set_callbacks(stop).fit(X, y)
+    assert stop.seen == ["setup", *(f"round {t}" for t in range(5)), "fit", "teardown"]
+    assert len(list(model.staged_predict(X))) == 5
+    shorter = clone(model).set_params(n_estimators=5).fit(X, y)
+    assert_array_equal(model.predict(X), shorter.predict(X))
 
 
 @pytest.mark.parametrize("model", WATCHING)

@@ -333,10 +333,12 @@ class AbstainingAdaBoostClassifier(
         with search_parts(table, effective_n_jobs(self.n_jobs)) as run:
             rounds = self._rounds(table, rows, run, seed)
             for number in range(n_rounds if len(rows.order) else 0):
-                with on_round(number):
+                with on_round(number) as told:
                     step = rounds.play(number)
                     if step is None:
                         break
+                if told.stop:
+                    break
                     steps.append((step.weight, step.normalizer))
                     stump = builder.add(step.nodes)
                     if step.last or (watch is not None and watch.tired(stump)):

@@ -165,7 +165,7 @@ class MultiTaskAdaBoostClassifier(
         self.estimators_, votes, errors = [], [], []
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
             for number in range(self.n_estimators):
-                with on_round(number):
+                with on_round(number) as told:
                     # As much in all as in the beginning, so that settings of the
                     # trees that speak of weight mean the same.
                     model = clone_for_round(tree, rng)
@@ -181,6 +181,8 @@ class MultiTaskAdaBoostClassifier(
                         break
                     share = np.where(wrong, share, share * error / (1.0 - error))
                     share = share / share.sum()
+                if told.stop:
+                    break
         if errors[0] >= 0.5:
             self._warn_of_first(errors[0])
             votes = [1.0]

@@ -94,7 +94,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         n_rounds = self.n_estimators if loss.n_codes else 0
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
             for number in range(n_rounds):
-                with on_round(number):
+                with on_round(number) as told:
                     one = next(rounds, None)
                 if one is None:
                     break
@@ -107,7 +107,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
                 if best == number:
                     self._covariance = one.covariance
                 tired = number - best >= self.n_iter_no_change
-                if tired or one.progress <= self.tol:
+                if tired or told.stop or one.progress <= self.tol:
                     break
         if losses:
             self.validation_losses_ = np.array(losses)

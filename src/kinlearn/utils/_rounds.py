@@ -1,6 +1,7 @@
 """Rounds of a fit: what they need of an estimator, its seeds, and callbacks."""
 
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
@@ -89,7 +90,8 @@ def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
     Yields
     ------
     callable
-        Gives a context manager for a round's number.
+        Gives a context manager for a round's number. After the round, ``stop`` of
+        what that gave says whether a callback wants the rounds to end.
     """
     fit = estimator._init_callback_context(max_subtasks=n_rounds)
     fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
@@ -98,8 +100,9 @@ def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
     def on_round(number):
         step = fit.subcontext(task_name=f"{what} {number}")
         step.call_on_fit_task_begin(estimator=estimator)
-        yield
-        step.call_on_fit_task_end(estimator=estimator)
+        told = SimpleNamespace(stop=False)
+        yield told
+        told.stop = step.call_on_fit_task_end(estimator=estimator)
 
     yield on_round
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y)
