@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from kinlearn import with_task
-from kinlearn.boosting import AbstainingAdaBoostClassifier, export_text
+from kinlearn.boosting import (
+    AbstainingAdaBoostClassifier,
+    MTBoostClassifier,
+    export_text,
+)
 
 
 def test_names_of_features_tasks_and_labels():
@@ -53,6 +57,12 @@ def test_scores_of_mh_and_missing_values_are_told():
     assert "vote" not in text
     assert "(+" in text
     assert "missing" in text
+
+
+def test_other_models_are_refused():
+    X, y = np.array([[0.0], [1], [2], [3]]), [0, 0, 1, 1]
+    with pytest.raises(TypeError, match="got MTBoostClassifier"):
+        export_text(MTBoostClassifier(n_estimators=2).fit(X, y))
 
 
 def test_a_round_that_is_not_there_is_refused():

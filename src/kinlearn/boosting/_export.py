@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.boosting._abstaining import AbstainingAdaBoostClassifier
+
 __all__ = ["export_text"]
 
 
@@ -39,6 +41,11 @@ def export_text(model, *, rounds=None, decimals=2):
     x0 > 2.50 -> task 0: high, then
         always -> task 1: warm
     """
+    if not isinstance(model, AbstainingAdaBoostClassifier):
+        raise TypeError(
+            "export_text writes the stumps of an AbstainingAdaBoostClassifier, and "
+            f"got {type(model).__name__}. For a multi-task tree, see kinlearn.trees."
+        )
     check_is_fitted(model)
     if rounds is None:
         rounds = range(min(3, model.n_estimators_))
