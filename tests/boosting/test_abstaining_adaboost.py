@@ -298,15 +298,15 @@ def test_a_task_without_a_vote_gets_its_majority_class():
 
 
 def test_a_row_without_a_vote_gets_the_majority_class_of_its_task():
-    # Task 1 is a child on one side only of the one root.
-    X = np.array([[0.0], [1], [0], [0], [0], [1], [1], [1]])
-    task = np.array([0, 0, 1, 1, 1, 1, 1, 1])
-    y = np.array([0, 1, 0, 0, 0, 1, 1, 0])
+    # Where x is 1, both labels of task 1 weigh the same, and nothing tells them apart.
+    X = np.array([[0.0], [1], [0], [0], [0], [1], [1]])
+    task = np.array([0, 0, 1, 1, 1, 1, 1])
+    y = np.array([0, 1, 0, 0, 0, 1, 0])
     model = fit(X, task, y, 1, init_weights="uniform")
     packed = with_task(X, task)
     silent = np.abs(model.decision_function(packed)) < 1e-8
-    if silent.any():
-        assert (model.predict(packed)[silent & (task == 1)] == 0).all()
+    assert_array_equal(silent, (task == 1) & (X[:, 0] == 1))
+    assert (model.predict(packed)[silent] == 0).all()
     assert not model.fallback_tasks_
 
 
@@ -315,6 +315,17 @@ def test_constant_features_leave_the_majority_class():
         model = AbstainingAdaBoostClassifier(5).fit(np.ones((6, 2)), [0, 1, 1, 1, 0, 1])
     assert model.n_estimators_ == 0
     assert (model.predict(np.zeros((3, 2))) == 1).all()
+
+
+@pytest.mark.parametrize("algorithm", ["mtaa", "mh"])
+def test_tasks_of_one_class_alone_need_no_rounds(algorithm):
+    X, task, _ = make_tasks(7)
+    names = np.array(["a", "b", "c", "d"])
+    model = fit(X, task, names[task], algorithm=algorithm)
+    assert model.n_estimators_ == 0
+    packed = with_task(X, task)
+    assert_array_equal(model.predict(packed), names[task])
+    assert_array_equal(model.predict_proba(packed), np.eye(4)[task])
 
 
 def test_unknown_tasks_get_the_mean_probability_of_the_known():
@@ -390,6 +401,18 @@ def test_early_stopping_keeps_the_best_round():
     assert len(losses) == model.n_estimators_ + 15 < 300
     assert len(model.normalizers_) == len(model.estimator_weights_)
     assert len(model.normalizers_) == model.n_estimators_
+
+
+@pytest.mark.parametrize("root", ["best", "best_per_task", "stochastic"])
+@pytest.mark.parametrize("algorithm", ["mtaa", "mh"])
+def test_more_roots_than_there_are_cost_no_memory(algorithm, root):
+    X, task, y = make_tasks(17, n=40, d=2)
+    X[::5, 0] = np.nan
+    every, more = (
+        fit(X, task, y, 4, n_roots=n, root=root, algorithm=algorithm, random_state=0)
+        for n in (2_000, 2**62)
+    )
+    assert_array_equal(every.stumps_.nodes, more.stumps_.nodes)
 
 
 def test_auto_rounds_grow_with_the_tasks():

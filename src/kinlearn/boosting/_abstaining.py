@@ -289,11 +289,7 @@ class AbstainingAdaBoostClassifier(
         with rounds_with_callbacks(self, X, y, n_rounds) as on_round:
             self._boost(data, rows, sizes, n_rounds, watch, seed, on_round)
         self._answers = StumpAnswers.of(data, label_sets, self.stumps_)
-        names = data.tasks.tolist()
-        self.fallback_tasks_ = {
-            names[t]: data.classes[label]
-            for t, label in self._answers.fallbacks().items()
-        }
+        self.fallback_tasks_ = self._answers.fallbacks(data.tasks, data.classes)
         self._warn_of_fallbacks()
         return self
 
@@ -337,19 +333,19 @@ class AbstainingAdaBoostClassifier(
                     step = rounds.play(number)
                     if step is None:
                         break
-                if told.stop:
-                    break
                     steps.append((step.weight, step.normalizer))
                     stump = builder.add(step.nodes)
                     if step.last or (watch is not None and watch.tired(stump)):
                         break
+                if told.stop:
+                    break
         kept = len(steps) if watch is None else watch.n_best
         self.stumps_ = builder.finish(kept)
         self.n_estimators_ = kept
         self.estimator_weights_, self.normalizers_ = (
-        vars(self).pop("validation_errors_", None)  # of an earlier fit
             np.array(steps[:kept], dtype=np.float64).reshape(-1, 2).T.copy()
         )
+        vars(self).pop("validation_errors_", None)  # of an earlier fit
         if watch is not None:
             self.validation_errors_ = np.array(watch.errors)
 

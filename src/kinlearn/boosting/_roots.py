@@ -50,12 +50,13 @@ class RootChoice:
     n_roots: int
     seed: int
 
-    def roots(self, n_tasks, number, all_weight):
+    def roots(self, table, number, all_weight):
         """An empty collection for the candidates of a round."""
+        per_task = self.chooser == "best_per_task"
         return Roots(
-            self.n_roots,
-            n_tasks,
-            self.chooser == "best_per_task",
+            min(self.n_roots, table.most_tests(per_task)),
+            table.n_tasks,
+            per_task,
             self.chooser == "stochastic",
             self.seed + number,
             all_weight,

@@ -44,7 +44,7 @@ class ScoreLearner:
         self._smoothing = smoothing
         sizes = np.diff(table.indptr) * n_labels
         self.first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-        self._width = 2 * int(n_labels.max())
+        self._width = 2 * int(n_labels.max(initial=0))
         self._side = np.empty(table.n_rows, dtype=np.uint8)
 
     def find(self, weight, number):
@@ -86,7 +86,7 @@ class ScoreLearner:
         table = self._table
 
         def search(first, last):
-            roots = self._choice.roots(table.n_tasks, number, all_weight)
+            roots = self._choice.roots(table, number, all_weight)
             find_roots(table.cells, first, last, labels, total, roots)
             return roots
 

@@ -78,7 +78,7 @@ class SignLearner:
         all_weight = float(np.abs(weight, dtype=np.int64).sum())
 
         def search(first, last):
-            roots = self._choice.roots(table.n_tasks, number, all_weight)
+            roots = self._choice.roots(table, number, all_weight)
             find_roots(table.cells, first, last, weight, total, roots)
             return roots
 

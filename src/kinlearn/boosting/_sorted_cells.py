@@ -126,6 +126,17 @@ class SortedCells:
         """Number of tasks."""
         return len(self.indptr) - 1
 
+    def most_tests(self, per_task):
+        """No more tests than that can be tried, of all tasks or of one.
+
+        A group of e cells has at most e cuts, each with missing values on either
+        side, and one that sets these apart.
+        """
+        tests = 2 * np.diff(self.group_end, prepend=0) + 1
+        if per_task and len(tests):
+            tests = np.bincount(self.group_task, tests).max()
+        return max(int(np.sum(tests)), 1)
+
     def rows(self, task):
         """The rows of a task, as a slice."""
         return slice(self.indptr[task], self.indptr[task + 1])

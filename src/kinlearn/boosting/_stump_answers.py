@@ -68,11 +68,12 @@ class StumpAnswers:
         lowest = min(least, -np.abs(stumps.values).sum()) - 1.0
         return cls(label_sets, shares, voted, int(stumps.sizes.max()), float(lowest))
 
-    def fallbacks(self):
+    def fallbacks(self, tasks, classes):
         """Tasks that could have been voted on and were not, with their class."""
         several = np.diff(self.label_sets.indptr) > 1
-        mute = np.flatnonzero(several & ~self.voted)
-        return dict(zip(mute.tolist(), self.shares[mute].argmax(axis=1), strict=True))
+        mute = several & ~self.voted
+        label = classes[self.shares[mute].argmax(axis=1)]
+        return dict(zip(tasks[mute].tolist(), label, strict=True))
 
     # ----------------------------------------------------------------- scores
 
