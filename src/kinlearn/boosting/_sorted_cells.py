@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn._kernels.boosting._entries import Cells, send_rows, sort_entries
+from kinlearn.boosting._sparse_bins import bin_sparse
 from kinlearn.trees._binning import Bins, bin_features
 
 __all__ = ["SortedCells"]
@@ -56,8 +57,7 @@ class SortedCells:
         Parameters
         ----------
         X : ndarray or sparse array of shape (n_all, n_features)
-            NaN is a missing value. Of a sparse array, some columns at a time are
-            unpacked.
+            NaN is a missing value.
         order : int32 array of shape (n,)
             Rows that take part, task by task.
         indptr : intp array of shape (n_tasks + 1,)
@@ -76,6 +76,7 @@ class SortedCells:
         n_tasks = len(indptr) - 1
         if sp.issparse(X):
             X = X.tocsc()
+            X.sum_duplicates()
             most = X.nnz
         else:
             most = len(order) * n_features
@@ -85,9 +86,8 @@ class SortedCells:
         edges, groups, n_filled = [], [], 0
         for first in range(0, n_features, _BLOCK):
             last = min(first + _BLOCK, n_features)
-            block = X[:, first:last]
-            block = block.toarray() if sp.issparse(block) else block
-            bins, codes = bin_features(block, weight, max_bins)
+            bin_block = bin_sparse if sp.issparse(X) else bin_features
+            bins, codes = bin_block(X[:, first:last], weight, max_bins)
             edges.append(bins)
             room = n_tasks * (last - first)
             found = (
