@@ -47,7 +47,9 @@ def test_a_callback_ends_the_rounds(model):
 def test_too_small_a_share_to_hold_back_is_an_error(model):
     X, y = make_rows()
     model = clone(model).set_params(early_stopping=True, validation_fraction=0.01)
-    with pytest.raises(ValueError, match="fraction=0.01 .* leaves no row to hold back"):
+    with pytest.raises(
+        ValueError, match=r"fraction=0\.01 .* leaves no row to hold back"
+    ):
         model.fit(X, y)
 
 

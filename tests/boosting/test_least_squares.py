@@ -108,7 +108,7 @@ def test_the_unit_of_features_may_be_anything(form, kind, scale):
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_features_too_large_to_multiply_are_refused(kind):
     X, _, _, row_weight = _rows()
-    with pytest.raises(ValueError, match="value of .e.200, too large .* Scale the"):
+    with pytest.raises(ValueError, match=r"value of .e\+200, too large .* Scale the"):
         make_least_squares(kind(1e200 * X), row_weight, 1.0)
 
 
