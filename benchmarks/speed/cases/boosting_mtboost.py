@@ -6,6 +6,8 @@ inner fits are made (``inner_tol=0``), as the paper has it.
 
 from functools import partial
 
+import numpy as np
+
 from benchmarks.problems import load
 from benchmarks.speed.case import Bar, Work, case, cpu_timed
 
@@ -20,7 +22,7 @@ def _model(**options):
 
 @case(
     "mtboost-texts",
-    bar=Bar(seconds=60),
+    bar=Bar(seconds=60, gibibytes=1),
     needs=NEEDS,
     repeats=1,
     memory=True,
@@ -66,3 +68,37 @@ def tasks(n_tasks):
     problem = load("dense-classification", n_rows=20_000, n_tasks=n_tasks)
     model = _model(n_estimators=50, n_inner=3, inner_tol=0.0)
     return Work(ours=cpu_timed(partial(model.fit, problem.X, problem.y)))
+
+
+@case("mtboost-step", bar=Bar(times_faster=10), needs=NEEDS, repeats=3)
+def step():
+    """The weights of one fit, 500 tasks and 100 rounds, against whole matrices."""
+    from kinlearn.boosting._task_covariance import TaskCovariance
+
+    n_tasks, n_rounds, penalty, ridge = 500, 100, 1.0, 0.1
+    rng = np.random.default_rng(0)
+    W = 0.1 * rng.standard_normal((n_rounds, n_tasks))
+    slope = rng.standard_normal(n_tasks)
+    bend = rng.uniform(1, 10, size=n_tasks)
+    covariance = TaskCovariance.start(n_tasks, ridge)
+    for weights in W:
+        covariance = covariance.with_round(weights)
+
+    def in_parts():
+        weights = covariance.shrink(slope, bend, penalty)
+        return covariance.with_round(weights).shrink(slope, bend, penalty)
+
+    def whole_step(rounds):
+        values, vectors = np.linalg.eigh(rounds.T @ rounds)
+        root = np.sqrt(np.maximum(values, 0) + ridge**2)
+        inverse = (vectors / root) @ vectors.T * root.sum()
+        return -np.linalg.solve(np.diag(bend) + penalty * inverse, slope)
+
+    def whole():
+        return whole_step(np.vstack([W, whole_step(W)]))
+
+    return Work(
+        ours=in_parts,
+        peers={"whole matrices": whole},
+        check=partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-12),
+    )
