@@ -79,7 +79,7 @@ class AbstainingAdaBoostClassifier(
         enough.
     smoothing : float, default=None
         The :math:`\epsilon` above, as a share of all weight; None is 1 over the
-        number of weights. Keeps votes finite.
+        number of weights. Keeps votes finite. "conservative" votes have none.
     init_weights : {"auto", "uniform", "task", "task_class"}, default="auto"
         What has the same weight in the beginning: each row, each task, or each
         pair of task and class. "auto" is "task_class" for MTAA and "task" for MH,
