@@ -345,7 +345,7 @@ class AbstainingAdaBoostClassifier(
         self.estimator_weights_, self.normalizers_ = (
             np.array(steps[:kept], dtype=np.float64).reshape(-1, 2).T.copy()
         )
-        vars(self).pop("validation_errors_", None)  # of an earlier fit
+        self.__dict__.pop("validation_errors_", None)  # of an earlier fit
         if watch is not None:
             self.validation_errors_ = np.array(watch.errors)
 

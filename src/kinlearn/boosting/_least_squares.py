@@ -17,6 +17,8 @@ Three forms give the same answer: the primal one factors a matrix of features, t
 one a matrix of rows, the last one nothing. Sparse rows are never made dense.
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -301,7 +303,7 @@ class DualForm(_Form):
 
     def __init__(self, rows, penalty, levels, *, factor=True, tol=1e-8):
         super().__init__(rows, penalty, levels)
-        self._K = rows.gram() if factor else None
+        self._K: Any = rows.gram() if factor else None
         if factor and levels.wanted:
             self._K += rows.spread * (levels.task[:, None] == levels.task)
         self._tol = tol

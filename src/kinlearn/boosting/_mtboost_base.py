@@ -89,7 +89,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         )
         found, losses = [], []
         self._covariance = None
-        vars(self).pop("validation_losses_", None)  # of an earlier fit
+        self.__dict__.pop("validation_losses_", None)  # of an earlier fit
         rounds = play_rounds(loss, learner, scores, settings, rng)
         n_rounds = self.n_estimators if loss.n_codes else 0
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
