@@ -177,7 +177,7 @@ def _minimum(forms, linear, fixed, total):
         primal = total - np.tensordot(fixed, x)
         by_fixed = factor.solve(columns)
         small = np.tensordot(fixed, by_fixed)
-        target, step = np.zeros(linear.shape), None
+        target, step = np.zeros(linear.shape), 0.0
         for predicts in (True, False):
             plain = factor.solve(target / x - s - dual)
             if not np.isfinite(plain).all():

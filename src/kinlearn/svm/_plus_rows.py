@@ -1,5 +1,7 @@
 """Rows of a kernel matrix for block descent: all of them, or the last used ones."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -34,7 +36,7 @@ class RowStore:
 
     def __init__(self, space, X, rows, most):
         n = len(rows)
-        self._source = None
+        self._source: Any = None  # of rows that are computed when asked for
         self._slot = np.full(n, -1, dtype=np.intp)
         if n <= WHOLE:
             if space.kernel == "precomputed":
