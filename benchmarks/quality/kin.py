@@ -1,11 +1,12 @@
 """Problems, contenders and metrics of the Kin protocols.
 
 Every contender gets the same rows, with the task as its last column. Kin, and our
-extra trees, have nothing set but the task and the seed. Boosters, forests and linear
-models of others are tuned by inner cross-validation on the training rows of each
-split, in three folds (see `benchmarks.quality.peers`), CatBoost over the same rates and
-sizes of trees. GPBoost takes the same grid by its own cross-validation. MERF has no
-such search: its forest has 300 trees and leaves of 5 rows.
+extra trees, have nothing set but the task and the seed. All others are tuned by inner
+cross-validation on the training rows of each split, in three folds, over at most nine
+settings: boosters, forests and linear models of others (`benchmarks.quality.peers`),
+CatBoost over the same rates and sizes of trees, our methods alone and the forms of each
+family (`benchmarks.quality.kin_ours`). GPBoost takes the boosters' grid by its own
+cross-validation. MERF has no search: its forest has 300 trees and leaves of 5 rows.
 """
 
 from functools import partial
@@ -14,12 +15,15 @@ import numpy as np
 
 import kinlearn
 from benchmarks.problems import problem
+from benchmarks.quality.kin_ours import FORMS, OURS_ALONE
 from benchmarks.quality.kin_suite import KINDS, make_tasks
 from benchmarks.quality.ours import EXTRA_TREES, KIN
 from benchmarks.quality.peers import PEERS, tuned
 from benchmarks.quality.protocol import Contender, Metric
 
-__all__ = ["CONTENDERS", "LOG_LOSS", "MADE", "REAL_SETS"]
+__all__ = ["CONTENDERS", "LOG_LOSS", "MADE", "N_DRAWS", "REAL_SETS"]
+
+N_DRAWS = 10  # of made tasks: other slopes and other rows in each
 
 # ------------------------------------------------------------------ the problems
 
@@ -82,11 +86,12 @@ problem("kin:usps")(partial(_digits, "fetch_usps"))
 problem("kin:mnist")(partial(_digits, "fetch_mnist"))
 
 
-def _made(name, target, seed=0):
-    """Rows to train on first, then those to test on."""
-    made = make_tasks(name, target, seed, curved=True)
-    X = np.vstack([made.X, made.X_test])
-    return target, X, np.concatenate([made.y, made.y_test])
+def _made(name, target):
+    """Draws one after another, in each the rows to train on before those to test on."""
+    draws = [make_tasks(name, target, seed, curved=True) for seed in range(N_DRAWS)]
+    X = np.vstack([part for made in draws for part in (made.X, made.X_test)])
+    y = np.concatenate([part for made in draws for part in (made.y, made.y_test)])
+    return target, X, y
 
 
 for _key, (_name, _target) in MADE.items():
@@ -244,9 +249,11 @@ CONTENDERS = {
     "both": (
         KIN,
         EXTRA_TREES,
+        *OURS_ALONE["both"],
         *PEERS,
         Contender("linear-alone", _form, {"form": "PerTask"}),
         Contender("linear-pooled", _form, {"form": "Pooled"}),
+        *FORMS,
         Contender(
             "catboost",
             catboost,
@@ -262,6 +269,7 @@ CONTENDERS = {
             needs=("gpboost",),
         ),
     ),
+    "classification": OURS_ALONE["classification"],
     "regression": (Contender("merf", merf, packages=("merf",), needs=("merf",)),),
 }
 

@@ -1,0 +1,218 @@
+"""Who is best over many protocols: ``python -m benchmarks.quality.ranks 'kin-*'``.
+
+Reads what `benchmarks.quality` played, and plays nothing. In each protocol contenders
+are ranked by the mean of its first metric over the splits that all of them finished; a
+contender without any finished split there is left out of the table. Then come the
+protocols on which a contender is significantly better than ours: the 95% interval of
+the paired difference, corrected for overlapping training rows, lies on its side.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import rankdata, studentized_range
+
+import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
+from benchmarks.commandline import make_parser, say, with_one_line_errors
+from benchmarks.jsonlines import read_records
+from benchmarks.quality.protocol import PROTOCOLS
+from benchmarks.quality.runner import finished
+from benchmarks.quality.statistics import Interval, corrected_interval
+from benchmarks.registry import BenchmarkError
+
+__all__ = ["Played", "better_than", "played_of", "rank_table"]
+
+OURS = "kinlearn Kin (defaults)"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What is there of a protocol.
+
+    Attributes
+    ----------
+    name : str
+        Of the protocol.
+    metric : Metric
+        Its first one.
+    scores : dict of str to dict of int to float
+        By contender and split; contenders without any are absent.
+    test_share : float
+        Test rows over training rows; 0 if splits are independent.
+    """
+
+    name: str
+    metric: object
+    scores: dict
+    test_share: float
+
+    def means(self, contenders):
+        """Means over the splits that all have; None if there is no such split."""
+        splits = set.intersection(*(set(self.scores[name]) for name in contenders))
+        if not splits:
+            return None
+        return [
+            float(np.mean([self.scores[name][s] for s in splits]))
+            for name in contenders
+        ]
+
+
+def played_of(protocol, records):
+    """The scores of a protocol's contenders as they are declared now.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        Whose.
+    records : list of dict
+        Of its file; failed runs and those of other parameters do not count.
+
+    Returns
+    -------
+    Played
+        Scores of the first metric.
+    """
+    metric = protocol.metrics[0]
+    params = {each.name: dict(each.params) for each in protocol.contenders}
+    scores: dict[str, dict[int, float]] = {}
+    shares = []
+    for record in finished(records).values():
+        name = record["contender"]
+        if record["error"] is None and params.get(name) == record["params"]:
+            scores.setdefault(name, {})[record["split"]] = record["scores"][metric.name]
+            shares.append(record["n_test"] / record["n_train"])
+    share = 0.0 if protocol.independent or not shares else float(np.mean(shares))
+    return Played(protocol.name, metric, scores, share)
+
+
+def rank_table(played):
+    """Means and ranks of the contenders that all protocols have.
+
+    Parameters
+    ----------
+    played : list of Played
+        The protocols.
+
+    Returns
+    -------
+    str
+        Markdown: a line for each protocol, the contender of the best mean rank first.
+    """
+    common = [
+        name for name in played[0].scores if all(name in each.scores for each in played)
+    ]
+    lines = [(each, each.means(common)) for each in played] if common else []
+    lines = [(each, means) for each, means in lines if means is not None]
+    if not lines or len(common) < 2:
+        return "Fewer than two contenders have a split in common.\n"
+    ranks = np.array(
+        [
+            rankdata([-m if each.metric.greater_is_better else m for m in means])
+            for each, means in lines
+        ]
+    )
+    mean_rank = ranks.mean(axis=0)
+    order = np.argsort(mean_rank, kind="stable")
+    rows = [["protocol", "splits", *(common[k] for k in order)]]
+    rows.append(["---"] * len(rows[0]))
+    for (each, means), rank in zip(lines, ranks, strict=True):
+        n_splits = len(set.intersection(*(set(each.scores[name]) for name in common)))
+        cells = [f"{means[k]:.{each.metric.digits}f} ({rank[k]:g})" for k in order]
+        rows.append([each.name, str(n_splits), *cells])
+    rows.append(["mean rank", "", *(f"{mean_rank[k]:.2f}" for k in order)])
+    wins = (ranks == ranks.min(axis=1, keepdims=True)).sum(axis=0)
+    rows.append(["best on", "", *(str(wins[k]) for k in order)])
+    text = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    n, k = ranks.shape
+    critical = studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
+    critical *= np.sqrt(k * (k + 1) / (6 * n))
+    return (
+        f"{text}\n\nMean ranks differ significantly from {critical:.2f} on (Nemenyi, "
+        f"5%, {n} protocols, {k} contenders).\n"
+    )
+
+
+def better_than(played, ours=OURS):
+    """Who is significantly better than ours, and by how much.
+
+    Parameters
+    ----------
+    played : Played
+        A protocol.
+    ours : str
+        A contender.
+
+    Returns
+    -------
+    dict of str to Interval
+        By contender: our score less its, in the metric's good direction.
+    """
+    mine = played.scores.get(ours, {})
+    sign = 1 if played.metric.greater_is_better else -1
+    found: dict[str, Interval] = {}
+    for name, scores in played.scores.items():
+        both = [sign * (mine[s] - scores[s]) for s in mine if s in scores]
+        if name == ours or len(both) < 2:
+            continue
+        interval = corrected_interval(both, played.test_share)
+        if interval.high < 0:
+            found[name] = interval
+    return found
+
+
+def _show(title, played):
+    say(f"## {title}\n\n{rank_table(played)}")
+
+
+def _run(options):
+    if not options.names:
+        raise BenchmarkError("Name protocols, such as 'kin-*'.")
+    chosen = PROTOCOLS.select(options.names)
+    played = {}
+    for protocol in chosen:
+        path = Path(options.results) / f"{protocol.name}.jsonl"
+        found = played_of(protocol, read_records(path))
+        if found.scores:
+            played[protocol.name] = found
+        else:
+            say(f"not played: {protocol.name}")
+    if not played:
+        raise BenchmarkError(f"Nothing was played in {options.results}.")
+    _show("All protocols", list(played.values()))
+    by_metric: dict[str, list] = {}
+    for each in played.values():
+        by_metric.setdefault(each.metric.label, []).append(each)
+    if len(by_metric) > 1:
+        for label, group in by_metric.items():
+            _show(label, group)
+    say(f"## Significantly better than {OURS}\n")
+    lines = [
+        f"- {each.name}: {name}, {i.mean:+.4f} [{i.low:+.4f}, {i.high:+.4f}]"
+        for each in played.values()
+        for name, i in better_than(each).items()
+    ]
+    say("\n".join(lines) or "Nobody, on no protocol.")
+    return 0
+
+
+def main(arguments=None):
+    """Show the ranks.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        The command line; None takes the process's own.
+
+    Returns
+    -------
+    int
+        0, or 2 for a wrong call.
+    """
+    parser = make_parser("quality.ranks", "protocols")
+    return with_one_line_errors(_run, parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
