@@ -60,8 +60,8 @@ def test_weights_are_those_of_the_slow_twin(classes):
         all_rows = LogLoss(P, weight, one, 1)
         by_task = LogLoss(P, weight, task, 4)
     else:
-        all_rows = SquaredLoss(P, y, weight, one, variance[:1])
-        by_task = SquaredLoss(P, y, weight, task, variance)
+        all_rows = SquaredLoss(y[:, None] - P, weight, one, variance[:1])
+        by_task = SquaredLoss(y[:, None] - P, weight, task, variance)
 
     def twin(rows, v):
         target = None if classes else y[rows]
@@ -85,7 +85,7 @@ def test_losses_derivatives_are_differences(classes):
     loss = (
         LogLoss(P, weight, task, 5)  # the last task has no rows
         if classes
-        else SquaredLoss(P, y, weight, task, np.ones(5))
+        else SquaredLoss(y[:, None] - P, weight, task, np.ones(5))
     )
     w = rng.dirichlet(np.ones(3), size=5)
     gradient, curvature = loss.expand(w)
@@ -109,7 +109,8 @@ def test_small_tasks_follow_the_crowd_and_large_ones_their_own_data():
     first = task == 0
     P = np.column_stack([np.where(first, good, bad), np.where(first, bad, good)])
     crowd = np.array([0.7, 0.3])
-    loss = SquaredLoss(P, truth, np.ones(len(task)), task, np.full(3, 0.5))
+    errors = truth[:, None] - P
+    loss = SquaredLoss(errors, np.ones(len(task)), task, np.full(3, 0.5))
     learned = task_weights(loss, crowd, 3).by_task
     best = [
         np.clip(
@@ -187,6 +188,31 @@ def test_perfect_candidates_do_no_harm():
     crowd = Evidence(P, y, np.ones(50), np.zeros(50, int), 1).crowd()
     assert np.isfinite(crowd).all()
     assert crowd[0] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("factor", "offset"), [(1, 1e9), (2.0**-600, 0), (2.0**480, 0)]
+)
+def test_neither_the_size_nor_the_level_of_y_matters(factor, offset):
+    P, y, weight, task = _answers(200, 3, classes=False)
+    plain = Evidence(P.T.copy(), y, weight, task, 4)
+    other = Evidence(factor * P.T + offset, factor * y + offset, weight, task, 4)
+    crowd = plain.crowd()
+    assert_allclose(other.crowd(), crowd, atol=1e-5)
+    assert_allclose(
+        other.by_task(crowd).by_task, plain.by_task(crowd).by_task, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-16, 1e-300])
+def test_errors_of_rounding_rule_nobody_out(error):
+    y = np.full(30, 3.0)
+    P = np.stack([y, y + error, y * (1 + np.finfo(float).eps)])
+    evidence = Evidence(P, y, np.ones(30), np.repeat([0, 1, 2], 10), 3)
+    crowd = evidence.crowd()
+    assert_allclose(crowd[0], crowd[1])
+    assert crowd[2] > 0.1  # not ruled out
+    assert_allclose(evidence.by_task(crowd).by_task, crowd[None].repeat(3, 0), atol=0.1)
 
 
 def test_combination_is_the_weighted_sum():

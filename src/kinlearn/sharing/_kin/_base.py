@@ -1,5 +1,6 @@
 """What the Kin estimators share: trying candidates, weighing them, answering."""
 
+import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real
@@ -11,6 +12,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.exceptions import KinlearnWarning
 from kinlearn.sharing._kin._candidates import FAMILIES, ROLES, choose_candidates
 from kinlearn.sharing._kin._combine import Evidence, combine
 from kinlearn.sharing._kin._folds import (
@@ -22,12 +24,13 @@ from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
 from kinlearn.sharing._kin._trials import Clock, Trials
 from kinlearn.sharing._kin._weights import SCALES
-from kinlearn.tasks import TaskMixin
+from kinlearn.tasks import TaskMixin, check_total_weight
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["KinBase"]
 
+_LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
 _LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
 
 
@@ -120,6 +123,19 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         progress = self._init_callback_context(max_subtasks=len(candidates) + 1)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         trials = Trials(train, fold, task_fold, clock, self.n_jobs)
+        with warnings.catch_warnings():
+            # of the weights of one task or fold; see _open for all
+            warnings.filterwarnings("ignore", "The weights of", KinlearnWarning)
+            self._try(trials, candidates, progress)
+            step = progress.subcontext(task_name="fit of all rows")
+            step.call_on_fit_task_begin(estimator=self)
+            self._weigh(trials)
+            self._keep(trials)
+            step.call_on_fit_task_end(estimator=self)
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _try(self, trials, candidates, progress):
         for candidate in candidates:
             step = progress.subcontext(task_name=candidate.name)
             step.call_on_fit_task_begin(estimator=self)
@@ -130,20 +146,24 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
                 "No candidate gave finite answers. Are some values of X or y extreme? "
                 "Scale them."
             )
-        step = progress.subcontext(task_name="fit of all rows")
-        step.call_on_fit_task_begin(estimator=self)
-        self._weigh(trials)
-        self._keep(trials)
-        step.call_on_fit_task_end(estimator=self)
-        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
 
     def _open(self, X, y, sample_weight):
         """Checked rows; those of weight 0 are as good as absent."""
         labels = "classes" if self._kind == "classification" else "numbers"
         data = self._fit_data(X, y, sample_weight, labels=labels)
         weight = data.sample_weight
-        if weight is None or weight.all():
+        if weight is None:
+            return data
+        check_total_weight(weight)
+        if weight.sum() < _LEAST_ROWS <= data.n_samples:
+            warnings.warn(
+                f"The weights of {data.n_samples} rows sum to {weight.sum():g}. A "
+                "weight counts as that many rows, so every task follows the crowd and "
+                "trees have no splits; scale the weights to a mean of 1.",
+                KinlearnWarning,
+                stacklevel=4,
+            )
+        if weight.all():
             return data
         seen = np.flatnonzero(weight)
         return replace(
@@ -265,23 +285,17 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         weights = self._row_weights(rows.task)
         labels = getattr(self, "_label_sets", None)
         table = Table.of(rows.X, rows.task, self._scale)
-        answers = []
+        shape = () if labels is None else (labels.n_classes,)
+        out = np.zeros((rows.n_samples, *shape))
         for k, model in enumerate(self.models_):
+            # a model answers for rows that it counts for, and no others
             asked = np.flatnonzero(weights[:, k])
-            shape = (
-                (rows.n_samples,)
-                if labels is None
-                else (
-                    rows.n_samples,
-                    labels.n_classes,
-                )
-            )
-            out = np.zeros(shape)
-            if len(asked):
-                source = table.scaled if self._scaled[k] else table.raw
-                out[asked] = answer(model, source[asked], rows.task[asked], labels)
-            answers.append(out)
-        return combine(answers, weights), rows.task
+            if not len(asked):
+                continue
+            source = table.scaled if self._scaled[k] else table.raw
+            part = answer(model, source[asked], rows.task[asked], labels)
+            out[asked] += combine([part], weights[asked, k : k + 1])
+        return out, rows.task
 
     @property
     def sharing_(self):

@@ -69,7 +69,7 @@ class KinClassifier(ClassifierMixin, KinBase):
     unseen_score_ : float or None
         Accuracy on tasks that neither models nor weights have seen.
     unseen_task_scores_ : dict
-        The same by task.
+        The same by task; NaN for a task whose rows have no weight.
     temperature_, unseen_temperature_ : float
         Power that the probabilities are raised to; above 1 makes them surer.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
@@ -140,6 +140,8 @@ class KinClassifier(ClassifierMixin, KinBase):
     _kind = "classification"
 
     def _score_of(self, answers, y, weight):
+        if not len(y):
+            return np.nan
         return float(accuracy_score(y, answers.argmax(axis=1), sample_weight=weight))
 
     def _calibrate(self, known, unseen):

@@ -67,11 +67,19 @@ class Evidence:
         )
 
     def _of_truth(self):
-        """One column per candidate: its number, or its probability of the truth."""
-        if not self.classes:
-            return self.answers.T
+        """One column per candidate: its probability of the truth."""
         truth = self.answers[:, np.arange(len(self.y)), self.y].T
         return np.maximum(truth, _LEAST_PROBABILITY)
+
+    def _errors(self):
+        """One column per candidate, and the least variance that is not rounding.
+
+        In units of the largest error, so that squares are of any size of y.
+        """
+        errors = self.y[:, None] - self.answers.T
+        size = np.abs(errors).max() or 1.0
+        rounding = np.finfo(np.float64).eps * np.abs(self.y).max() / size
+        return errors / size, max(rounding**2, np.finfo(np.float64).tiny)
 
     def crowd(self):
         """Weights that are best overall.
@@ -88,13 +96,15 @@ class Evidence:
         typical = np.median(rows[rows > 0])
         share = np.sqrt(typical / np.maximum(rows, typical))
         weight = self.weight * share[self.task]
-        group, P = np.zeros(len(self.y), dtype=np.int32), self._of_truth()
+        group = np.zeros(len(self.y), dtype=np.int32)
         if self.classes:
-            return crowd_weights(LogLoss(P, weight, group, 1))
-        w = np.full(P.shape[1], 1.0 / P.shape[1])
+            return crowd_weights(LogLoss(self._of_truth(), weight, group, 1))
+        errors, least = self._errors()
+        w = np.full(errors.shape[1], 1.0 / errors.shape[1])
         for _ in range(2):  # the noise is what equal weights leave, then what is left
-            variance = _mean_square(self.y - P @ w, weight)
-            w = crowd_weights(SquaredLoss(P, self.y, weight, group, variance[None]))
+            variance = np.average((errors @ w) ** 2, weights=weight)
+            variance = np.maximum(variance, least)[None]
+            w = crowd_weights(SquaredLoss(errors, weight, group, variance))
         return w
 
     def by_task(self, crowd):
@@ -110,15 +120,17 @@ class Evidence:
         TaskWeights
             The weights.
         """
-        P = self._of_truth()
         if self.classes:
-            log_loss = LogLoss(P, self.weight, self.task, self.n_tasks)
+            truth = self._of_truth()
+            log_loss = LogLoss(truth, self.weight, self.task, self.n_tasks)
             return task_weights(log_loss, crowd, self.n_tasks)
-        rest = (self.y - P @ crowd) ** 2
-        prior = _ROWS_OF_PRIOR * _mean_square(self.y - P @ crowd, self.weight)
-        sums = np.bincount(self.task, self.weight * rest, self.n_tasks) + prior
-        rows = np.bincount(self.task, self.weight, self.n_tasks) + _ROWS_OF_PRIOR
-        loss = SquaredLoss(P, self.y, self.weight, self.task, sums / rows)
+        errors, least = self._errors()
+        square = (errors @ crowd) ** 2
+        prior = max(np.average(square, weights=self.weight), least)
+        sums = np.bincount(self.task, self.weight * square, self.n_tasks)
+        rows = np.bincount(self.task, self.weight, self.n_tasks)
+        variance = (sums + _ROWS_OF_PRIOR * prior) / (rows + _ROWS_OF_PRIOR)
+        loss = SquaredLoss(errors, self.weight, self.task, variance)
         return task_weights(loss, crowd, self.n_tasks)
 
     def mixed(self, weights):
@@ -135,11 +147,6 @@ class Evidence:
             Numbers or probabilities.
         """
         return combine(self.answers, weights)
-
-
-def _mean_square(rest, weight):
-    # never zero: candidates may be perfect
-    return np.maximum(np.average(rest**2, weights=weight), np.finfo(np.float64).tiny)
 
 
 def combine(answers, weights):

@@ -10,14 +10,15 @@ __all__ = ["LogLoss", "SquaredLoss"]
 class SquaredLoss:
     r"""Half the squared error over the variance, summed by group.
 
-    .. math:: L_t(w) = \frac{1}{2 \sigma_t^2} \sum_{i \in t} s_i (y_i - w^\top p_i)^2
+    .. math:: L_t(w) = \frac{1}{2 \sigma_t^2} \sum_{i \in t} s_i (w^\top r_i)^2
+
+    Weights sum to 1, so this is the error of the combination, computed from the
+    candidates' errors: numbers far from 0 cost no digits.
 
     Parameters
     ----------
-    answers : float64 array of shape (n_samples, n_candidates)
-        Predictions out of fold.
-    y : float64 array of shape (n_samples,)
-        Targets.
+    errors : float64 array of shape (n_samples, n_candidates)
+        Targets less predictions out of fold.
     weight : float64 array of shape (n_samples,)
         Weights of the rows.
     group : int array of shape (n_samples,)
@@ -26,19 +27,15 @@ class SquaredLoss:
         Of the rows' noise, by group.
     """
 
-    def __init__(self, answers, y, weight, group, variance):
+    def __init__(self, errors, weight, group, variance):
         n = len(variance)
         indptr, order = group_rows(group, n)
-        self.n_candidates = k = answers.shape[1]
+        self.n_candidates = k = errors.shape[1]
         self._matrix = np.zeros((n, k, k))
-        self._moment = np.zeros((n, k))
-        self._square = np.zeros(n)
         for t in np.flatnonzero(np.diff(indptr)):
             rows = order[indptr[t] : indptr[t + 1]]
-            P, s, target = answers[rows], weight[rows], y[rows]
-            self._matrix[t] = P.T @ (s[:, None] * P) / variance[t]
-            self._moment[t] = P.T @ (s * target) / variance[t]
-            self._square[t] = s @ target**2 / variance[t]
+            part = errors[rows]
+            self._matrix[t] = part.T @ (weight[rows, None] * part) / variance[t]
 
     def value(self, w):
         """The loss of each group.
@@ -53,8 +50,7 @@ class SquaredLoss:
         float64 array of shape (n_groups,)
             Losses.
         """
-        through = np.einsum("tij,tj->ti", self._matrix, w)
-        return ((through - 2 * self._moment) * w).sum(axis=1) / 2 + self._square / 2
+        return np.einsum("ti,tij,tj->t", w, self._matrix, w) / 2
 
     def expand(self, w):
         """Gradient and second derivatives of each group's loss.
@@ -71,8 +67,7 @@ class SquaredLoss:
         curvature : float64 array of shape (n_groups, n_candidates, n_candidates)
             Second derivatives.
         """
-        gradient = np.einsum("tij,tj->ti", self._matrix, w) - self._moment
-        return gradient, self._matrix
+        return np.einsum("tij,tj->ti", self._matrix, w), self._matrix
 
 
 class LogLoss:

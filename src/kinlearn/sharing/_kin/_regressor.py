@@ -68,7 +68,7 @@ class KinRegressor(RegressorMixin, KinBase):
     unseen_score_ : float or None
         R^2 on tasks that neither models nor weights have seen.
     unseen_task_scores_ : dict
-        The same by task; NaN for a task of one row.
+        The same by task; NaN for a task of one row, or whose rows have no weight.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often the multi-task forest's splits keep two tasks together.
     tasks_ : ndarray of shape (n_tasks,)

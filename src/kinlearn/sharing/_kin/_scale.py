@@ -46,8 +46,13 @@ class Standardisation:
             if low == high:
                 centre[j] = low
                 continue
-            centre[j] = np.average(x, weights=w)
-            spread[j] = np.sqrt(np.average((x - centre[j]) ** 2, weights=w))
+            # from the middle, in units of half the range: no sum or square of
+            # numbers of any size overflows or vanishes
+            middle, half = low / 2 + high / 2, high / 2 - low / 2
+            z = (x - middle) / half
+            mean = np.average(z, weights=w)
+            centre[j] = middle + half * mean
+            spread[j] = half * np.sqrt(np.average((z - mean) ** 2, weights=w))
         return cls(centre, spread)
 
     def apply(self, X):
