@@ -1,7 +1,6 @@
 """KinClassifier and KinRegressor: candidates, answers, budget, unseen tasks."""
 
 import pickle
-import time
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ import kinlearn
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.cli._model_file import _TRUSTED
 from kinlearn.sharing import Pooled
-from kinlearn.sharing._kin import _base, _trials
+from kinlearn.sharing._kin import _base
 from kinlearn.sharing._kin._candidates import choose_candidates
 from kinlearn.sharing._kin._folds import (
     distinct_rows,
@@ -312,31 +311,6 @@ def test_the_only_row_of_a_class_stays_in_training():
     y[5] = 7
     model = make_kin(True, families=["linear"]).fit(X, y)
     assert_array_equal(model.classes_, [0, 1, 7])
-
-
-def test_time_limit_drops_candidates_and_keeps_the_result(monkeypatch):
-    """The clock advances by a second whenever it is read."""
-    now = iter(range(10_000))
-    monkeypatch.setattr(_trials, "perf_counter", lambda: float(next(now)))
-    X, y = make_tasks(classes=False)
-    model = make_kin(False, time_limit=1e-9, unknown_task="error").fit(X, y)
-    assert list(model.candidates_) == ["ridge regression, pooled"]
-    assert len(model.dropped_) >= 5
-    assert all("time was over" in why for why in model.dropped_.values())
-    assert_allclose(model.weights_, 1)
-    assert np.isfinite(model.predict(X)).all()
-    # 9 fits of a second each, its refit; then a probe of the next, which is too long
-    model = make_kin(False, time_limit=25, unknown_task="error").fit(X, y)
-    assert "ridge regression, pooled" in model.candidates_
-    assert any("would have taken" in why for why in model.dropped_.values())
-
-
-def test_time_limit_is_kept_by_the_clock():
-    X, y = make_tasks(classes=False)
-    start = time.perf_counter()
-    model = make_kin(False, time_limit=0.05).fit(X, y)
-    assert time.perf_counter() - start < 10
-    assert "extra trees, multi-task" in model.dropped_
 
 
 def test_callbacks_see_every_candidate():

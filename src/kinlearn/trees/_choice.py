@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kinlearn.trees._pilot import Candidate
+from kinlearn.utils import told_to_stop
 
 __all__ = ["Space", "choose"]
 
@@ -77,7 +78,9 @@ def choose(pilot, settings, space):
             for n in coarse
         ]
     )
-    offsets = pilot.learn_offsets(best) if True in space.offsets else None
+    offsets = None
+    if True in space.offsets and not (False in space.offsets and told_to_stop()):
+        offsets = pilot.learn_offsets(best)
     best = pilot.best(
         [
             Candidate(replace(best.settings, task_split_prob=p), offset, best.line)
@@ -86,6 +89,8 @@ def choose(pilot, settings, space):
         ]
     )
     for _ in range(_STEPS):
+        if told_to_stop():
+            break
         at = leaves.index(best.settings.min_weight_leaf)
         best = pilot.best(
             [

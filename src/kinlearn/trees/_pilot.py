@@ -10,6 +10,7 @@ from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Settings, grow_trees
 from kinlearn.trees._linear_part import LinearPart
 from kinlearn.trees._task_offsets import shrunken_offsets
+from kinlearn.utils import told_to_stop
 
 __all__ = ["Candidate", "Pilot", "pilot_rows", "row_hashes"]
 
@@ -153,6 +154,8 @@ class Pilot:
     def best(self, candidates):
         """The candidate of the least loss; the first of these.
 
+        If the search is told to stop, the best of those compared so far, or the first.
+
         Parameters
         ----------
         candidates : list of Candidate
@@ -167,9 +170,12 @@ class Pilot:
             return candidates[0]
         for each in candidates:
             if each not in self._losses:
+                if told_to_stop():
+                    break
                 # Rounded, so that the order of a sum does not decide.
                 self._losses[each] = float(f"{self._loss(each):.12g}")
-        return min(candidates, key=self._losses.__getitem__)
+        known = [each for each in candidates if each in self._losses]
+        return min(known, key=self._losses.__getitem__, default=candidates[0])
 
     def learn_offsets(self, candidate):
         """Offsets of the tasks, from what a forest of all tasks left unexplained.

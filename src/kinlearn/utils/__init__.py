@@ -9,6 +9,7 @@ from kinlearn.utils._rounds import (
     clone_for_round,
     rounds_with_callbacks,
 )
+from kinlearn.utils._stop import stop_searches_if, told_to_stop
 from kinlearn.utils._versions import show_versions
 
 __all__ = [
@@ -20,4 +21,6 @@ __all__ = [
     "replacing",
     "rounds_with_callbacks",
     "show_versions",
+    "stop_searches_if",
+    "told_to_stop",
 ]

@@ -29,9 +29,10 @@ class KinClassifier(ClassifierMixin, KinBase):
     n_folds : int, default=5
         Folds of rows, in which every task has its part, and of tasks.
     time_limit : float or None, default=None
-        Seconds after which no candidate is begun. One that would take too long,
-        judged by its first fold, is dropped; the first, pooled and linear, never is.
-        With a limit the model depends on the speed of the machine.
+        Seconds for the whole fit. First searches are cut, those of the forests' pilots
+        too, then candidates are dropped, judged by their first fold. The first,
+        pooled and linear, never is, so there is always a result. The limit may be
+        passed by one fit. With it the model depends on the speed of the machine.
     unknown_task : {"share", "error"}, default="share"
         What to do about tasks not seen in fit: answer with the weights that are best
         for tasks that no model has seen, or refuse them. "error" halves the time.

@@ -10,8 +10,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._kin._combine import loss_of
 from kinlearn.sharing._kin._tables import answer, staged_answers
+from kinlearn.utils import stop_searches_if
 
 __all__ = ["Clock", "Trial", "Trials"]
+
+_MANY_ROWS = 20_000  # from here, one fold may be long: it is judged by few rows first
 
 
 class Clock:
@@ -32,9 +35,14 @@ class Clock:
         """Seconds since the start."""
         return perf_counter() - self._start
 
+    @property
+    def left(self):
+        """Seconds that are left; infinite without a limit, negative after it."""
+        return np.inf if self.limit is None else self.limit - self.elapsed
+
     def allows(self, seconds):
         """Whether so many seconds are left."""
-        return self.limit is None or self.elapsed + seconds <= self.limit
+        return seconds <= self.left
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +100,19 @@ def _without_task(params):
     return {name: blind.get(name, value) for name, value in params.items()}
 
 
+def _plain(candidate):
+    """Settings without a search, to see how long a fit takes."""
+    if getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
+        fixed = {"min_samples_leaf": 5, "task_split_prob": 0.5}
+        asked = candidate.estimator.task_split_prob
+        return fixed if asked == "auto" else {**fixed, "task_split_prob": asked}
+    return candidate.settings[0]
+
+
+class _TooLong(Exception):
+    """Why a candidate is left out."""
+
+
 class Trials:
     """Tries candidates one after another.
 
@@ -137,57 +158,125 @@ class Trials:
         candidate : Candidate
             Who.
         """
-        first = not self.done
-        if not first and not self.clock.allows(self.refit_seconds):
-            self.dropped[candidate.name] = "the time was over"
-            return
-        settings, model, before = candidate.settings, None, 0.0
+        try:
+            self._run(candidate)
+        except _TooLong as reason:
+            self.dropped[candidate.name] = str(reason)
+
+    def _run(self, candidate):
+        if self.done and not self.clock.allows(self.refit_seconds):
+            raise _TooLong("the time was over")
+        self._judge_by_few_rows(candidate)
+        model, before = None, 0.0
         if candidate.like in self.done:
-            settings = (_without_task(self.done[candidate.like].params),)
-            candidate = replace(candidate, stages=())
+            params = _without_task(self.done[candidate.like].params)
+            candidate = replace(candidate, settings=(params,), stages=())
         elif getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
-            model, before = _timed(self.train.fit, candidate, {})
-            settings = (_chosen_by(model) if hasattr(model, "forest_") else {},)
-        trial = self._out_of_fold(candidate, settings, first)
+            model, before = self._fit_forest(candidate)
+            params = _chosen_by(model) if hasattr(model, "forest_") else {}
+            candidate = replace(candidate, settings=(params,))
+        trial = self._out_of_fold(candidate)
         if trial is None:
+            self.dropped[candidate.name] = "its answers were not finite"
             return
         trial.seconds["rows"] = before or trial.seconds["rows"]
-        if self.task_fold is not None and candidate.for_strangers:
+        if self._asks_strangers(candidate) and self._time_for_strangers(trial):
             trial = replace(trial, unseen=self._without_tasks(trial))
         self.done[candidate.name] = replace(trial, model=model)
 
-    def _out_of_fold(self, candidate, settings, first):
-        """The setting of the least loss, with its answers; None if it takes long."""
+    def _asks_strangers(self, candidate):
+        return self.task_fold is not None and candidate.for_strangers
+
+    def _time_for_strangers(self, trial):
+        """Whether the first candidate may do this too; others were judged before."""
+        n_folds = int(self.task_fold.max()) + 1
+        seconds = n_folds / self._n_jobs * trial.seconds["rows"]
+        return bool(self.done) or self.clock.allows(seconds + trial.seconds["rows"])
+
+    @property
+    def _n_jobs(self):
+        return effective_n_jobs(self.n_jobs)
+
+    def _seconds_for(self, candidate, one, n_settings):
+        """Of all that is to do after a fold that took `one`."""
+        n_more = n_settings * (int(self.fold.max()) + 1) - 1
+        if self._asks_strangers(candidate):
+            n_more += int(self.task_fold.max()) + 1
+        # the last is a fit to all rows, longer by the rows of a fold
+        return one * (n_more / self._n_jobs + 1.3) + self.refit_seconds
+
+    def _affordable(self, candidate, one, n_settings):
+        """How many settings there is time for, if a fold took `one`."""
+        while n_settings > 1:
+            if self.clock.allows(self._seconds_for(candidate, one, n_settings)):
+                return n_settings
+            n_settings -= 1
+        self._judge(self._seconds_for(candidate, one, 1))
+        return 1
+
+    def _judge(self, seconds):
+        """Whether there is so much time; the first candidate need not ask."""
+        if self.done and not self.clock.allows(seconds):
+            raise _TooLong(f"it would have taken {seconds:.2g} s more")
+
+    def _judge_by_few_rows(self, candidate):
+        """Of many rows, even a fold may take too long: look at a few first."""
+        n = self.train.n_samples
+        if self.clock.limit is None or not self.done or n < _MANY_ROWS:
+            return
+        seconds = []
+        for part in (32, 8):
+            rows = np.arange(0, n, part)
+            _, took = _timed(self.train.fit, candidate, _plain(candidate), rows)
+            seconds.append(took)
+            if not self.clock.allows(took):
+                raise _TooLong(f"one in {part} rows took {took:.2g} s")
+        growth = max(seconds[1] - seconds[0], 0.0) / (1 / 8 - 1 / 32)
+        fold = seconds[1] + growth * (0.8 - 1 / 8)
+        if fold > 2 * self.clock.left:  # an estimate, so be sure
+            raise _TooLong(f"a single fold would have taken {fold:.2g} s")
+
+    def _fit_forest(self, candidate):
+        """Fit to all rows; its pilots get the time that the rest will leave."""
+        until = np.inf
+        if self.clock.limit is not None:
+            first = np.flatnonzero(self.fold == 0)
+            _, one = _timed(self._held_out, candidate, _plain(candidate), first, ())
+            rest = self._seconds_for(candidate, one, 1)
+            self._judge(rest)
+            until = self.clock.elapsed + max(self.clock.left - rest, 0.0)
+        with stop_searches_if(lambda: self.clock.elapsed >= until):
+            return _timed(self.train.fit, candidate, {})
+
+    def _out_of_fold(self, candidate):
+        """The setting of the least loss, with its answers; None if none is finite.
+
+        With little time fewer settings are tried, the middle one first.
+        """
         n_folds = int(self.fold.max()) + 1
+        stages = candidate.stages or [()] * len(candidate.settings)
+        settings = list(zip(candidate.settings, stages, strict=True))
+        if self.clock.limit is not None:
+            middle = settings.pop((len(settings) - 1) // 2)
+            settings.insert(0, middle)
         jobs = [
             (candidate, params, np.flatnonzero(self.fold == f), stages)
-            for params, stages in zip(
-                settings, candidate.stages or [()] * len(settings), strict=True
-            )
+            for params, stages in settings
             for f in range(n_folds)
         ]
         results = []
-        if self.clock.limit is not None and not first:
+        if self.clock.limit is not None:
             results = [_timed(self._held_out, *jobs[0])]
-            n_more = len(jobs) - 1
-            if self.task_fold is not None and candidate.for_strangers:
-                n_more += int(self.task_fold.max()) + 1
-            one = results[0][1]
-            # the last is a fit to all rows, longer by the rows of a fold
-            rest = one * (n_more / effective_n_jobs(self.n_jobs) + 1.3)
-            if not self.clock.allows(rest + self.refit_seconds):
-                why = f"it would have taken {rest:.2g} s more"
-                self.dropped[candidate.name] = why
-                return None
-        results += self._in_parallel(jobs[len(results) :])
+            n_settings = self._affordable(candidate, results[0][1], len(settings))
+            settings = settings[:n_settings]
+        results += self._in_parallel(jobs[len(results) : len(settings) * n_folds])
         seconds = {"folds": sum(took for _, took in results)}
         best: tuple = (np.inf,)
-        for s, params in enumerate(settings):
+        for s, (params, stages) in enumerate(settings):
             parts = results[s * n_folds : (s + 1) * n_folds]
             # a fit to all rows is longer by the rows of a fold
             full = np.mean([took for _, took in parts]) * n_folds / (n_folds - 1)
-            stages = candidate.stages[s] if candidate.stages else (None,)
-            for number, stage in enumerate(stages):
+            for number, stage in enumerate(stages or (None,)):
                 answers = self._joined([part[number] for part, _ in parts], self.fold)
                 held = self.fold >= 0
                 loss = loss_of(
@@ -197,7 +286,6 @@ class Trials:
                     more = {} if stage is None else {"estimator__max_iter": stage}
                     best = loss, {**params, **more}, answers, float(full)
         if len(best) == 1:
-            self.dropped[candidate.name] = "its answers were not finite"
             return None
         seconds["rows"] = best[3]
         return Trial(candidate, best[1], best[2], None, None, seconds)
