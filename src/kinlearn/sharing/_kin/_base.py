@@ -6,10 +6,11 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.inspection import permutation_importance
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.exceptions import KinlearnWarning
@@ -30,6 +31,7 @@ from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["KinBase"]
 
+_FEW_COLUMNS, _DENSE = 100, 0.2  # a sparse X with these is taken for a dense one
 _LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
 _LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
 
@@ -86,8 +88,10 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
-            Rows with the task column; NaN in features is a missing value.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column; NaN in features is a missing value. A sparse X
+            of more than 100 columns, with less than a fifth of its cells filled, stays
+            sparse: it has linear models and multi-task boosting, but no trees.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -114,6 +118,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             n_estimators=self.n_estimators,
             seed=seed,
         )
+        candidates, unable = self._able(data, candidates)
         train = self._training_table(data, candidates)
         fold = rows_to_folds(data, group, first, self.n_folds, random)
         task_fold = None
@@ -123,6 +128,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         progress = self._init_callback_context(max_subtasks=len(candidates) + 1)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         trials = Trials(train, fold, task_fold, clock, self.n_jobs)
+        trials.dropped |= unable
         with warnings.catch_warnings():
             # of the weights of one task or fold; see _open for all
             warnings.filterwarnings("ignore", "The weights of", KinlearnWarning)
@@ -147,17 +153,38 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
                 "Scale them."
             )
 
+    def _data_options(self, order):
+        return {**super()._data_options(order), "accept_sparse": "csr"}
+
+    def _able(self, data, candidates):
+        """The candidates that take such data, and why others do not."""
+        self._sparse = sp.issparse(data.X)
+        if not self._sparse:
+            return candidates, {}
+        able = [c for c in candidates if get_tags(c.estimator).input_tags.sparse]
+        if not able:
+            raise ValueError(
+                f"X is sparse, and no model of families={self.families!r} takes that. "
+                'Add "linear" to the families, or reduce X to few dense columns, with '
+                "keep_task(TruncatedSVD(100), task=...), or X.toarray()."
+            )
+        unable = {c.name: "it takes no sparse X" for c in candidates if c not in able}
+        return able, unable
+
     def _open(self, X, y, sample_weight):
         """Checked rows; those of weight 0 are as good as absent."""
         labels = "classes" if self._kind == "classification" else "numbers"
         data = self._fit_data(X, y, sample_weight, labels=labels)
+        if sp.issparse(data.X) and _is_better_dense(data.X):
+            data = replace(data, X=data.X.toarray())
         weight = data.sample_weight
         if weight is None:
             return data
         check_total_weight(weight)
-        if weight.sum() < _LEAST_ROWS <= data.n_samples:
+        n_rows = np.count_nonzero(weight)
+        if weight.sum() < _LEAST_ROWS <= n_rows:
             warnings.warn(
-                f"The weights of {data.n_samples} rows sum to {weight.sum():g}. A "
+                f"The weights of {n_rows} rows sum to {weight.sum():g}. A "
                 "weight counts as that many rows, so every task follows the crowd and "
                 "trees have no splits; scale the weights to a mean of 1.",
                 KinlearnWarning,
@@ -284,7 +311,10 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         rows = self._predict_data(X)
         weights = self._row_weights(rows.task)
         labels = getattr(self, "_label_sets", None)
-        table = Table.of(rows.X, rows.task, self._scale)
+        X = rows.X
+        if sp.issparse(X) != self._sparse:  # as the models know it
+            X = sp.csr_array(X) if self._sparse else X.toarray()
+        table = Table.of(X, rows.task, self._scale)
         shape = () if labels is None else (labels.n_classes,)
         out = np.zeros((rows.n_samples, *shape))
         for k, model in enumerate(self.models_):
@@ -362,7 +392,14 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
+
+
+def _is_better_dense(X):
+    """Whether a sparse X has few columns or few zeros: all candidates may take part."""
+    n_rows, n_columns = X.shape
+    return n_columns <= _FEW_COLUMNS or X.nnz >= _DENSE * n_rows * n_columns
 
 
 def _without_traces(weights):

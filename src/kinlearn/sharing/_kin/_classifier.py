@@ -60,7 +60,7 @@ class KinClassifier(ClassifierMixin, KinBase):
     settings_ : dict
         Settings of each candidate that did best out of fold.
     dropped_ : dict
-        Candidates that the time limit excluded, with the reason.
+        Candidates that the time limit or a sparse X excluded, with the reason.
     seconds_ : dict
         Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
     refit_seconds_ : float
@@ -156,7 +156,7 @@ class KinClassifier(ClassifierMixin, KinBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -175,7 +175,7 @@ class KinClassifier(ClassifierMixin, KinBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns

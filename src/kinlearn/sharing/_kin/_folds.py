@@ -1,9 +1,10 @@
 """Who is held out with whom: folds of rows, and folds of whole tasks."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from kinlearn.model_selection._kfold import deal_rows
-from kinlearn.trees._pilot import row_groups
+from kinlearn.trees._pilot import row_groups, row_hashes
 
 __all__ = ["distinct_rows", "rows_to_folds", "tasks_to_folds"]
 
@@ -23,10 +24,23 @@ def distinct_rows(data):
     first : int array of shape (n_groups,)
         A row of each number.
     """
+    task = data.task[None].astype(np.float32)
     with np.errstate(over="ignore"):  # rows that differ beyond it share a fold
-        columns = np.vstack([data.X.T, data.task[None]]).astype(np.float32)
-    group = row_groups(columns, data.y)
+        X = data.X.astype(np.float32)
+    if sp.issparse(X):
+        hashes = row_hashes(task, data.y) + _sums_of_cells(X)
+        group = np.unique(hashes, return_inverse=True)[1]
+    else:
+        group = row_groups(np.vstack([X.T, task]), data.y)
     return group, np.unique(group, return_index=True)[1]
+
+
+def _sums_of_cells(X):
+    """A number for each row of a CSR: the sum of those of its cells, zeros apart."""
+    cells = row_hashes(X.data[None], X.indices)
+    cells[X.data == 0] = 0
+    until = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells)])
+    return until[X.indptr[1:]] - until[X.indptr[:-1]]  # of 64 bits, so it may wrap
 
 
 def rows_to_folds(data, group, first, n_folds, rng):

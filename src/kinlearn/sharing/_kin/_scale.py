@@ -3,13 +3,21 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 __all__ = ["Standardisation"]
+
+# What rows of standardised features, or weighted words, of usual penalties have.
+_SQUARED_NORM = 30.0
+_MOST_OF_USUAL = 10.0  # a sparse feature may be so many times as large as the others
 
 
 @dataclass(frozen=True, eq=False)
 class Standardisation:
     """Mean and spread of each feature; missing values become the mean.
+
+    Sparse features keep their zeros: the centre is 0, and all have one spread, which
+    gives rows a common size. It is larger for a feature that would drown the others.
 
     Attributes
     ----------
@@ -26,7 +34,7 @@ class Standardisation:
 
         Parameters
         ----------
-        X : float array of shape (n_samples, n_features)
+        X : float array or CSR of shape (n_samples, n_features)
             Rows; NaN is missing.
         weight : float64 array of shape (n_samples,)
             A weight of 2 is the same as two rows.
@@ -36,6 +44,8 @@ class Standardisation:
         Standardisation
             The measures.
         """
+        if sp.issparse(X):
+            return cls(np.zeros(X.shape[1]), _spread_of_sparse(X, weight))
         centre, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
         for j in range(X.shape[1]):
             known = ~np.isnan(X[:, j])
@@ -60,14 +70,35 @@ class Standardisation:
 
         Parameters
         ----------
-        X : float array of shape (n_samples, n_features)
-            Rows; NaN is missing.
+        X : float array or CSR of shape (n_samples, n_features)
+            Rows; NaN is missing. CSR, if X was so in `of`.
 
         Returns
         -------
-        float array of shape (n_samples, n_features)
+        float array or CSR of shape (n_samples, n_features)
             Of the same type as X.
         """
+        if sp.issparse(X):
+            scaled = X.data / self.spread[X.indices]
+            scaled = np.nan_to_num(scaled.astype(X.dtype, copy=False), copy=False)
+            return sp.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
         Z = ((X - self.centre) / self.spread).astype(X.dtype, copy=False)
         np.nan_to_num(Z, copy=False)
         return Z
+
+
+def _spread_of_sparse(X, weight):
+    """Numbers to divide the columns of a CSR by."""
+    data = np.abs(np.nan_to_num(X.data.astype(np.float64)))
+    largest = np.zeros(X.shape[1])
+    np.maximum.at(largest, X.indices, data)
+    if not largest.any():
+        return np.ones(X.shape[1])
+    most = _MOST_OF_USUAL * np.median(largest[largest > 0])
+    spread = np.maximum(largest / most, 1.0)
+    unit = largest.max()  # so that squares are of any size
+    size = np.zeros(X.shape[0])
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    np.add.at(size, row, (data / spread[X.indices] / unit) ** 2)
+    norm = unit * np.sqrt(np.average(size, weights=weight) / _SQUARED_NORM)
+    return spread * norm

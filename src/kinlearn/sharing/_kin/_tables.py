@@ -18,9 +18,9 @@ class Table:
 
     Attributes
     ----------
-    raw : float array of shape (n_samples, n_features + 1)
+    raw : float array or CSR of shape (n_samples, n_features + 1)
         The features as they are.
-    scaled : float array of shape (n_samples, n_features + 1), or None
+    scaled : float array or CSR of shape (n_samples, n_features + 1), or None
         Of mean 0 and variance 1, if a candidate wants them.
     task : int32 array of shape (n_samples,)
         Codes; -1 is unknown.
@@ -36,7 +36,7 @@ class Table:
 
         Parameters
         ----------
-        X : float array of shape (n_samples, n_features)
+        X : float array or CSR of shape (n_samples, n_features)
             Features.
         task : int32 array of shape (n_samples,)
             Task codes.
