@@ -29,6 +29,7 @@ N_DRAWS = 10  # of made tasks: other slopes and other rows in each
 
 REAL_SETS = {
     "wine": ("regression", "Wine quality, red and white"),
+    "wine-distinct": ("regression", "Wine quality, red and white, no wine twice"),
     "abalone": ("regression", "Abalone by sex"),
     "auto-mpg": ("regression", "Auto MPG by origin"),
     "heart": ("classification", "Heart disease by sex"),
@@ -51,6 +52,16 @@ def _uci(kind, name, **options):
 
 
 problem("kin:wine")(partial(_uci, "regression", "wine_quality"))
+
+
+@problem("kin:wine-distinct")
+def distinct_wines():
+    """Without repeated rows: 16% of the other's test rows are training rows too."""
+    kind, X, y = _uci("regression", "wine_quality")
+    first = np.sort(np.unique(np.c_[X, y], axis=0, return_index=True)[1])
+    return kind, X[first], y[first]
+
+
 problem("kin:abalone")(partial(_uci, "regression", "abalone"))
 problem("kin:auto-mpg")(partial(_uci, "regression", "auto_mpg", group="origin"))
 problem("kin:heart")(partial(_uci, "classification", "heart"))
