@@ -16,8 +16,10 @@ import skops.io
 from numpy.testing import assert_allclose
 
 import kinlearn
+from kinlearn import KinClassifier, KinRegressor
 from kinlearn.cli._model_file import load_model
 from kinlearn.cli._models import FORMS, MODELS
+from kinlearn.cli._progress import Steps
 from kinlearn.datasets import load_demo
 from kinlearn.relatedness import task_distances
 from tests.cli.conftest import pupils
@@ -25,6 +27,7 @@ from tests.cli.conftest import pupils
 KIN = [sys.executable, "-c", "from kinlearn.cli import main; main()"]
 FIT = ("fit", "pupils.csv", "--task", "school", "--save", "model.skops")
 CLASSES = (*FIT, "--target", "passed", "--drop", "score")
+TREES = (*CLASSES, "--model", "extra-trees")
 NUMBERS = (*FIT, "--target", "score", "--drop", "passed")
 
 
@@ -119,10 +122,41 @@ def test_the_user_decides_the_kind(table, kin):
 
 
 def test_settings_and_seed_reach_the_model(table, kin):
-    kin(*CLASSES, "--set", "n_estimators=7", "--set", "max_features=sqrt", "--seed", 3)
+    kin(*TREES, "--set", "n_estimators=7", "--set", "max_features=sqrt", "--seed", 3)
     model = load_model(Path("model.skops")).pipeline[-1]
     assert model.n_estimators == len(model.forest_.tree_start) - 1 == 7
     assert (model.max_features, model.random_state) == ("sqrt", 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "estimator"), [(CLASSES, KinClassifier), (NUMBERS, KinRegressor)]
+)
+def test_kin_is_what_is_fitted_unless_another_is_named(words, estimator, table, kin):
+    result = kin(*words, "--set", "families=['linear']", "--set", "time_limit=60")
+    assert "Fitted kin (" in result.out
+    model = load_model(Path("model.skops")).pipeline[-1]
+    assert isinstance(model, estimator)
+    assert (model.time_limit, model.unknown_task) == (60, "share")
+    assert sorted(model.sharing_) == ["east", "north", "south", "west"]
+
+
+def test_a_bar_is_told_of_every_step():
+    seen = []
+    X, y = load_demo(return_X_y=True, as_frame=True)
+    model = KinClassifier(task="clinic", families=["linear"], n_folds=2, random_state=0)
+    model.set_callbacks(Steps(lambda *step: seen.append(step))).fit(X, y)
+    n_steps = len(model.candidates_) + 1  # the last is the fit to all rows
+    assert [done for done, _, _ in seen] == [
+        number for step in range(n_steps) for number in (step, step + 1)
+    ]
+    assert {total for _, total, _ in seen} == {n_steps}
+    assert [label for _, _, label in seen[::2]][:-1] == list(model.candidates_)
+
+
+def test_nothing_of_the_bar_is_saved(table, kin):
+    assert kin(*TREES, "--set", "n_estimators=3").code == 0
+    model = load_model(Path("model.skops")).pipeline[-1]
+    assert not hasattr(model, "_skl_callbacks")
 
 
 def test_manifest_tells_what_the_model_needs(table, kin):
@@ -248,7 +282,7 @@ def test_datasets(tmp_path, kin, monkeypatch):
     pd.testing.assert_frame_equal(pd.read_feather("d.feather"), frame)
 
 
-@pytest.mark.parametrize("words", [CLASSES, ("datasets", "get", "demo")])
+@pytest.mark.parametrize("words", [TREES, ("datasets", "get", "demo")])
 def test_quiet_prints_nothing(words, table, kin):
     result = kin(*words, "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")
@@ -317,7 +351,7 @@ def test_no_colour_into_a_pipe(table):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_stopped_leaves_no_half_file(number, tmp_path):
     pupils(3000).to_csv(tmp_path / "pupils.csv", index=False)
-    words = [*CLASSES, "--set", "n_estimators=200000"]
+    words = [*TREES, "--set", "n_estimators=200000"]
     with subprocess.Popen(
         [*KIN, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as run:

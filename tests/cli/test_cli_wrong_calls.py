@@ -224,7 +224,9 @@ def test_there_are_enough_wrong_calls():
         (errno.EIO, "Input/output error"),
     ],
 )
-@pytest.mark.parametrize("words", [FIT, f"{PREDICT} -q", f"{RELATE} --out new.csv"])
+@pytest.mark.parametrize(
+    "words", [f"{FIT} --model linear", f"{PREDICT} -q", f"{RELATE} --out new.csv"]
+)
 def test_a_failing_write_leaves_the_old_file(
     words, code, says, folder, kin, monkeypatch
 ):

@@ -189,8 +189,12 @@ def fit(
     task: opt.Task,
     save: Annotated[Path, typer.Option(help="Write the model (.skops) here.")],
     model: Annotated[
-        str, typer.Option(help="Which model.", autocompletion=_models)
-    ] = "extra-trees",
+        str,
+        typer.Option(
+            help="Which model. kin tries many and weighs them; extra-trees is quick.",
+            autocompletion=_models,
+        ),
+    ] = "kin",
     form: Annotated[
         str | None,
         typer.Option(

@@ -2,23 +2,17 @@
 
 from contextlib import contextmanager
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from kinlearn.audit import compare_sharing, default_contenders
 from kinlearn.cli._console import make_table
 from kinlearn.cli._errors import UserError, data_errors, one_line, suggest
 from kinlearn.cli._prepare import TableColumns
+from kinlearn.cli._progress import progress_on
 from kinlearn.cli._write import replacing
 from kinlearn.report import write_page
 
-__all__ = ["compare_table", "progress_on", "save_page", "show_result"]
+__all__ = ["compare_table", "save_page", "show_result"]
 
 _SHOWN_TASKS = 30
 _NAMES = (
@@ -133,42 +127,6 @@ def _choose(X, training, models, seed):
             )
         chosen |= found
     return chosen
-
-
-@contextmanager
-def progress_on(voice):
-    """A bar with the time left, where somebody sees it.
-
-    Parameters
-    ----------
-    voice : Voice
-        Whose error stream it goes to.
-
-    Yields
-    ------
-    callable
-        Takes ``(done, total, label)``.
-    """
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("time left"),
-        TimeRemainingColumn(),
-        console=voice.err,
-        transient=True,
-        disable=voice.quiet or not voice.err.is_terminal,
-    )
-    with bar:
-        line = bar.add_task("comparing", total=None)
-
-        def advance(done, total, label):
-            voice.speak()
-            bar.update(
-                line, completed=done, total=total, description=one_line(label, 40)
-            )
-
-        yield advance
 
 
 def save_page(document, out, voice):

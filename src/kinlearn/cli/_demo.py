@@ -1,7 +1,8 @@
 """``kin demo``: the question of this library, asked of a small example."""
 
 from kinlearn.audit import compare_sharing, default_contenders
-from kinlearn.cli._compare import progress_on, save_page, show_result
+from kinlearn.cli._compare import save_page, show_result
+from kinlearn.cli._progress import progress_on
 from kinlearn.datasets import load_demo
 
 __all__ = ["run_demo"]

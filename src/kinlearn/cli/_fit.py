@@ -1,6 +1,7 @@
 """``kin fit``: one model of all tasks, saved."""
 
 import time
+from contextlib import contextmanager
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -10,8 +11,23 @@ from kinlearn.cli._errors import data_errors
 from kinlearn.cli._model_file import save_model
 from kinlearn.cli._models import make_model
 from kinlearn.cli._prepare import make_preparation
+from kinlearn.cli._progress import Steps, progress_on
 
 __all__ = ["fit_model"]
+
+
+@contextmanager
+def _told(estimator, voice):
+    """A bar for models that say how far they are, and no trace of it in them."""
+    if not hasattr(estimator, "set_callbacks"):
+        yield
+        return
+    with progress_on(voice, "fitting") as advance:
+        estimator.set_callbacks(Steps(advance))
+        try:
+            yield
+        finally:
+            estimator.set_callbacks()
 
 
 def fit_model(
@@ -52,7 +68,8 @@ def fit_model(
     voice.speak()
     start = time.perf_counter()
     # Pools that spin slow a busy machine down; --jobs is for those who have cores.
-    with data_errors(), threadpool_limits(n_jobs if n_jobs and n_jobs > 0 else 1):
+    threads = threadpool_limits(n_jobs if n_jobs and n_jobs > 0 else 1)
+    with data_errors(), threads, _told(estimator, voice):
         pipeline.fit(training.X, training.y)
     seconds = time.perf_counter() - start
     manifest = {

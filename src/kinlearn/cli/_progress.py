@@ -1,0 +1,87 @@
+"""A bar that says how far a long command is."""
+
+from contextlib import contextmanager
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from kinlearn.cli._errors import one_line
+
+__all__ = ["Steps", "progress_on"]
+
+
+@contextmanager
+def progress_on(voice, label="comparing"):
+    """A bar with the time left, where somebody sees it.
+
+    Parameters
+    ----------
+    voice : Voice
+        Whose error stream it goes to.
+    label : str, default="comparing"
+        What is shown before the first step.
+
+    Yields
+    ------
+    callable
+        Takes ``(done, total, label)``.
+    """
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("time left"),
+        TimeRemainingColumn(),
+        console=voice.err,
+        transient=True,
+        disable=voice.quiet or not voice.err.is_terminal,
+    )
+    with bar:
+        line = bar.add_task(label, total=None)
+
+        def advance(done, total, label):
+            voice.speak()
+            bar.update(
+                line, completed=done, total=total, description=one_line(label, 40)
+            )
+
+        yield advance
+
+
+class Steps:
+    """A callback of scikit-learn's that tells a bar about each step of a fit.
+
+    Parameters
+    ----------
+    advance : callable
+        Takes ``(done, total, label)``.
+    """
+
+    def __init__(self, advance):
+        self.advance = advance
+        self.fit = None
+        self.done = 0
+
+    def setup(self, estimator, context):
+        """Begin anew."""
+        self.fit = context
+        self.done = 0
+
+    def teardown(self, estimator, context):
+        """Nothing is left behind."""
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        """Say what is being done."""
+        if context.parent is self.fit:
+            self.advance(self.done, self.fit.max_subtasks, context.task_name)
+
+    def on_fit_task_end(self, estimator, context, **_):
+        """Count it."""
+        if context.parent is self.fit:
+            self.done += 1
+            self.advance(self.done, self.fit.max_subtasks, context.task_name)
