@@ -4,7 +4,9 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+import scipy.sparse as sp
 import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.callback import ProgressBar
@@ -19,6 +21,7 @@ from kinlearn.cli._model_file import _TRUSTED
 from kinlearn.sharing import Pooled
 from kinlearn.sharing._kin import _base
 from kinlearn.sharing._kin._candidates import choose_candidates
+from kinlearn.sharing._kin._combine import Evidence
 from kinlearn.sharing._kin._folds import (
     distinct_rows,
     rows_to_folds,
@@ -132,41 +135,41 @@ def test_unseen_tasks_have_weights_of_their_own(fitted):
 
 
 def test_unseen_score_is_that_of_tasks_left_out_one_by_one():
-    """Pooled ridge alone: the score is known from a loop over tasks."""
     X, y = make_tasks(classes=False, sizes=(40, 40, 40))
     model = make_kin(False, families=["linear"]).fit(X, y)
     Z = Standardisation.of(X[:, :-1], np.ones(len(y))).apply(X[:, :-1])
     task = X[:, -1]
-    by_hand = {}
-    for k, name in enumerate(model.candidates_):
-        if model.roles_[k] == "own":
+    candidates = choose_candidates(
+        "regression",
+        np.array([40] * 3),
+        120,
+        families=["linear"],
+        n_estimators=1,
+        seed=0,
+    )
+    rows = with_task(Z, task.astype(int))
+    answers = []
+    for candidate in candidates:
+        if candidate.role == "own":
             continue
         out = np.empty(len(y))
-        params = model.settings_[name]
+        part = candidate.estimator.set_params(**model.settings_[candidate.name])
         for t in range(3):
             test = task == t
-            part = next(
-                c.estimator
-                for c in choose_candidates(
-                    "regression",
-                    np.array([40] * 3),
-                    120,
-                    families=["linear"],
-                    n_estimators=1,
-                    seed=0,
-                )
-                if c.name == name
-            )
-            rows = with_task(Z, task.astype(int))
-            part.set_params(**params).fit(rows[~test], y[~test])
-            out[test] = part.predict(rows[test])
-        by_hand[name] = out
-    # the score of the honest mixture lies between its parts' worst and best mix
-    scores = [r2_score(y, out) for out in by_hand.values()]
-    assert min(scores) - 0.05 <= model.unseen_score_ <= max(scores) + 0.05
-    last = model.unseen_task_scores_[2]
-    assert last < 0  # its slope is the others' negative
+            out[test] = part.fit(rows[~test], y[~test]).predict(rows[test])
+        answers.append(out)
+    evidence = Evidence(np.stack(answers), y, np.ones(120), task.astype(int), 3)
+    honest = np.empty(len(y))
+    for t in range(3):  # nor have the weights seen the task
+        weights = evidence.only(task != t).crowd()
+        honest[task == t] = weights @ np.stack(answers)[:, task == t]
+    assert_allclose(model.unseen_score_, r2_score(y, honest), rtol=1e-6)
+    for t in range(3):
+        expected = r2_score(y[task == t], honest[task == t])
+        assert_allclose(model.unseen_task_scores_[t], expected, rtol=1e-6)
+    assert model.unseen_task_scores_[2] < 0  # its slope is the others' negative
     assert model.seen_score_ > model.unseen_score_
+    assert_allclose(model.unseen_weights_[:2], evidence.crowd(), atol=0.02)
 
 
 def test_unknown_task_error_learns_nothing_about_unseen_tasks():
@@ -225,18 +228,58 @@ def test_permutation_importance_knows_the_task_and_the_noise():
     assert found[3] > 0.05
 
 
-def test_affinity_is_that_of_the_forest(fitted):
-    model, _, _ = fitted
-    forest = dict(zip(model.candidates_, model.models_, strict=True))
-    forest = forest["extra trees, multi-task"]
-    if forest is None:
-        with pytest.raises(AttributeError, match="forest has no part"):
-            _ = model.task_affinity_
-    else:
-        assert_array_equal(model.task_affinity_, forest.task_affinity_)
+def test_permutation_importance_of_every_kind_of_table():
+    X, y = make_tasks(classes=False, sizes=(40, 40, 40, 40))
+    names = np.array(["a", "b", "c", "site"])
+    pandas = pd.DataFrame(X, columns=names).assign(
+        site=np.array(list("nesw"))[X[:, -1].astype(int)]
+    )
+    polars = pl.DataFrame({name: pandas[name].tolist() for name in names})
+    options = {"families": ["linear"], **QUICK}
+    frame_model = KinRegressor(task="site", **options).fit(pandas, y)
+    model = KinRegressor(task=-1, **options).fit(X, y)
+    weight = np.arange(len(y)) % 3
+    calls = {"n_repeats": 20, "random_state": 0, "sample_weight": weight}
+    pairs = [
+        (model, X, sp.csr_array(X)),  # of the same model, shuffled otherwise
+        (frame_model, pandas, polars),
+    ]
+    for fitted_model, one, two in pairs:
+        first, second = (
+            fitted_model.permutation_importance(rows, y, **calls) for rows in (one, two)
+        )
+        assert second.importances.shape == (4, 20)
+        assert_allclose(second.importances.mean(axis=1), second.importances_mean)
+        noise = np.hypot(first.importances_std, second.importances_std) / np.sqrt(20)
+        gap = np.abs(first.importances_mean - second.importances_mean)
+        assert (gap <= 4 * noise).all()
+
+
+def test_affinity_is_that_of_the_forest_even_without_weight(monkeypatch):
+    """Tasks of two kinds: the forest keeps those of one kind together."""
+    rng = np.random.default_rng(0)
+    task = np.repeat(np.arange(4), 40)
+    X = rng.normal(size=(160, 2))
+    y = 3.0 * (task >= 2) + X[:, 0]
+    options = {"families": ["linear", "trees"], "n_estimators": 30}
+    model = make_kin(False, **options).fit(with_task(X, task), y)
+    found = model.task_affinity_
+    assert found.shape == (4, 4)
+    assert found[0, 1] > found[0, 2]
+    monkeypatch.setattr(
+        _base, "_without_traces", lambda w: np.eye(w.shape[1])[[0] * len(w)]
+    )
+    bare = make_kin(False, **options).fit(with_task(X, task), y)
+    assert [m is not None for m in bare.models_].index(True) == 0
+    assert sum(m is not None for m in bare.models_) == 1
+    assert_array_equal(bare.task_affinity_, found)
+
+
+def test_no_forest_no_affinity():
     linear = make_kin(False, families=["linear"]).fit(*make_tasks(False))
-    with pytest.raises(AttributeError, match="forest has no part"):
+    with pytest.raises(AttributeError, match="no multi-task forest"):
         _ = linear.task_affinity_
+    assert not hasattr(linear, "task_affinity_")
 
 
 @pytest.mark.parametrize("classes", [True, False])

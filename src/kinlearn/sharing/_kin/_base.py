@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.inspection import permutation_importance
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from kinlearn.sharing._kin._folds import (
     rows_to_folds,
     tasks_to_folds,
 )
+from kinlearn.sharing._kin._importance import importance_of_columns
 from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
 from kinlearn.sharing._kin._trials import Clock, Trials
@@ -300,7 +300,24 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self.seconds_ = {name: trial.seconds for name, trial in done.items()}
         self.dropped_ = trials.dropped
         self.models_ = [models.get(name) for name in done]
+        self._affinity = self._affinity_by(
+            models.get(name, trial.model)
+            for name, trial in done.items()
+            if trial.candidate.role == "shared"
+        )
         self._scaled = [trial.candidate.scaled for trial in done.values()]
+
+    def _affinity_by(self, models):
+        """What the multi-task forest says, with or without weight; None if unknown."""
+        for model in models:
+            if isinstance(model, MultiTaskExtraTreesBase):
+                found = getattr(model, "task_affinity_", None)
+                if found is None or len(found) == len(self.tasks_):
+                    return found
+                out = np.eye(len(self.tasks_))  # some have rows of weight 0 alone
+                out[np.ix_(model.tasks_, model.tasks_)] = found
+                return out
+        return None
 
     def _row_weights(self, task):
         """Weights of the candidates for each row; unknown tasks have their own."""
@@ -341,15 +358,17 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     @property
     def task_affinity_(self):
-        """How often the multi-task forest's splits keep two tasks together."""
+        """How often the multi-task forest's splits keep two tasks together.
+
+        Also where the forest has no weight.
+        """
         check_is_fitted(self)
-        for role, model in zip(self.roles_, self.models_, strict=True):
-            if role == "shared" and isinstance(model, MultiTaskExtraTreesBase):
-                return model.task_affinity_
-        raise AttributeError(
-            "There is no task_affinity_: the multi-task forest has no part in this "
-            "model."
-        )
+        if self._affinity is None:
+            raise AttributeError(
+                "There is no task_affinity_: no multi-task forest was fitted to all "
+                "rows, or there are too many tasks for a matrix."
+            )
+        return self._affinity
 
     def permutation_importance(
         self, X, y, *, n_repeats=5, scoring=None, sample_weight=None, random_state=None
@@ -358,7 +377,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column, best such that were not in `fit`.
         y : array-like of shape (n_samples,)
             Their targets.
@@ -378,15 +397,14 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             included; see :func:`sklearn.inspection.permutation_importance`.
         """
         check_is_fitted(self)
-        return permutation_importance(
+        return importance_of_columns(
             self,
             X,
             y,
-            scoring=scoring,
             n_repeats=n_repeats,
-            n_jobs=self.n_jobs,
+            scoring=scoring,
+            weight=sample_weight,
             random_state=random_state,
-            sample_weight=sample_weight,
         )
 
     def __sklearn_tags__(self):
