@@ -21,7 +21,15 @@ from benchmarks.quality.ours import EXTRA_TREES, KIN
 from benchmarks.quality.peers import PEERS, tuned
 from benchmarks.quality.protocol import Contender, Metric
 
-__all__ = ["CONTENDERS", "LOG_LOSS", "MADE", "N_DRAWS", "REAL_SETS"]
+__all__ = [
+    "CONTENDERS",
+    "LOG_LOSS",
+    "MADE",
+    "MERF",
+    "MORE_PEERS",
+    "N_DRAWS",
+    "REAL_SETS",
+]
 
 N_DRAWS = 10  # of made tasks: other slopes and other rows in each
 
@@ -109,20 +117,6 @@ for _key, (_name, _target) in MADE.items():
     problem(f"kin:{_key}")(partial(_made, _name, _target))
 
 # ---------------------------------------------------------------------- the peers
-
-
-def _form(problem, seed, *, form):
-    """A tuned linear model, one for each task or one for all."""
-    from sklearn.linear_model import LogisticRegressionCV, RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    if problem.kind == "classification":
-        model = LogisticRegressionCV(Cs=[0.01, 0.1, 1.0, 10.0], cv=3, max_iter=2_000)
-    else:
-        model = RidgeCV([10.0**k for k in range(-2, 5)])
-    wrap = getattr(kinlearn.sharing, form)
-    return wrap(make_pipeline(StandardScaler(), model), task=-1)
 
 
 def catboost(problem, seed, *, iterations, rates, depths):
@@ -256,32 +250,34 @@ def gpboost_(problem, seed, **grid):
 
 
 _GRID = {"iterations": 200, "rates": [0.02, 0.05, 0.1]}
+MORE_PEERS = (
+    Contender(
+        "catboost",
+        catboost,
+        {**_GRID, "depths": [2, 4, 6]},
+        packages=("catboost",),
+        needs=("catboost",),
+    ),
+    Contender(
+        "gpboost",
+        gpboost_,
+        {**_GRID, "leaf_nodes": [4, 8, 31]},
+        packages=("gpboost",),
+        needs=("gpboost",),
+    ),
+)
+MERF = Contender("merf", merf, packages=("merf",), needs=("merf",))
 CONTENDERS = {
     "both": (
         KIN,
         EXTRA_TREES,
         *OURS_ALONE["both"],
         *PEERS,
-        Contender("linear-alone", _form, {"form": "PerTask"}),
-        Contender("linear-pooled", _form, {"form": "Pooled"}),
         *FORMS,
-        Contender(
-            "catboost",
-            catboost,
-            {**_GRID, "depths": [2, 4, 6]},
-            packages=("catboost",),
-            needs=("catboost",),
-        ),
-        Contender(
-            "gpboost",
-            gpboost_,
-            {**_GRID, "leaf_nodes": [4, 8, 31]},
-            packages=("gpboost",),
-            needs=("gpboost",),
-        ),
+        *MORE_PEERS,
     ),
     "classification": OURS_ALONE["classification"],
-    "regression": (Contender("merf", merf, packages=("merf",), needs=("merf",)),),
+    "regression": (MERF,),
 }
 
 

@@ -11,7 +11,7 @@ Support vector machines get probabilities by Platt's method, in three folds.
 from benchmarks.quality.peers import tuned
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["FORMS", "OURS_ALONE"]
+__all__ = ["FORMS", "OURS_ALONE", "RANDOM_FOREST", "SHARED_PLUS_OWN"]
 
 _TREES_IN_SEARCH = 30
 
@@ -152,6 +152,22 @@ def adaboost(problem, seed, *, rounds, leaves):
     return tuned(problem, seed, booster, grid)
 
 
+def form_of_linear(problem, seed, *, form):
+    """A tuned linear model, one for each task or one for all."""
+    from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from kinlearn import sharing
+
+    if _classifies(problem):
+        model = LogisticRegressionCV(Cs=[0.01, 0.1, 1.0, 10.0], cv=3, max_iter=2_000)
+    else:
+        model = RidgeCV([10.0**k for k in range(-2, 5)])
+    wrap = getattr(sharing, form)
+    return wrap(make_pipeline(StandardScaler(), model), task=-1)
+
+
 def form_of_trees(problem, seed, *, form, n_trees, leaves, max_features):
     """scikit-learn's extra trees, one for each task."""
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
@@ -201,9 +217,11 @@ def _ours(name, make, **params):
     return Contender(f"kinlearn {name}", make, params, kind="ours")
 
 
+SHARED_PLUS_OWN = _ours("shared plus own, linear", shared_plus_own, **_LINEAR)
+RANDOM_FOREST = _ours("random forest", random_forest, **_FOREST)
 OURS_ALONE = {
     "both": (
-        _ours("shared plus own, linear", shared_plus_own, **_LINEAR),
+        SHARED_PLUS_OWN,
         _ours(
             "SVM+MTL",
             svm,
@@ -219,7 +237,7 @@ OURS_ALONE = {
         ),
     ),
     "classification": (
-        _ours("random forest", random_forest, **_FOREST),
+        RANDOM_FOREST,
         _ours("decision tree", decision_tree, leaves=[3, 5, 10, 20, 50]),
         _ours("abstaining AdaBoost", abstaining, rounds=[25, 100, 400]),
         _ours("AdaBoost.M1", adaboost, rounds=[50], leaves=[3, 10, 30]),
@@ -227,6 +245,8 @@ OURS_ALONE = {
 }
 
 FORMS = (
+    Contender("linear-alone", form_of_linear, {"form": "PerTask"}),
+    Contender("linear-pooled", form_of_linear, {"form": "Pooled"}),
     Contender(
         "extra-trees-alone",
         form_of_trees,

@@ -63,6 +63,8 @@ class Contender:
         Distributions whose versions are kept with each run.
     needs : tuple of str
         Modules it cannot run without.
+    bars : dict of str to float
+        What this one must reach, by metric; else the protocol's bars hold.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Contender:
     kind: str = "peer"
     packages: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    bars: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _contender_row(protocol, contender, played, times):
         mean = corrected_interval(list(scores.values()), share)
         mark = ""
         if contender.kind == "ours":
-            mark = _missed(protocol, metric, mean.mean)
+            mark = _missed(protocol, contender, metric, mean.mean)
         row.append(_interval_text(mean, metric.digits) + mark)
         row.append(_difference(contender, protocol, metric, scores, baseline, share))
     if times:
@@ -121,10 +121,10 @@ def _interval_text(interval, digits, sign=""):
     return f"{interval.mean:{form}} [{low}, {high}]"
 
 
-def _missed(protocol, metric, mean):
+def _missed(protocol, contender, metric, mean):
     """Which marks our mean stays behind, as a note in its cell."""
     sign = 1 if metric.greater_is_better else -1
-    marks = {"bar": protocol.bars.get(metric.name)}
+    marks = {"bar": {**protocol.bars, **contender.bars}.get(metric.name)}
     figures = [
         each.values[metric.name]
         for each in protocol.published

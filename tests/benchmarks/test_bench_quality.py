@@ -118,6 +118,16 @@ def cells(table):
     return {row[0]: row[1:] for row in rows}
 
 
+def test_a_contender_may_have_bars_of_its_own():
+    runs = toy_runs()
+    contenders = tuple(
+        replace(each, bars={"error": 0.15}) if each.name == "new" else each
+        for each in toy_protocol().contenders
+    )
+    rows = cells(render(toy_protocol(contenders=contenders), runs, toy_done(runs)))
+    assert rows["new"][4] == "0.20 [0.20, 0.20] **missed**: bar 0.15"
+
+
 def test_the_table_by_hand():
     runs = toy_runs()
     table = render(toy_protocol(), runs, toy_done(runs))
