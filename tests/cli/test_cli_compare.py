@@ -32,6 +32,19 @@ def test_compare_shows_the_answer_and_writes_the_page(table, kin):
     assert sorted(p.name for p in Path().iterdir()) == ["pupils.csv", "report.html"]
 
 
+def test_kin_is_played_against_models_of_each_task_alone():
+    data = load_demo(as_frame=True)
+    columns = _Columns(data.target, "clinic")
+    chosen = _compare._choose(data.data, columns, "kin", 0)
+    assert "Kin" in chosen
+    others = set(chosen) - {"Kin"}
+    assert others
+    assert all(name.endswith(", alone") for name in others)
+    # who names models that are alone gets these, and no others
+    named = _compare._choose(data.data, columns, "kin,linear", 0)
+    assert {n for n in named if n.endswith(", alone")} == {"logistic regression, alone"}
+
+
 def test_compare_gives_the_numbers_of_the_library(tmp_path, kin, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = load_demo(as_frame=True)

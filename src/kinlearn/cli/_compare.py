@@ -24,6 +24,7 @@ _NAMES = (
     ("store=", "--store "),
     (", or pass a function of y_true and y_pred", ""),
 )
+_ALONE = ", alone"  # how names of models of each task alone end
 _STYLES = {"helped": "green", "hurt": "red", "unclear": "", "not scored": "dim"}
 
 
@@ -99,7 +100,10 @@ def _in_our_words(metric):
 
 
 def _choose(X, training, models, seed):
-    """The default contenders whose name has one of the words of `models`."""
+    """The default contenders whose name has one of the words of `models`.
+
+    Models of each task alone are always among them.
+    """
     if models is None:
         return None
     with data_errors():
@@ -126,6 +130,9 @@ def _choose(X, training, models, seed):
                 f"--models {text.strip()!r}: no such. {suggest(word, families)}"
             )
         chosen |= found
+    if not any(name.endswith(_ALONE) for name in chosen):
+        # such as --models kin: without these there is nothing to compare with
+        chosen |= {n: e for n, e in known.items() if n.endswith(_ALONE)}
     return chosen
 
 
