@@ -152,20 +152,21 @@ def adaboost(problem, seed, *, rounds, leaves):
     return tuned(problem, seed, booster, grid)
 
 
-def form_of_linear(problem, seed, *, form):
-    """A tuned linear model, one for each task or one for all."""
-    from sklearn.linear_model import LogisticRegressionCV, RidgeCV
-    from sklearn.pipeline import make_pipeline
+def form_of_linear(problem, seed, *, form, penalties):
+    """Ridge or logistic regression, one for each task or one for all."""
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
     from kinlearn import sharing
 
-    if _classifies(problem):
-        model = LogisticRegressionCV(Cs=[0.01, 0.1, 1.0, 10.0], cv=3, max_iter=2_000)
-    else:
-        model = RidgeCV([10.0**k for k in range(-2, 5)])
-    wrap = getattr(sharing, form)
-    return wrap(make_pipeline(StandardScaler(), model), task=-1)
+    classes = _classifies(problem)
+    linear = LogisticRegression(max_iter=2_000) if classes else Ridge()
+    inner = Pipeline([("scale", StandardScaler()), ("linear", linear)])
+    name = "estimator__linear__" + ("C" if classes else "alpha")
+    values = [1 / p for p in penalties] if classes else penalties
+    model = getattr(sharing, form)(inner, task=-1, unknown_task="share")
+    return tuned(problem, seed, model, {name: values})
 
 
 def form_of_trees(problem, seed, *, form, n_trees, leaves, max_features):
@@ -209,6 +210,7 @@ def form_of_boosting(problem, seed, *, form, iterations, rates, leaf_nodes):
 
 
 _LINEAR = {"own_weights": [0.1, 0.3, 1.0], "penalties": [1.0, 10.0, 100.0]}
+_PENALTIES = {"penalties": [0.1, 1.0, 10.0, 100.0, 1_000.0]}
 _FOREST = {"n_trees": 100, "leaves": [3, 10, 30], "max_features": ["sqrt", None]}
 _BOOSTER = {"iterations": 200, "rates": [0.02, 0.05, 0.1], "leaf_nodes": [4, 8, 31]}
 
@@ -245,8 +247,8 @@ OURS_ALONE = {
 }
 
 FORMS = (
-    Contender("linear-alone", form_of_linear, {"form": "PerTask"}),
-    Contender("linear-pooled", form_of_linear, {"form": "Pooled"}),
+    Contender("linear-alone", form_of_linear, {"form": "PerTask", **_PENALTIES}),
+    Contender("linear-pooled", form_of_linear, {"form": "Pooled", **_PENALTIES}),
     Contender(
         "extra-trees-alone",
         form_of_trees,
