@@ -4,26 +4,21 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._boosted_rows import BoostedRows, weighted_label_sets
 from kinlearn.boosting._early_stopping import Watch, hold_back
+from kinlearn.boosting._root_tests import RootTests
 from kinlearn.boosting._roots import CHOOSERS, RootChoice
-from kinlearn.boosting._rounds import ScoreRounds, SignRounds
-from kinlearn.boosting._score_learner import ScoreLearner
-from kinlearn.boosting._search_parts import search_parts
-from kinlearn.boosting._sign_learner import SignLearner
-from kinlearn.boosting._sorted_cells import SortedCells
 from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights
-from kinlearn.boosting._stump_answers import StumpAnswers
-from kinlearn.boosting._stumps import StumpBuilder
+from kinlearn.boosting._stump_answers import StumpAnswers, class_mass
+from kinlearn.boosting._stump_run import Boosted, StumpRun, StumpSettings
+from kinlearn.boosting._stump_voter import StumpVoter
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin
-from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["AbstainingAdaBoostClassifier"]
@@ -32,7 +27,7 @@ _MOST_ROUNDS = 5000
 
 
 class AbstainingAdaBoostClassifier(
-    ClassifierMixin, CallbackSupportMixin, TaskMixin, BaseEstimator
+    ClassifierMixin, CallbackSupportMixin, StumpVoter, BaseEstimator
 ):
     r"""Boosting over two-task stumps, which abstain on all other tasks.
 
@@ -269,29 +264,88 @@ class AbstainingAdaBoostClassifier(
         self._validate_params()
         data = self._fit_data(X, y, sample_weight, labels="classes")
         rng = check_random_state(self.random_state)
-        seed = rng.randint(2**31 - 1)
+        self._seed = rng.randint(2**31 - 1)
         label_sets = weighted_label_sets(data)
         self.algorithm_ = self._choose_algorithm(label_sets)
-        held = np.zeros(data.n_samples, dtype=bool)
-        if self.early_stopping:
-            held = hold_back(
-                data.task, data.y, row_weights(data), self.validation_fraction, rng
-            )
-        init = self.init_weights
-        if init == "auto":
-            init = "task_class" if self.algorithm_ == "mtaa" else "task"
-        rows = BoostedRows.of(data, label_sets, ~held, init)
-        sizes = np.diff(label_sets.indptr).astype(np.int32)
-        if self.algorithm_ == "mtaa":
-            sizes = np.minimum(sizes, 1)
-        watch = self._watch(data, label_sets, held, init, sizes)
-        n_rounds = self._n_rounds(len(rows.tasks))
+        run = self._prepare(data, label_sets, rng)
+        n_tasks = len(run.rows.tasks)
+        n_rounds = self._n_rounds(n_tasks)
+        self._rounds_per_task = n_rounds / max(n_tasks, 1)
         with rounds_with_callbacks(self, X, y, n_rounds) as on_round:
-            self._boost(data, rows, sizes, n_rounds, watch, seed, on_round)
-        self._answers = StumpAnswers.of(data, label_sets, self.stumps_)
-        self.fallback_tasks_ = self._answers.fallbacks(data.tasks, data.classes)
-        self._warn_of_fallbacks()
+            boosted = run.play(n_rounds, on_round)
+        self.__dict__.pop("validation_errors_", None)  # of an earlier fit
+        if run.watch is not None:
+            self.validation_errors_ = np.array(run.watch.errors)
+        self._keep(boosted, label_sets, class_mass(data, len(data.classes)))
         return self
+
+    def add_task(self, X, y, sample_weight=None):
+        """Add tasks that come after fit, by rounds of their own.
+
+        The rounds that were played stay as they are, and other tasks' answers do not
+        change. Rounds are added that answer for the new tasks alone, as many for each
+        as fit played for each task. Their roots are tests of the model, the `n_roots`
+        that mattered most at its roots, and answer nothing themselves: what was learned
+        for the others divides the space for the new task. Below, tests are free.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Labels; no class that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; weight 0 is absence.
+
+        Returns
+        -------
+        self
+            The classifier with these tasks.
+
+        Examples
+        --------
+        >>> from kinlearn.boosting import AbstainingAdaBoostClassifier
+        >>> from kinlearn.datasets import make_linear_classification
+        >>> X, y = make_linear_classification(random_state=0)
+        >>> late = X[:, -1] == 2
+        >>> model = AbstainingAdaBoostClassifier(50, task=-1).fit(X[~late], y[~late])
+        >>> model = model.add_task(X[late], y[late])
+        >>> 2 in model.tasks_ and bool(model.score(X[late], y[late]) > 0.9)
+        True
+        """
+        return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows, of known or new tasks, by further rounds.
+
+        The first call is a fit. In later ones new tasks are added as by
+        :meth:`add_task`. Then rounds are added for the rows of known tasks, weighted as
+        if all rounds so far had been played on them: with the rows of fit, boosting
+        goes on as if it had not ended. (With ``weighting="conservative"``, what rounds
+        that abstained added to weights is not made up for.) Tasks without rows keep
+        their answers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels; after the first call no other classes than in that, and for a task
+            that stumps vote on none that it did not have.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; in the first call, y must hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; weight 0 is absence.
+
+        Returns
+        -------
+        self
+            The classifier.
+        """
+        if hasattr(self, "stumps_"):
+            return self._add_later(self._later_data(X, y, sample_weight))
+        self._check_first_classes(y, classes)
+        return self.fit(X, y, sample_weight)
 
     # ---------------------------------------------------------------- fitting
 
@@ -311,62 +365,114 @@ class AbstainingAdaBoostClassifier(
             return int(np.clip(50 * n_tasks, 100, _MOST_ROUNDS))
         return self.n_estimators
 
-    def _watch(self, data, label_sets, held, init, sizes):
+    def _settings(self):
+        return StumpSettings(
+            algorithm=self.algorithm_,
+            weighting=self.weighting,
+            choice=RootChoice(self.root, self.n_roots, self._seed),
+            smoothing=self.smoothing,
+            max_bins=self.max_bins,
+            n_jobs=self.n_jobs,
+        )
+
+    def _start(self):
+        if self.init_weights != "auto":
+            return self.init_weights
+        return "task_class" if self.algorithm_ == "mtaa" else "task"
+
+    def _sizes(self, label_sets):
+        """Numbers that an answer for each task has."""
+        sizes = np.diff(label_sets.indptr).astype(np.int32)
+        return np.minimum(sizes, 1) if self.algorithm_ == "mtaa" else sizes
+
+    def _prepare(self, data, label_sets, rng, **before):
+        """Rows that are ready to be boosted, some of them held back."""
+        held = np.zeros(data.n_samples, dtype=bool)
+        if self.early_stopping:
+            held = hold_back(
+                data.task, data.y, row_weights(data), self.validation_fraction, rng
+            )
+        sizes = self._sizes(label_sets)
+        return StumpRun(
+            data=data,
+            rows=BoostedRows.of(data, label_sets, ~held, self._start()),
+            sizes=sizes,
+            settings=self._settings(),
+            watch=self._watch(data, label_sets, held, sizes, before.get("scores")),
+            **before,
+        )
+
+    def _watch(self, data, label_sets, held, sizes, scores):
         if not held.any():
             return None
-        rows = BoostedRows.of(data, label_sets, held, init)
-        patience = self.n_iter_no_change or max(20, 5 * data.n_tasks)
-        return Watch(data.X[rows.order], rows, int(sizes.max()), patience)
+        rows = BoostedRows.of(data, label_sets, held, self._start())
+        patience = self.n_iter_no_change or max(20, 5 * len(np.unique(data.task)))
+        scores = None if scores is None else scores[rows.order]
+        return Watch(data.X[rows.order], rows, int(sizes.max()), patience, scores)
 
-    def _boost(self, data, rows, sizes, n_rounds, watch, seed, on_round):
-        """All rounds; keeps the stumps and what is known of them."""
-        table = SortedCells.of(
-            data.X, rows.order, rows.indptr, data.sample_weight, self.max_bins
-        )
-        self._saw_missing = table.has_missing
-        builder = StumpBuilder(table.bins, rows.tasks, sizes)
-        steps: list = []
-        with search_parts(table, effective_n_jobs(self.n_jobs)) as run:
-            rounds = self._rounds(table, rows, run, seed)
-            for number in range(n_rounds if len(rows.order) else 0):
-                with on_round(number) as told:
-                    step = rounds.play(number)
-                    if step is None:
-                        break
-                    steps.append((step.weight, step.normalizer))
-                    stump = builder.add(step.nodes)
-                    if step.last or (watch is not None and watch.tired(stump)):
-                        break
-                if told.stop:
-                    break
-        kept = len(steps) if watch is None else watch.n_best
-        self.stumps_ = builder.finish(kept)
-        self.n_estimators_ = kept
-        self.estimator_weights_, self.normalizers_ = (
-            np.array(steps[:kept], dtype=np.float64).reshape(-1, 2).T.copy()
-        )
-        self.__dict__.pop("validation_errors_", None)  # of an earlier fit
-        if watch is not None:
-            self.validation_errors_ = np.array(watch.errors)
+    def _keep(self, boosted, label_sets, mass):
+        """Set what is known of the rounds and of the tasks."""
+        self.stumps_ = boosted.stumps
+        self.n_estimators_ = len(boosted.stumps)
+        self.estimator_weights_ = boosted.weights
+        self.normalizers_ = boosted.normalizers
+        self._saw_missing = boosted.saw_missing
+        self._answers = StumpAnswers.of(mass, label_sets, self.stumps_)
+        self.fallback_tasks_ = self._answers.fallbacks(self.tasks_, self.classes_)
+        self._warn_of_fallbacks()
 
-    def _rounds(self, table, rows, run, seed):
-        choice = RootChoice(self.root, self.n_roots, seed)
-        if self.algorithm_ == "mtaa":
-            smoothing = self._epsilon(rows.unit.sum())
-            sign = np.where(rows.label == 1, 1, -1).astype(np.int8)
-            learner = SignLearner(table, choice, run)
-            return SignRounds(
-                table, sign, rows.start, rows.unit, learner, self.weighting, smoothing
+    # ---------------------------------------------------- what comes after fit
+
+    def _add_later(self, later):
+        mass = class_mass(later, len(self.classes_))
+        mass[later.place] += self._answers.mass
+        label_sets = self._later_label_sets(later)
+        boosted = Boosted(
+            self.stumps_.with_tasks(later.place, self._sizes(label_sets)),
+            self.estimator_weights_,
+            self.normalizers_,
+            self._saw_missing,
+        )
+        rng = check_random_state(self.random_state)
+        for kind in (True, False):  # new tasks, then known ones
+            rows = np.flatnonzero(later.is_new[later.task] == kind)
+            if len(rows) == 0:
+                continue
+            part, stumps, before = later.take(rows), boosted.stumps, {}
+            if kind:
+                before["tests"] = RootTests.of(
+                    stumps, boosted.normalizers, self.n_roots
+                )
+            else:
+                before["scores"] = np.zeros((len(rows), int(stumps.sizes.max())))
+                stumps.add_scores(part.X, part.task, before["scores"])
+            run = self._prepare(part, label_sets, rng, n_before=len(stumps), **before)
+            n_rounds = np.ceil(self._rounds_per_task * len(run.rows.tasks))
+            boosted = boosted.followed_by(run.play(int(n_rounds), quiet_round))
+        self._remember_later(later)
+        self._keep(boosted, label_sets, mass)
+        return self
+
+    def _later_label_sets(self, later):
+        """Classes of each task with those of later rows, if they can be boosted."""
+        old = self._answers.label_sets
+        label_sets = later.take(later.sample_weight > 0).label_sets(old)
+        n_labels = np.diff(label_sets.indptr)
+        names = later.tasks.tolist()
+        grown = n_labels[later.place] > np.diff(old.indptr)
+        for t in np.flatnonzero(grown & self._answers.voted).tolist():
+            raise ValueError(
+                f"y holds a class that task {self.tasks_.tolist()[t]!r} did not have "
+                "so far, and stumps vote on it already. Fit anew with all rows to add "
+                "a class to a task."
             )
-        n_labels = np.repeat(rows.n_labels, np.diff(rows.indptr))
-        smoothing = self._epsilon((rows.unit * n_labels).sum())
-        scorer = ScoreLearner(table, choice, run, rows.n_labels, rows.label, smoothing)
-        return ScoreRounds(
-            table, rows.label, rows.n_labels, rows.start, rows.unit, scorer
-        )
-
-    def _epsilon(self, n_weights):
-        return 1.0 / max(n_weights, 1.0) if self.smoothing is None else self.smoothing
+        if self.algorithm_ == "mtaa" and n_labels.max() > 2:
+            raise ValueError(
+                f"The model was fitted with algorithm='mtaa', for tasks with two "
+                f"classes, and task {names[int(n_labels.argmax())]!r} has "
+                f"{n_labels.max()}. Fit anew with algorithm='mh'."
+            )
+        return label_sets
 
     def _warn_of_fallbacks(self):
         if self.fallback_tasks_:
@@ -379,118 +485,6 @@ class AbstainingAdaBoostClassifier(
                 TaskFallbackWarning,
                 stacklevel=4,
             )
-
-    @property
-    def task_affinity_(self):
-        """How often two tasks are in one stump."""
-        check_is_fitted(self)
-        return self.stumps_.affinity()
-
-    # -------------------------------------------------------------- answering
-
-    def decision_function(self, X):
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Sums of the votes; for two classes in all, those for the second. A class
-            that the task lacks has less than any class could have.
-        """
-        rows = self._predict_data(X)
-        return self._answers.decision(self._answers.scores(self.stumps_, rows))
-
-    def predict_proba(self, X):
-        """Probabilities of the classes, by the logistic function of the scores.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            A column for each of ``classes_``; zero for classes that the task does
-            not have. They rank rows, but are not calibrated.
-        """
-        rows = self._predict_data(X)
-        return self._answers.proba(self._answers.scores(self.stumps_, rows), rows.task)
-
-    def predict(self, X):
-        """The class with the largest score.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes, each one of its task's.
-        """
-        rows = self._predict_data(X)
-        scores = self._answers.scores(self.stumps_, rows)
-        return self.classes_[np.argmax(scores, axis=1)]
-
-    def staged_decision_function(self, X):
-        """Scores of the classes after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            As `decision_function` gives them.
-        """
-        for scores, _ in self._staged(X):
-            yield self._answers.decision(scores)
-
-    def staged_predict_proba(self, X):
-        """Probabilities of the classes after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-            As `predict_proba` gives them.
-        """
-        for scores, task in self._staged(X):
-            yield self._answers.proba(scores, task)
-
-    def staged_predict(self, X):
-        """The class with the largest score after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
-        for scores, _ in self._staged(X):
-            yield self.classes_[np.argmax(scores, axis=1)]
-
-    def _staged(self, X):
-        rows = self._predict_data(X)
-        for scores in self._answers.staged_scores(self.stumps_, rows):
-            yield scores, rows.task
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,12 +12,14 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights, start_weights
+from kinlearn.boosting._tree_votes import TreeVotes
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
 from kinlearn.utils import (
     check_takes_weights,
     clone_for_round,
+    quiet_round,
     rounds_with_callbacks,
 )
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
@@ -61,8 +63,9 @@ class MultiTaskAdaBoostClassifier(
     ----------
     estimators_ : list of classifiers
         The trees; their last column is the task's code, their classes are codes.
+        Trees of rounds that were added count the tasks of the rows that were added.
     estimator_weights_ : ndarray of shape (n_rounds,)
-        Their votes.
+        Their votes on the tasks that they were fitted to.
     estimator_errors_ : ndarray of shape (n_rounds,)
         Weight of the rows that each got wrong.
     tasks_ : ndarray of shape (n_tasks,)
@@ -162,32 +165,166 @@ class MultiTaskAdaBoostClassifier(
         task, labels, weight = data.task[rows], data.y[rows], weight[rows]
         share = start_weights(task, labels, weight, self.init_weights)
         rng = check_random_state(self.random_state)
-        self.estimators_, votes, errors = [], [], []
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
-            for number in range(self.n_estimators):
-                with on_round(number) as told:
-                    # As much in all as in the beginning, so that settings of the
-                    # trees that speak of weight mean the same.
-                    model = clone_for_round(tree, rng)
-                    model.fit(packed, labels, sample_weight=share * weight.sum())
-                    wrong = model.predict(packed) != labels
-                    error = float(share[wrong].sum())
-                    if error > 0.5 and number:
-                        break
-                    self.estimators_.append(model)
-                    errors.append(error)
-                    votes.append(_vote(error, max(weight.sum(), len(weight))))
-                    if not 0.0 < error < 0.5:
-                        break
-                    share = np.where(wrong, share, share * error / (1.0 - error))
-                    share = share / share.sum()
-                if told.stop:
-                    break
+            found = self._boost(tree, packed, labels, share, weight, rng, on_round)
+        self.estimators_, votes, errors = found
         if errors[0] >= 0.5:
             self._warn_of_first(errors[0])
-            votes = [1.0]
-        self.estimator_weights_, self.estimator_errors_ = map(np.array, (votes, errors))
+            votes = np.ones(1)
+        self.estimator_weights_, self.estimator_errors_ = votes, errors
+        self._votes = TreeVotes.of_fit(votes, data.n_tasks)
         return self
+
+    def add_task(self, X, y, sample_weight=None):
+        """Add tasks that come after fit, by rounds of their own.
+
+        The trees that are there stay, and other tasks' answers do not change. The
+        trees of fit answer for a new task with what they share, each with a vote that
+        its errors on the rows of that task give, one after the other as in boosting;
+        none if it gets half of them wrong. Then `n_estimators` rounds are added at the
+        most, whose trees are fitted to the new rows and vote on their tasks alone.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Labels; no class that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; weight 0 is absence.
+
+        Returns
+        -------
+        self
+            The classifier with these tasks.
+
+        Examples
+        --------
+        >>> from kinlearn.boosting import MultiTaskAdaBoostClassifier
+        >>> from kinlearn.datasets import load_demo
+        >>> X, y = load_demo(as_frame=True, return_X_y=True)
+        >>> late = (X["clinic"] == "Larch").to_numpy()
+        >>> model = MultiTaskAdaBoostClassifier(n_estimators=5, task="clinic")
+        >>> model = model.fit(X[~late], y[~late]).add_task(X[late], y[late])
+        >>> "Larch" in model.tasks_
+        True
+        """
+        return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows, of known or new tasks, by further rounds.
+
+        The first call is a fit. In later ones rounds are added as by :meth:`add_task`.
+        Rows of known tasks are weighted as if all rounds so far had been played on
+        them: with the rows of fit, boosting goes on as if it had not ended. Tasks
+        without rows keep their answers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels; after the first call no other classes than in that.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; in the first call, y must hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; weight 0 is absence.
+
+        Returns
+        -------
+        self
+            The classifier.
+        """
+        if hasattr(self, "estimators_"):
+            return self._add_later(self._later_data(X, y, sample_weight))
+        self._check_first_classes(y, classes)
+        return self.fit(X, y, sample_weight)
+
+    # ---------------------------------------------------------------- fitting
+
+    def _boost(self, tree, packed, labels, share, weight, rng, on_round):
+        """Play rounds: trees, votes and errors. The first tree is always kept."""
+        models, votes, errors = [], [], []
+        for number in range(self.n_estimators):
+            with on_round(number) as told:
+                # As much in all as in the beginning, so that settings of the
+                # trees that speak of weight mean the same.
+                model = clone_for_round(tree, rng)
+                model.fit(packed, labels, sample_weight=share * weight.sum())
+                wrong = model.predict(packed) != labels
+                error = float(share[wrong].sum())
+                if error > 0.5 and number:
+                    break
+                models.append(model)
+                errors.append(error)
+                votes.append(_vote(error, max(weight.sum(), len(weight))))
+                if not 0.0 < error < 0.5:
+                    break
+                share = _reweighted(share, wrong, error)
+            if told.stop:
+                break
+        return models, np.array(votes), np.array(errors)
+
+    def _add_later(self, later):
+        tree = self._check_estimator()
+        weight = row_weights(later)
+        rows = np.flatnonzero(weight > 0)
+        X = _readable(_take(later.X, rows), tree)
+        task, labels, weight = later.task[rows], later.y[rows], weight[rows]
+        share = start_weights(task, labels, weight, self.init_weights)
+        votes = self._votes.with_tasks(later.place, later.n_tasks)
+        share = self._replay(votes, X, task, labels, weight, share, later.is_new)
+        here, own = np.unique(task, return_inverse=True)
+        rng = check_random_state(self.random_state)
+        for _ in self.estimators_:  # seeds that fit has taken
+            clone_for_round(tree, rng)
+        models, added, errors = self._boost(
+            tree,
+            with_task(X, own.astype(np.int32)),
+            labels,
+            share,
+            weight,
+            rng,
+            quiet_round,
+        )
+        added = np.ones(1) if errors[0] >= 0.5 else added
+        more = TreeVotes.of_tasks(added, here, later.n_tasks)
+        if errors[0] >= 0.5:  # it votes where nobody else does
+            more.votes[:, votes.votes.any(axis=0)] = 0.0
+            if more.votes.any():
+                self._warn_of_first(errors[0])
+        self.estimators_ = [*self.estimators_, *models]
+        self.estimator_weights_ = np.concatenate([self.estimator_weights_, added])
+        self.estimator_errors_ = np.concatenate([self.estimator_errors_, errors])
+        self._votes = votes.followed_by(more)
+        self._remember_later(later)
+        return self
+
+    def _replay(self, votes, X, task, labels, weight, share, is_new):
+        """Weights after the rounds so far; their votes on new tasks are filled in."""
+        shares_answers = "unknown_task" in self.estimators_[0].get_params(deep=False)
+        for number, model in enumerate(self.estimators_):
+            asked = votes.votes[number, task] > 0
+            if shares_answers and votes.votes[number, -1] > 0:
+                asked |= is_new[task]
+            at = np.flatnonzero(asked)
+            if len(at) == 0:
+                continue
+            codes = votes.codes[number][task[at]]
+            wrong = np.ones(len(task), dtype=bool)  # or not asked
+            wrong[at] = model.predict(with_task(_take(X, at), codes)) != labels[at]
+            known = ~is_new[task]
+            error = float(self.estimator_errors_[number])
+            if known.any() and 0.0 < error < 0.5:
+                share = _reweighted(share, wrong | ~known, error)
+            for t in np.unique(task[at][is_new[task[at]]]):
+                mine = task == t
+                error = float(share[mine & wrong].sum() / share[mine].sum())
+                n_rows = max(weight[mine].sum(), np.count_nonzero(mine))
+                votes.votes[number, t] = _vote(error, n_rows)
+                if 0.0 < error < 0.5:
+                    share = _reweighted(share, wrong | ~mine, error)
+        return share
 
     def _check_estimator(self):
         """The tree to clone, told where the task is."""
@@ -230,13 +367,22 @@ class MultiTaskAdaBoostClassifier(
         """
         check_is_fitted(self)
         rows = self._predict_data(X)
-        packed = with_task(_readable(rows.X, self.estimators_[0]), rows.task)
+        table = _readable(rows.X, self.estimators_[0])
+        allowed = self._label_sets.allowed(rows.task)
         votes = np.zeros((rows.n_samples, len(self.classes_)))
-        every = np.arange(rows.n_samples)
-        pairs = zip(self.estimators_, self.estimator_weights_, strict=True)
-        for number, (model, vote) in enumerate(pairs):
-            votes[every, model.predict(packed)] += vote
-            yield votes / self.estimator_weights_[: number + 1].sum()
+        total = np.zeros((rows.n_samples, 1))
+        for number, model in enumerate(self.estimators_):
+            vote = self._votes.votes[number][rows.task]
+            at = np.flatnonzero(vote)
+            if len(at):
+                codes = self._votes.codes[number][rows.task[at]]
+                answer = model.predict(with_task(_take(table, at), codes))
+                # what a tree shares may be a class that the task does not have
+                vote = vote[at] * allowed[at, answer]
+                votes[at, answer] += vote
+                total[at, 0] += vote
+            even = allowed / allowed.sum(axis=1, keepdims=True)
+            yield np.where(total > 0, votes / np.where(total > 0, total, 1.0), even)
 
     def staged_predict(self, X):
         """The class with the most votes after each round.
@@ -320,6 +466,12 @@ def _readable(X, tree):
     """Rows as the tree reads them."""
     dense = sp.issparse(X) and not get_tags(tree).input_tags.sparse
     return X.toarray() if dense else X
+
+
+def _reweighted(share, wrong, error):
+    """Weights after a round: right rows lose, and all sum to one again."""
+    share = np.where(wrong, share, share * error / (1.0 - error))
+    return share / share.sum()
 
 
 def _vote(error, n_rows):

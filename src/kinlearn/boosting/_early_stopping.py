@@ -71,13 +71,17 @@ class Watch:
         Most numbers of an answer.
     patience : int
         Rounds without a smaller error after which to stop.
+    scores : float64 array of shape (n, width), default=None
+        Votes of earlier rounds.
     """
 
-    def __init__(self, X, rows, width, patience):
+    def __init__(self, X, rows, width, patience, scores=None):
         self._X = X
         self._rows = rows
         self._task = rows.task
         self._scores = np.zeros((len(rows.order), width))
+        if scores is not None:
+            self._scores += scores
         self._patience = patience
         self.errors: list[float] = []
 

@@ -123,6 +123,33 @@ class LinearHypotheses:
         raw = X @ self.coef.T + self.intercept.T[task]
         return shape_outputs(raw, self.kind)
 
+    def with_tasks(self, place, n_tasks):
+        """The same with tasks inserted, which have the mean intercept.
+
+        Parameters
+        ----------
+        place : int array of shape (n_old_tasks,)
+            New code of each task.
+        n_tasks : int
+            Number of tasks then.
+
+        Returns
+        -------
+        LinearHypotheses
+            Another one.
+        """
+        intercept = np.repeat(self.intercept[:, -1:], n_tasks + 1, axis=1)
+        intercept[:, place] = self.intercept[:, :-1]
+        return LinearHypotheses(self.coef, intercept, self.kind)
+
+    def followed_by(self, other):
+        """These rounds and then others, for the same tasks."""
+        return LinearHypotheses(
+            np.concatenate([self.coef, other.coef]),
+            np.concatenate([self.intercept, other.intercept]),
+            self.kind,
+        )
+
 
 class EstimatorLearner:
     """Any scikit-learn estimator whose fit takes weights.
@@ -233,6 +260,15 @@ class FittedModels:
             constant = isinstance(model, float)
             out[:, t] = model if constant else _answers(model, X, self.kind)
         return shape_outputs(out * self.scales, self.kind)
+
+    def with_tasks(self, place, n_tasks):
+        """The same: these models do not know tasks."""
+        return self
+
+    def followed_by(self, other):
+        """These rounds and then others."""
+        scales = np.concatenate([self.scales, other.scales])
+        return FittedModels([*self.models, *other.models], scales, self.kind)
 
 
 def _answers(model, X, kind):

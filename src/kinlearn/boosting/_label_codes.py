@@ -38,11 +38,11 @@ class LabelCodes:
 
     @classmethod
     def of(cls, data, label_sets):
-        """The codes of training data.
+        """The codes of rows.
 
         Parameters
         ----------
-        data : TaskData
+        data : TaskData or LaterData
             With classes.
         label_sets : LabelSets
             Classes of each task among its rows of positive weight; a row of any
@@ -60,7 +60,7 @@ class LabelCodes:
         owner = np.repeat(np.arange(data.n_tasks), n_labels)
         local = np.arange(len(owner)) - label_sets.indptr[owner]
         two, many = n_labels[owner] == 2, n_labels[owner] > 2
-        shape = data.n_tasks, len(data.classes)
+        shape = data.n_tasks, label_sets.n_classes
         cell_code = np.full(shape, -1, dtype=np.intp)
         cell_sign = np.zeros(shape)
         place = owner, label_sets.codes

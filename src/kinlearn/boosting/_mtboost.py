@@ -268,6 +268,83 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._codes = codes.without_pairs()
         return self
 
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows, of known or new tasks, without forgetting the learners.
+
+        The first call is a fit. In later ones new tasks are added as by
+        :meth:`add_task`. Then up to `n_estimators` rounds are added for the rows of
+        known tasks, which begin with the scores and the covariance that are there;
+        tasks without rows have no weight in them, and keep their answers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels; after the first call no other classes than in that, and for a known
+            task none that it did not have.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; in the first call, y must hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows.
+
+        Returns
+        -------
+        self
+            The classifier. `train_loss_` and `objective_` of the rounds that were
+            added are those of the rows that were added.
+        """
+        if hasattr(self, "weights_"):
+            return self._add_rows(self._later_data(X, y, sample_weight))
+        self._check_first_classes(y, classes)
+        return self.fit(X, y, sample_weight)
+
+    def _check_rows(self, later):
+        sets = later.take(row_weights(later) > 0).label_sets(self._label_sets)
+        grown = np.diff(sets.indptr)[later.place] > np.diff(self._label_sets.indptr)
+        for t in np.flatnonzero(grown).tolist():
+            raise ValueError(
+                f"y holds a class that task {self.tasks_.tolist()[t]!r} did not have "
+                "so far. Fit anew with all rows to add a class to a task."
+            )
+
+    def _further(self, known):
+        codes = LabelCodes.of(known, self._label_sets)
+        here = np.bincount(codes.code, minlength=codes.n_codes) > 0
+        number = np.cumsum(here) - 1
+        scores = self._scores.offsets[codes.code]
+        scores = scores + self._known_scores(known, codes.row, codes.code)
+
+        def make_loss(weight):
+            return LogisticLoss(
+                codes.row, number[codes.code], codes.sign, weight, int(here.sum())
+            )
+
+        return make_loss, scores, here, self.output
+
+    def _append(self, learner, found, here, kind):
+        super()._append(learner, found, here, kind)
+        offsets = self._scores.offsets[: self._codes.n_codes]
+        only = self._scores.alone[:-1]
+        self._scores = ClassScores.of(self._codes, self.weights_, offsets, only)
+
+    def _add_later(self, later, weight):
+        label_sets = later.take(weight > 0).label_sets(self._label_sets)
+        codes = LabelCodes.of(later, label_sets)
+        new = later.is_new[codes.task]
+        number = np.cumsum(new) - 1
+        offsets = codes.offsets(weight[codes.row])
+        loss = LogisticLoss(
+            codes.row, number[codes.code], codes.sign, weight, int(new.sum())
+        )
+        self._add_weights(later, loss, offsets[codes.code], new)
+        offsets[~new] = self._scores.offsets[: len(new) - loss.n_codes]
+        only = _only_class(later, label_sets, weight)
+        only[later.place] = self._scores.alone[:-1]
+        self._scores = ClassScores.of(codes, self.weights_, offsets, only)
+        self._codes = codes.without_pairs()
+        return label_sets
+
     def _between_tasks(self, matrix):
         return self._codes.between_tasks(matrix)
 
@@ -415,7 +492,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
 
 def _only_class(data, label_sets, weight):
     """For tasks of one class, its log-odds against none; zero elsewhere."""
-    out = np.zeros((data.n_tasks, len(data.classes)))
+    out = np.zeros((data.n_tasks, label_sets.n_classes))
     lonely = np.flatnonzero(np.diff(label_sets.indptr) == 1)
     total = np.bincount(data.task, weight, minlength=data.n_tasks)[lonely]
     only = label_sets.codes[label_sets.indptr[lonely]]

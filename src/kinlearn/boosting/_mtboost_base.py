@@ -10,11 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._hypotheses import EstimatorLearner, LinearLearner
+from kinlearn.boosting._later_weights import find_later_weights
 from kinlearn.boosting._least_squares import TaskLevels
 from kinlearn.boosting._shared_rounds import Settings, play_rounds
 from kinlearn.boosting._start_weights import row_weights
+from kinlearn.boosting._task_covariance import TaskCovariance
 from kinlearn.tasks import TaskMixin
-from kinlearn.utils import check_takes_weights, rounds_with_callbacks
+from kinlearn.utils import (
+    check_takes_weights,
+    quiet_round,
+    rounds_with_callbacks,
+)
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["MTBoostBase"]
@@ -56,7 +62,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         weight = row_weights(data)
         if not self.early_stopping:
             return weight, None
-        label = None if data.classes is None else data.y
+        label = data.y if hasattr(self, "classes_") else None
         held = hold_back(data.task, label, weight, self.validation_fraction, rng)
         return np.where(held, 0.0, weight), np.where(held, weight, 0.0)
 
@@ -68,7 +74,19 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         return LinearLearner(data.X, weight, self.base_penalty, levels, self.form)
 
     def _boost(self, X, y, data, make_loss, scores, kind):
-        """Play the rounds and keep what they found.
+        """Play the rounds and keep what they found."""
+        with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
+            learner, found, losses, covariance, n_codes = self._play(
+                data, make_loss, scores, kind, on_round
+            )
+        self._covariance = covariance
+        self.__dict__.pop("validation_losses_", None)  # of an earlier fit
+        if losses:
+            self.validation_losses_ = np.array(losses)
+        self._keep(learner, found, n_codes, kind)
+
+    def _play(self, data, make_loss, scores, kind, on_round, covariance=None):
+        """Play rounds: learner, rounds that are kept, losses of rows held back.
 
         Rows that are held back take part with weight 0, so that their scores come
         along with those of the others.
@@ -88,31 +106,24 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
             kind=kind,
         )
         found, losses = [], []
-        self._covariance = None
-        self.__dict__.pop("validation_losses_", None)  # of an earlier fit
-        rounds = play_rounds(loss, learner, scores, settings, rng)
-        n_rounds = self.n_estimators if loss.n_codes else 0
-        with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
-            for number in range(n_rounds):
-                with on_round(number) as told:
-                    one = next(rounds, None)
-                if one is None:
-                    break
-                found.append(
-                    (one.kept, one.scale, one.weights, one.loss, one.objective)
-                )
-                if watched is not None:
-                    losses.append(watched.value(scores) / held.sum())
-                best = int(np.argmin(losses)) if losses else number
-                if best == number:
-                    self._covariance = one.covariance
-                tired = number - best >= self.n_iter_no_change
-                if tired or told.stop or one.progress <= self.tol:
-                    break
+        rounds = play_rounds(loss, learner, scores, settings, rng, covariance)
+        for number in range(self.n_estimators if loss.n_codes else 0):
+            with on_round(number) as told:
+                one = next(rounds, None)
+            if one is None:
+                break
+            found.append((one.kept, one.scale, one.weights, one.loss, one.objective))
+            if watched is not None:
+                losses.append(watched.value(scores) / held.sum())
+            best = int(np.argmin(losses)) if losses else number
+            if best == number:
+                covariance = one.covariance
+            tired = number - best >= self.n_iter_no_change
+            if tired or told.stop or one.progress <= self.tol:
+                break
         if losses:
-            self.validation_losses_ = np.array(losses)
             del found[int(np.argmin(losses)) + 1 :]
-        self._keep(learner, found, loss.n_codes, kind)
+        return learner, found, losses, covariance, loss.n_codes
 
     def _keep(self, learner, found, n_codes, kind):
         kept, scales, weights, losses, objectives = (
@@ -125,6 +136,122 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         self.hypotheses_ = (
             learner.finish(kept, np.array(scales), kind) if kept else None
         )
+
+    # ----------------------------------------------------- what comes later
+
+    def add_task(self, X, y, sample_weight=None):
+        """Add tasks that come after fit: the learners stay as they are.
+
+        Found are the weights that the new tasks give to the learners: those that
+        minimise the objective of fit with the learners and the weights of the other
+        tasks held, so a new task may follow its relatives, or contradict them. Answers
+        for other tasks do not change; the covariance gets rows for the new ones. Of
+        learners with an intercept for each task, new tasks have the mean.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Targets; no class that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows.
+
+        Returns
+        -------
+        self
+            The model with these tasks. `train_loss_` and `objective_` stay those of
+            fit.
+        """
+        self._add_tasks(self._later_data(X, y, sample_weight, only_new=True))
+        return self
+
+    def _add_tasks(self, later):
+        label_sets = self._add_later(later, row_weights(later))
+        if self.hypotheses_ is not None:
+            self.hypotheses_ = self.hypotheses_.with_tasks(later.place, later.n_tasks)
+        self._remember_later(later)
+        if label_sets is not None:
+            self._label_sets = label_sets
+
+    def _add_rows(self, later):
+        """New tasks as by `add_task`, then further rounds for rows of known ones."""
+        self._check_rows(later)
+        row_weights(later)
+        is_new = later.is_new[later.task]
+        known = later.take(np.flatnonzero(~is_new))
+        if is_new.any():
+            self._add_tasks(later.take(np.flatnonzero(is_new)))
+        if known.n_samples == 0:
+            return self
+        make_loss, scores, here, kind = self._further(known)
+        before = None
+        if self.n_estimators_:
+            before = TaskCovariance.of(self.weights_[:, here], self.covariance_ridge)
+        learner, found, losses, _, _ = self._play(
+            known, make_loss, scores, kind, quiet_round, before
+        )
+        if losses:
+            self.validation_losses_ = np.array(losses)
+        if found:
+            self._append(learner, found, here, kind)
+        return self
+
+    def _check_rows(self, later):
+        """Refuse rows that further rounds cannot be played on."""
+
+    def _further(self, known):
+        """Loss, scores so far, codes that have rows, and the kind of outputs."""
+        raise NotImplementedError
+
+    def _append(self, learner, found, here, kind):
+        """Keep further rounds, in which other codes have no weight."""
+        n_codes = self.weights_.shape[1]
+        old = self.weights_, self.train_loss_, self.objective_, self.hypotheses_
+        self._keep(learner, found, int(here.sum()), kind)
+        weights = np.zeros((len(found), n_codes))
+        weights[:, here] = self.weights_
+        self.weights_ = np.concatenate([old[0], weights])
+        self.train_loss_ = np.concatenate([old[1], self.train_loss_])
+        self.objective_ = np.concatenate([old[2], self.objective_])
+        if old[3] is not None:
+            self.hypotheses_ = old[3].followed_by(self.hypotheses_)
+        self.n_estimators_ = len(self.weights_)
+        self._covariance = TaskCovariance.of(self.weights_, self.covariance_ridge)
+
+    def _known_scores(self, rows, row, code):
+        """What the learners say so far about pairs of row and code."""
+        out = np.zeros(len(row))
+        for part, outputs in self._outputs(rows):
+            at = np.flatnonzero((row >= part.start) & (row < part.stop))
+            out[at] = np.einsum(
+                "ij,ij->i", outputs[row[at] - part.start], self.weights_.T[code[at]]
+            )
+        return out
+
+    def _add_later(self, later, weight):
+        """Find and keep the weights of new tasks; the classes of tasks, or None."""
+        raise NotImplementedError
+
+    def _add_weights(self, later, loss, scores, new):
+        """Weights of new codes, put in their places (`new`) among the old ones."""
+        outputs = np.zeros((later.n_samples, self.n_estimators_))
+        if self.hypotheses_ is not None:
+            nobody = np.full(later.n_samples, -1)
+            outputs = self.hypotheses_.outputs(later.X, nobody)
+        found = find_later_weights(
+            loss,
+            scores,
+            outputs,
+            self.weights_,
+            self.sharing_penalty,
+            self.covariance_ridge,
+        )
+        weights = np.empty((self.n_estimators_, len(new)))
+        weights[:, new], weights[:, ~new] = found, self.weights_
+        self.weights_ = weights
+        if self.n_estimators_:
+            self._covariance = TaskCovariance.of(weights, self.covariance_ridge)
 
     # ------------------------------------------------------------- relations
 

@@ -199,8 +199,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         weight = row_weights(data)
         total = np.bincount(data.task, weight, minlength=data.n_tasks)
         sums = np.bincount(data.task, weight * data.y, minlength=data.n_tasks)
-        mean = sums.sum() / total.sum()
-        self.offsets_ = (sums + mean) / (total + 1)
+        self._mean = sums.sum() / total.sum()
+        self.offsets_ = (sums + self._mean) / (total + 1)
         left = data.y - self.offsets_[data.task]
         top = np.abs(left).max() or 1.0  # whose square might overflow, or vanish
         spread = top * np.sqrt(float(weight @ (left / top) ** 2) / total.sum())
@@ -217,6 +217,61 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
 
         self._boost(X, y, data, make_loss, np.zeros(data.n_samples), "number")
         return self
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows, of known or new tasks, without forgetting the learners.
+
+        The first call is a fit. In later ones new tasks are added as by
+        :meth:`add_task`. Then up to `n_estimators` rounds are added for the rows of
+        known tasks, which begin with the answers and the covariance that are there;
+        tasks without rows have no weight in them, and keep their answers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows.
+
+        Returns
+        -------
+        self
+            The regressor. `train_loss_` and `objective_` of the rounds that were added
+            are those of the rows that were added.
+        """
+        if hasattr(self, "weights_"):
+            return self._add_rows(self._later_data(X, y, sample_weight))
+        return self.fit(X, y, sample_weight)
+
+    def _further(self, known):
+        here = np.bincount(known.task, minlength=known.n_tasks) > 0
+        number = np.cumsum(here) - 1
+        left = (known.y - self.offsets_[known.task]) / self._unit
+        rows = np.arange(known.n_samples)
+
+        def make_loss(weight):
+            return SquaredLoss(rows, number[known.task], left, weight, int(here.sum()))
+
+        scores = self._known_scores(known, rows, known.task)
+        return make_loss, scores, here, "number"
+
+    def _add_later(self, later, weight):
+        total = np.bincount(later.task, weight, minlength=later.n_tasks)
+        sums = np.bincount(later.task, weight * later.y, minlength=later.n_tasks)
+        offsets = (sums + self._mean) / (total + 1)
+        offsets[later.place] = self.offsets_
+        number = np.cumsum(later.is_new) - 1
+        loss = SquaredLoss(
+            np.arange(later.n_samples),
+            number[later.task],
+            (later.y - offsets[later.task]) / self._unit,
+            weight,
+            int(later.is_new.sum()),
+        )
+        self._add_weights(later, loss, np.zeros(later.n_samples), later.is_new)
+        self.offsets_ = offsets
 
     # ------------------------------------------------------------- answering
 

@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["ScoreRounds", "SignRounds", "Step", "vote", "whole_weights"]
+__all__ = [
+    "ScoreRounds",
+    "SignRounds",
+    "Step",
+    "exact_parts",
+    "exact_total",
+    "vote",
+    "whole_weights",
+]
 
 # Below this the logarithm of a weight ratio is meaningless.
 _LEAST = 1e-10
@@ -92,6 +100,49 @@ def whole_weights(share, unit, whole):
     return np.rint(share / unit * whole) * unit
 
 
+def exact_parts(values):
+    """A sum that does not depend on the order of the numbers, as two whole numbers.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+        Not negative, and not far above 1.
+
+    Returns
+    -------
+    high, low : int
+        Sums of the numbers in units of 2^-30, and of what remains in units of 2^-60.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.boosting._rounds import exact_parts, exact_total
+    >>> values = np.array([0.1, 1e-14, 0.9])
+    >>> exact_total(*exact_parts(values)) == exact_total(*exact_parts(values[::-1]))
+    True
+    """
+    fine = values * 2.0**30
+    high = np.floor(fine)
+    low = np.rint((fine - high) * 2.0**30)
+    return int(high.astype(np.int64).sum()), int(low.astype(np.int64).sum())
+
+
+def exact_total(high, low):
+    """The sum of what `exact_parts` gave, perhaps of several parts together.
+
+    Parameters
+    ----------
+    high, low : int
+        Whole numbers.
+
+    Returns
+    -------
+    float
+        The nearest number.
+    """
+    return ((int(high) << 30) + int(low)) / (1 << 60)
+
+
 class _Rounds:
     """Weights as logarithms, and who answers for which rows."""
 
@@ -103,7 +154,7 @@ class _Rounds:
 
     def _share(self):
         share = np.exp(self._log - self._log.max())
-        return share / share.sum()
+        return share / exact_total(*exact_parts(share))
 
     def _answered(self, nodes):
         """(node, its rows, which of them it answers for, which go left)."""
@@ -138,12 +189,19 @@ class SignRounds(_Rounds):
         How votes and weights are computed.
     smoothing : float
         Added to W+ and W- in the vote.
+    scores : float64 array of shape (n_rows, 1), default=None
+        Votes of earlier rounds.
     """
 
     whole = 2.0**30
 
-    def __init__(self, table, sign, start, unit, learner, weighting, smoothing):
-        super().__init__(table, np.log(start), learner)
+    def __init__(
+        self, table, sign, start, unit, learner, weighting, smoothing, scores=None
+    ):
+        log_weight = np.log(start)
+        if scores is not None:
+            log_weight -= sign * scores[:, 0]
+        super().__init__(table, log_weight, learner)
         self._sign = sign
         self._unit = unit
         self._weighting = weighting
@@ -187,7 +245,7 @@ class SignRounds(_Rounds):
             node and replace(node, answers=tuple(alpha * a for a in node.answers))
             for node in nodes
         ]
-        normalizer = float((share * np.exp(change)).sum())
+        normalizer = exact_total(*exact_parts(share * np.exp(change)))
         return Step(voted, alpha, normalizer, bool(np.ptp(change) == 0))
 
 
@@ -206,13 +264,20 @@ class ScoreRounds(_Rounds):
         Weights to begin with, and how many rows each stands for.
     learner : ScoreLearner
         Finds stumps.
+    scores : float64 array of shape (n_rows, most labels), default=None
+        Scores by earlier rounds.
     """
 
     whole = 2.0**50
 
-    def __init__(self, table, label, n_labels, start, unit, learner):
+    def __init__(self, table, label, n_labels, start, unit, learner, scores=None):
         of_row = np.repeat(n_labels, np.diff(table.indptr))
-        super().__init__(table, np.repeat(np.log(start / of_row), of_row), learner)
+        log_weight = np.repeat(np.log(start / of_row), of_row)
+        if scores is not None:
+            place = np.arange(scores.shape[1])
+            own = np.where(place == label[:, None], -scores, scores)
+            log_weight += own[place < of_row[:, None]]
+        super().__init__(table, log_weight, learner)
         self._unit = np.repeat(unit, of_row)
         self._label = label
         self._n_labels = n_labels
@@ -243,7 +308,7 @@ class ScoreRounds(_Rounds):
             answer = np.where(left[:, None], *node.answers) * mine[:, None]
             here = change[first:last].reshape(-1, K)
             here -= np.where(own, answer, -answer)
-        normalizer = float((share * np.exp(change)).sum())
+        normalizer = exact_total(*exact_parts(share * np.exp(change)))
         if normalizer >= 1 - 1e-12:
             return None
         self._log += change

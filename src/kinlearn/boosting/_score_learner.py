@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kinlearn._kernels.boosting._roots import ROOT
 from kinlearn._kernels.boosting._score_stumps import (
     BEST,
     LabelWeights,
@@ -33,15 +34,19 @@ class ScoreLearner:
         Label of each row, counted within its task.
     smoothing : float
         Added to the weights for and against a label, as a share of all weight.
+    given : structured array, default=None
+        Candidates for the root in every round, in the place of those of the rows;
+        they answer for nobody. None, or an empty one: those of the rows.
     """
 
-    def __init__(self, table, choice, run, n_labels, label, smoothing):
+    def __init__(self, table, choice, run, n_labels, label, smoothing, given=None):
         self._table = table
         self._choice = choice
         self._run = run
         self._n_labels = n_labels
         self._label = label
         self._smoothing = smoothing
+        self._given = np.empty(0, dtype=ROOT) if given is None else given
         sizes = np.diff(table.indptr) * n_labels
         self.first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
         self._width = 2 * int(n_labels.max(initial=0))
@@ -70,7 +75,9 @@ class ScoreLearner:
         both = np.empty((2, table.n_tasks, self._width))
         self._side[:] = 1
         branch_sums(table.cells, labels, self._side, both)
-        roots = self._find_roots(labels, both[0].copy(), float(weight.sum()), number)
+        roots, total = self._given, both[0].copy()
+        if not len(roots):
+            roots = self._find_roots(labels, total, float(weight.sum()), number)
         best, worth = None, -1.0
         for root in roots:
             edges, groups = self._find_children(root, labels, both)
@@ -92,7 +99,7 @@ class ScoreLearner:
 
         found, *others = self._run(search) or [None]
         if found is None:
-            return ()
+            return np.empty(0, dtype=ROOT)
         for other in others:
             found.merge(other)
         roots = found.best()
@@ -144,8 +151,10 @@ class ScoreLearner:
         self._send_all(root)
         side = self._side.copy()
         everywhere = np.ones(table.n_rows, dtype=np.uint8)
-        answers = self._answers(task, side, everywhere, weight)
         owner = task if table.n_tasks > 1 else -1
+        answers = (np.zeros(0),) * 2
+        if owner >= 0:
+            answers = self._answers(task, side, everywhere, weight)
         nodes: list[Node | None] = [Node(owner, feature, cut, missing_left, answers)]
         room = np.empty((257, self._width))
         for branch, group in enumerate(groups.tolist()):

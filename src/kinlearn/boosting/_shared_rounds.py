@@ -220,7 +220,7 @@ class Round:
     progress: float
 
 
-def play_rounds(loss, learner, scores, settings, rng):
+def play_rounds(loss, learner, scores, settings, rng, covariance=None):
     """Play rounds for as long as there is something to learn.
 
     Parameters
@@ -235,13 +235,16 @@ def play_rounds(loss, learner, scores, settings, rng):
         How.
     rng : RandomState
         For the weights that rounds begin with.
+    covariance : TaskCovariance, default=None
+        After earlier rounds; None is before the first.
 
     Yields
     ------
     Round
         One after another.
     """
-    covariance = TaskCovariance.start(loss.n_codes, settings.ridge)
+    if covariance is None:
+        covariance = TaskCovariance.start(loss.n_codes, settings.ridge)
     while True:
         residual = loss.residual(scores)
         weights = _first_weights(loss, learner, residual, covariance, settings, rng)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kinlearn._kernels.boosting._roots import ROOT
 from kinlearn._kernels.boosting._sign_stumps import (
     CUT,
     HAS_AVX2,
@@ -30,13 +31,17 @@ class SignLearner:
         cover the table, and gives the results in order; see `search_parts`.
     avx2 : bool, default=None
         Whether to use these instructions; None asks the processor.
+    given : structured array, default=None
+        Candidates for the root in every round, in the place of those of the rows;
+        they answer for nobody. None, or an empty one: those of the rows.
     """
 
-    def __init__(self, table, choice, run, avx2=None):
+    def __init__(self, table, choice, run, avx2=None, given=None):
         self._table = table
         self._choice = choice
         self._run = run
         self._avx2 = HAS_AVX2 if avx2 is None else avx2
+        self._given = np.empty(0, dtype=ROOT) if given is None else given
         n, n_tasks = table.n_rows, table.n_tasks
         self._side = np.empty(n, dtype=np.uint8)
         self._sides = np.empty(n, dtype=np.uint32)
@@ -63,7 +68,9 @@ class SignLearner:
         """
         table = self._table
         total = _sums_by_task(weight, table.indptr)
-        roots = self._find_roots(weight, total, number)
+        roots = self._given.copy()
+        if not len(roots):
+            roots = self._find_roots(weight, total, number)
         if not len(roots):
             return []
         edges, groups = self._find_children(roots, weight, total)
@@ -84,7 +91,7 @@ class SignLearner:
 
         found, *others = self._run(search) or [None]
         if found is None:
-            return ()
+            return np.empty(0, dtype=ROOT)
         for other in others:
             found.merge(other)
         return found.best()
@@ -136,19 +143,15 @@ class SignLearner:
         task, feature, cut = (int(root[name]) for name in ("task", "feature", "cut"))
         missing_left = bool(root["missing_left"])
         side = self._side
-        table.send(feature, cut, missing_left, task, side)
-        here = table.rows(task)
-        left = int(weight[here][side[here] == 1].sum(dtype=np.int64))
-        right = int(weight[here].sum(dtype=np.int64)) - left
-        nodes: list[Node | None] = [
-            Node(
-                task if table.n_tasks > 1 else -1,
-                feature,
-                cut,
-                missing_left,
-                _answers(np.sign(left), np.sign(right)),
-            )
-        ]
+        owner = task if table.n_tasks > 1 else -1
+        left = right = 0
+        if owner >= 0:
+            table.send(feature, cut, missing_left, task, side)
+            here = table.rows(task)
+            left = int(weight[here][side[here] == 1].sum(dtype=np.int64))
+            right = int(weight[here].sum(dtype=np.int64)) - left
+        answers = _answers(np.sign(left), np.sign(right))
+        nodes: list[Node | None] = [Node(owner, feature, cut, missing_left, answers)]
         for branch, group in enumerate(groups.tolist()):
             if group < 0:
                 nodes.append(None)

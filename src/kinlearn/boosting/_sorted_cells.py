@@ -8,13 +8,13 @@ import scipy.sparse as sp
 
 from kinlearn._kernels.boosting._entries import Cells, send_rows, sort_entries
 from kinlearn.boosting._sparse_bins import bin_sparse
-from kinlearn.trees._binning import Bins, bin_features
+from kinlearn.trees._binning import Bins, bin_features, feature_edges, join_bins
 
-__all__ = ["SortedCells"]
+__all__ = ["BLOCK", "SortedCells"]
 
 # Features that are binned at a time: they stay near each other in the search, so
 # that the rows of a small task are read from the nearest cache.
-_BLOCK = 64
+BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class SortedCells:
     has_missing: bool
 
     @classmethod
-    def of(cls, X, order, indptr, weight, max_bins):
+    def of(cls, X, order, indptr, weight, max_bins, cuts=None):
         """Bin the features and sort the cells.
 
         Parameters
@@ -66,6 +66,8 @@ class SortedCells:
             Weights where bins are quantiles.
         max_bins : int
             Largest number of bins of a feature.
+        cuts : list of float64 arrays, default=None
+            Numbers of each feature that must be edges, ascending; 250 at the most.
 
         Returns
         -------
@@ -84,10 +86,10 @@ class SortedCells:
         entry, code = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.uint8)
         common = np.empty(n_features, dtype=np.uint8)
         edges, groups, n_filled = [], [], 0
-        for first in range(0, n_features, _BLOCK):
-            last = min(first + _BLOCK, n_features)
-            bin_block = bin_sparse if sp.issparse(X) else bin_features
-            bins, codes = bin_block(X[:, first:last], weight, max_bins)
+        for first in range(0, n_features, BLOCK):
+            last = min(first + BLOCK, n_features)
+            given = cuts and cuts[first:last]
+            bins, codes = _bins(X[:, first:last], weight, max_bins, given)
             edges.append(bins)
             room = n_tasks * (last - first)
             found = (
@@ -165,6 +167,19 @@ class SortedCells:
         inner = np.searchsorted(cost, total * np.arange(1, n_parts) / n_parts)
         bounds = np.unique(np.concatenate([[0], inner, [n_groups]]))
         return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def _bins(block, weight, max_bins, cuts):
+    if not cuts:
+        bin_block = bin_sparse if sp.issparse(block) else bin_features
+        return bin_block(block, weight, max_bins)
+    block = block.toarray() if sp.issparse(block) else block
+    edges = [
+        np.union1d(given, feature_edges(column, weight, max(max_bins - len(given), 2)))
+        for column, given in zip(block.T, cuts, strict=True)
+    ]
+    bins = join_bins(edges)
+    return bins, bins.assign(block)
 
 
 def _join_bins(parts):

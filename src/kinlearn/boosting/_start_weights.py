@@ -2,7 +2,12 @@
 
 import numpy as np
 
-__all__ = ["INIT_WEIGHTS", "row_weights", "start_weights"]
+__all__ = [
+    "INIT_WEIGHTS",
+    "check_tasks_have_weight",
+    "row_weights",
+    "start_weights",
+]
 
 INIT_WEIGHTS = ("uniform", "task", "task_class")
 
@@ -12,8 +17,8 @@ def row_weights(data):
 
     Parameters
     ----------
-    data : TaskData
-        Checked training data.
+    data : TaskData or LaterData
+        Checked rows.
 
     Returns
     -------
@@ -23,14 +28,28 @@ def row_weights(data):
     if data.sample_weight is None:
         return np.ones(data.n_samples)
     total = np.bincount(data.task, data.sample_weight, minlength=data.n_tasks)
+    here = np.bincount(data.task, minlength=data.n_tasks) > 0
+    check_tasks_have_weight(data.tasks[here], total[here])
+    return data.sample_weight
+
+
+def check_tasks_have_weight(tasks, total):
+    """Refuse tasks whose rows all have weight 0.
+
+    Parameters
+    ----------
+    tasks : ndarray of shape (n_tasks,)
+        Task values.
+    total : float64 array of shape (n_tasks,)
+        Sums of the weights of their rows.
+    """
     without = np.flatnonzero(total == 0)
     if len(without):
-        name = data.tasks.tolist()[without[0]]
         raise ValueError(
-            f"Task {name!r} has no row of positive weight ({len(without)} of "
-            f"{data.n_tasks} tasks are like that). Drop its rows, or weight them."
+            f"Task {tasks.tolist()[without[0]]!r} has no row of positive weight "
+            f"({len(without)} of {len(tasks)} tasks are like that). Drop its rows, or "
+            "weight them."
         )
-    return data.sample_weight
 
 
 def start_weights(task, y, weight, init):

@@ -7,10 +7,32 @@ import numpy as np
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.tasks import LabelSets
 
-__all__ = ["StumpAnswers"]
+__all__ = ["StumpAnswers", "class_mass"]
 
 # The score of the majority class where nobody votes: it decides, and counts nothing.
 _NUDGE = 1e-9
+
+
+def class_mass(data, n_classes):
+    """Weight of the rows of each class in each task.
+
+    Parameters
+    ----------
+    data : TaskData or LaterData
+        Rows.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    float64 array of shape (n_tasks, n_classes)
+        Sums.
+    """
+    return np.bincount(
+        data.task.astype(np.int64) * n_classes + data.y,
+        row_weights(data),
+        minlength=data.n_tasks * n_classes,
+    ).reshape(data.n_tasks, n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +43,8 @@ class StumpAnswers:
     ----------
     label_sets : LabelSets
         Classes of each task.
-    shares : float64 array of shape (n_tasks, n_classes)
-        Share of each class in the weight of its task.
+    mass : float64 array of shape (n_tasks, n_classes)
+        Weight of the rows of each class in each task.
     voted : bool array of shape (n_tasks,)
         Whether some stump votes on the task.
     width : int
@@ -32,19 +54,19 @@ class StumpAnswers:
     """
 
     label_sets: LabelSets
-    shares: np.ndarray
+    mass: np.ndarray
     voted: np.ndarray
     width: int
     lowest: float
 
     @classmethod
-    def of(cls, data, label_sets, stumps):
-        """What the training data says about tasks that nobody votes on.
+    def of(cls, mass, label_sets, stumps):
+        """What the rows say about tasks that nobody votes on.
 
         Parameters
         ----------
-        data : TaskData
-            Training data.
+        mass : float64 array of shape (n_tasks, n_classes)
+            Weight of the rows of each class in each task; see `class_mass`.
         label_sets : LabelSets
             Classes of each task.
         stumps : TwoTaskStumps
@@ -55,18 +77,17 @@ class StumpAnswers:
         StumpAnswers
             The rules.
         """
-        n_classes = len(data.classes)
-        mass = np.bincount(
-            data.task.astype(np.int64) * n_classes + data.y,
-            row_weights(data),
-            minlength=data.n_tasks * n_classes,
-        ).reshape(data.n_tasks, n_classes)
         shares = mass / mass.sum(axis=1, keepdims=True)
-        voted = np.zeros(data.n_tasks, dtype=bool)
+        voted = np.zeros(len(mass), dtype=bool)
         voted[stumps.nodes["task"][stumps.nodes["task"] >= 0]] = True
         least = np.log(shares[shares > 0].min())
         lowest = min(least, -np.abs(stumps.values).sum()) - 1.0
-        return cls(label_sets, shares, voted, int(stumps.sizes.max()), float(lowest))
+        return cls(label_sets, mass, voted, int(stumps.sizes.max()), float(lowest))
+
+    @property
+    def shares(self):
+        """Share of each class in the weight of its task."""
+        return self.mass / self.mass.sum(axis=1, keepdims=True)
 
     def fallbacks(self, tasks, classes):
         """Tasks that could have been voted on and were not, with their class."""
@@ -132,13 +153,13 @@ class StumpAnswers:
                 value = votes[known[has], k]
             out[known[has], sets.codes[first[has] + k]] = value
         # where nobody votes, the majority class; all of it in a task without votes
-        silent = ~votes[known].any(axis=1)
+        silent, shares = ~votes[known].any(axis=1), self.shares
         some = known[silent & self.voted[task]]
-        shares = self.shares[task[silent & self.voted[task]]]
-        out[some, shares.argmax(axis=1)] = _NUDGE
+        most = shares[task[silent & self.voted[task]]].argmax(axis=1)
+        out[some, most] = _NUDGE
         mute = (n_labels > 1) & ~self.voted[task]
-        own = self.shares[task[mute]] > 0
-        log = np.log(np.where(own, self.shares[task[mute]], 1.0))
+        own = shares[task[mute]] > 0
+        log = np.log(np.where(own, shares[task[mute]], 1.0))
         out[known[mute]] = np.where(own, log, self.lowest)
         return out
 

@@ -45,6 +45,48 @@ class TwoTaskStumps:
         """Number of tasks."""
         return len(self.sizes)
 
+    def with_tasks(self, place, sizes):
+        """The same stumps with other task codes.
+
+        Parameters
+        ----------
+        place : int array of shape (n_tasks,)
+            New code of each task.
+        sizes : int32 array of shape (n_new_tasks,)
+            Numbers that an answer for each task has; of tasks that some stump answers
+            for, as many as before.
+
+        Returns
+        -------
+        TwoTaskStumps
+            With these codes.
+        """
+        nodes = self.nodes.copy()
+        answers = nodes["task"] >= 0
+        nodes["task"][answers] = place[nodes["task"][answers]]
+        return TwoTaskStumps(nodes, self.values, sizes)
+
+    def followed_by(self, other):
+        """These stumps and then others, of the same tasks.
+
+        Parameters
+        ----------
+        other : TwoTaskStumps
+            The others.
+
+        Returns
+        -------
+        TwoTaskStumps
+            All of them.
+        """
+        later = other.nodes.copy()
+        later["first_value"] += len(self.values)
+        return TwoTaskStumps(
+            np.concatenate([self.nodes, later]),
+            np.concatenate([self.values, other.values]),
+            other.sizes,
+        )
+
     def rounds_of_tasks(self):
         """Rounds that may answer for each task.
 

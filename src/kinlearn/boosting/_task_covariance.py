@@ -58,6 +58,25 @@ class TaskCovariance:
         """
         return cls(np.empty((n_tasks, 0)), np.empty(0), ridge)
 
+    @classmethod
+    def of(cls, weights, ridge):
+        """After some rounds.
+
+        Parameters
+        ----------
+        weights : float64 array of shape (n_rounds, n_tasks)
+            Their weights.
+        ridge : float
+            Epsilon.
+
+        Returns
+        -------
+        TaskCovariance
+            The same as of one round after the other.
+        """
+        _, values, vectors = np.linalg.svd(weights, full_matrices=False)
+        return cls(np.ascontiguousarray(vectors.T), values, ridge)
+
     @property
     def _above(self):
         """Eigenvalues of the root, less the ridge that all directions have."""

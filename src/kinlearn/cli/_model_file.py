@@ -50,6 +50,7 @@ _TRUSTED = frozenset(
         "kinlearn.boosting._stump_answers.StumpAnswers",
         "kinlearn.boosting._stumps.TwoTaskStumps",
         "kinlearn.boosting._task_covariance.TaskCovariance",
+        "kinlearn.boosting._tree_votes.TreeVotes",
         "kinlearn.cli._prepare.TableColumns",
         "kinlearn.sharing._kin._classifier.KinClassifier",
         "kinlearn.sharing._kin._regressor.KinRegressor",

@@ -1,12 +1,12 @@
 """Rows that come after fit, perhaps of tasks that fit did not see."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinlearn.tasks._data import freeze
-from kinlearn.tasks._labels import class_codes, numbers
+from kinlearn.tasks._labels import LabelSets, class_codes, numbers
 from kinlearn.tasks._validation import check_task_rows, task_codes
 from kinlearn.tasks._values import lookup_values, show_values
 from kinlearn.tasks._vector import encode_tasks
@@ -44,6 +44,58 @@ class LaterData:
     tasks: np.ndarray
     place: np.ndarray
     is_new: np.ndarray
+
+    @property
+    def n_samples(self):
+        """Number of rows."""
+        return len(self.task)
+
+    @property
+    def n_tasks(self):
+        """Number of tasks, old and new."""
+        return len(self.tasks)
+
+    def label_sets(self, old):
+        """The classes of each task, with those of these rows.
+
+        Parameters
+        ----------
+        old : LabelSets
+            Of the tasks and rows of fit.
+
+        Returns
+        -------
+        LabelSets
+            Of old and new tasks.
+        """
+        task = np.repeat(self.place, np.diff(old.indptr))
+        return LabelSets.of(
+            np.concatenate([task, self.task]),
+            np.concatenate([old.codes, self.y]),
+            self.n_tasks,
+            old.n_classes,
+        )
+
+    def take(self, rows):
+        """Some of the rows.
+
+        Parameters
+        ----------
+        rows : int or bool array
+            Which.
+
+        Returns
+        -------
+        LaterData
+            With the same tasks.
+        """
+        return replace(
+            self,
+            X=self.X[rows],
+            task=self.task[rows],
+            y=self.y[rows],
+            sample_weight=self.sample_weight[rows],
+        )
 
 
 def check_later_data(

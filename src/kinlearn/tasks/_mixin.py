@@ -7,7 +7,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks._columns import TaskColumns
-from kinlearn.tasks._labels import LabelSets
 from kinlearn.tasks._later import check_later_data
 from kinlearn.tasks._validation import check_task_data, check_task_rows
 from kinlearn.tasks._values import show_values
@@ -194,17 +193,20 @@ class TaskMixin:
             )
         return later
 
+    @staticmethod
+    def _check_first_classes(y, classes):
+        """Refuse a first `partial_fit` whose labels are not all the classes."""
+        absent = np.setdiff1d([] if classes is None else classes, y).tolist()
+        if absent:
+            raise ValueError(
+                "The first call of partial_fit is a fit, so y must hold every class; "
+                f"{absent} are missing."
+            )
+
     def _remember_later(self, later):
         """Set the tasks, and the classes of each, with those of later rows."""
         self.tasks_ = later.tasks
         if not hasattr(self, "classes_"):
             return
-        old = self._label_sets
-        task = np.repeat(later.place, np.diff(old.indptr))
-        self._label_sets = LabelSets.of(
-            np.concatenate([task, later.task]),
-            np.concatenate([old.codes, later.y]),
-            len(later.tasks),
-            len(self.classes_),
-        )
+        self._label_sets = later.label_sets(self._label_sets)
         self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)

@@ -257,12 +257,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         """
         if hasattr(self, "forest_"):
             return self._add_later(self._later_data(X, y, sample_weight))
-        absent = np.setdiff1d([] if classes is None else classes, y).tolist()
-        if absent:
-            raise ValueError(
-                "The first call of partial_fit grows the trees, so y must hold every "
-                f"class; {absent} are missing."
-            )
+        self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
     def _weigh_later(self, later):

@@ -7,6 +7,7 @@ from kinlearn.utils._optional import import_optional
 from kinlearn.utils._rounds import (
     check_takes_weights,
     clone_for_round,
+    quiet_round,
     rounds_with_callbacks,
 )
 from kinlearn.utils._stop import stop_searches_if, told_to_stop
@@ -18,6 +19,7 @@ __all__ = [
     "deal_to_folds",
     "group_rows",
     "import_optional",
+    "quiet_round",
     "replacing",
     "rounds_with_callbacks",
     "show_versions",

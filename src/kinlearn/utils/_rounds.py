@@ -1,12 +1,17 @@
 """Rounds of a fit: what they need of an estimator, its seeds, and callbacks."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
-__all__ = ["check_takes_weights", "clone_for_round", "rounds_with_callbacks"]
+__all__ = [
+    "check_takes_weights",
+    "clone_for_round",
+    "quiet_round",
+    "rounds_with_callbacks",
+]
 
 
 def check_takes_weights(estimator, kind=None):
@@ -106,3 +111,26 @@ def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
 
     yield on_round
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+
+
+def quiet_round(number):
+    """What `rounds_with_callbacks` gives, for rounds that no callback hears of.
+
+    Parameters
+    ----------
+    number : int
+        Of the round.
+
+    Returns
+    -------
+    context manager
+        Gives something whose ``stop`` is False.
+
+    Examples
+    --------
+    >>> from kinlearn.utils import quiet_round
+    >>> with quiet_round(0) as told:
+    ...     told.stop
+    False
+    """
+    return nullcontext(SimpleNamespace(stop=False))

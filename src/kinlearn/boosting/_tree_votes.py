@@ -1,0 +1,98 @@
+"""How boosted trees vote on tasks, when some tasks came later than others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["TreeVotes"]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeVotes:
+    """The votes of each tree by task; the last column is for tasks that are not known.
+
+    Attributes
+    ----------
+    votes : float64 array of shape (n_trees, n_tasks + 1)
+        Votes; 0 if the tree is not asked.
+    codes : int32 array of shape (n_trees, n_tasks + 1)
+        What the tree knows the task as; -1 if it does not know it, and answers with
+        what it shares.
+    """
+
+    votes: np.ndarray
+    codes: np.ndarray
+
+    @classmethod
+    def of_fit(cls, votes, n_tasks):
+        """Trees that were fitted to all tasks, and vote on unknown ones as well.
+
+        Parameters
+        ----------
+        votes : float64 array of shape (n_trees,)
+            Their votes.
+        n_tasks : int
+            Number of tasks.
+
+        Returns
+        -------
+        TreeVotes
+            The same vote for all tasks.
+        """
+        codes = np.append(np.arange(n_tasks, dtype=np.int32), np.int32(-1))
+        return cls(
+            np.repeat(votes[:, None], n_tasks + 1, axis=1),
+            np.repeat(codes[None], len(votes), axis=0),
+        )
+
+    @classmethod
+    def of_tasks(cls, votes, known, n_tasks):
+        """Trees that vote on some of the tasks only.
+
+        Parameters
+        ----------
+        votes : float64 array of shape (n_trees,)
+            Their votes.
+        known : int array
+            The tasks, which they know as 0, 1, and so on.
+        n_tasks : int
+            Number of all tasks.
+
+        Returns
+        -------
+        TreeVotes
+            No votes on other tasks.
+        """
+        every = np.zeros((len(votes), n_tasks + 1))
+        every[:, known] = votes[:, None]
+        codes = np.full((len(votes), n_tasks + 1), -1, dtype=np.int32)
+        codes[:, known] = np.arange(len(known))
+        return cls(every, codes)
+
+    def with_tasks(self, place, n_tasks):
+        """The same with tasks inserted, which no tree votes on or knows.
+
+        Parameters
+        ----------
+        place : int array of shape (n_old_tasks,)
+            New code of each task.
+        n_tasks : int
+            Number of tasks then.
+
+        Returns
+        -------
+        TreeVotes
+            Another one; its arrays are its own.
+        """
+        place = np.append(place, n_tasks)
+        votes = np.zeros((len(self.votes), n_tasks + 1))
+        codes = np.full((len(self.votes), n_tasks + 1), -1, dtype=np.int32)
+        votes[:, place], codes[:, place] = self.votes, self.codes
+        return TreeVotes(votes, codes)
+
+    def followed_by(self, other):
+        """These trees and then others."""
+        return TreeVotes(
+            np.concatenate([self.votes, other.votes]),
+            np.concatenate([self.codes, other.codes]),
+        )
