@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from kinlearn.trees._binning import (
+    MAX_BINS,
     edges_between,
     join_bins,
     quantile_edges,
@@ -26,7 +27,7 @@ _MOST_VALUES = 4096
 _DIGIT = 4  # bits; more of them need fewer rounds and larger answers
 
 
-def find_bins(engine, handles, n_features, dtype):
+def find_bins(engine, handles, n_features, dtype, max_bins=MAX_BINS):
     """Edges for the rows of all parts, as `bin_features` finds them.
 
     Parameters
@@ -40,6 +41,8 @@ def find_bins(engine, handles, n_features, dtype):
         Number of features.
     dtype : dtype
         Float type that holds the numbers of all parts.
+    max_bins : int, default=255
+        Largest number of bins of a feature.
 
     Returns
     -------
@@ -49,13 +52,13 @@ def find_bins(engine, handles, n_features, dtype):
     found = engine.reduce(_united, _few_values, handles, n_features)
     many = [f for f in range(n_features) if found[f] is None]
     edges = [
-        None if pair is None else quantile_edges(pair[0], np.cumsum(pair[1]))
+        None if pair is None else quantile_edges(pair[0], np.cumsum(pair[1]), max_bins)
         for pair in found
     ]
     if many:
         columns = engine.map(SortedColumns.of, handles, many, dtype)
         key_type = np.dtype(f"u{np.dtype(dtype).itemsize}")
-        pairs = _quantiles(engine, columns, len(many), key_type)
+        pairs = _quantiles(engine, columns, len(many), key_type, max_bins)
         for f, (low, high) in zip(many, pairs, strict=True):
             edges[f] = edges_between(low, high)
     return join_bins(edges)
@@ -160,12 +163,12 @@ class SortedColumns(Weighed):
         return out
 
 
-def _quantiles(engine, columns, n_features, dtype):
+def _quantiles(engine, columns, n_features, dtype, max_bins):
     """Of each feature, the values that edges follow, and those after them."""
     bits = 8 * dtype.itemsize
     last = np.full((n_features, 1), np.iinfo(dtype).max, dtype=dtype)
     totals = engine.reduce(_sum, SortedColumns.weight_up_to, columns, last)
-    wanted = np.stack([wanted_weights(t) for t in totals.ravel()])
+    wanted = np.stack([wanted_weights(t, max_bins) for t in totals.ravel()])
     # The least key with the wanted weight up to it: digit by digit from the top.
     found = np.zeros(wanted.shape, dtype=dtype)
     digits = np.arange(1, 2**_DIGIT, dtype=dtype)

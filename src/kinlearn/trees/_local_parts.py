@@ -49,14 +49,16 @@ class LocalParts:
         """Take the shares that trees are grown from, and how many rows they have."""
         self.shares = shares
 
-    def reduce(self, combine, function, handles, *args):
+    def reduce(self, combine, function, handles, *args, each=None):
         """``combine(values)`` of the values of ``function(thing, *args)``.
 
-        One after the other, so that never many of them are there.
+        One after the other, so that never many of them are there. `each` is as in
+        `map`.
         """
         merged = None
-        for thing in handles:
-            value = function(thing, *args)
+        own = [()] * len(handles) if each is None else [(thing,) for thing in each]
+        for thing, first in zip(handles, own, strict=True):
+            value = function(thing, *first, *args)
             merged = combine([value] if merged is None else [merged, value])
         return merged
 

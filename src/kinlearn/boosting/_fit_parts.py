@@ -1,0 +1,197 @@
+"""Boosting two-task stumps over rows that lie in many parts."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kinlearn.boosting._part_cells import PartCells
+from kinlearn.boosting._part_rounds import PartRounds
+from kinlearn.boosting._start_weights import check_tasks_have_weight
+from kinlearn.boosting._stump_run import Boosted, collect_rounds
+from kinlearn.boosting._stump_shares import MISSING, StumpShare
+from kinlearn.boosting._stumps import StumpBuilder
+from kinlearn.tasks import LabelSets
+from kinlearn.trees._bin_parts import find_bins
+from kinlearn.trees._binning import Bins
+from kinlearn.trees._mt_weights import in_units, is_whole, weight_unit
+from kinlearn.trees._parts import Coded, agree, remember_common, summarize
+from kinlearn.trees._questions import Weighed
+
+__all__ = ["fit_stump_parts"]
+
+_MOST_WHOLE = 2.0**28  # as in BoostedRows
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedRows(Weighed):
+    """Coded rows of a part, with weights as whole numbers for bins."""
+
+    rows: Coded
+    whole: np.ndarray | None
+
+    @classmethod
+    def of(cls, part, common, unit):
+        """Code the rows of a part as all parts do."""
+        rows = part.coded(common)
+        return cls(rows, in_units(rows.weight, unit))
+
+    def feature(self, number):
+        """Values of a feature, and their weights, of rows that count."""
+        if self.whole is None:
+            return self.rows.columns[number], None
+        there = self.whole > 0
+        return self.rows.columns[number, there], self.whole[there]
+
+    def mass(self, n_tasks, n_classes):
+        """Weight of each class in each task."""
+        cell = self.rows.task.astype(np.int64) * n_classes + self.rows.y
+        mass = np.bincount(cell, self.rows.weight, minlength=n_tasks * n_classes)
+        return mass.reshape(n_tasks, n_classes).astype(np.float64)
+
+    def share(self, start):
+        """The rows that are boosted.
+
+        Parameters
+        ----------
+        start : Start
+            Bins, codes and weights to begin with.
+
+        Returns
+        -------
+        StumpShare
+            The rows.
+        """
+        task, y, weight = self.rows.task, self.rows.y, self.rows.weight
+        weight = np.ones(len(task)) if weight is None else weight
+        kept = np.flatnonzero((weight > 0) & (start.code[task] >= 0))
+        task, y, weight = task[kept], y[kept], weight[kept]
+        columns = self.rows.columns[:, kept]
+        return StumpShare(
+            codes=np.ascontiguousarray(start.bins.assign(columns.T)),
+            task=start.code[task],
+            sign=np.where(start.second[task] == y, 1, -1).astype(np.int8),
+            start=weight / start.mass[task, y] / start.n_alike,
+            unit=weight if start.whole else None,
+            n_tasks=int(start.code.max()) + 1,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What parts need to know to begin.
+
+    Attributes
+    ----------
+    bins : Bins
+        Edges of the bins.
+    code : int32 array of shape (n_tasks,)
+        Number of each task among those that are boosted; -1 for others.
+    second : int array of shape (n_tasks,)
+        The second class of each boosted task.
+    mass : float64 array of shape (n_tasks, n_classes)
+        Weight of the rows that share what a row's class and task have.
+    n_alike : float
+        How many have the same weight.
+    whole : bool
+        Whether weights are whole numbers, and count rows.
+    """
+
+    bins: Bins
+    code: np.ndarray
+    second: np.ndarray
+    mass: np.ndarray
+    n_alike: float
+    whole: bool
+
+
+def _alike(mass, init):
+    """Mass of what has the same weight in the beginning, and how many there are."""
+    if init == "uniform":
+        return np.full_like(mass, mass.sum()), 1.0
+    if init == "task":
+        total = mass.sum(axis=1, keepdims=True)
+        return np.broadcast_to(total, mass.shape), float((total > 0).sum())
+    return mass, float((mass > 0).sum())
+
+
+def fit_stump_parts(model, engine, parts, on_round):
+    """Fit a booster to parts; the same stumps as of all rows in one place.
+
+    Parameters
+    ----------
+    model : AbstainingAdaBoostClassifier
+        Gets the fitted attributes. Its parameters say how to boost.
+    engine : LocalParts or the like
+        Where the parts are.
+    parts : list
+        Handles of what `read_part` gave. Emptied, so that these rows are let go of.
+    on_round : callable
+        Gives a context manager for a round's number.
+    """
+    summaries, kept = summarize(engine, parts)
+    common = agree(summaries)
+    remember_common(model, common)
+    n_tasks, n_classes = len(common.tasks), len(common.classes)
+    unit, whole = 1.0, True
+    if summaries[0]["weighted"]:
+        sums = engine.collect(_weight_sum, kept)
+        total = math.fsum(weight for weight, _ in sums)
+        if not total > 0:
+            raise ValueError("The weights of all rows are 0; some must be positive.")
+        whole = all(each for _, each in sums)
+        unit = weight_unit(total, whole)
+    rows = engine.map(WeighedRows.of, kept, common, unit)
+    mass = engine.reduce(_sum, WeighedRows.mass, rows, n_tasks, n_classes)
+    check_tasks_have_weight(common.tasks, mass.sum(axis=1))
+    task, label = np.nonzero(mass > 0)
+    label_sets = LabelSets.of(task, label, n_tasks, n_classes)
+    model._seed = check_random_state(model.random_state).randint(2**31 - 1)
+    model.algorithm_ = model._choose_algorithm(label_sets)
+    if model.algorithm_ != "mtaa":
+        raise ValueError(
+            "algorithm='mh' is not available on Dask, and tasks with more than two "
+            "classes need it. Boost pairs of classes, or fit "
+            "kinlearn.boosting.AbstainingAdaBoostClassifier to a sample."
+        )
+    n_features = len(common.table.features)
+    dtype = np.result_type(*(s["dtype"] for s in summaries))
+    bins = find_bins(engine, rows, n_features, dtype, model.max_bins)
+    boosted = np.flatnonzero(np.diff(label_sets.indptr) > 1)
+    code = np.full(n_tasks, -1, dtype=np.int32)
+    code[boosted] = np.arange(len(boosted))
+    second = np.zeros(n_tasks, dtype=np.intp)
+    second[boosted] = label_sets.codes[label_sets.indptr[boosted] + 1]
+    taking_part = np.where(code[:, None] >= 0, mass, 0.0)
+    whole = whole and taking_part.sum() < _MOST_WHOLE
+    alike, n_alike = _alike(taking_part, model._start())
+    start = Start(bins, code, second, alike, n_alike, whole)
+    engine.keep(
+        engine.map(WeighedRows.share, rows, start), [s["n_rows"] for s in summaries]
+    )
+    parts.clear()
+    del rows, kept
+    n_rounds = model._n_rounds(len(boosted))
+    model._rounds_per_task = n_rounds / max(len(boosted), 1)
+    builder = StumpBuilder(bins, boosted, model._sizes(label_sets))
+    play, counts = None, np.zeros((0, n_features, 256), dtype=np.int64)
+    if len(boosted):
+        counts = engine.reduce(_sum, StumpShare.counts, engine.shares)
+        settings = model._settings()
+        n_weights = taking_part.sum() if whole else counts[:, 0].sum()
+        table = PartCells.of(counts, bins.n_bins)
+        play = PartRounds(engine, table, settings, settings.epsilon(n_weights)).play
+    numbers = range(n_rounds if len(boosted) else 0)
+    stumps, weights, normalizers = collect_rounds(play, builder, numbers, on_round)
+    saw_missing = bool(counts[:, :, MISSING].any())
+    found = Boosted(stumps, weights, normalizers, saw_missing)
+    model._keep(found, label_sets, mass)
+
+
+def _weight_sum(part):
+    return float(part.sample_weight.sum()), is_whole(part.sample_weight)
+
+
+def _sum(arrays):
+    return np.sum(arrays, axis=0)

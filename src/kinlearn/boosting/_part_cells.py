@@ -1,0 +1,137 @@
+"""Cells of all parts, in the form in which the kernels of one table search them.
+
+A row of the kernels is here a cell: a bin of a feature within a task, that has the sum
+of its rows. Groups and parts of groups are those of `sort_entries`, in the same order.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinlearn._kernels.boosting._entries import Cells
+from kinlearn.boosting._sorted_cells import BLOCK
+from kinlearn.boosting._stump_shares import MISSING
+
+__all__ = ["PartCells"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartCells:
+    """A table of sums.
+
+    Attributes
+    ----------
+    cells : Cells
+        What the kernels read.
+    places : int32 array of shape (n_tasks, n_features, 256)
+        Number of each cell; `n_cells` for common bins and those without rows.
+    n_cells : int
+        Number of cells.
+    n_bins : int32 array of shape (n_features,)
+        Bins of each feature.
+    group_task, group_feature, group_common, group_size : int arrays, (n_groups,)
+        Task, feature, common bin and number of cells of each group.
+    """
+
+    cells: Any
+    places: np.ndarray
+    n_cells: int
+    n_bins: np.ndarray
+    group_task: np.ndarray
+    group_feature: np.ndarray
+    group_common: np.ndarray
+    group_size: np.ndarray
+
+    @classmethod
+    def of(cls, counts, n_bins):
+        """From the numbers of rows.
+
+        Parameters
+        ----------
+        counts : int64 array of shape (n_tasks, n_features, 256)
+            Rows of all parts by task, feature and bin.
+        n_bins : int32 array of shape (n_features,)
+            Bins of each feature.
+
+        Returns
+        -------
+        PartCells
+            The table.
+        """
+        n_tasks, n_features = counts.shape[:2]
+        feature_common = counts[:, :, :MISSING].sum(axis=0).argmax(axis=1)
+        groups, bins, ends = [], [], []
+        for first in range(0, n_features, BLOCK):
+            for t in range(n_tasks):
+                for f in range(first, min(first + BLOCK, n_features)):
+                    count = counts[t, f]
+                    most = int(count[:MISSING].argmax())
+                    if count[most] == count.sum() and most == feature_common[f]:
+                        continue
+                    here = np.flatnonzero(count[:MISSING])
+                    below, above = here[here < most], here[here > most][::-1]
+                    lost = np.flatnonzero(count[MISSING:]) + MISSING
+                    groups.append((t, f, most))
+                    bins.append(np.concatenate([below, above, lost]))
+                    ends.append([len(below), len(above), len(lost)])
+        task, feature, common = np.array(groups, dtype=np.int32).reshape(-1, 3).T.copy()
+        end = np.cumsum(np.array(ends, dtype=np.int64)).reshape(-1, 3)
+        code = np.concatenate([np.empty(0, np.uint8), *bins]).astype(np.uint8)
+        n_cells = len(code)
+        size = np.diff(end[:, 2], prepend=0)
+        places = np.full(counts.shape, n_cells, dtype=np.int32)
+        places[np.repeat(task, size), np.repeat(feature, size), code] = np.arange(
+            n_cells
+        )
+        by_feature = np.lexsort((task, feature)).astype(np.int32)
+        cells = Cells(
+            np.append(np.zeros(n_tasks, np.intp), n_cells),
+            # the last of its bin, where a cut may be; none follows missing values
+            (2 * np.arange(n_cells) + (code != MISSING)).astype(np.int32),
+            code, task, feature, common.astype(np.uint8), end,
+            feature_common.astype(np.uint8),
+            np.searchsorted(feature[by_feature], np.arange(n_features + 1)),
+            by_feature, n_bins,
+        )  # fmt: skip
+        return cls(cells, places, n_cells, n_bins, task, feature, common, size)
+
+    @property
+    def n_tasks(self):
+        """Number of tasks."""
+        return len(self.places)
+
+    def most_tests(self, per_task):
+        """No more tests than that can be tried; see `SortedCells.most_tests`."""
+        tests = 2 * self.group_size + 1
+        if per_task and len(tests):
+            tests = np.bincount(self.group_task, tests).max()
+        return max(int(np.sum(tests)), 1)
+
+    def sides(self, sums, task, test):
+        """Sums of the rows of a task on both sides of a test.
+
+        Parameters
+        ----------
+        sums : int array of shape (n_cells + n_tasks, k)
+            Sums by cell, then by task.
+        task : int
+            The task; it has a group of the feature.
+        test : Trial
+            The test.
+
+        Returns
+        -------
+        left, right : int64 arrays of shape (k,)
+            Sums.
+        """
+        place = self.places[task, test.feature]
+        there = np.flatnonzero(place < self.n_cells)
+        values = sums[place[there]].astype(np.int64)
+        total = sums[self.n_cells + task].astype(np.int64)
+        goes = np.where(there == MISSING, test.missing_left, there <= test.cut)
+        left = values[goes].sum(axis=0)
+        group = (self.group_task == task) & (self.group_feature == test.feature)
+        if self.group_common[np.flatnonzero(group)[0]] <= test.cut:
+            left = left + total - values.sum(axis=0)
+        return left, total - left

@@ -1,0 +1,251 @@
+"""Rows of a part, as abstaining boosting by signs asks about them.
+
+Every answer is a sum of whole numbers or an extreme, so neither the parts nor their
+order change what comes out of all of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn.boosting._rounds import SignRounds, exact_parts, whole_weights
+from kinlearn.trees._questions import Weighed
+
+__all__ = ["MISSING", "Scale", "StumpPlan", "StumpShare", "Trial"]
+
+MISSING = 255  # the bin of missing values
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What weights are divided by.
+
+    Attributes
+    ----------
+    peak : float
+        The greatest logarithm of a weight.
+    total : float
+        Sum of all weights over the greatest.
+    """
+
+    peak: float
+    total: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A test: the feature's bin is at most `cut`.
+
+    Attributes
+    ----------
+    feature, cut : int
+        The feature and the bin.
+    missing_left : bool
+        Where missing values go.
+    """
+
+    feature: int
+    cut: int
+    missing_left: bool
+
+
+@dataclass(frozen=True)
+class StumpPlan:
+    """What a round does to the weights.
+
+    Attributes
+    ----------
+    nodes : list of Node or None
+        Root, left child and right child; answers are signs.
+    factor : tuple of three floats
+        What is added to the logarithms of abstained, right and wrong rows.
+    """
+
+    nodes: list
+    factor: tuple
+
+
+@dataclass(frozen=True, eq=False)
+class StumpShare(Weighed):
+    """Rows of a part that take part in boosting.
+
+    Methods take the logarithms of the weights, which change from round to round.
+
+    Attributes
+    ----------
+    codes : uint8 array of shape (n, n_features), row-major
+        Bins.
+    task : int32 array of shape (n,)
+        Tasks, counted among those that are boosted.
+    sign : int8 array of shape (n,)
+        Labels, -1 or +1.
+    start : float64 array of shape (n,)
+        Weights to begin with.
+    unit : float64 array of shape (n,), or None
+        How many rows each stands for; None is one.
+    n_tasks : int
+        Number of boosted tasks.
+    """
+
+    codes: np.ndarray
+    task: np.ndarray
+    sign: np.ndarray
+    start: np.ndarray
+    unit: np.ndarray | None
+    n_tasks: int
+
+    def begin(self):
+        """Logarithms of the weights before the first round."""
+        return np.log(self.start)
+
+    def counts(self):
+        """Rows by task, feature and bin: int64, (n_tasks, n_features, 256)."""
+        n_features = self.codes.shape[1]
+        out = np.zeros((n_features, self.n_tasks, 256), dtype=np.int64)
+        for f, column in enumerate(self.codes.T):
+            at = self.task.astype(np.int64) * 256 + column
+            out[f] = np.bincount(at, minlength=self.n_tasks * 256).reshape(-1, 256)
+        return out.transpose(1, 0, 2)
+
+    def mass(self, log, peak):
+        """Sum of the weights over the greatest, as two whole numbers."""
+        return np.array(exact_parts(np.exp(log - peak)), dtype=object)
+
+    def _share(self, log, scale):
+        return np.exp(log - scale.peak) / scale.total
+
+    def _whole(self, log, scale):
+        unit = 1.0 if self.unit is None else self.unit
+        return whole_weights(self._share(log, scale), unit, SignRounds.whole)
+
+    def cells(self, log, scale, places):
+        """Signed and absolute weights by cell, and by task.
+
+        Parameters
+        ----------
+        log : float64 array of shape (n,)
+            Logarithms of the weights.
+        scale : Scale
+            What they are divided by.
+        places : int32 array of shape (n_tasks, n_features, 256)
+            Number of each cell; the last number is for those that are not counted.
+
+        Returns
+        -------
+        int32 array of shape (n_cells + n_tasks, 2)
+            Sums.
+        """
+        whole = self._whole(log, scale).astype(np.int32)
+        return self._sums(np.column_stack([whole * self.sign, whole]), places)
+
+    def lanes(self, log, scale, places, trials):
+        """Signed weights on the left of some tests, by cell, and by task.
+
+        Parameters
+        ----------
+        log, scale, places
+            As in `cells`.
+        trials : list of Trial
+            The tests.
+
+        Returns
+        -------
+        int32 array of shape (n_cells + n_tasks, n_trials)
+            Sums.
+        """
+        signed = self._whole(log, scale).astype(np.int32) * self.sign
+        left = np.empty((len(signed), len(trials)), dtype=np.int32)
+        for c, trial in enumerate(trials):
+            left[:, c] = signed * self._left(trial)
+        return self._sums(left, places)
+
+    def _left(self, test):
+        """Which rows a test sends to the left."""
+        code = self.codes[:, test.feature]
+        return np.where(code == MISSING, test.missing_left, code <= test.cut)
+
+    def _sums(self, values, places):
+        """Sums of rows of values by cell, without the last one, then by task."""
+        n_cells, n_features = int(places.max()), self.codes.shape[1]
+        out = np.zeros((n_cells + 1, values.shape[1]), dtype=np.int32)
+        # as many rows at a time as make a table of sums worth its while
+        n_rows = max(max(n_cells, 2**16) // n_features, 1)
+        every = np.arange(n_features)
+        for first in range(0, len(values), n_rows):
+            part = slice(first, first + n_rows)
+            at = places[self.task[part, None], every, self.codes[part]]
+            ones = np.ones(at.size, dtype=np.int32)
+            ends = np.arange(0, at.size + 1, n_features)
+            table = sp.csc_array((ones, at.ravel(), ends), (n_cells + 1, len(at)))
+            out += table @ values[part]
+        of_task = np.stack(
+            [np.bincount(self.task, v, minlength=self.n_tasks) for v in values.T],
+            axis=1,
+        )
+        return np.concatenate([out[:-1], of_task.astype(np.int32)])
+
+    def bins(self, log, scale, root, children):
+        """Sums by bin below the branches of a root.
+
+        Parameters
+        ----------
+        log, scale
+            As in `cells`.
+        root : Trial
+            The root.
+        children : list of (int, int, bool)
+            Task, feature, and whether it is below the left branch.
+
+        Returns
+        -------
+        int64 array of shape (n_children, 3, 256)
+            Signed weights, absolute weights and numbers of rows.
+        """
+        whole, left = self._whole(log, scale), self._left(root)
+        out = np.zeros((len(children), 3, 256), dtype=np.int64)
+        for k, (task, feature, on_left) in enumerate(children):
+            rows = np.flatnonzero((self.task == task) & (left == on_left))
+            code, w = self.codes[rows, feature], whole[rows]
+            for i, v in enumerate([w * self.sign[rows], w, None]):
+                out[k, i] = np.bincount(code, v, minlength=256)
+        return out
+
+    def _change(self, plan):
+        agrees = np.zeros(len(self.task), dtype=np.int8)  # y h: right 1, wrong -1
+        left = self._left(plan.nodes[0])
+        for at, node in enumerate(plan.nodes):
+            if node is None or node.task < 0:
+                continue
+            mine = self.task == node.task
+            if at:
+                mine &= left == (at == 1)
+            answer = np.where(self._left(node), *(a[0] for a in node.answers))
+            agrees += (answer * mine * self.sign).astype(np.int8)
+        return np.array(plan.factor)[agrees]
+
+    def weigh(self, log, scale, plan):
+        """What a round would do.
+
+        Parameters
+        ----------
+        log, scale
+            As in `cells`.
+        plan : StumpPlan
+            The round.
+
+        Returns
+        -------
+        tuple
+            Sum of the weights after it as two whole numbers; least and greatest
+            change; the greatest logarithm after it.
+        """
+        if len(log) == 0:
+            return 0, 0, np.inf, -np.inf, -np.inf
+        change = self._change(plan)
+        sums = exact_parts(self._share(log, scale) * np.exp(change))
+        return *sums, change.min(), change.max(), (log + change).max()
+
+    def move(self, log, plan):
+        """Logarithms of the weights after a round."""
+        return log + self._change(plan)

@@ -1,0 +1,165 @@
+"""Stumps boosted from parts of the rows are those of all rows in one place."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from kinlearn.boosting import AbstainingAdaBoostClassifier
+from kinlearn.boosting._part_rounds import best_cut
+from kinlearn.boosting._rounds import exact_parts, exact_total
+from kinlearn.boosting.partitioned import fit_stump_parts
+from kinlearn.trees.partitioned import LocalParts, read_part
+from kinlearn.utils import quiet_round
+
+
+def problem(*, n=300, n_tasks=4, missing=False, weights=False, seed=7):
+    """Rows with binary, rounded and constant features, and tasks of unequal size."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 7))
+    X[:, 1], X[:, 2], X[:, 3] = rng.integers(0, 2, n), np.round(X[:, 2]), 1.0
+    task = (rng.random(n) ** 2 * n_tasks).astype(int)
+    y = X[:, 0] + X[:, 1] * (task % 3) + 0.7 * rng.normal(size=n)
+    y = (y > 0.3).astype(int)
+    if n_tasks > 3:
+        y[task == 2] = 1  # a task that lacks a class
+        y[task == 3] += 1  # and one with other classes
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    weight = rng.integers(0, 4, n).astype(float) if weights else None
+    return np.column_stack([X, task]), y, weight
+
+
+def read(X, y, weight, ends):
+    options = {"task": -1, "labels": "classes", "allow_nan": True}
+    return [
+        read_part(
+            X[rows],
+            y[rows],
+            None if weight is None else weight[rows],
+            i,
+            options,
+            narrow=False,
+        )
+        for i, rows in enumerate(np.split(np.arange(len(y)), ends))
+    ]
+
+
+# an empty part, one of one row, and skewed ones
+ENDS = [0, 60, 61, 250]
+
+
+def fit_both(X, y, weight, *, ends=ENDS, **params):
+    params = {"n_estimators": 15, "task": -1, "random_state": 3, **params}
+    whole = AbstainingAdaBoostClassifier(**params).fit(X, y, weight)
+    divided = AbstainingAdaBoostClassifier(**params)
+    parts = read(X, y, weight, ends)
+    fit_stump_parts(divided, LocalParts(), parts, quiet_round)
+    assert not parts  # the rows as they were read have been let go of
+    return whole, divided
+
+
+def assert_same_model(found, expected):
+    """To the bit: stumps, votes and normalisers."""
+    assert found.n_estimators_ == expected.n_estimators_ > 0
+    assert_array_equal(found.stumps_.nodes, expected.stumps_.nodes)
+    assert_array_equal(found.stumps_.values, expected.stumps_.values)
+    assert_array_equal(found.estimator_weights_, expected.estimator_weights_)
+    assert_array_equal(found.normalizers_, expected.normalizers_)
+    assert found.fallback_tasks_ == expected.fallback_tasks_
+
+
+@pytest.mark.filterwarnings("ignore::kinlearn.exceptions.TaskFallbackWarning")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"weighting": "conservative", "init_weights": "uniform"},
+        {"root": "stochastic", "n_roots": 5, "init_weights": "task"},
+        {"root": "best_per_task", "n_roots": 7, "max_bins": 8},
+    ],
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_stumps_are_those_of_all_rows(params, missing):
+    X, y, weight = problem(missing=missing, weights=missing)
+    whole, divided = fit_both(X, y, weight, **params)
+    assert_same_model(divided, whole)
+    assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
+
+
+def test_one_task_and_one_part():
+    X, y, _ = problem(n_tasks=1)
+    assert_same_model(*reversed(fit_both(X, y, None)))
+    X, y, _ = problem()
+    assert_same_model(*reversed(fit_both(X, y, None, ends=[])))
+
+
+def test_weights_that_are_no_whole_numbers_give_the_same_stumps():
+    X, y, weight = problem(weights=True)
+    whole, divided = fit_both(X, y, weight * 0.3, n_estimators=5)
+    for name in ("feature", "task"):
+        assert_array_equal(divided.stumps_.nodes[name], whole.stumps_.nodes[name])
+
+
+def test_a_model_of_parts_takes_further_tasks():
+    X, y, _ = problem()
+    new = X[:, -1] == 0
+    whole, divided = fit_both(X[~new], y[~new], None, ends=[30])
+    for model in (whole, divided):
+        model.add_task(X[new], y[new])
+    assert_same_model(divided, whole)
+
+
+def test_nothing_to_boost():
+    X, y, _ = problem()
+    divided = AbstainingAdaBoostClassifier(5, task=-1)
+    y = X[:, -1].astype(int)  # one class in each task
+    fit_stump_parts(divided, LocalParts(), read(X, y, None, ENDS), None)
+    assert divided.n_estimators_ == 0
+    assert_array_equal(divided.predict(X), y)
+
+
+def test_what_cannot_be_boosted_is_refused():
+    X, y, _ = problem()
+    model = AbstainingAdaBoostClassifier(5, task=-1)
+    three = np.arange(len(y)) % 3
+    with pytest.raises(ValueError, match="algorithm='mh' is not available on Dask"):
+        fit_stump_parts(model, LocalParts(), read(X, three, None, ENDS), None)
+    weight = (X[:, -1] != 1).astype(float)
+    with pytest.raises(ValueError, match="Task 1 has no row of positive weight"):
+        fit_stump_parts(model, LocalParts(), read(X, y, weight, ENDS), None)
+    with pytest.raises(ValueError, match="weights of all rows are 0"):
+        fit_stump_parts(model, LocalParts(), read(X, y, 0 * weight, ENDS), None)
+
+
+def test_exact_sums_do_not_depend_on_the_order():
+    rng = np.random.default_rng(0)
+    values = np.exp(-30 * rng.random(10_000))
+    total = exact_total(*exact_parts(values))
+    np.testing.assert_allclose(total, values.sum(), rtol=1e-13)
+    for _ in range(3):
+        parts = np.array_split(rng.permutation(values), [10, 10, 5000])
+        high, low = zip(*map(exact_parts, parts), strict=True)
+        assert exact_total(sum(high), sum(low)) == total
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_best_cut_of_sums_by_trying_all(seed):
+    rng = np.random.default_rng(seed)
+    n_bins = int(rng.integers(1, 6))
+    by_bin = np.zeros((3, 256), dtype=np.int64)
+    by_bin[2, :n_bins] = rng.integers(0, 3, n_bins)
+    by_bin[2, 255] = rng.integers(0, 2)
+    by_bin[1] = by_bin[2] * rng.integers(1, 5, 256)
+    by_bin[0] = np.rint(by_bin[1] * rng.uniform(-1, 1, 256))
+    (cut, missing_left), sides = best_cut(by_bin, n_bins)
+    goes = np.arange(256) <= cut
+    goes[255] = missing_left
+    assert_array_equal(sides[0], by_bin[:2, goes].sum(axis=1))
+    assert_array_equal(sides[1], by_bin[:2, ~goes].sum(axis=1))
+    best = 0
+    for k in range(n_bins):
+        for left in (False, True):
+            goes = np.arange(256) <= k
+            goes[255] = left
+            best = max(best, sum(abs(by_bin[0, s].sum()) for s in (goes, ~goes)))
+    assert np.abs(sides[:, 0]).sum() == best
