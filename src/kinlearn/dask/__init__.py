@@ -1,6 +1,7 @@
-"""The forests on a Dask cluster: rows stay where they are.
+"""Forests and boosted stumps on a Dask cluster: rows stay where they are.
 
-Same names and parameters as in :mod:`kinlearn.trees`, for Dask DataFrames and arrays.
+Same names and parameters as in :mod:`kinlearn.trees` and :mod:`kinlearn.boosting`, for
+Dask DataFrames and arrays.
 Needs the extra ``dask``: ``pip install 'kinlearn[dask]'``.
 """
 
@@ -8,6 +9,7 @@ from kinlearn.utils import import_optional as _import_optional
 
 _import_optional("distributed", extra="dask", purpose="kinlearn.dask")
 
+from kinlearn.dask._abstaining import AbstainingAdaBoostClassifier  # noqa: E402
 from kinlearn.dask._disk import OnDisk  # noqa: E402
 from kinlearn.dask._extra_trees import (  # noqa: E402
     MultiTaskExtraTreesClassifier,
@@ -18,6 +20,7 @@ from kinlearn.dask._random_forest import (  # noqa: E402
 )
 
 __all__ = [
+    "AbstainingAdaBoostClassifier",
     "MultiTaskExtraTreesClassifier",
     "MultiTaskExtraTreesRegressor",
     "MultiTaskRandomForestClassifier",

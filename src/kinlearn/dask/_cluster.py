@@ -156,9 +156,9 @@ class ClusterParts:
                 self.shares[i] = self._submit(_same, shares[i], home=[home])
             self.homes[self.shares[i].key] = [home]
 
-    def reduce(self, combine, function, handles, *args):
+    def reduce(self, combine, function, handles, *args, each=None):
         """``combine(values)`` of ``function(thing, *args)``, merged on the workers."""
-        return self._merged(combine, self.map(function, handles, *args))
+        return self._merged(combine, self.map(function, handles, *args, each=each))
 
     def _merged(self, combine, values):
         while True:

@@ -83,6 +83,7 @@ class DiskParts(LocalParts):
                 for field in fields(thing)
                 if isinstance(value := getattr(thing, field.name), np.ndarray)
                 and value.nbytes > _SMALL_BYTES
+                and not value.dtype.hasobject  # names of tasks, which cannot be mapped
                 and not isinstance(value, np.memmap)
             },
         )

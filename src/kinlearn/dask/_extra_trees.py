@@ -14,7 +14,7 @@ _FIXED = {
 
 
 class MultiTaskExtraTreesClassifier(
-    ClassifierOnDask, trees.MultiTaskExtraTreesClassifier
+    ClassifierOnDask, ForestOnDask, trees.MultiTaskExtraTreesClassifier
 ):
     """Extremely randomised trees that may also split by task, on a Dask cluster.
 

@@ -1,8 +1,7 @@
-"""What makes a local forest one on Dask: constructor, docstring, fit and answers.
+"""What makes a local model one on Dask: constructor, docstring, fit and answers.
 
-A forest on Dask is a class that inherits from its local class, with one of the mixins
-here before it, and says how trees are grown from parts. Constructor and docstring come
-from the local class.
+A model on Dask is a class that inherits from its local class, with mixins before it,
+and says how it is fitted to parts. Constructor and docstring come from the local class.
 """
 
 import inspect
@@ -21,9 +20,9 @@ from kinlearn.dask._disk import DiskParts, OnDisk
 from kinlearn.dask._tables import answer_parts, is_dask, read_parts
 from kinlearn.utils._sklearn import Interval
 
-__all__ = ["ClassifierOnDask", "ForestOnDask"]
+__all__ = ["ClassifierOnDask", "ForestOnDask", "ModelOnDask"]
 
-_Forest: Any = object  # to mypy: what the mixins are mixed into
+_Model: Any = object  # to mypy: what the mixins are mixed into
 
 _OWN = {
     "trees_at_once": """\
@@ -36,42 +35,40 @@ client : dask.distributed.Client, OnDisk or None, default=None
     process alone, with the rows in files. Not pickled.""",
     "n_jobs": """\
 n_jobs : int, default=None
-    Threads that the local forest of `to_local` predicts with.""",
+    Threads that the local model of `to_local` works with.""",
 }
 
 
-class ForestOnDask(_Forest):
+class ModelOnDask(_Model):
     """Comes before the local class; see the module."""
 
     _local: Any  # the local class
     _labels = "classes"
     _narrow = True  # whether features are read as float32
-    # Parameters of the local forests that have one value here, False, and why.
-    _fixed: dict[str, str] = {"warm_start": "every fit begins anew"}
+    _step = "tree"  # what callbacks see finished
+    # Parameters that the local class does not have, and their constraints.
+    _own: dict[str, Any] = {"client": "no_validation"}
+    # Parameters of the local class that have one value here, False, and why.
+    _fixed: dict[str, str] = {}
     _parameter_constraints: dict
-    trees_at_once: int | None
     client: Any
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if not hasattr(cls, "_local"):
             return
-        cls._parameter_constraints = {
-            **cls._parameter_constraints,
-            "client": "no_validation",
-            "trees_at_once": [Interval(Integral, 1, None, closed="left"), None],
-        }
-        made = _constructor(cls._local, cls._fixed)
+        cls._parameter_constraints = {**cls._parameter_constraints, **cls._own}
+        made = _constructor(cls._local, cls._fixed, cls._own)
         cls.__init__ = made  # type: ignore[method-assign]  # that of each local class
-        cls.__doc__ = _docstring(cls.__doc__, cls._local.__doc__, cls._fixed)
+        cls.__doc__ = _docstring(cls.__doc__, cls._local.__doc__, cls._fixed, cls._own)
 
     def _grow(self, engine, parts, finished):
-        """Fit to parts that were read, and tell of trees that are finished."""
+        """Fit to parts that were read, and tell of steps that are finished."""
         raise NotImplementedError
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
-        """Grow the forest; rows stay where they are.
+        """Fit; rows stay where they are.
 
         Parameters
         ----------
@@ -85,7 +82,7 @@ class ForestOnDask(_Forest):
         Returns
         -------
         self
-            The fitted forest.
+            The fitted model.
         """
         self._validate_params()
         self._check_fixed()
@@ -93,18 +90,28 @@ class ForestOnDask(_Forest):
         client = self.client if on_disk else find_client(self.client)
         options = {"task": self.task, "labels": self._labels, "allow_nan": True}
         options["estimator"] = type(self).__name__
-        parts = read_parts(X, y, sample_weight, options, narrow=self._narrow)
-        progress = self._init_callback_context(max_subtasks=self.n_estimators)
+        parts = read_parts(
+            X,
+            y,
+            sample_weight,
+            options,
+            narrow=self._narrow,
+            local=self._local_name(),
+        )
+        known = self.n_estimators if self.n_estimators != "auto" else None
+        progress = self._init_callback_context(max_subtasks=known)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         n_done = 0
 
-        def finished(n_trees):
+        def finished(n_steps):
             nonlocal n_done
-            for number in range(n_done, n_done + n_trees):
-                step = progress.subcontext(task_name=f"tree {number}")
+            stop = False
+            for number in range(n_done, n_done + n_steps):
+                step = progress.subcontext(task_name=f"{self._step} {number}")
                 step.call_on_fit_task_begin(estimator=self)
-                step.call_on_fit_task_end(estimator=self)
-            n_done += n_trees
+                stop = step.call_on_fit_task_end(estimator=self)
+            n_done += n_steps
+            return stop
 
         with DiskParts(client) if on_disk else ClusterParts(client) as engine:
             self._grow(engine, engine.read(parts), finished)
@@ -116,20 +123,23 @@ class ForestOnDask(_Forest):
             if getattr(self, name) is not False:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} is not available on Dask: {why}. "
-                    f"Set {name}=False, or fit kinlearn.trees.{type(self).__name__} "
-                    "to a sample."
+                    f"Set {name}=False, or fit {self._local_name()} to a sample."
                 )
 
+    def _local_name(self):
+        package = self._local.__module__.rpartition(".")[0]
+        return f"{package}.{self._local.__name__}"
+
     def to_local(self):
-        """The same forest as an ordinary estimator, which needs no cluster.
+        """The same model as an ordinary estimator, which needs no cluster.
 
         Returns
         -------
         estimator
-            Of :mod:`kinlearn.trees`, fitted if this one is.
+            Of the local class, fitted if this one is.
         """
         params = self.get_params(deep=False)
-        own = {name: params.pop(name) for name in ("client", "trees_at_once")}
+        own = {name: params.pop(name) for name in self._own}
         local = self._local(**params)
         state = {k: v for k, v in vars(self).items() if k not in {*params, *own}}
         vars(local).update(state)
@@ -140,7 +150,7 @@ class ForestOnDask(_Forest):
         return answer_parts(X, self.to_local(), method, like)
 
     def predict(self, X):
-        """The forest's answer, partition by partition.
+        """The model's answer, partition by partition.
 
         Parameters
         ----------
@@ -162,19 +172,27 @@ class ForestOnDask(_Forest):
     def __sklearn_clone__(self):
         # A client cannot be copied, and need not be.
         params = self.get_params(deep=False)
-        client = params.pop("client")
-        local = self._local(**{k: v for k, v in params.items() if k != "trees_at_once"})
-        copied = local.__sklearn_clone__().get_params(deep=False)
-        return type(self)(
-            **copied, trees_at_once=params["trees_at_once"], client=client
-        )
+        own = {name: params.pop(name) for name in self._own}
+        copied = self._local(**params).__sklearn_clone__().get_params(deep=False)
+        return type(self)(**copied, **own)
 
     def __getstate__(self):
         return {**super().__getstate__(), "client": None}
 
 
-class ClassifierOnDask(ForestOnDask):
-    """The same for forests with class probabilities."""
+class ForestOnDask(ModelOnDask):
+    """The same for forests."""
+
+    _own = {
+        "trees_at_once": [Interval(Integral, 1, None, closed="left"), None],
+        **ModelOnDask._own,
+    }
+    _fixed = {"warm_start": "every fit begins anew"}
+    trees_at_once: int | None
+
+
+class ClassifierOnDask(ModelOnDask):
+    """The same for models with class probabilities."""
 
     def predict_proba(self, X):
         """Class probabilities, partition by partition.
@@ -198,14 +216,14 @@ class ClassifierOnDask(ForestOnDask):
         return self._ask("predict_proba", X, like)
 
 
-def _constructor(local, fixed):
-    """That of the local class, and with it `trees_at_once` and `client`."""
+def _constructor(local, fixed, own):
+    """That of the local class, with further parameters, which are None by default."""
     given = inspect.signature(local.__init__).parameters
     signature = inspect.Signature(
         [p.replace(default=False) if p.name in fixed else p for p in given.values()]
         + [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-            for name in ("trees_at_once", "client")
+            for name in own
         ]
     )
 
@@ -219,10 +237,10 @@ def _constructor(local, fixed):
     return __init__
 
 
-def _docstring(own, local, fixed):
+def _docstring(text, local, fixed, own):
     """The own docstring with the parameters and attributes of the local one."""
-    if own is None or local is None:  # python -OO
-        return own
+    if text is None or local is None:  # python -OO
+        return text
     replaced = _OWN | {
         name: f"{name} : bool, default=False\n    Must be False here: {why}."
         for name, why in fixed.items()
@@ -230,8 +248,8 @@ def _docstring(own, local, fixed):
     sections = _sections(local)
     parameters = re.split(r"\n(?=\S)", sections["Parameters"])
     parameters = [replaced.pop(p.split(" : ")[0], p) for p in parameters]
-    parameters += [replaced[name] for name in ("trees_at_once", "client")]
-    before, _, after = inspect.cleandoc(own).partition("\n\nSee Also\n")
+    parameters += [replaced[name] for name in own]
+    before, _, after = inspect.cleandoc(text).partition("\n\nSee Also\n")
     return "\n\n".join(
         [
             before,

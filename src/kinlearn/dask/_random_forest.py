@@ -1,14 +1,14 @@
 """Multi-task random forest on a Dask cluster (Faddoul 2012, section 4.11)."""
 
 from kinlearn import trees
-from kinlearn.dask._on_dask import ClassifierOnDask
+from kinlearn.dask._on_dask import ClassifierOnDask, ForestOnDask
 from kinlearn.trees.partitioned import fit_forest_parts
 
 __all__ = ["MultiTaskRandomForestClassifier"]
 
 
 class MultiTaskRandomForestClassifier(
-    ClassifierOnDask, trees.MultiTaskRandomForestClassifier
+    ClassifierOnDask, ForestOnDask, trees.MultiTaskRandomForestClassifier
 ):
     """Multi-task decision trees on resampled rows, on a Dask cluster.
 
@@ -55,7 +55,7 @@ class MultiTaskRandomForestClassifier(
     _local = trees.MultiTaskRandomForestClassifier
     _narrow = False
     _fixed = {
-        **ClassifierOnDask._fixed,
+        **ForestOnDask._fixed,
         "oob_score": "rows out of the bag are not scored where they lie",
     }
 

@@ -17,12 +17,12 @@ def is_dask(X):
     return isinstance(X, dd.DataFrame | da.Array)
 
 
-def _check_table(X, task, estimator):
+def _check_table(X, task, local):
     if not is_dask(X):
         raise TypeError(
             f"X must be a Dask DataFrame or array; got {type(X).__name__}. Make one "
             "with dask.dataframe.from_pandas or dask.array.from_array, or use "
-            f"kinlearn.trees.{estimator}, which takes ordinary data."
+            f"{local}, which takes ordinary data."
         )
     if isinstance(X, da.Array) and X.ndim != 2:
         raise ValueError(
@@ -70,7 +70,7 @@ def _column(values, X, name):
     return parts
 
 
-def read_parts(X, y, sample_weight, options, *, narrow):
+def read_parts(X, y, sample_weight, options, *, narrow, local):
     """Say how all partitions are read.
 
     Parameters
@@ -85,13 +85,15 @@ def read_parts(X, y, sample_weight, options, *, narrow):
         For :func:`kinlearn.tasks.check_task_data`.
     narrow : bool
         Whether features become float32.
+    local : str
+        Name of the class for ordinary data, for messages.
 
     Returns
     -------
     list of Delayed
         Give what `read_part` gives for each partition.
     """
-    _check_table(X, options["task"], options["estimator"])
+    _check_table(X, options["task"], local)
     if y is None:
         raise ValueError(
             f"{options['estimator']} requires y to be passed, but the target y is None."

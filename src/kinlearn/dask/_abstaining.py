@@ -1,0 +1,73 @@
+"""Boosting over two-task stumps on a Dask cluster (Faddoul 2012)."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+from kinlearn import boosting
+from kinlearn.boosting.partitioned import fit_stump_parts
+from kinlearn.dask._on_dask import ClassifierOnDask
+
+__all__ = ["AbstainingAdaBoostClassifier"]
+
+
+class AbstainingAdaBoostClassifier(
+    ClassifierOnDask, boosting.AbstainingAdaBoostClassifier
+):
+    """Boosting over two-task stumps, on a Dask cluster.
+
+    For the same rows and `random_state` the model is the same as that of
+    :class:`kinlearn.boosting.AbstainingAdaBoostClassifier`, to the bit: stumps, votes
+    and normalisers. For tasks with two classes (MTAA).
+
+    See Also
+    --------
+    kinlearn.boosting.AbstainingAdaBoostClassifier : The local class.
+    MultiTaskRandomForestClassifier : For tasks with more classes.
+
+    Notes
+    -----
+    Partitions keep their rows as bins, a byte for each feature, and the weights of
+    their rows. In each round they answer five times, with sums by task, feature and
+    bin; the driver searches these sums for the stump with the kernels that search the
+    rows of one table. Rows and weights are never sent.
+
+    Weights are whole numbers in the search, so their sums are exact. What they are
+    divided by, and the normalisers, are sums of whole multiples of 2^-60, so they do
+    not depend on the partitions or their order either. Only sample weights that are not
+    whole numbers are added up as they come, partition by partition, in the weights to
+    begin with and in the bins: the model is then that of the local class up to the
+    rounding of these sums.
+
+    A worker that is lost is made up for: Dask reads its rows again and repeats the
+    rounds.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from dask.distributed import Client
+    >>> from kinlearn.dask import AbstainingAdaBoostClassifier
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=400), np.arange(400) % 4])
+    >>> y = (X[:, 0] > 0) ^ (X[:, 1] == 3)
+    >>> model = AbstainingAdaBoostClassifier(4, task=-1)
+    >>> _ = model.fit(da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100))
+    >>> model.to_local().predict([[1, 0], [1, 3]])
+    array([ True, False])
+    >>> client.close()
+    """
+
+    _local = boosting.AbstainingAdaBoostClassifier
+    _narrow = False
+    _step = "round"
+    _fixed = {"early_stopping": "rows to hold back are drawn from all in one place"}
+
+    def _grow(self, engine, parts, finished):
+        @contextmanager
+        def on_round(_):
+            told = SimpleNamespace(stop=False)
+            yield told
+            told.stop = finished(1)
+
+        fit_stump_parts(self, engine, parts, on_round)

@@ -1,0 +1,133 @@
+"""Boosted stumps on a Dask cluster against the local ones.
+
+That many rounds are the same, with all kinds of rows and parameters, is for
+tests/boosting/test_stump_parts.py: here it is the way through Dask.
+"""
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from kinlearn import boosting
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+kd = pytest.importorskip("kinlearn.dask")
+from kinlearn.dask._cluster import ClusterParts  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(3)
+    n = 400
+    X = pd.DataFrame(rng.normal(size=(n, 4)), columns=[*"abcd"])
+    X["school"] = np.array(["ash", "beech", "cedar"], object)[rng.integers(0, 3, n)]
+    X.loc[rng.random(n) < 0.1, "b"] = np.nan
+    y = X["a"] + (X["school"] == "cedar") * X["c"] * 2 + 0.3 * rng.normal(size=n)
+    return X, (y > 0).map({False: "no", True: "yes"})
+
+
+def on_dask(X, y, npartitions=4):
+    X = dd.from_pandas(X, npartitions=npartitions)
+    return X, dd.from_pandas(y, npartitions=npartitions)
+
+
+def assert_same_model(found, expected):
+    assert found.n_estimators_ == expected.n_estimators_ > 1
+    assert_array_equal(found.stumps_.nodes, expected.stumps_.nodes)
+    assert_array_equal(found.stumps_.values, expected.stumps_.values)
+    assert_array_equal(found.estimator_weights_, expected.estimator_weights_)
+    assert_array_equal(found.normalizers_, expected.normalizers_)
+
+
+def test_model_on_frames_is_the_local_one(client, frame):
+    X, y = frame
+    local = boosting.AbstainingAdaBoostClassifier(3, task="school").fit(X, y)
+    dX, dy = on_dask(X, y)
+    model = kd.AbstainingAdaBoostClassifier(3, task="school", client=client)
+    model.fit(dX, dy)
+    assert_same_model(model, local)
+    proba = model.predict_proba(dX)
+    assert proba.npartitions == dX.npartitions
+    proba = proba.compute()
+    assert [*proba.columns] == ["no", "yes"]
+    assert_array_equal(proba.to_numpy(), local.predict_proba(X))
+    assert_array_equal(model.predict(dX).compute().to_numpy(), local.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # Dask tells of the lost worker
+def test_arrays_skewed_parts_and_a_worker_that_is_killed(client, frame, monkeypatch):
+    X, y = frame
+    codes = X["school"].astype("category").cat.codes
+    table = X.assign(school=codes).to_numpy(np.float64)
+    labels = (y == "yes").to_numpy()
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    params = {"n_estimators": 3, "task": -1, "root": "stochastic", "random_state": 4}
+    local = boosting.AbstainingAdaBoostClassifier(**params).fit(table, labels, weight)
+    dX = da.from_array(table, chunks=((100, 0, 299, 1), (3, 2)))  # skewed, one empty
+    pids = client.run(os.getpid)
+    asked, reduce = [], ClusterParts.reduce
+
+    def reduce_and_kill(parts, combine, function, *args, **kwargs):
+        asked.append(function.__name__)
+        if asked.count("lanes") == 2 and function.__name__ == "lanes":
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+        return reduce(parts, combine, function, *args, **kwargs)
+
+    monkeypatch.setattr(ClusterParts, "reduce", reduce_and_kill)
+    model = kd.AbstainingAdaBoostClassifier(**params, client=client)
+    model.fit(dX, da.from_array(labels, chunks=250), da.from_array(weight, chunks=-1))
+    assert asked.count("lanes") == 3
+    assert set(client.run(os.getpid).values()) != set(pids.values())
+    assert_same_model(model, local)
+    answer = model.predict_proba(dX)
+    assert answer.chunks[0] == (100, 0, 299, 1)
+    assert_array_equal(answer.compute(), local.predict_proba(table))
+
+    kept = pickle.loads(pickle.dumps(model)).to_local()
+    assert type(kept) is boosting.AbstainingAdaBoostClassifier
+    assert kept.get_params() == local.get_params()
+    assert_array_equal(kept.predict_proba(table), local.predict_proba(table))
+
+
+def test_on_disk_it_is_the_local_one(tmp_path, frame, monkeypatch):
+    monkeypatch.setattr("kinlearn.dask._disk._SMALL_BYTES", 0)
+    X, y = frame
+    local = boosting.AbstainingAdaBoostClassifier(5, task="school").fit(X, y)
+    model = kd.AbstainingAdaBoostClassifier(
+        5, task="school", client=kd.OnDisk(tmp_path)
+    )
+    assert_same_model(model.fit(*on_dask(X, y)), local)
+    assert os.listdir(tmp_path) == []
+
+
+def test_errors_say_what_to_do(frame, tmp_path):
+    X, y = frame
+    dX, dy = on_dask(X, y)
+    model = kd.AbstainingAdaBoostClassifier(
+        2, task="school", client=kd.OnDisk(tmp_path)
+    )
+    with pytest.raises(TypeError, match=r"use kinlearn\.boosting\.AbstainingAdaBoost"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=r"early_stopping=True is not .*boosting\.Ab"):
+        clone(model).set_params(early_stopping=True).fit(dX, dy)
+    with pytest.raises(ValueError, match=r"Task column 'shool' is not in X"):
+        clone(model).set_params(task="shool").fit(dX, dy)
+    with pytest.raises(ValueError, match="algorithm='mh' is not available on Dask"):
+        clone(model).set_params(algorithm="mh").fit(dX, dy)
+
+
+def test_constructor_and_docstring_are_those_of_the_local_class():
+    local = boosting.AbstainingAdaBoostClassifier(7, task="a", n_roots=3)
+    model = kd.AbstainingAdaBoostClassifier(7, task="a", n_roots=3)
+    assert model.get_params() == local.get_params() | {"client": None}
+    doc = kd.AbstainingAdaBoostClassifier.__doc__
+    assert "early_stopping : bool, default=False\n    Must be False here" in doc
+    assert "trees_at_once" not in doc
+    assert doc.count("client : ") == 1
