@@ -19,6 +19,12 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.commandline import say
 from benchmarks.problems import load
+from kinlearn.boosting import (
+    AbstainingAdaBoostClassifier,
+    MTBoostClassifier,
+    MTBoostRegressor,
+    MultiTaskAdaBoostClassifier,
+)
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
@@ -31,6 +37,12 @@ CASES = {
             0.25,
             MultiTaskSVC(task=-1, class_weight={0: 1.0, 1: 10.0}, gamma="median"),
         ),
+        "two-task stumps": (0.75, AbstainingAdaBoostClassifier(300, task=-1)),
+        "boosted trees": (
+            0.75,
+            MultiTaskAdaBoostClassifier(task=-1, n_estimators=20),
+        ),
+        "MTBoost": (0.75, MTBoostClassifier(task=-1, n_estimators=30)),
     },
     "school": {
         "forest": (0.75, MultiTaskExtraTreesRegressor(100, task=-1)),
@@ -40,8 +52,17 @@ CASES = {
                 0.02, task=-1, kernel="linear", correction_penalty=10.0, epsilon=1.0
             ),
         ),
+        "MTBoost": (0.75, MTBoostRegressor(task=-1, n_estimators=30)),
     },
 }
+
+# Models that cut features, whatever their scale.
+_RAW = (
+    MultiTaskExtraTreesClassifier,
+    MultiTaskExtraTreesRegressor,
+    AbstainingAdaBoostClassifier,
+    MultiTaskAdaBoostClassifier,
+)
 
 
 def _scores(model, X, y, tasks):
@@ -59,7 +80,7 @@ def _scores(model, X, y, tasks):
 
 
 def _standardised(X, train):
-    """Features of unit variance on training rows, for the machines."""
+    """Features of unit variance on training rows, for machines and MTBoost."""
     X = X.astype(np.float64)
     mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
     scale[scale == 0] = 1.0
@@ -73,7 +94,7 @@ def repetition(problem, share, model, seed):
     X, y = problem.X, problem.y
     held = rng.choice(np.unique(X[:, -1]), N_HELD, replace=False)
     train = rng.random(len(y)) < share
-    if not hasattr(model, "n_estimators"):
+    if not isinstance(model, _RAW):
         X = _standardised(X, train)
     test = ~train & np.isin(X[:, -1], held)
     model = clone(model).set_params(unknown_task="share")
@@ -97,12 +118,15 @@ def repetition(problem, share, model, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--models", nargs="*", help="labels; all by default")
     args = parser.parse_args()
     say("| data | model | unknown | added | refit | added - refit | seconds |")
     say("|---|---|---|---|---|---|---|")
     for name, models in CASES.items():
         problem = load(name)
         for label, (share, model) in models.items():
+            if args.models and label not in args.models:
+                continue
             runs = np.array(
                 [
                     repetition(problem, share, model, seed)
