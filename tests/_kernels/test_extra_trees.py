@@ -1,9 +1,12 @@
 """The tree kernels against their slow twin: same random numbers, same tree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from kinlearn._kernels._random import stream_state
 from kinlearn._kernels.trees._extra_trees import Workspace, grow_tree
 from kinlearn._kernels.trees._predict import add_values, apply_trees
 from tests.reference import extra_trees as reference
@@ -28,7 +31,7 @@ def some_codes(X, seed):
     return codes, lowest, highest
 
 
-def kernel_tree(p, layout=None):
+def kernel_tree(p, layout=None, *, key=None, whole_weight=0.0):
     """Grow the problem's tree with the kernel; weights and y are multiples of 1/8."""
     layout = layout or LAYOUTS[p.seed % 4]
     weighted = bool((p.weight != 1).any())
@@ -73,7 +76,8 @@ def kernel_tree(p, layout=None):
         p.min_samples_split,
         p.min_samples_leaf,
         p.min_impurity_decrease,
-        p.seed,
+        stream_state(p.seed, 0) if key is None else key,
+        whole_weight,
         np.zeros(1, dtype=np.int32),
         WORKSPACE,
     )
@@ -156,6 +160,62 @@ def test_trees_equal_the_reference(block):
     for seed in range(30 * block, 30 * (block + 1)):
         p = random_problem(seed)
         assert_same_tree(kernel_tree(p), reference.grow_tree(p))
+
+
+def keys_and_ends(nodes, key):
+    """The random key of each node from that of the root, and where its branch ends."""
+    keys, ends = [key] * len(nodes), [len(nodes)] * len(nodes)
+    depth = [0] * len(nodes)
+    for i, node in enumerate(nodes):
+        if node["feature"] != reference.LEAF:
+            right = node["right"]
+            keys[i + 1], keys[right] = (stream_state(keys[i], s) for s in (1, 2))
+            ends[i + 1], ends[right] = right, ends[i]
+            depth[i + 1] = depth[right] = depth[i] + 1
+        else:
+            ends[i] = i + 1
+    return keys, ends, depth
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_branch_grown_alone_is_that_of_the_tree(block):
+    n_branches = 0
+    for seed in range(30 * block, 30 * (block + 1)):
+        p = random_problem(seed + 900)
+        nodes, *by_node, start, exceptions, values = (tree := kernel_tree(p))[:7]
+        rows, leaf_start, *of_splits = tree[7:]
+        leaf = np.cumsum(nodes["feature"] == reference.LEAF)
+        split = np.cumsum(nodes["feature"] == reference.TASK_SPLIT)
+        first = [np.concatenate([[0], count]) for count in (leaf, split)]
+        for i, (key, end, depth) in enumerate(
+            zip(*keys_and_ends(nodes, stream_state(p.seed, 0)), strict=True)
+        ):
+            (a, b), (c, d) = (count[[i, end]] for count in first)
+            there = np.sort(rows[leaf_start[a] : leaf_start[b]])
+            tasks, task = np.unique(p.task[there], return_inverse=True)
+            part = replace(
+                p,
+                X=p.X[there],
+                y=p.y[there],
+                weight=p.weight[there],
+                task=task,
+                max_depth=p.max_depth - depth,
+            )
+            layout = LAYOUTS[(seed + i) % 4]
+            whole = p.weight.sum()
+            alone = kernel_tree(part, layout, key=key, whole_weight=whole)
+            n_branches += end - i > 1
+            for name, less in (("feature", 0), ("threshold", 0), ("right", i)):
+                assert_array_equal(alone[0][name], nodes[name][i:end] - less)
+            for found, expected in zip(alone[1:4], by_node, strict=True):
+                assert_array_equal(found, expected[i:end])
+            assert_array_equal(alone[4], start[c : d + 1] - start[c])
+            assert_array_equal(tasks[alone[5]], exceptions[start[c] : start[d]])
+            assert_array_equal(alone[6], values[a:b])
+            assert_array_equal(there[alone[7]], rows[leaf_start[a] : leaf_start[b]])
+            for found, expected in zip(alone[9:], of_splits, strict=True):
+                assert_array_equal(found, expected[c:d])
+    assert n_branches > 50
 
 
 def starts(lengths):
@@ -315,5 +375,5 @@ def test_growth_stops_when_told():
     p = reference.Problem(np.arange(9.0)[:, None], np.arange(9) % 2, n_classes=2)
     args = [p.X.T.copy(), *[None] * 4, np.zeros(1, np.uint8), p.y.astype(np.int32)]
     args += [None, None, None, 1.0, 1.0, 0, np.zeros(9, np.int32), 1, 0, 1, 1, 99]
-    args += [0.0, 1.0, 2.0, 1.0, 0.0, 1, np.ones(1, dtype=np.int32), WORKSPACE]
+    args += [0.0, 1.0, 2.0, 1.0, 0.0, 1, 0.0, np.ones(1, dtype=np.int32), WORKSPACE]
     assert grow_tree(*args) is None

@@ -20,6 +20,7 @@ __all__ = [
     "exact_unit",
     "grow_trees",
     "short_number",
+    "unit_labels",
 ]
 
 _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
@@ -54,6 +55,42 @@ def exact_integers(values):
     """
     unit = exact_unit(np.abs(values).sum())
     return np.rint(values / unit).astype(np.int64), unit
+
+
+def unit_labels(y, weight, n_classes, *, w_unit, b_unit, center):
+    """Labels as the kernel takes them, in given units.
+
+    Parameters
+    ----------
+    y : int32 or float64 array of shape (n,)
+        Class codes, or numbers.
+    weight : float64 array of shape (n,), or None
+        Weights of the rows.
+    n_classes : int
+        0 for numbers.
+    w_unit, b_unit : float
+        What weights, and sums of weight and label, are multiples of.
+    center : float
+        What is taken off numbers: near zero, sums of squares lose nothing to a large
+        mean.
+
+    Returns
+    -------
+    dict of arrays
+        `y`, `number`, `b` and `w` of the kernel `grow_tree`.
+    """
+    w = None if weight is None else np.rint(weight / w_unit).astype(np.int64)
+    labels = {"y": None, "number": None, "b": None, "w": w}
+    if n_classes == 0:
+        spread = y - center
+        spread = spread if weight is None else weight * spread
+        labels["number"] = y
+        labels["b"] = np.rint(spread / b_unit).astype(np.int64)
+    elif n_classes > 2 or w is None:
+        labels["y"] = y
+    else:
+        labels["b"] = w * y
+    return labels
 
 
 def short_number(value):
@@ -179,31 +216,24 @@ class Growth:
     @cached_property
     def labels(self):
         """The label arrays of the kernel; see `grow_tree`."""
-        y, number, b, w = None, None, None, None
-        b_unit = w_unit = 1.0
-        if self.weight is not None:
-            w, w_unit = exact_integers(self.weight)
-        if self.n_classes > 2:
-            y = self.y
-        elif self.n_classes > 0:
-            y, b = (self.y, None) if w is None else (None, w * self.y)
-            b_unit = w_unit
-        else:
-            number = self.y
-            # Near zero, where sums of squares lose nothing to a large mean.
-            spread = self.y - self.center
-            if self.weight is not None:
-                spread = self.weight * spread
-            b, b_unit = exact_integers(spread)
+        units = self.units
         return {
-            "y": y,
-            "number": number,
-            "b": b,
-            "w": w,
-            "b_unit": b_unit,
-            "w_unit": w_unit,
+            **unit_labels(
+                self.y, self.weight, self.n_classes, **units, center=self.center
+            ),
+            **units,
             "n_classes": self.n_classes if self.n_classes > 2 else 0,
         }
+
+    @property
+    def units(self):
+        """What weights and sums are multiples of; see `exact_integers`."""
+        w_unit = 1.0 if self.weight is None else exact_unit(self.weight.sum())
+        if self.n_classes > 0:
+            return {"w_unit": w_unit, "b_unit": w_unit}
+        spread = np.abs(self.y - self.center)
+        spread = spread if self.weight is None else self.weight * spread
+        return {"w_unit": w_unit, "b_unit": exact_unit(spread.sum())}
 
     @property
     def _codes(self):
@@ -238,6 +268,28 @@ class Growth:
             if not drawn.any():  # only rows of no weight were drawn
                 drawn = np.ones(self.n_samples) if self.weight is None else self.weight
             growth = replace(self, weight=drawn)
+        return growth.branch(stream_state(seed, 0), stop, workspace)
+
+    @property
+    def whole_weight(self):
+        """Weight of all rows of a tree, if some are elsewhere; else 0."""
+        return 0.0
+
+    def branch(self, key, stop, workspace):
+        """Grow a tree from the node that has this key and these rows.
+
+        Parameters
+        ----------
+        key : int
+            State of the node's random stream.
+        stop, workspace : as in `tree`
+            The same.
+
+        Returns
+        -------
+        Forest or None
+            A forest of one tree, with the node as its root; None if it was stopped.
+        """
         grown = grow_tree(
             self.columns,
             self.by_row,
@@ -245,10 +297,11 @@ class Growth:
             has_missing=self.has_missing,
             task=self.task,
             n_tasks=self.n_tasks,
-            seed=seed,
+            key=key,
+            whole_weight=self.whole_weight,
             stop=stop,
             workspace=workspace,
-            **growth.labels,
+            **self.labels,
             **vars(self.settings),
         )
         if grown is None:
@@ -266,13 +319,13 @@ class Growth:
             split_start=np.array([0, len(start) - 1]),
             exception_start=start,
             exceptions=exceptions,
-            split_cut=cut + growth.center,
-            split_mean=mean + growth.center,
+            split_cut=cut + self.center,
+            split_mean=mean + self.center,
             split_class=split_class,
         )
         if self.leaf_smoothing is None:
             return forest
-        return growth.smoothed(forest, rows, leaf_start, self.leaf_smoothing)
+        return self.smoothed(forest, rows, leaf_start, self.leaf_smoothing)
 
     def smoothed(self, forest, rows, leaf_start, a):
         """Add answers for each task present in a leaf that tasks share.

@@ -67,7 +67,7 @@ NODE = np.dtype([
 # One node
 # ----------------------------------------------------------------------------
 
-cdef bint find_split(Grower* g, f64_t root_weight) noexcept nogil:
+cdef bint find_split(Grower* g, f64_t whole_weight) noexcept nogil:
     cdef intp_t n_varying
     cdef f64_t decrease
     g.best.score = -INFINITY
@@ -90,7 +90,7 @@ cdef bint find_split(Grower* g, f64_t root_weight) noexcept nogil:
     if g.best.score == -INFINITY:
         return False
     if g.settings.min_impurity_decrease > 0:
-        decrease = (g.best.score - node_purity(g)) / root_weight
+        decrease = (g.best.score - node_purity(g)) / whole_weight
         if g.settings.criterion == GINI and g.data.n_classes == 0:
             decrease *= 2  # two classes: see _criteria.pxd
         return decrease + EPSILON >= g.settings.min_impurity_decrease
@@ -151,22 +151,22 @@ cdef bint record_task_split(Grower* g, Tree* tree) noexcept nogil:
 
 
 cdef Status grow(
-    Grower* g, const Part* everything, u64_t seed, const stop_flag_t* stop,
-    Tree* tree,
+    Grower* g, const Part* everything, u64_t key, f64_t whole_weight,
+    const stop_flag_t* stop, Tree* tree,
 ) noexcept nogil:
     cdef Part* p = &g.part
     cdef Frame f
     cdef Node* node
-    cdef f64_t root_weight = everything.weight * g.data.w_unit
     cdef f64_t weight
     cdef f64_t enough = max(
         g.settings.min_weight_split, 2 * g.settings.min_weight_leaf)
     cdef intp_t n_stack = 1, i, n_left
     if not make_room(g, 32):
         return NO_MEMORY
+    if whole_weight == 0:
+        whole_weight = everything.weight * g.data.w_unit
     g.stack[0] = Frame(
-        0, everything.n, everything.weight, everything.total,
-        derive_stream(seed, 0), 0, 0, -1, 0,
+        0, everything.n, everything.weight, everything.total, key, 0, 0, -1, 0,
     )
     tree.exception_start[0] = 0
     g.at = g.data.source
@@ -212,7 +212,7 @@ cdef Status grow(
         tree.default_left[i] = False
         if (
             weight < enough or f.depth >= g.settings.max_depth or is_pure(g)
-            or not find_split(g, root_weight)
+            or not find_split(g, whole_weight)
         ):
             # Prediction stays at a leaf: nothing is <= -inf.
             node[0] = Node(LEAF, -INFINITY, <i32_t>i, <i32_t>tree.n_leaves)
@@ -322,11 +322,12 @@ def grow_tree(
     f64_t min_weight_split,
     f64_t min_weight_leaf,
     f64_t min_impurity_decrease,
-    u64_t seed,
+    u64_t key,
+    f64_t whole_weight,
     const i32_t[::1] stop,
     Workspace workspace not None,
 ):
-    """Grow one tree.
+    """Grow one tree, or the branch of a tree below a node whose rows these are.
 
     Labels come in one of these forms (the other arrays are None):
 
@@ -359,6 +360,12 @@ def grow_tree(
         Number of classes if it is more than two, else 0.
     criterion : int
         0 Gini, 1 entropy, 2 variance.
+    key : int
+        Of the root, or of the node at the top of the branch: the state of its random
+        stream. Which features are constant there need not be known.
+    whole_weight : float
+        Weight of all rows of the tree, which `min_impurity_decrease` refers to; 0 if
+        these are all of them.
     stop : int32 array of shape (1,)
         Growth gives up soon after another thread makes it nonzero.
     workspace : Workspace
@@ -409,7 +416,7 @@ def grow_tree(
             allocate(arena, &g, &all, &tree)
             if not arena.failed:
                 status = grow(
-                    &g, &all, seed, <const stop_flag_t*>&stop[0], &tree)
+                    &g, &all, key, whole_weight, <const stop_flag_t*>&stop[0], &tree)
         if status == NO_MEMORY:
             raise MemoryError("no memory for a tree of this many rows")
         if status == STOPPED:
