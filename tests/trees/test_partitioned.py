@@ -28,6 +28,12 @@ def problem(n_classes, *, n=200, missing=False, weights=False):
     return np.column_stack([X, task]), y, weight
 
 
+def grow_together(monkeypatch, n_rows):
+    """Let branches of so many rows be grown in one place."""
+    monkeypatch.setattr("kinlearn.trees._fit_parts._MOST_TOGETHER", n_rows)
+    monkeypatch.setattr("kinlearn.trees._fit_parts._TOGETHER_SHARE", 1e-9)
+
+
 def fit_both(X, y, weight, *, ends, numbers, **params):
     cls = MultiTaskExtraTreesRegressor if numbers else MultiTaskExtraTreesClassifier
     params = {"n_estimators": 3, "task": -1, "random_state": 3, **params}
@@ -61,6 +67,7 @@ def assert_same_forest(found, expected):
             assert_array_equal(other, array, err_msg=name)
 
 
+@pytest.mark.parametrize("together", [0, 30, 10_000])
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
 @pytest.mark.parametrize(
     "params",
@@ -75,7 +82,10 @@ def assert_same_forest(found, expected):
 @pytest.mark.parametrize(
     "rows", [{}, {"missing": True}, {"missing": True, "weights": True}]
 )
-def test_trees_do_not_depend_on_where_the_rows_lie(n_classes, params, rows):
+def test_trees_do_not_depend_on_where_the_rows_lie(
+    together, n_classes, params, rows, monkeypatch
+):
+    grow_together(monkeypatch, together)
     X, y, weight = problem(n_classes, **rows)
     params = {"task_split_prob": 0.7, "min_samples_leaf": 1, **params}
     ends, numbers = [0, 50, 51, 130], n_classes == 0  # an empty part, one of one row
@@ -145,6 +155,28 @@ def test_nodes_are_asked_about_in_portions(monkeypatch):
         X, y, None, ends=[60], numbers=False, min_samples_leaf=1, task_split_prob=1.0
     )
     assert_same_forest(divided.forest_, whole.forest_)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_no_more_rows_come_together_than_may(weights, monkeypatch):
+    most, assemble = [], LocalParts.assemble
+
+    def look(self, function, jobs, *args):
+        for job in jobs:
+            start, end = np.sum([p.opened[:, job.nodes] for p in self.places], axis=0)
+            most.append(np.sum(end - start))
+        return assemble(self, function, jobs, *args)
+
+    monkeypatch.setattr(LocalParts, "assemble", look)
+    monkeypatch.setattr("kinlearn.trees._fit_parts._TOGETHER_SHARE", 2)
+    X, y, weight = problem(2, n=400, weights=weights)
+    params = {"min_samples_leaf": 1, "task_split_prob": 0.5}
+    fit_both(X, y, weight, ends=[40, 150, 180], numbers=False, **params)
+    assert len(most) > 10
+    # each row comes once in each of 3 trees, unless leaves have ended before
+    n_rows = np.sum(weight > 0) if weights else 400
+    assert 2 * n_rows < np.sum(most) <= 3 * n_rows
+    assert max(most) <= 50  # half of an average part
 
 
 def test_string_tasks_and_labels_of_single_parts():

@@ -5,6 +5,7 @@ is sent is a task as well. So when a worker is lost, Dask computes what it held 
 the rows from their source, and their places in the trees from the splits.
 """
 
+import itertools
 import pickle
 
 from distributed import Client, default_client, wait
@@ -191,15 +192,19 @@ class ClusterParts:
     def assemble(self, function, jobs, *args):
         """The values of ``function(pieces, job, *args)``; see ``LocalParts``.
 
-        Two jobs a thread at a time: what waits takes memory.
+        Two jobs a thread at a time, on the workers in turn: what waits takes memory.
         """
         sent = [self._send(arg) for arg in args]
-        at_once = 2 * sum(self.client.nthreads().values())
-        values = []
-        for i in range(0, len(jobs), at_once):
-            waiting = [
-                self._submit(function, self._each(_piece, job), job, *sent)
-                for job in jobs[i : i + at_once]
-            ]
-            values += self.client.gather(waiting)
-        return values
+        workers = self.client.nthreads()
+        turns = itertools.cycle(workers)
+        values: dict = {}
+        waiting: dict = {}
+        for i, job in enumerate(jobs):
+            if len(waiting) == 2 * sum(workers.values()):
+                done = wait([*waiting], return_when="FIRST_COMPLETED").done
+                values |= {waiting.pop(grown): grown.result() for grown in done}
+            pieces = self._each(_piece, job)
+            grown = self._submit(function, pieces, job, *sent, home=[next(turns)])
+            waiting[grown] = i
+        values |= {i: grown.result() for grown, i in waiting.items()}
+        return [values[i] for i in range(len(jobs))]

@@ -16,6 +16,12 @@ __all__ = ["fit_parts"]
 # The places of rows in the trees that grow together take this share of X's memory.
 _PLACES_SHARE = 8
 
+# Rows of a node that may come together in one place, and the share of an average
+# place's rows that they may be: below it a tree is grown there to the end. The fewer,
+# the less memory, and the more messages.
+_MOST_TOGETHER = 2**20
+_TOGETHER_SHARE = 4
+
 
 @dataclass(frozen=True, eq=False)
 class _SampledGrowth(Growth):
@@ -60,7 +66,16 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
     del coded
     forest._choose_what_is_auto(growth)
     settings = forest._rest(growth).settings
-    level = LevelGrowth(engine, totals, settings, forest.leaf_smoothing)
+    level = LevelGrowth(
+        engine,
+        totals,
+        settings,
+        has_missing=common.has_missing.astype(np.uint8),
+        leaf_smoothing=forest.leaf_smoothing,
+        most_together=min(
+            _MOST_TOGETHER, common.n_rows // (_TOGETHER_SHARE * engine.n_places)
+        ),
+    )
     seeds = [stream_state(forest._seed, i) for i in range(forest.n_estimators)]
     at_once = trees_at_once or max(1, totals.n_features // _PLACES_SHARE)
     grown = []

@@ -4,10 +4,13 @@ Two questions a level, for all trees at once: the extremes of the features that 
 open nodes draw (with the sums by task), then the sums of the rows at or below the cuts.
 The draws are those of :mod:`kinlearn._kernels.trees._extra_trees`, so the trees are the
 same as if all rows were in one place.
+
+A node that has become small waits until all open nodes have. Then the rows of such
+nodes are brought together, those of a few nodes at a time, and their branches grown.
 """
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,11 +21,18 @@ from kinlearn._kernels.trees._level_draws import (
     foresee,
     impurities,
 )
+from kinlearn.trees._branches import BranchJob, grow_branches, root_moments
 from kinlearn.trees._growth import Settings
 from kinlearn.trees._level_nodes import LevelNodes
 from kinlearn.trees._level_state import Draws, Groups, OpenNodes, Splits, starts
 from kinlearn.trees._local_parts import LocalParts
-from kinlearn.trees._questions import LeafQuestion, Plan, Question, Totals
+from kinlearn.trees._questions import (
+    LeafQuestion,
+    Plan,
+    Question,
+    RowQuestion,
+    Totals,
+)
 
 __all__ = ["LevelGrowth"]
 
@@ -43,14 +53,20 @@ class LevelGrowth:
         Of all rows.
     settings : Settings
         How to grow.
+    has_missing : uint8 array of shape (n_features,)
+        Whether a feature has NaN anywhere.
     leaf_smoothing : float or None
         Weight of a leaf's answer in the answers for its tasks.
+    most_together : int
+        Rows that may come together in one place.
     """
 
     parts: LocalParts
     totals: Totals
     settings: Settings
+    has_missing: np.ndarray
     leaf_smoothing: float | None = None
+    most_together: int = 0
 
     def grow(self, seeds):
         """Grow trees.
@@ -70,6 +86,7 @@ class LevelGrowth:
         nodes = LevelNodes()
         opened = OpenNodes(
             number=np.arange(n),
+            place=np.arange(n, dtype=np.int32),
             tree=np.arange(n, dtype=np.int32),
             key=np.array([stream_state(s, 0) for s in seeds], dtype=np.uint64),
             constant=np.zeros((n, -(-totals.n_features // 64)), dtype=np.uint64),
@@ -78,11 +95,14 @@ class LevelGrowth:
             hist=None if totals.hist is None else np.tile(totals.hist, (n, 1)),
         )
         self._record(nodes, opened)
-        alive = ~self._ends(opened, 0)
+        opened, waiting = self._apart(opened)
         while len(opened.number):
+            alive = ~self._ends(opened, len(nodes.levels) - 1)
             splits = self._split(opened, alive)
-            opened = self._next_level(nodes, opened, splits)
-            alive = np.ones(len(opened.number), dtype=bool)
+            born, waiting = self._next_level(nodes, opened, splits, waiting)
+            opened, small = self._apart(born)
+            waiting = OpenNodes.join([waiting, small])
+        self._grow_branches(nodes, waiting)
         return nodes.forest(n, smoothed=self.leaf_smoothing is not None)
 
     def _record(self, nodes, born):
@@ -120,6 +140,52 @@ class LevelGrowth:
         return ends
 
     # ------------------------------------------------------------------------
+    # Branches
+    # ------------------------------------------------------------------------
+
+    def _n_rows(self, opened):
+        if not (self.totals.weighted and len(opened.place)):
+            return opened.weight
+        return self.parts.ask(RowQuestion(opened.place)).by_node["rows"]
+
+    def _apart(self, opened):
+        """The nodes that are split by sums, and those whose rows come together."""
+        if not self.most_together:
+            return opened, opened.part(slice(0))
+        small = self._n_rows(opened) <= self.most_together
+        return opened.part(~small), opened.part(small)
+
+    def _grow_branches(self, nodes, small):
+        """Grow nodes to the end, as many at a time as may come together."""
+        n_rows = self._n_rows(small)
+        order = np.argsort(-n_rows, kind="stable")  # the large ones one by one
+        together: list[list[int]] = []
+        n_here = 0
+        for i in order:
+            n_here += n_rows[i]
+            if not together or n_here > self.most_together:
+                together.append([])
+                n_here = n_rows[i]
+            together[-1].append(i)
+        depth = nodes.depth(small.number)
+        jobs = [
+            BranchJob(small.place[i], small.tree[i], small.key[i], depth[i])
+            for i in map(np.array, together)
+        ]
+        grown = self.parts.assemble(
+            grow_branches,
+            jobs,
+            self.totals,
+            self.settings,
+            self.leaf_smoothing,
+            self.has_missing,
+        )
+        for i, branches in zip(together, grown, strict=True):
+            nodes.add_branches(small.number[i], branches)
+            if self.totals.numbers:
+                nodes.add_moments(small.number[i], *root_moments(branches))
+
+    # ------------------------------------------------------------------------
     # Splits
     # ------------------------------------------------------------------------
 
@@ -132,14 +198,14 @@ class LevelGrowth:
         ends = np.flatnonzero(np.diff(number, append=-1)) + 1
         portions = [slice(*p) for p in itertools.pairwise([0, *ends.tolist()])]
         return Splits.join(
-            [self._split_portion(opened.part(p), alive[p], p) for p in portions]
+            [self._split_portion(opened.part(p), alive[p]) for p in portions]
         )
 
     @property
     def _tries_tasks(self):
         return self.settings.task_split_prob > 0 and self.totals.n_tasks > 1
 
-    def _split_portion(self, nodes, alive, where):
+    def _split_portion(self, nodes, alive):
         totals, s, k = self.totals, self.settings, self.settings.max_features
         splits = Splits.none(len(alive), totals.n_classes, nodes.constant.copy())
         if not alive.any():
@@ -153,7 +219,7 @@ class LevelGrowth:
         foresee(nodes.key, nodes.constant, *how, feature, wants_task)
         feature[~alive] = -1
         question = Question(
-            nodes=where,
+            nodes=nodes.place,
             tree=nodes.tree,
             start=starts((feature >= 0).sum(axis=1)),
             feature=feature[feature >= 0],
@@ -177,7 +243,7 @@ class LevelGrowth:
             groups = groups.replaced(Groups.of(answer, groups.n_groups), short)
         draws.n_found[~alive] = 0
         groups = groups.only(alive & (draws.wants_task > 0) & self._tries_tasks)
-        self._choose(splits, nodes, draws, groups, where)
+        self._choose(splits, nodes, draws, groups)
         return splits
 
     def _all_features(self, question, constant, short):
@@ -197,7 +263,7 @@ class LevelGrowth:
             wants_task=(short & self._tries_tasks).astype(np.uint8),
         )
 
-    def _choose(self, splits, nodes, draws, groups, where):
+    def _choose(self, splits, nodes, draws, groups):
         totals, s, n = self.totals, self.settings, len(nodes.tree)
         by_task = Splits.none(n, totals.n_classes, nodes.constant)
         found = np.zeros(n, dtype=np.uint8)
@@ -227,7 +293,7 @@ class LevelGrowth:
         )
         splits.split_cut += totals.center
         splits.split_mean += totals.center
-        cuts = draws.question(where, nodes.tree)
+        cuts = draws.question(nodes.place, nodes.tree)
         sums = self.parts.ask(cuts).by_request
         choose(
             s.criterion,
@@ -265,8 +331,8 @@ class LevelGrowth:
     # From one level to the next
     # ------------------------------------------------------------------------
 
-    def _next_level(self, nodes, opened, splits):
-        """Tell the parts, close the leaves, and return the nodes that go on."""
+    def _next_level(self, nodes, opened, splits, waiting):
+        """Tell the parts and close the leaves; the nodes that go on, and that wait."""
         split, depth = splits.places, len(nodes.levels)
         whole = np.setdiff1d(np.arange(len(opened.tree)), split)  # leaves
         born = opened.children(splits, nodes.n_nodes)
@@ -280,10 +346,13 @@ class LevelGrowth:
         left[split], right[split] = side[0::2], side[1::2]
         left[whole] = -1 - n_ended - np.arange(len(whole))
         following = born.part(~ends)
+        following.place = np.arange(len(following.tree), dtype=np.int32)
         asks = self.totals.numbers or self.leaf_smoothing is not None
         if asks or len(following.tree):
             self.parts.move(
                 Plan(
+                    nodes=opened.place,
+                    waiting=waiting.place,
                     tree=opened.tree,
                     feature=splits.feature,
                     threshold=splits.threshold,
@@ -296,9 +365,11 @@ class LevelGrowth:
                     n_closed=n_ended + len(whole),
                 )
             )
+            places = len(following.tree) + np.arange(len(waiting.tree), dtype=np.int32)
+            waiting = replace(waiting, place=places)
         if asks and n_ended + len(whole):
             self._close(nodes, [born.part(ends), opened.part(whole)])
-        return following
+        return following, waiting
 
     def _close(self, nodes, leaves):
         number = np.concatenate([part.number for part in leaves])

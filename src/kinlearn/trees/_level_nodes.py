@@ -4,6 +4,7 @@ import numpy as np
 
 from kinlearn._kernels.trees._extra_trees import NODE
 from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest
+from kinlearn.trees._grafts import graft
 from kinlearn.trees._level_state import starts
 
 __all__ = ["LevelNodes"]
@@ -25,9 +26,11 @@ class LevelNodes:
 
     def __init__(self):
         self.levels = []
-        self._against = []  # numbers of task splits, and tasks
+        # numbers of task splits, and tasks
+        self._against = [(np.zeros(0, np.int64), np.zeros(0, np.int32))]
         self._moments = []  # numbers of leaves; mean, and squares about it
         self._own = []  # numbers of leaves, tasks, and their answers
+        self._branches = []  # numbers of leaves, and what grows in their places
 
     @property
     def n_nodes(self):
@@ -58,6 +61,23 @@ class LevelNodes:
                 "split_class": np.zeros(n, dtype=np.int32),
             }
         )
+
+    def depth(self, number):
+        """Depths of nodes."""
+        first = starts([len(level["tree"]) for level in self.levels])
+        return np.searchsorted(first, number, side="right") - 1
+
+    def add_branches(self, number, branches):
+        """Replace leaves by branches.
+
+        Parameters
+        ----------
+        number : int array of shape (n,)
+            Of the leaves.
+        branches : Forest
+            A tree for each of them.
+        """
+        self._branches.append((number, branches))
 
     def split(self, number, splits):
         """Split nodes of the last level; their children will be the next level.
@@ -136,13 +156,15 @@ class LevelNodes:
         exception_start, (exceptions,) = _sorted(self._against, order[is_task])
         own = {}
         if smoothed:
+            nothing = np.zeros(0, np.int64), np.zeros(0, np.int32)
+            self.add_own(*nothing, np.zeros((0, of["value"].shape[1])))
             own_start, (own_task, own_values) = _sorted(self._own, order[is_leaf])
             own = {
                 "own_start": own_start,
                 "own_task": own_task,
                 "own_values": own_values,
             }
-        return Forest(
+        forest = Forest(
             nodes=nodes,
             default_left=of["default_left"][order],
             weight=of["weight"][order],
@@ -155,6 +177,15 @@ class LevelNodes:
             exceptions=exceptions,
             **{name: of[name][order][is_task] for name in _OF_SPLIT},
             **own,
+        )
+        if not self._branches:
+            return forest
+        at = np.empty(len(order), dtype=np.int64)
+        at[order] = np.arange(len(order))
+        return graft(
+            forest,
+            at[np.concatenate([number for number, _ in self._branches])],
+            Forest.join([branches for _, branches in self._branches]),
         )
 
     def _numbers(self, of, split, pieces):

@@ -24,6 +24,8 @@ class OpenNodes:
     ----------
     number : int array of shape (n,)
         Among all nodes.
+    place : int32 array of shape (n,)
+        Among those that the parts have open.
     tree : int32 array of shape (n,)
         Their trees.
     key : uint64 array of shape (n,)
@@ -35,6 +37,7 @@ class OpenNodes:
     """
 
     number: np.ndarray
+    place: np.ndarray
     tree: np.ndarray
     key: np.ndarray
     constant: np.ndarray
@@ -46,6 +49,18 @@ class OpenNodes:
         """Some of them."""
         return replace(
             self, **{k: v[which] for k, v in vars(self).items() if v is not None}
+        )
+
+    @classmethod
+    def join(cls, parts):
+        """Those of one, then those of another."""
+        return replace(
+            parts[0],
+            **{
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name, value in vars(parts[0]).items()
+                if value is not None
+            },
         )
 
     def children(self, splits, first):
@@ -61,7 +76,7 @@ class OpenNodes:
         Returns
         -------
         OpenNodes
-            The children, whether they will be split or not.
+            The children, whether they will be split or not. They have no place yet.
         """
         split = splits.places
 
@@ -80,6 +95,7 @@ class OpenNodes:
             child_keys(np.ascontiguousarray(self.key[split]), side + 1, keys[side])
         return OpenNodes(
             number=first + np.arange(2 * len(split)),
+            place=np.full(2 * len(split), -1, dtype=np.int32),
             tree=np.repeat(self.tree[split], 2),
             key=both(*keys),
             constant=np.repeat(splits.constant[split], 2, axis=0),
@@ -264,10 +280,10 @@ class Draws:
         """The values of the cuts found, node after node."""
         return values[np.arange(values.shape[1]) < self.n_found[:, None]]
 
-    def question(self, where, tree):
+    def question(self, nodes, tree):
         """Ask for the sums left of these cuts."""
         return CutQuestion(
-            nodes=where,
+            nodes=nodes,
             tree=tree,
             start=starts(self.n_found),
             feature=self.flat(self.feature),

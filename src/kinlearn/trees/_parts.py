@@ -19,7 +19,7 @@ from kinlearn.tasks import (
     remember_columns,
 )
 from kinlearn.trees._forest import as_float32
-from kinlearn.trees._growth import exact_unit, short_number
+from kinlearn.trees._growth import exact_unit, short_number, unit_labels
 from kinlearn.trees._pilot import pilot_rows, row_hashes
 from kinlearn.trees._questions import Totals, Weighed
 from kinlearn.trees._shares import Share
@@ -134,28 +134,20 @@ class Coded(Weighed):
             Like ``Growth.labels``.
         """
         n_classes = 0 if common.classes is None else len(common.classes)
-        y = number = b = w = None
-        if self.weight is not None:
-            w = np.rint(self.weight / units.weight).astype(np.int64)
-        if n_classes > 2:
-            y = self.y
-        elif n_classes > 0:
-            y, b = (self.y, None) if w is None else (None, w * self.y)
-        else:
-            number = self.y
-            spread = self.y - units.center
-            spread = spread if self.weight is None else self.weight * spread
-            b = np.rint(spread / units.total).astype(np.int64)
         return Share(
             columns=self.columns,
             has_missing=common.has_missing.astype(np.uint8),
             task=self.task,
             n_tasks=len(common.tasks),
             n_classes=n_classes if n_classes > 2 else 0,
-            y=y,
-            number=number,
-            b=b,
-            w=w,
+            **unit_labels(
+                self.y,
+                self.weight,
+                n_classes,
+                w_unit=units.weight,
+                b_unit=units.total,
+                center=units.center,
+            ),
             weight=self.weight,
             center=units.center,
         )
@@ -441,6 +433,7 @@ def prepare(engine, parts, class_weight=None):
         n_features=len(common.table.features),
         n_tasks=len(common.tasks),
         n_classes=0 if numbers else len(common.classes),
+        weighted=weighted,
         units=units,
     )
     return common, totals, units, coded

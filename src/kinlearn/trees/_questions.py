@@ -10,6 +10,7 @@ __all__ = [
     "LeafQuestion",
     "Plan",
     "Question",
+    "RowQuestion",
     "Totals",
     "Weighed",
     "entries",
@@ -30,6 +31,7 @@ _MERGES = {
     "hist": _SUM,
     "squares": _SUM,
     "between": _SUM,
+    "rows": _SUM,
 }
 
 
@@ -52,7 +54,7 @@ class Question(Weighed):
 
     Attributes
     ----------
-    nodes : slice
+    nodes : int32 array of shape (n_nodes,)
         Which of the open nodes this is about.
     tree : int32 array of shape (n_nodes,)
         Their trees.
@@ -64,7 +66,7 @@ class Question(Weighed):
         Whether sums by task are wanted.
     """
 
-    nodes: slice
+    nodes: np.ndarray
     tree: np.ndarray
     start: np.ndarray
     feature: np.ndarray
@@ -83,11 +85,24 @@ class CutQuestion(Weighed):
         The cuts.
     """
 
-    nodes: slice
+    nodes: np.ndarray
     tree: np.ndarray
     start: np.ndarray
     feature: np.ndarray
     cut: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RowQuestion(Weighed):
+    """How many rows open nodes have; only rows with weights need it.
+
+    Attributes
+    ----------
+    nodes : int32 array of shape (n_nodes,)
+        Which of the open nodes.
+    """
+
+    nodes: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +123,20 @@ class LeafQuestion(Weighed):
 
 @dataclass(frozen=True, eq=False)
 class Plan(Weighed):
-    """The splits of all open nodes; see the kernel `move_rows`."""
+    """The splits of open nodes; see the kernel `move_rows`.
 
+    Attributes
+    ----------
+    nodes : int32 array of shape (n_nodes,)
+        Which of the open nodes split or end; all others are also done with, but for
+    waiting : int32 array of shape (n_waiting,)
+        those that stay as they are, behind the new ones.
+    tree, feature, ... : arrays by node
+        What happens to `nodes`.
+    """
+
+    nodes: np.ndarray
+    waiting: np.ndarray
     tree: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray
@@ -218,8 +245,8 @@ class Totals:
         How many there are.
     n_classes : int
         Number of classes if it is more than two, else 0.
-    numbers : bool
-        Whether labels are numbers.
+    numbers, weighted : bool
+        Whether labels are numbers, and rows have weights.
     weight, total, hist : int, int or None, int64 array of shape (n_classes,) or None
         Sums over all rows; those that the kind of label has.
     w_unit, b_unit : float
@@ -232,6 +259,7 @@ class Totals:
     n_tasks: int
     n_classes: int
     numbers: bool
+    weighted: bool
     weight: int
     total: int | None
     hist: np.ndarray | None
@@ -240,7 +268,7 @@ class Totals:
     center: float = 0.0
 
     @classmethod
-    def of(cls, sums, *, n_features, n_tasks, n_classes, units):
+    def of(cls, sums, *, n_features, n_tasks, n_classes, weighted, units):
         """From the sums of the parts.
 
         Parameters
@@ -249,6 +277,8 @@ class Totals:
             Of each part; see ``Share.sums``.
         n_features, n_tasks, n_classes : int
             How many there are; `n_classes` is 0 for numbers.
+        weighted : bool
+            Whether rows have weights.
         units : Units
             Of the sums.
 
@@ -264,6 +294,7 @@ class Totals:
             n_tasks=n_tasks,
             n_classes=n_classes if many else 0,
             numbers=n_classes == 0,
+            weighted=weighted,
             weight=sum(weight),
             total=None if many else sum(total),
             hist=np.sum(hist, axis=0) if many else None,

@@ -1,8 +1,8 @@
 """One part of the training rows, and what it answers while trees are grown.
 
-Rows stay where they are. A part is asked about the open nodes of some trees and told
-the splits; its answers are extremes and sums, so that those of many parts can be merged
-in any order.
+A part is asked about the open nodes of some trees and told the splits; its answers are
+extremes and sums, so that those of many parts can be merged in any order. The rows of
+nodes that have become small are asked for themselves.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,12 @@ from kinlearn._kernels.trees._level_passes import (
     sums_by_task,
     sums_left,
 )
+from kinlearn.trees._branches import Piece
 from kinlearn.trees._questions import (
     Answer,
     CutQuestion,
     LeafQuestion,
+    RowQuestion,
     Weighed,
     entries,
 )
@@ -146,18 +148,17 @@ class Share(Weighed):
         Places
             Afterwards.
         """
-        moved = Places(
-            order=places.order.copy(),
-            opened=np.zeros((2, plan.n_opened), dtype=np.int32),
-            closed=np.zeros((2, plan.n_closed), dtype=np.int32),
-        )
+        order = places.order.copy()
+        opened = np.zeros((2, plan.n_opened), dtype=np.int32)
+        closed = np.zeros((2, plan.n_closed), dtype=np.int32)
+        start, end = places.opened.take(plan.nodes, axis=1)
         move_rows(
             self.columns,
             self.task,
             self.n_tasks,
-            moved.order,
-            start=places.opened[0],
-            end=places.opened[1],
+            order,
+            start=start,
+            end=end,
             tree=plan.tree,
             feature=plan.feature,
             threshold=plan.threshold,
@@ -166,10 +167,39 @@ class Share(Weighed):
             exceptions=plan.exceptions,
             left=plan.left,
             right=plan.right,
-            opened=moved.opened,
-            closed=moved.closed,
+            opened=opened,
+            closed=closed,
         )
-        return moved
+        waiting = places.opened[:, plan.waiting]
+        return Places(order, np.concatenate([opened, waiting], axis=1), closed)
+
+    def piece(self, places, job):
+        """The rows of some nodes.
+
+        Parameters
+        ----------
+        places : Places
+            Where the rows are.
+        job : BranchJob
+            Which nodes.
+
+        Returns
+        -------
+        Piece
+            Copies of the rows.
+        """
+        start, end = places.opened[:, job.nodes]
+        rows = np.concatenate(
+            [places.order[t, a:b] for t, a, b in zip(job.tree, start, end, strict=True)]
+        )
+        y = self._classes if self.number is None else self.number
+        return Piece(
+            start=np.concatenate([[0], np.cumsum(end - start)]),
+            columns=self.columns.take(rows, axis=1),
+            task=self.task[rows],
+            y=y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+        )
 
     def answer(self, places, question):
         """Answer a question about the rows here.
@@ -178,7 +208,7 @@ class Share(Weighed):
         ----------
         places : Places
             Where the rows are.
-        question : Question, CutQuestion or LeafQuestion
+        question : Question, CutQuestion, RowQuestion or LeafQuestion
             What the driver wants to know.
 
         Returns
@@ -188,7 +218,10 @@ class Share(Weighed):
         """
         if isinstance(question, LeafQuestion):
             return self._leaves(places, question)
-        start, end = places.opened[:, question.nodes]
+        start, end = places.opened.take(question.nodes, axis=1)
+        if isinstance(question, RowQuestion):
+            rows = (end - start).astype(np.int64)
+            return Answer(np.arange(len(rows) + 1), by_node={"rows": rows})
         present: np.ndarray | None = np.flatnonzero(end > start)
         nodes = {"tree": question.tree, "start": start, "end": end}
         ends, asked = question.start, slice(None)
