@@ -52,12 +52,12 @@ def read_rows(path, n_parts):
 
 
 class CountedParts(_cluster.ClusterParts):
-    """Notes the bytes of each question and of the parts' answers."""
+    """Notes the bytes of each question and of the workers' answers."""
 
     log: list = []
 
     def ask(self, question):
-        answers = self._each(_cluster._answer, question)
+        answers = self._at_home(_cluster._answer, question)
         sizes = self.client.gather(self.map(sizeof, answers))
         self.log.append((type(question).__name__, sizeof(question), sum(sizes)))
         return self._submit(_cluster.Answer.merge, answers).result()

@@ -89,21 +89,30 @@ def test_no_worker_ever_holds_all_rows(name, client, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # Dask tells of the lost worker
-@pytest.mark.parametrize("name", ["ExtraTrees", "RandomForest"])
-def test_a_worker_that_is_killed_in_a_fit_does_not_matter(name, client, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "method", "number"),
+    [
+        ("ExtraTrees", "ask", 2),
+        ("ExtraTrees", "assemble", 1),
+        ("RandomForest", "ask", 2),
+    ],
+)
+def test_a_worker_that_is_killed_in_a_fit_does_not_matter(
+    name, method, number, client, monkeypatch
+):
     X, y = rows(400)
     local, forest = both(name, client)
     pids = client.run(os.getpid)
-    asked, ask = [], ClusterParts.ask
+    asked, ask = [], getattr(ClusterParts, method)
 
-    def ask_and_kill(parts, question):
-        asked.append(type(question).__name__)
-        if len(asked) == 2:
+    def ask_and_kill(parts, *args):
+        asked.append(args)
+        if len(asked) == number:
             os.kill(next(iter(pids.values())), signal.SIGKILL)
-        return ask(parts, question)
+        return ask(parts, *args)
 
-    monkeypatch.setattr(ClusterParts, "ask", ask_and_kill)
+    monkeypatch.setattr(ClusterParts, method, ask_and_kill)
     forest.fit(da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100))
-    assert len(asked) > 2
+    assert len(asked) >= number
     assert set(client.run(os.getpid).values()) != set(pids.values())
     assert_same_trees(forest, local.fit(X, y))

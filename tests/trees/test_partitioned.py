@@ -31,7 +31,7 @@ def problem(n_classes, *, n=200, missing=False, weights=False):
 def grow_together(monkeypatch, n_rows):
     """Let branches of so many rows be grown in one place."""
     monkeypatch.setattr("kinlearn.trees._fit_parts._MOST_TOGETHER", n_rows)
-    monkeypatch.setattr("kinlearn.trees._fit_parts._TOGETHER_SHARE", 1e-9)
+    monkeypatch.setattr(LocalParts, "room", 1e9)
 
 
 def fit_both(X, y, weight, *, ends, numbers, **params):
@@ -168,7 +168,7 @@ def test_no_more_rows_come_together_than_may(weights, monkeypatch):
         return assemble(self, function, jobs, *args)
 
     monkeypatch.setattr(LocalParts, "assemble", look)
-    monkeypatch.setattr("kinlearn.trees._fit_parts._TOGETHER_SHARE", 2)
+    monkeypatch.setattr(LocalParts, "room", 0.5)
     X, y, weight = problem(2, n=400, weights=weights)
     params = {"min_samples_leaf": 1, "task_split_prob": 0.5}
     fit_both(X, y, weight, ends=[40, 150, 180], numbers=False, **params)

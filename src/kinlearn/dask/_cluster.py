@@ -68,12 +68,27 @@ def _move(share, places, plan):
     return share.move(places, plan)
 
 
-def _answer(share, places, question):
-    return share.answer(places, question)
+def _answer(shares, places, numbers, question):
+    """The answer of some parts."""
+    merged = None
+    for share, at in zip(shares, places, strict=True):
+        answer = share.answer(at, question)
+        merged = answer if merged is None else Answer.merge([merged, answer])
+    return merged
 
 
-def _piece(share, places, job):
-    return share.piece(places, job)
+def _pieces(shares, places, numbers, job):
+    """The pieces of some parts, with the numbers of these."""
+    return [
+        (number, share.piece(at, job))
+        for number, share, at in zip(numbers, shares, places, strict=True)
+    ]
+
+
+def _together(function, groups, job, *args):
+    """The value of a function of all pieces, in the order of the parts."""
+    pieces = dict(itertools.chain(*groups))
+    return function([pieces[number] for number in sorted(pieces)], job, *args)
 
 
 class ClusterParts:
@@ -84,6 +99,10 @@ class ClusterParts:
     client : Client
         Of the cluster.
     """
+
+    # A worker has its own rows too, and pieces for other jobs: with more room it takes
+    # more than twice the memory of its rows, with less there are more messages.
+    room = 1 / 6
 
     def __init__(self, client):
         self.client = client
@@ -174,37 +193,60 @@ class ClusterParts:
         """Bring the rows to the roots of some trees."""
         self.places = self.map(_begin, self.shares, trees)
 
-    def _each(self, function, thing):
-        sent = self._send(thing)
-        return [
-            self._submit(function, share, places, sent, home=self.homes[share.key])
+    def move(self, plan):
+        """Carry out the splits of a level."""
+        sent = self._send(plan)
+        self.places = [
+            self._submit(_move, share, places, sent, home=self.homes[share.key])
             for share, places in zip(self.shares, self.places, strict=True)
         ]
 
-    def move(self, plan):
-        """Carry out the splits of a level."""
-        self.places = self._each(_move, plan)
+    def _at_home(self, function, thing):
+        """Handles of ``function(shares, places, numbers, thing)``, one a worker.
+
+        Parts whose worker is lost may be anywhere by now, so they are asked one by one.
+        """
+        workers, sent = self.client.nthreads(), self._send(thing)
+        groups: dict = {}
+        for i, share in enumerate(self.shares):
+            (home,) = self.homes[share.key]
+            groups.setdefault(home if home in workers else i, []).append(i)
+        return [
+            self._submit(
+                function,
+                [self.shares[i] for i in numbers],
+                [self.places[i] for i in numbers],
+                numbers,
+                sent,
+                home=self.homes[self.shares[numbers[0]].key],
+            )
+            for numbers in groups.values()
+        ]
 
     def ask(self, question):
         """The answer of all rows, merged on the workers."""
-        return self._merged(Answer.merge, self._each(_answer, question))
+        return self._merged(Answer.merge, self._at_home(_answer, question))
 
     def assemble(self, function, jobs, *args):
         """The values of ``function(pieces, job, *args)``; see ``LocalParts``.
 
-        Two jobs a thread at a time, on the workers in turn: what waits takes memory.
+        On the workers in turn, three at a time for two threads: those that wait keep
+        threads busy, and take memory.
         """
         sent = [self._send(arg) for arg in args]
         workers = self.client.nthreads()
+        at_once = max(2, 3 * sum(workers.values()) // 2)
         turns = itertools.cycle(workers)
         values: dict = {}
         waiting: dict = {}
         for i, job in enumerate(jobs):
-            if len(waiting) == 2 * sum(workers.values()):
+            if len(waiting) == at_once:
                 done = wait([*waiting], return_when="FIRST_COMPLETED").done
                 values |= {waiting.pop(grown): grown.result() for grown in done}
-            pieces = self._each(_piece, job)
-            grown = self._submit(function, pieces, job, *sent, home=[next(turns)])
+            pieces = self._at_home(_pieces, job)
+            grown = self._submit(
+                _together, function, pieces, job, *sent, home=[next(turns)]
+            )
             waiting[grown] = i
         values |= {i: grown.result() for grown, i in waiting.items()}
         return [values[i] for i in range(len(jobs))]

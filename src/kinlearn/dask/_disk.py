@@ -19,7 +19,8 @@ class OnDisk:
 
     To be given as `client` to the estimators of :mod:`kinlearn.dask`. Partitions are
     read one after the other and kept as memory-mapped files; memory holds one of them
-    at a time, and the answers of a portion of nodes.
+    at a time, or as many rows of nodes that are grown to the end (and copies of them),
+    and the answers of a portion of nodes.
 
     Parameters
     ----------

@@ -28,11 +28,13 @@ class MultiTaskExtraTreesClassifier(
 
     Notes
     -----
-    The driver draws features and cuts; partitions answer with extremes and sums. No row
-    leaves its partition, but for 10,000 at the most that decide what is "auto". The
-    random numbers of a node are its own and sums are integers, so neither the
-    partitions nor their order change the trees. A worker that is lost is made up for:
-    Dask reads its rows again and repeats the splits.
+    The driver draws features and cuts; partitions answer with extremes and sums. Nodes
+    with few rows, a sixth of what an average worker has, are grown to the end on one
+    worker: their rows are brought there, those of a few nodes at a time. 10,000 rows at
+    the most go to the driver, if they are to decide what is "auto". The random numbers
+    of a node are its own and sums are integers, so neither the partitions nor their
+    order change the trees. A worker that is lost is made up for: Dask reads its rows
+    again and repeats the splits.
 
     Examples
     --------

@@ -16,11 +16,9 @@ __all__ = ["fit_parts"]
 # The places of rows in the trees that grow together take this share of X's memory.
 _PLACES_SHARE = 8
 
-# Rows of a node that may come together in one place, and the share of an average
-# place's rows that they may be: below it a tree is grown there to the end. The fewer,
-# the less memory, and the more messages.
-_MOST_TOGETHER = 2**20
-_TOGETHER_SHARE = 4
+# Rows of a node that may come together in one place, if the engine has room for them:
+# below it a tree is grown there to the end.
+_MOST_TOGETHER = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
         has_missing=common.has_missing.astype(np.uint8),
         leaf_smoothing=forest.leaf_smoothing,
         most_together=min(
-            _MOST_TOGETHER, common.n_rows // (_TOGETHER_SHARE * engine.n_places)
+            _MOST_TOGETHER, int(engine.room * common.n_rows / engine.n_places)
         ),
     )
     seeds = [stream_state(forest._seed, i) for i in range(forest.n_estimators)]

@@ -5,7 +5,7 @@ open nodes draw (with the sums by task), then the sums of the rows at or below t
 The draws are those of :mod:`kinlearn._kernels.trees._extra_trees`, so the trees are the
 same as if all rows were in one place.
 
-A node that has become small waits until all open nodes have. Then the rows of such
+A node that has become small waits until all others have. Then the rows of such
 nodes are brought together, those of a few nodes at a time, and their branches grown.
 """
 

@@ -17,6 +17,9 @@ class LocalParts:
         The parts, when they are prepared.
     """
 
+    # Rows that extra trees may bring together, as a share of those of a place.
+    room = 1.0
+
     def __init__(self):
         self.shares = []
         self.places = []

@@ -128,9 +128,9 @@ class Plan(Weighed):
     Attributes
     ----------
     nodes : int32 array of shape (n_nodes,)
-        Which of the open nodes split or end; all others are also done with, but for
+        Which of the open nodes split or end.
     waiting : int32 array of shape (n_waiting,)
-        those that stay as they are, behind the new ones.
+        The others: they stay as they are, and come behind the new ones.
     tree, feature, ... : arrays by node
         What happens to `nodes`.
     """
