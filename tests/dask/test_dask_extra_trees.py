@@ -13,7 +13,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 kd = pytest.importorskip("kinlearn.dask")
-
+from kinlearn.dask._cluster import ClusterParts  # noqa: E402
 
 # That deep trees are the same is for tests/trees/test_partitioned.py: every level
 # takes a few messages to the workers.
@@ -115,6 +115,17 @@ def test_regressor_on_arrays_is_the_local_one(client, frame):
     answer = forest.predict(dX)
     assert answer.chunks == ((100, 0, 399, 1),)
     assert_allclose(answer.compute(), local.predict(table), rtol=1e-9)
+
+
+@pytest.mark.parametrize("room", [0.0, 1.0, 3.0])  # no branch, some, whole trees
+def test_trees_do_not_depend_on_what_comes_together(room, client, frame, monkeypatch):
+    monkeypatch.setattr(ClusterParts, "room", room)
+    X, y = frame
+    params = {"n_estimators": 2, "task": "school", "random_state": 2, **SHALLOW}
+    forest = kd.MultiTaskExtraTreesClassifier(**params, client=client)
+    forest.fit(*on_dask(X, y > 0))
+    local = trees.MultiTaskExtraTreesClassifier(**params).fit(X, y > 0)
+    assert_same_trees(forest, local)
 
 
 def test_local_forest_is_an_ordinary_one(client, frame):
