@@ -1,4 +1,4 @@
-"""Forests and boosted stumps on a Dask cluster: rows stay where they are.
+"""Forests and boosted stumps on a Dask cluster: no worker needs to hold all rows.
 
 Same names and parameters as in :mod:`kinlearn.trees` and :mod:`kinlearn.boosting`, for
 Dask DataFrames and arrays.

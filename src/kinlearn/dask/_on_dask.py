@@ -68,7 +68,7 @@ class ModelOnDask(_Model):
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
-        """Fit; rows stay where they are.
+        """Fit; no worker gets all rows.
 
         Parameters
         ----------
