@@ -8,8 +8,9 @@ from kinlearn.boosting import AbstainingAdaBoostClassifier
 from kinlearn.boosting._part_rounds import best_cut
 from kinlearn.boosting._rounds import exact_parts, exact_total
 from kinlearn.boosting.partitioned import fit_stump_parts
-from kinlearn.trees.partitioned import LocalParts, read_part
+from kinlearn.trees.partitioned import LocalParts
 from kinlearn.utils import quiet_round
+from tests.parts import ENDS, read
 
 
 def problem(*, n=300, n_tasks=4, missing=False, weights=False, seed=7):
@@ -27,25 +28,6 @@ def problem(*, n=300, n_tasks=4, missing=False, weights=False, seed=7):
         X[rng.random(X.shape) < 0.1] = np.nan
     weight = rng.integers(0, 4, n).astype(float) if weights else None
     return np.column_stack([X, task]), y, weight
-
-
-def read(X, y, weight, ends):
-    options = {"task": -1, "labels": "classes", "allow_nan": True}
-    return [
-        read_part(
-            X[rows],
-            y[rows],
-            None if weight is None else weight[rows],
-            i,
-            options,
-            narrow=False,
-        )
-        for i, rows in enumerate(np.split(np.arange(len(y)), ends))
-    ]
-
-
-# an empty part, one of one row, and skewed ones
-ENDS = [0, 60, 61, 250]
 
 
 def fit_both(X, y, weight, *, ends=ENDS, **params):

@@ -10,6 +10,7 @@ from kinlearn.trees._bin_parts import find_bins
 from kinlearn.trees._binning import bin_features
 from kinlearn.trees._random_forest import _Sampler
 from kinlearn.trees.partitioned import LocalParts, fit_forest_parts, read_part
+from tests.parts import ENDS, read
 
 
 def problem(n_classes, *, n=300, missing=False, weights=None):
@@ -27,25 +28,6 @@ def problem(n_classes, *, n=300, missing=False, weights=None):
     if weights is not None:
         weight = rng.integers(0, 4, n) * weights
     return np.column_stack([X, task]), y, weight
-
-
-def read(X, y, weight, ends):
-    options = {"task": -1, "labels": "classes", "allow_nan": True}
-    return [
-        read_part(
-            X[rows],
-            y[rows],
-            None if weight is None else weight[rows],
-            i,
-            options,
-            narrow=False,
-        )
-        for i, rows in enumerate(np.split(np.arange(len(y)), ends))
-    ]
-
-
-# an empty part, one of one row, and skewed ones
-ENDS = [0, 60, 61, 250]
 
 
 def fit_both(X, y, weight, *, ends=ENDS, **params):

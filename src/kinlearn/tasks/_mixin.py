@@ -189,7 +189,8 @@ class TaskMixin:
             known = np.unique(later.task[~later.is_new[later.task]])
             raise ValueError(
                 f"add_task adds tasks that {type(self).__name__} does not know, but it "
-                f"knows {show_values(later.tasks[known])}."
+                f"knows {show_values(later.tasks[known])}. Drop their rows, or fit "
+                "anew."
             )
         return later
 

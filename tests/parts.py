@@ -1,0 +1,26 @@
+"""Rows divided into parts, as forests and boosters on Dask read them."""
+
+import numpy as np
+
+from kinlearn.trees.partitioned import read_part
+
+__all__ = ["ENDS", "read"]
+
+# an empty part, one of one row, and skewed ones
+ENDS = [0, 60, 61, 250]
+
+
+def read(X, y, weight, ends):
+    """Cut rows at `ends`, and read each part."""
+    options = {"task": -1, "labels": "classes", "allow_nan": True}
+    return [
+        read_part(
+            X[rows],
+            y[rows],
+            None if weight is None else weight[rows],
+            i,
+            options,
+            narrow=False,
+        )
+        for i, rows in enumerate(np.split(np.arange(len(y)), ends))
+    ]
