@@ -68,7 +68,13 @@ def test_predictions_are_the_weighted_sum_of_the_models(fitted):
     classes = hasattr(model, "classes_")
     scale = Standardisation.of(X[:, :-1], np.ones(len(X)))
     scaled = with_task(scale.apply(X[:, :-1]), X[:, -1].astype(int))
-    linear = ("logistic", "ridge", "gradient boosting, multi-task")
+    of_scaled = (
+        "logistic",
+        "ridge",
+        "support",
+        "gradient boosting, multi-task",
+        "gradient boosting over",
+    )
     expected = 0.0
     for k, (name, part) in enumerate(
         zip(model.candidates_, model.models_, strict=True)
@@ -76,8 +82,19 @@ def test_predictions_are_the_weighted_sum_of_the_models(fitted):
         if part is None:
             assert_array_equal(model.weights_[:, k], 0)
             continue
-        rows = scaled if name.startswith(linear) else X
-        answer = part.predict_proba(rows) if classes else part.predict(rows)
+        rows = scaled if name.startswith(of_scaled) else X
+        if not classes:
+            answer = part.predict(rows)
+        else:
+            if name.startswith("support"):
+                odds = np.exp(2 * part.decision_function(rows))
+                answer = np.column_stack([1 / (1 + odds), odds / (1 + odds)])
+            else:
+                answer = part.predict_proba(rows)
+            right = model._corrections[k]
+            answer = np.where(answer > 0, np.maximum(answer, 1e-6), 0)
+            answer = answer**right.power * np.exp(right.shift)
+            answer /= answer.sum(axis=1, keepdims=True)
         weight = model.weights_[X[:, -1].astype(int), k]
         expected = expected + (weight[:, None] if classes else weight) * answer
     if classes:
@@ -93,7 +110,8 @@ def test_every_family_and_role_takes_part(fitted):
     model, _, _ = fitted
     assert set(model.roles_) == {"own", "pooled", "shared"}
     words = " ".join(model.candidates_)
-    assert all(word in words for word in ("regression", "trees", "boosting"))
+    families = ("regression", "machine", "trees", "boosting")
+    assert all(word in words for word in families)
     assert set(model.settings_) == set(model.seconds_) == set(model.candidates_)
     assert model.dropped_ == {}
     assert model.refit_seconds_ > 0

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn.sharing._kin._combine import (
-    Evidence,
-    combine,
-    loss_of,
-    sharpen,
-    temperature,
-)
+from kinlearn.sharing._kin._calibration import calibration, sharpen, temperature
+from kinlearn.sharing._kin._combine import Evidence, combine, loss_of
 from kinlearn.sharing._kin._losses import LogLoss, SquaredLoss
 from kinlearn.sharing._kin._simplex import minimise_on_simplex
 from kinlearn.sharing._kin._weights import SCALES, crowd_weights, task_weights
@@ -243,6 +238,44 @@ def test_temperature_is_the_best_of_a_grid():
     # few rows change less
     few = temperature(sharpen(truth, 2.0)[:5], y[:5], weight[:5])
     assert abs(np.log(few)) < np.log(2)
+
+
+def test_calibration_is_the_best_of_all_near_it():
+    """Three classes whose probabilities are too sure and lean to the first."""
+    rng = np.random.default_rng(0)
+    logits = 2 * rng.normal(size=(2_000, 3))
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = np.array([rng.choice(3, p=p) for p in truth])
+    weight = rng.uniform(0.5, 1.5, size=len(y))
+    proba = truth**2 * [3.0, 1.0, 1.0]
+    proba /= proba.sum(axis=1, keepdims=True)
+    found = calibration(proba, y, weight)
+    assert_allclose(found.power, 0.5, rtol=0.1)
+    assert_allclose(found.shift[0] - found.shift[1:], -np.log(3) / 2, rtol=0.3)
+
+    def loss(power, shift):
+        log = power * np.log(proba) + shift
+        log -= np.log(np.exp(log).sum(axis=1, keepdims=True))
+        prior = ((np.log(power) / 0.5) ** 2 + ((shift / 0.5) ** 2).sum()) / 2
+        return prior - weight @ log[np.arange(len(y)), y]
+
+    least = loss(found.power, found.shift)
+    for step in 0.01 * rng.normal(size=(50, 4)):
+        assert loss(found.power * np.exp(step[0]), found.shift + step[1:]) >= least
+    right = found.apply(proba)
+    assert_allclose(right.sum(axis=1), 1)
+    assert loss_of(right, y, weight) < loss_of(proba, y, weight) - 0.05
+    # few rows change less
+    few = calibration(proba[:3], y[:3], weight[:3])
+    assert abs(np.log(few.power)) < abs(np.log(found.power))
+
+
+def test_calibration_keeps_zeros_and_small_probabilities_apart():
+    proba = np.array([[0.0, 0.3, 0.7], [1e-5, 1e-4, 1 - 1.1e-4], [1.0, 0.0, 0.0]])
+    out = calibration(proba, np.array([0, 2, 0]), np.ones(3)).apply(proba)
+    assert_allclose(out.sum(axis=1), 1)
+    assert_array_equal(out == 0, proba == 0)
+    assert out[1, 0] < out[1, 1] < out[1, 2]
 
 
 def test_sharpening_keeps_zeros_and_order():

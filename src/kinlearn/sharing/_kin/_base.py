@@ -71,6 +71,20 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def _correction(self, answers, y, weight):
+        """What makes a candidate's answers out of fold right; None is nothing."""
+        return None
+
+    def _corrected(self, answers, numbers):
+        """Answers of the candidates of these numbers, corrected, in one array."""
+        corrections = [self._corrections[k] for k in numbers]
+        return np.stack(
+            [
+                part if correction is None else correction.apply(part)
+                for part, correction in zip(answers, corrections, strict=True)
+            ]
+        )
+
     @abstractmethod
     def _calibrate(self, known, unseen):
         """Learn what is left to learn from combinations that are out of fold.
@@ -231,8 +245,13 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """Learn the weights, and score the combination on rows it did not see."""
         done, train = list(trials.done.values()), trials.train
         held = np.flatnonzero(trials.fold >= 0)
+        answers = [trial.answers[held] for trial in done]
+        self._corrections = [
+            self._correction(part, train.y[held], train.weight[held])
+            for part in answers
+        ]
         known = Evidence(
-            np.stack([trial.answers[held] for trial in done]),
+            self._corrected(answers, range(len(done))),
             train.y[held],
             train.weight[held],
             train.table.task[held],
@@ -264,7 +283,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             return None
         train = trials.train
         evidence = Evidence(
-            np.stack([done[k].unseen for k in able]),
+            self._corrected([done[k].unseen for k in able], able),
             train.y,
             train.weight,
             train.table.task,
@@ -341,6 +360,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
                 continue
             source = table.scaled if self._scaled[k] else table.raw
             part = answer(model, source[asked], rows.task[asked], labels)
+            part = self._corrected([part], [k])[0]
             out[asked] += combine([part], weights[asked, k : k + 1])
         return out, rows.task
 

@@ -10,15 +10,17 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from kinlearn.boosting import MTBoostClassifier
+from kinlearn.sharing._kin._models import BoostedOverLinear, StandardisedSVR
 from kinlearn.sharing._one_model import Pooled
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
+from kinlearn.svm import MultiTaskSVC
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
 __all__ = ["FAMILIES", "ROLES", "Candidate", "choose_candidates"]
 
-FAMILIES = ("linear", "trees", "boosting")
+FAMILIES = ("linear", "svm", "trees", "boosting")
 ROLES = ("own", "pooled", "shared")
 
 _FEWEST_OWN = 8  # rows outside a fold from which a task gets a model of its own
@@ -27,11 +29,17 @@ _MOST_TASKS_ALONE = {"linear": 1_000, "trees": 60, "boosting": 20}
 _MOST_FOR_MTBOOST = {"rows": 20_000, "tasks": 200}
 _ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
 _ROUNDS = 50  # of multi-task boosting
+_BOOSTERS = 4  # of a kind, in the end
 _MANY_ROWS = 100_000  # from here, one setting instead of several
-_TREES_ALONE = 50
-_FEW_ROWS = 5_000  # below, boosters take longer steps: quick, and as good
+_TREES_ALONE = 100
+# Below, boosters take longer steps, which is quick and as good, and there is time for
+# machines and for more settings.
+_FEW_ROWS = 5_000
 # Iterations at which boosters are compared; the last is where they stop.
-_STAGES = {4: (25, 50, 75, 100, 150, 200, 250), 24: (12, 25, 40, 60, 80, 100, 120)}
+_STAGES = {
+    4: (25, 50, 75, 100, 150, 200, 250, 350, 500),
+    24: (12, 25, 40, 60, 80, 100, 120, 200),
+}
 _TASK_BOOSTING, _TASK_TREES = (
     "gradient boosting, task as feature",
     "extra trees, multi-task",
@@ -57,6 +65,9 @@ class Candidate:
         Parameters to choose from, by their loss out of fold.
     stages : tuple of tuple of int
         For boosters, the numbers of iterations to choose from under each setting.
+    variants : tuple of dict
+        Parameters of the models whose mean answers in the end: one, or several that
+        differ in their seeds.
     like : str
         Name of a candidate whose choices this one takes over.
     for_strangers : bool
@@ -69,6 +80,7 @@ class Candidate:
     scaled: bool = False
     settings: tuple[dict, ...] = ({},)
     stages: tuple[tuple[int, ...], ...] = ()
+    variants: tuple[dict, ...] = ({},)
     like: str = ""
     for_strangers: bool = True
 
@@ -107,6 +119,8 @@ def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
             out.append(make.linear_shared())
         if own and n_tasks <= _MOST_TASKS_ALONE["linear"]:
             out.append(make.linear_own())
+    if "svm" in families and n_rows < _FEW_ROWS:
+        out.append(make.machine(several))
     if "trees" in families:
         if several:
             out.append(make.trees_shared())
@@ -122,10 +136,12 @@ def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
         few = n_rows <= most["rows"] and n_tasks <= most["tasks"]
         if several and make.classes and few:
             out.append(make.mtboost())
+        if several and not make.classes:
+            out.append(make.boosting_over_linear(leaf))
         large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
         if own and large and n_tasks <= _MOST_TASKS_ALONE["boosting"]:
             out.append(make.boosting_own(leaf))
-    if not out:  # boosting was asked for alone, and there are too few rows for it
+    if not out:  # too few rows for what was asked for, or too many
         out.append(make.linear_pooled())
     return out
 
@@ -138,7 +154,8 @@ class _Maker:
         self.n_estimators = n_estimators
         self.seed = seed
         self.few = n_rows < _MANY_ROWS
-        self.rate = 0.12 if n_rows < _FEW_ROWS else 0.06
+        self.quick = n_rows < _FEW_ROWS
+        self.rate = 0.12 if self.quick else 0.06
         self.linear_name = "logistic regression" if self.classes else "ridge regression"
 
     def _linear(self):
@@ -177,6 +194,24 @@ class _Maker:
         name = f"{self.linear_name}, multi-task"
         return Candidate(name, "shared", model, scaled=True, settings=grid)
 
+    def machine(self, several):
+        options = {"task": -1, "unknown_task": "share"}
+        # one machine for each class: their values can be compared
+        model = (
+            MultiTaskSVC(multi_class="ovr", **options)
+            if self.classes
+            else StandardisedSVR(**options)
+        )
+        penalties = (0.3, 3.0, 30.0) if several else (30.0,)
+        grid = tuple(
+            {"C": cost, "correction_penalty": penalty}
+            for cost in (0.3, 3.0)
+            for penalty in penalties
+        )
+        name, role = ("multi-task", "shared") if several else ("pooled", "pooled")
+        name = f"support vector machine, {name}"
+        return Candidate(name, role, model, scaled=True, settings=grid)
+
     def _forest(self, n_estimators, **options):
         forest = (
             MultiTaskExtraTreesClassifier
@@ -209,7 +244,11 @@ class _Maker:
         n_trees = min(_TREES_ALONE, self.n_estimators)
         inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
         model = PerTask(inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share")
-        return Candidate("extra trees, alone", "own", model, for_strangers=False)
+        # deep trees of the best of all features, for clear targets
+        clear = {"estimator__min_samples_leaf": 1, "estimator__max_features": 1.0}
+        grid = ({}, clear) if self.quick else ({},)
+        name = "extra trees, alone"
+        return Candidate(name, "own", model, settings=grid, for_strangers=False)
 
     def _booster(self, leaf):
         booster = (
@@ -225,8 +264,7 @@ class _Maker:
             random_state=self.seed,
         )
 
-    def _staged(self, form, name, role, leaf, like=""):
-        model = form(self._booster(leaf), task=-1, unknown_task="share")
+    def _staged(self, name, role, model, **options):
         leaves = tuple(_STAGES) if self.few else (24,)
         # twice the rate, half the iterations
         half = 0.06 / self.rate
@@ -235,14 +273,34 @@ class _Maker:
             {"estimator__max_leaf_nodes": n, "estimator__max_iter": s[-1]}
             for n, s in zip(leaves, stages, strict=True)
         )
-        return Candidate(name, role, model, settings=grid, stages=stages, like=like)
+        # with half of the features at a split, the mean of some is less noisy
+        seeds = range(self.seed, self.seed + (_BOOSTERS if self.few else 1))
+        return Candidate(
+            name,
+            role,
+            model,
+            settings=grid,
+            stages=stages,
+            variants=tuple({"estimator__random_state": seed} for seed in seeds),
+            **options,
+        )
 
     def boosting_shared(self, leaf):
-        return self._staged(TaskAsFeature, _TASK_BOOSTING, "shared", leaf)
+        model = TaskAsFeature(self._booster(leaf), task=-1, unknown_task="share")
+        return self._staged(_TASK_BOOSTING, "shared", model)
 
     def boosting_pooled(self, leaf, several):
+        model = Pooled(self._booster(leaf), task=-1, unknown_task="share")
         like = _TASK_BOOSTING if several else ""
-        return self._staged(Pooled, "gradient boosting, pooled", "pooled", leaf, like)
+        return self._staged("gradient boosting, pooled", "pooled", model, like=like)
+
+    def boosting_over_linear(self, leaf):
+        linear = SharedPlusOwn(
+            Ridge(10.0), task=-1, own_weight=0.2, unknown_task="share"
+        )
+        model = BoostedOverLinear(linear, self._booster(leaf))
+        name = "gradient boosting over ridge regression"
+        return self._staged(name, "shared", model, scaled=True)
 
     def mtboost(self):
         # for classes alone: on numbers it did not earn its time

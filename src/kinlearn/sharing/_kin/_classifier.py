@@ -5,7 +5,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from kinlearn.sharing._kin._base import KinBase
-from kinlearn.sharing._kin._combine import sharpen, temperature
+from kinlearn.sharing._kin._calibration import calibration, sharpen, temperature
 
 __all__ = ["KinClassifier"]
 
@@ -144,6 +144,9 @@ class KinClassifier(ClassifierMixin, KinBase):
         if not len(y):
             return np.nan
         return float(accuracy_score(y, answers.argmax(axis=1), sample_weight=weight))
+
+    def _correction(self, answers, y, weight):
+        return calibration(answers, y, weight)
 
     def _calibrate(self, known, unseen):
         self.temperature_ = temperature(*known)

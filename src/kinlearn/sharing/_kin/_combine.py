@@ -3,17 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from kinlearn.sharing._kin._losses import LogLoss, SquaredLoss
 from kinlearn.sharing._kin._weights import crowd_weights, task_weights
 
-__all__ = ["Evidence", "combine", "loss_of", "sharpen", "temperature"]
+__all__ = ["Evidence", "combine", "loss_of"]
 
 _LEAST_PROBABILITY = 1e-3  # a candidate that rules the truth out is not lost for ever
 _ROWS_OF_PRIOR = 10.0  # in a task's variance: the crowd's counts like so many rows
-_SHARPEST = 4.0
-_SPREAD_OF_TEMPERATURE = 0.25  # of its logarithm, before any row is seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,53 +189,3 @@ def loss_of(answers, y, weight):
         return float(np.average((y - answers) ** 2, weights=weight))
     truth = np.maximum(answers[np.arange(len(y)), y], _LEAST_PROBABILITY)
     return float(np.average(-np.log(truth), weights=weight))
-
-
-def sharpen(proba, power):
-    """Probabilities raised to a power, to sum 1 again.
-
-    Parameters
-    ----------
-    proba : float64 array of shape (n_samples, n_classes)
-        Probabilities.
-    power : float
-        Above 1 makes them surer.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_classes)
-        Probabilities; the order of classes stays, and zero stays zero.
-    """
-    out = (proba / proba.max(axis=1, keepdims=True)) ** power
-    return out / out.sum(axis=1, keepdims=True)
-
-
-def temperature(proba, y, weight):
-    """The power that suits probabilities out of fold best.
-
-    Its logarithm has a normal prior around 0, so that few rows change little.
-
-    Parameters
-    ----------
-    proba : float64 array of shape (n_samples, n_classes)
-        Probabilities.
-    y : int array of shape (n_samples,)
-        Class codes.
-    weight : float64 array of shape (n_samples,)
-        Weights of the rows.
-
-    Returns
-    -------
-    float
-        Between 1/4 and 4.
-    """
-
-    total = weight.sum()
-
-    def loss(log_power):
-        prior = (log_power / _SPREAD_OF_TEMPERATURE) ** 2 / 2
-        return total * loss_of(sharpen(proba, np.exp(log_power)), y, weight) + prior
-
-    limit = np.log(_SHARPEST)
-    found = minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
-    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
+from kinlearn.sharing._kin._models import BoostedOverLinear
 from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.tasks import LabelSets, with_task
 
@@ -142,7 +144,18 @@ def answer(model, X, task, labels):
     """
     if labels is None:
         return model.predict(X)
-    return _in_all_classes(model.predict_proba(X), model.classes_, task, labels)
+    if hasattr(model, "predict_proba"):
+        proba = model.predict_proba(X)
+    else:
+        proba = _from_scores(model.decision_function(X))
+    return _in_all_classes(proba, model.classes_, task, labels)
+
+
+def _from_scores(scores):
+    """Probabilities in the order of decision values, right after calibration."""
+    if scores.ndim == 1:  # of the second of two classes
+        scores = np.column_stack([-scores, scores])
+    return softmax(scores, axis=1)
 
 
 def staged_answers(model, X, task, labels, stages):
@@ -150,7 +163,7 @@ def staged_answers(model, X, task, labels, stages):
 
     Parameters
     ----------
-    model : Pooled or TaskAsFeature
+    model : Pooled, TaskAsFeature or BoostedOverLinear
         Over a booster.
     X, task, labels : as in answer
         Rows, their tasks and the tasks' classes.
@@ -165,6 +178,11 @@ def staged_answers(model, X, task, labels, stages):
     if isinstance(model, DummyClassifier):
         for _ in stages:
             yield answer(model, X, task, labels)
+        return
+    if isinstance(model, BoostedOverLinear):
+        line = model.linear_.predict(X)
+        for bend in staged_answers(model.booster_, X, task, labels, stages):
+            yield line + bend
         return
     booster = model.estimator_
     features = model._features(*model._open_for_predict(X))

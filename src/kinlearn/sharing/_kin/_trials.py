@@ -1,6 +1,7 @@
 """Candidates on rows that they were not fitted to, within a time budget."""
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -9,6 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._kin._combine import loss_of
+from kinlearn.sharing._kin._models import MeanOf
 from kinlearn.sharing._kin._tables import answer, staged_answers
 from kinlearn.utils import stop_searches_if
 
@@ -107,6 +109,10 @@ def _plain(candidate):
         asked = candidate.estimator.task_split_prob
         return fixed if asked == "auto" else {**fixed, "task_split_prob": asked}
     return candidate.settings[0]
+
+
+def _mean_of(models):
+    return models[0] if len(models) == 1 else MeanOf(models)
 
 
 class _TooLong(Exception):
@@ -330,6 +336,8 @@ class Trials:
     def refit(self, names):
         """Fit candidates with the chosen settings to all rows.
 
+        Where time is short, one of the variants of each.
+
         Parameters
         ----------
         names : list of str
@@ -341,16 +349,24 @@ class Trials:
             The models.
         """
         todo = [self.done[name] for name in names if self.done[name].model is None]
-        new = iter(
+        n_fits = [len(trial.candidate.variants) for trial in todo]
+        seconds = np.dot(n_fits, [trial.seconds["rows"] for trial in todo])
+        if not self.clock.allows(seconds / self._n_jobs):
+            n_fits = [1] * len(todo)
+        fitted = iter(
             Parallel(self.n_jobs, prefer="threads")(
-                delayed(self.train.fit)(trial.candidate, self._final_params(trial))
-                for trial in todo
+                delayed(self.train.fit)(
+                    trial.candidate, {**self._final_params(trial), **variant}
+                )
+                for trial, n in zip(todo, n_fits, strict=True)
+                for variant in trial.candidate.variants[:n]
             )
         )
-        return [
-            next(new) if (model := self.done[name].model) is None else model
-            for name in names
-        ]
+        new = {
+            trial.candidate.name: _mean_of(list(islice(fitted, n)))
+            for trial, n in zip(todo, n_fits, strict=True)
+        }
+        return [new.get(name, self.done[name].model) for name in names]
 
     def _final_params(self, trial):
         """Settings for all rows: a task without own models in the folds gets none."""

@@ -1,0 +1,95 @@
+"""Models that only the Kin estimators use."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+
+from kinlearn import with_task
+from kinlearn.sharing import SharedPlusOwn, TaskAsFeature
+from kinlearn.sharing._kin._candidates import choose_candidates
+from kinlearn.sharing._kin._models import BoostedOverLinear, MeanOf, StandardisedSVR
+from kinlearn.sharing._kin._tables import staged_answers
+from kinlearn.svm import MultiTaskSVR
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = with_task(rng.normal(size=(80, 3)), rng.integers(3, size=80))
+    y = X[:, 0] + np.abs(X[:, 1]) + 0.1 * rng.normal(size=80)
+    return X, y, rng.uniform(0.5, 2.0, size=80)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_machines_take_any_unit(rows, weighted, unit):
+    X, y, weight = rows
+    weight = weight if weighted else None
+    centre = np.average(y, weights=weight)
+    spread = np.sqrt(np.average((y - centre) ** 2, weights=weight))
+    twin = MultiTaskSVR(task=-1).fit(X, (y - centre) / spread, weight)
+    expected = unit * (centre + spread * twin.predict(X))
+    found = StandardisedSVR(task=-1).fit(X, unit * y, weight).predict(X)
+    assert_allclose(found / unit, expected / unit, atol=1e-2 * spread)
+
+
+def test_machines_take_a_constant(rows):
+    X, y, _ = rows
+    model = StandardisedSVR(task=-1).fit(X, np.full(len(y), 7.0))
+    assert_allclose(model.predict(X), 7.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_boosting_over_a_line_fits_what_it_leaves(rows, weighted):
+    X, y, weight = rows
+    options = {"sample_weight": weight} if weighted else {}
+    linear = SharedPlusOwn(Ridge(1.0), task=-1, unknown_task="share")
+    booster = HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=5)
+    model = BoostedOverLinear(linear, booster).fit(X, y, **options)
+    line = linear.fit(X, y, **options).predict(X)
+    bend = TaskAsFeature(booster, task=-1).fit(X, y - line, **options).predict(X)
+    assert_allclose(model.predict(X), line + bend)
+    task = X[:, -1].astype(np.int32)
+    early, late = staged_answers(model, X, task, None, (3, 9))
+    assert_allclose(late, line + bend)
+    short = BoostedOverLinear(linear, booster.set_params(max_iter=3))
+    assert_allclose(early, short.fit(X, y, **options).predict(X))
+
+
+def test_the_mean_of_models(rows):
+    X, y, _ = rows
+    models = [Ridge(alpha).fit(X, y) for alpha in (1.0, 50.0)]
+    expected = (models[0].predict(X) + models[1].predict(X)) / 2
+    assert_allclose(MeanOf(models).predict(X), expected)
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_few_rows_have_machines_and_more_settings(kind):
+    def candidates(n_rows, n_tasks=4):
+        sizes = np.full(n_tasks, n_rows // n_tasks)
+        found = choose_candidates(
+            kind,
+            sizes,
+            n_rows,
+            families=("linear", "svm", "trees", "boosting"),
+            n_estimators=10,
+            seed=0,
+        )
+        return {each.name: each for each in found}
+
+    few, many = candidates(400), candidates(10_000)
+    machine = few["support vector machine, multi-task"]
+    assert machine.role == "shared"
+    assert len(machine.settings) == 6
+    assert not any("machine" in name for name in many)
+    assert len(few["extra trees, alone"].settings) == 2
+    assert len(many["extra trees, alone"].settings) == 1
+    # a single task has nothing to share
+    alone = candidates(400, n_tasks=1)["support vector machine, pooled"]
+    assert alone.role == "pooled"
+    assert len(alone.settings) == 2
+    # boosters are several in the end, with seeds of their own
+    seeds = few["gradient boosting, task as feature"].variants
+    assert_array_equal([each["estimator__random_state"] for each in seeds], range(4))
