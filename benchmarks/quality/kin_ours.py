@@ -11,7 +11,7 @@ Support vector machines get probabilities by Platt's method, in three folds.
 from benchmarks.quality.peers import tuned
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["FORMS", "OURS_ALONE", "RANDOM_FOREST", "SHARED_PLUS_OWN"]
+__all__ = ["FORMS", "OURS_ALONE"]
 
 _TREES_IN_SEARCH = 30
 
@@ -219,11 +219,9 @@ def _ours(name, make, **params):
     return Contender(f"kinlearn {name}", make, params, kind="ours")
 
 
-SHARED_PLUS_OWN = _ours("shared plus own, linear", shared_plus_own, **_LINEAR)
-RANDOM_FOREST = _ours("random forest", random_forest, **_FOREST)
 OURS_ALONE = {
     "both": (
-        SHARED_PLUS_OWN,
+        _ours("shared plus own, linear", shared_plus_own, **_LINEAR),
         _ours(
             "SVM+MTL",
             svm,
@@ -239,7 +237,7 @@ OURS_ALONE = {
         ),
     ),
     "classification": (
-        RANDOM_FOREST,
+        _ours("random forest", random_forest, **_FOREST),
         _ours("decision tree", decision_tree, leaves=[3, 5, 10, 20, 50]),
         _ours("abstaining AdaBoost", abstaining, rounds=[25, 100, 400]),
         _ours("AdaBoost.M1", adaboost, rounds=[50], leaves=[3, 10, 30]),

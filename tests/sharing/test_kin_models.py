@@ -67,7 +67,7 @@ def test_the_mean_of_models(rows):
 
 @pytest.mark.parametrize("kind", ["classification", "regression"])
 def test_few_rows_have_machines_and_more_settings(kind):
-    def candidates(n_rows, n_tasks=4):
+    def candidates(n_rows, n_tasks=4, n_classes=2):
         sizes = np.full(n_tasks, n_rows // n_tasks)
         found = choose_candidates(
             kind,
@@ -76,6 +76,7 @@ def test_few_rows_have_machines_and_more_settings(kind):
             families=("linear", "svm", "trees", "boosting"),
             n_estimators=10,
             seed=0,
+            n_classes=n_classes,
         )
         return {each.name: each for each in found}
 
@@ -86,6 +87,9 @@ def test_few_rows_have_machines_and_more_settings(kind):
     assert not any("machine" in name for name in many)
     assert len(few["extra trees, alone"].settings) == 2
     assert len(many["extra trees, alone"].settings) == 1
+    if kind == "classification":  # a machine for each
+        assert any("machine" in name for name in candidates(3_000, n_classes=5))
+        assert not any("machine" in name for name in candidates(3_000, n_classes=9))
     # a single task has nothing to share
     alone = candidates(400, n_tasks=1)["support vector machine, pooled"]
     assert alone.role == "pooled"

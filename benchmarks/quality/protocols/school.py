@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from benchmarks.quality.kin import MERF, MORE_PEERS
-from benchmarks.quality.kin_ours import FORMS, SHARED_PLUS_OWN
+from benchmarks.quality.kin_ours import FORMS, OURS_ALONE
 from benchmarks.quality.metrics import EXPLAINED_VARIANCE
 from benchmarks.quality.ours import EXTRA_TREES, KIN
 from benchmarks.quality.peers import PEERS
@@ -20,7 +20,7 @@ _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, section 4, own 10 random spli
     contenders=(
         replace(KIN, bars={"explained_variance": 0.390}),
         replace(EXTRA_TREES, bars={"explained_variance": 0.380}),
-        SHARED_PLUS_OWN,
+        *OURS_ALONE["both"],
         *PEERS,
         *FORMS,
         *MORE_PEERS,

@@ -131,6 +131,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             families=self._checked_families(),
             n_estimators=self.n_estimators,
             seed=seed,
+            n_classes=2 if data.classes is None else len(data.classes),
         )
         candidates, unable = self._able(data, candidates)
         train = self._training_table(data, candidates)

@@ -32,6 +32,7 @@ _ROUNDS = 50  # of multi-task boosting
 _BOOSTERS = 4  # of a kind, in the end
 _MANY_ROWS = 100_000  # from here, one setting instead of several
 _TREES_ALONE = 100
+_ROWS_FOR_MACHINES = 20_000  # of all machines together; classes have one each
 # Below, boosters take longer steps, which is quick and as good, and there is time for
 # machines and for more settings.
 _FEW_ROWS = 5_000
@@ -85,7 +86,9 @@ class Candidate:
     for_strangers: bool = True
 
 
-def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
+def choose_candidates(
+    kind, task_rows, n_rows, *, families, n_estimators, seed, n_classes=2
+):
     """The candidates for data of some size, the quick ones first.
 
     Parameters
@@ -102,6 +105,8 @@ def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
         Trees of the forests.
     seed : int
         Decides the models.
+    n_classes : int, default=2
+        Of all tasks together.
 
     Returns
     -------
@@ -119,7 +124,9 @@ def choose_candidates(kind, task_rows, n_rows, *, families, n_estimators, seed):
             out.append(make.linear_shared())
         if own and n_tasks <= _MOST_TASKS_ALONE["linear"]:
             out.append(make.linear_own())
-    if "svm" in families and n_rows < _FEW_ROWS:
+    n_machines = n_classes if n_classes > 2 else 1
+    quick = n_rows < _FEW_ROWS and n_rows * n_machines < _ROWS_FOR_MACHINES
+    if "svm" in families and quick:
         out.append(make.machine(several))
     if "trees" in families:
         if several:
