@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
 from kinlearn import KinRegressor, with_task
@@ -53,3 +54,8 @@ def test_from_an_estimator():
     assert set(display.tasks_) == {0, 1}
     with pytest.raises(TypeError, match="Ridge has no sharing_"):
         SharingDisplay.from_estimator(Ridge())
+
+
+def test_an_estimator_that_is_not_fitted_is_told_apart():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        SharingDisplay.from_estimator(KinRegressor())

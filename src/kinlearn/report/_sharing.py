@@ -73,13 +73,12 @@ class SharingDisplay:
         SharingDisplay
             The display, drawn.
         """
-        sharing = getattr(estimator, "sharing_", None)
-        if sharing is None:
+        if not hasattr(type(estimator), "sharing_"):
             raise TypeError(
                 f"{type(estimator).__name__} has no sharing_, which KinClassifier and "
                 "KinRegressor learn."
             )
-        return cls(sharing).plot(ax, **plot_options)
+        return cls(estimator.sharing_).plot(ax, **plot_options)
 
     def plot(self, ax=None, *, max_tasks=40, legend=True, **bar_kw):
         """Draw the bars.
