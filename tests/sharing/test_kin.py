@@ -138,6 +138,17 @@ def test_traces_of_candidates_are_dropped(fitted):
         assert (part is not None) == used
 
 
+@pytest.mark.parametrize("options", [{"unknown_task": "error"}, {"task": None}])
+def test_traces_are_dropped_where_nothing_is_known_of_unseen_tasks(options):
+    X, _ = make_tasks(classes=False)
+    options = {"task": -1, "families": ["linear", "trees"], **QUICK, **options}
+    model = KinRegressor(**options).fit(X, X[:, 0])
+    assert (model.crowd_weights_ < 0.01).any()  # else this test would test nothing
+    positive = model.unseen_weights_[model.unseen_weights_ > 0]
+    assert positive.min() >= 0.01
+    assert_allclose(positive.sum(), 1)
+
+
 def test_unseen_tasks_have_weights_of_their_own(fitted):
     model, X, _ = fitted
     assert_allclose(model.unseen_weights_.sum(), 1)

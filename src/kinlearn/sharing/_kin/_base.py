@@ -279,7 +279,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """The same for tasks that nobody has seen; own models have no say."""
         able = [k for k, trial in enumerate(done) if trial.unseen is not None]
         self.unseen_score_, self.unseen_task_scores_ = None, {}
-        self.unseen_weights_ = self.crowd_weights_
+        self.unseen_weights_ = _without_traces(self.crowd_weights_[None])[0]
         if not able:
             return None
         train = trials.train
