@@ -404,12 +404,21 @@ def test_callbacks_see_every_candidate():
     X, y = make_tasks(classes=False)
     model = make_kin(False, families=["linear"]).set_callbacks(Recorder()).fit(X, y)
     assert [*model.candidates_, "fit of all rows"] == steps[:-1]
+    # the forest that chose its settings with all rows is not fitted again
+    todo = [
+        model.seconds_[name]["rows"]
+        for name, part in zip(model.candidates_, model.models_, strict=True)
+        if part is not None and name != "extra trees, multi-task"
+    ]
+    assert_allclose(expected, [sum(todo)])
+    assert model.refit_seconds_ == expected[0]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"families": ["forest"]}, "'forest'"),
+        ({"families": "forest"}, "'forest'"),
         ({"families": []}, "nothing"),
         ({"n_folds": 1}, "n_folds"),
         ({"time_limit": 0}, "time_limit"),

@@ -41,7 +41,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
-        "families": [StrOptions({"all"}), "array-like"],
+        "families": [StrOptions({"all", *FAMILIES}), "array-like"],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
@@ -218,7 +218,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _checked_families(self):
         if isinstance(self.families, str):
-            return FAMILIES
+            return FAMILIES if self.families == "all" else (self.families,)
         strange = [name for name in self.families if name not in FAMILIES]
         if strange or not len(self.families):
             found = f"{strange[0]!r}" if strange else "nothing"

@@ -22,7 +22,7 @@ class KinClassifier(ClassifierMixin, KinBase):
     ----------
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
-    families : "all" or list of {"linear", "trees", "boosting"}, default="all"
+    families : "all", or one or some of {"linear", "trees", "boosting"}, default="all"
         Where candidates come from. Boosting takes part from 100 rows on.
     n_estimators : int, default=200
         Trees of each forest.
