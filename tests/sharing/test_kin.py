@@ -385,8 +385,8 @@ def test_the_only_row_of_a_class_stays_in_training():
     assert_array_equal(model.classes_, [0, 1, 7])
 
 
-def test_callbacks_see_every_candidate():
-    steps = []
+def test_callbacks_see_every_candidate_and_what_the_last_step_will_take():
+    steps, expected = [], []
 
     class Recorder(ProgressBar):
         def setup(self, estimator, context):
@@ -396,13 +396,15 @@ def test_callbacks_see_every_candidate():
             pass
 
         def on_fit_task_begin(self, estimator, context, **kwargs):
-            pass
+            if context.task_name == "fit of all rows":
+                expected.append(estimator.refit_seconds_)
 
         def on_fit_task_end(self, estimator, context, **kwargs):
             steps.append(context.task_name)
 
     X, y = make_tasks(classes=False)
-    model = make_kin(False, families=["linear"]).set_callbacks(Recorder()).fit(X, y)
+    model = make_kin(False, families=["linear", "trees"])
+    model.set_callbacks(Recorder()).fit(X, y)
     assert [*model.candidates_, "fit of all rows"] == steps[:-1]
     # the forest that chose its settings with all rows is not fitted again
     todo = [
@@ -436,6 +438,13 @@ def test_wrong_data():
         make_kin(False).fit(X[[0, 0, 0]], y[[0, 0, 0]])
     with pytest.raises(ValueError, match="only row of a class"):
         make_kin(True).fit(X[:2], [0, 1])
+
+
+def test_one_family_by_its_name():
+    X, y = make_tasks(classes=False)
+    one, two = (make_kin(False, families=f).fit(X, y) for f in ("linear", ["linear"]))
+    assert_array_equal(one.candidates_, two.candidates_)
+    assert_array_equal(one.predict(X), two.predict(X))
 
 
 def test_few_rows_for_boosting_alone_get_a_linear_model():

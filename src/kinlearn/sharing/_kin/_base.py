@@ -148,10 +148,13 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             # of the weights of one task or fold; see _open for all
             warnings.filterwarnings("ignore", "The weights of", KinlearnWarning)
             self._try(trials, candidates, progress)
+            self._weigh(trials)
+            names = self._with_weight(trials)
+            # set before the step begins, so that callbacks can tell it
+            self.refit_seconds_ = trials.seconds_to_refit(names)
             step = progress.subcontext(task_name="fit of all rows")
             step.call_on_fit_task_begin(estimator=self)
-            self._weigh(trials)
-            self._keep(trials)
+            self._keep(trials, names)
             step.call_on_fit_task_end(estimator=self)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -307,12 +310,14 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             )
         return honest, train.y, train.weight
 
-    def _keep(self, trials):
+    def _with_weight(self, trials):
+        """Names of the candidates that count for some task."""
+        used = (self.weights_ > 0).any(axis=0) | (self.unseen_weights_ > 0)
+        return [name for name, counts in zip(trials.done, used, strict=True) if counts]
+
+    def _keep(self, trials, names):
         """Fit the candidates that count to all rows, and remember what was done."""
         done = trials.done
-        used = (self.weights_ > 0).any(axis=0) | (self.unseen_weights_ > 0)
-        names = [name for name, is_used in zip(done, used, strict=True) if is_used]
-        self.refit_seconds_ = sum(done[name].seconds["rows"] for name in names)
         models = dict(zip(names, trials.refit(names), strict=True))
         self.candidates_ = np.array(list(done), dtype=object)
         self.roles_ = np.array([t.candidate.role for t in done.values()], dtype=object)

@@ -64,7 +64,8 @@ class KinClassifier(ClassifierMixin, KinBase):
     seconds_ : dict
         Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
     refit_seconds_ : float
-        What the fits to all rows were expected to take, summed, before they began.
+        What the last step, the fits to all rows, was expected to take, summed over
+        candidates. Callbacks can read it when the step begins.
     seen_score_ : float
         Accuracy on rows that neither models nor weights have seen.
     unseen_score_ : float or None

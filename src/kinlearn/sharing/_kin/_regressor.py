@@ -63,7 +63,8 @@ class KinRegressor(RegressorMixin, KinBase):
     seconds_ : dict
         Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
     refit_seconds_ : float
-        What the fits to all rows were expected to take, summed, before they began.
+        What the last step, the fits to all rows, was expected to take, summed over
+        candidates. Callbacks can read it when the step begins.
     seen_score_ : float
         R^2 on rows that neither models nor weights have seen.
     unseen_score_ : float or None

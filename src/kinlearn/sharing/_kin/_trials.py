@@ -149,12 +149,21 @@ class Trials:
         self.done: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
 
-    @property
-    def refit_seconds(self):
-        """Estimated seconds of the fits to all rows that are still to do."""
-        return sum(
-            trial.seconds["rows"] for trial in self.done.values() if trial.model is None
-        )
+    def seconds_to_refit(self, names=None):
+        """Estimated seconds of the fits to all rows that are still to do.
+
+        Parameters
+        ----------
+        names : list of str, default=None
+            Of trials; None is all.
+
+        Returns
+        -------
+        float
+            Their sum.
+        """
+        trials = [self.done[name] for name in (self.done if names is None else names)]
+        return float(sum(t.seconds["rows"] for t in trials if t.model is None))
 
     def run(self, candidate):
         """Try a candidate, unless the time is short; the first is always tried.
@@ -170,7 +179,7 @@ class Trials:
             self.dropped[candidate.name] = str(reason)
 
     def _run(self, candidate):
-        if self.done and not self.clock.allows(self.refit_seconds):
+        if self.done and not self.clock.allows(self.seconds_to_refit()):
             raise _TooLong("the time was over")
         self._judge_by_few_rows(candidate)
         model, before = None, 0.0
@@ -209,7 +218,7 @@ class Trials:
         if self._asks_strangers(candidate):
             n_more += int(self.task_fold.max()) + 1
         # the last is a fit to all rows, longer by the rows of a fold
-        return one * (n_more / self._n_jobs + 1.3) + self.refit_seconds
+        return one * (n_more / self._n_jobs + 1.3) + self.seconds_to_refit()
 
     def _affordable(self, candidate, one, n_settings):
         """How many settings there is time for, if a fold took `one`."""
