@@ -140,6 +140,32 @@ def test_kin_is_what_is_fitted_unless_another_is_named(words, estimator, table, 
     assert sorted(model.sharing_) == ["east", "north", "south", "west"]
 
 
+def test_what_kin_found_is_said(table, kin):
+    table.to_csv("pupils.csv", index=False)
+    few = ("--set", "families=linear", "--set", "n_folds=2")
+    result = kin(*CLASSES, *few)
+    model = load_model(Path("model.skops")).pipeline[-1]
+    assert f"had not seen: {model.seen_score_:.2f}" in result.out
+    assert f"the school is new: {model.unseen_score_:.2f}" in result.out
+    own = np.mean([parts["own"] for parts in model.sharing_.values()])
+    assert f"{own:.0%} own models" in result.out
+    assert "Left out" not in result.out
+    found = json.loads(kin(*CLASSES, *few, "--json").out)
+    assert_allclose(found["seen_score"], model.seen_score_)
+    assert found["sharing"].keys() == {"east", "north", "south", "west"}
+    assert found["dropped"] == {}
+
+
+def test_what_the_time_limit_left_out_is_said(table, kin):
+    few = ("--set", "families=linear", "--set", "time_limit=0.000001")
+    out = kin(*NUMBERS, *few).out
+    assert "R2 on rows" in out
+    assert "is new" not in out  # there was no time to find out
+    assert "Left out: ridge regression, multi-task" in out
+    assert "(the time was over)." in out
+    assert "Left out" not in kin(*TREES, "--set", "n_estimators=3").out
+
+
 def test_a_bar_is_told_of_every_step():
     seen = []
     X, y = load_demo(return_X_y=True, as_frame=True)

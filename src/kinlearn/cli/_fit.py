@@ -8,6 +8,7 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from kinlearn.cli._errors import data_errors
+from kinlearn.cli._findings import findings, in_words
 from kinlearn.cli._model_file import save_model
 from kinlearn.cli._models import make_model
 from kinlearn.cli._prepare import make_preparation
@@ -84,11 +85,13 @@ def fit_model(
         "columns": training.kinds,
     }
     save_model(path, pipeline, manifest)
+    found = findings(estimator)
     voice.show(
         f"Fitted {manifest['model']} ({training.kind}) to {training.describe()} in "
         f"{seconds:.1f} s.",
+        *in_words(found, kind=training.kind, task=training.task),
         f"Saved as {path}. Predict with: kin predict {path} NEW.csv --out "
         "predictions.csv",
     )
     summary = {key: value for key, value in manifest.items() if key != "columns"}
-    voice.give({**summary, "saved": str(path), "seconds": round(seconds, 3)})
+    voice.give({**summary, **found, "saved": str(path), "seconds": round(seconds, 3)})
