@@ -109,8 +109,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights. A weight of 2 is the same as two rows, 0 the same as none, but
-            for the number of rows that a task needs for a model of its own.
+            Weights. A weight of 2 is the same as two rows, 0 the same as none. Two
+            things count rows instead: whether a task has enough for a model of its
+            own, and the leaves and bins of gradient boosting.
 
         Returns
         -------
