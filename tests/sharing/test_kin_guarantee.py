@@ -4,6 +4,8 @@ A small part of ``python -m benchmarks.quality.kin_suite``, which plays more see
 forests too.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,24 +14,53 @@ from scipy.stats import ttest_1samp
 from benchmarks.quality.kin_suite import KINDS, hurt_tasks, make_tasks, play
 
 SEEDS = range(5)
+# Over the better of alone and pooled, of any task, in the mean of the seeds: with few
+# seeds a t-test sees large harm only. Kin without sharing has 0.08 on related tasks,
+# without weights by task 0.09 on the stranger.
+MOST_EXCESS = 0.06
+TARGETS = ["classification", "regression"]
+
+
+@cache
+def losses_of(name, target):
+    return play(name, target, ["linear"], SEEDS, n_folds=3)
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("target", ["classification", "regression"])
-def test_no_task_is_significantly_worse_than_alone_or_pooled(name, target):
-    losses = play(name, target, ["linear"], SEEDS, n_folds=3)
-    excess, hurt = hurt_tasks(losses)
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_task_is_worse_than_alone_or_pooled(name, target):
+    excess, hurt = hurt_tasks(losses_of(name, target))
     assert hurt == [], excess
-    # nor by much in the mean, which few seeds could not show
-    assert excess.mean() < 0.05
+    assert excess.max() < MOST_EXCESS
 
 
-def test_sharing_pays_where_tasks_are_alike():
-    """The same sums, for what the guarantee must not cost."""
-    losses = play("related", "regression", ["linear"], SEEDS, n_folds=3)
-    assert losses["kin"].mean() < losses["linear, alone"].mean()
-    losses = play("opposed", "regression", ["linear"], SEEDS, n_folds=3)
-    assert losses["kin"].mean() < 0.7 * losses["linear, pooled"].mean()
+@pytest.mark.parametrize("target", TARGETS)
+def test_who_only_pools_or_never_shares_would_be_caught(target):
+    for name, form in (("one stranger", "pooled"), ("tiny", "alone")):
+        losses = losses_of(name, target)
+        excess, _ = hurt_tasks({**losses, "kin": losses[f"linear, {form}"]})
+        assert excess.max() > MOST_EXCESS
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "most"),
+    [
+        ("related", "classification", 0.95),
+        ("related", "regression", 0.97),
+        ("tiny", "classification", 0.85),
+        ("tiny", "regression", 0.6),
+    ],
+)
+def test_sharing_pays_where_tasks_are_alike(name, target, most):
+    """More than own models gain by a better choice of the penalty alone."""
+    losses = losses_of(name, target)
+    assert losses["kin"].mean() < most * losses["linear, alone"].mean()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_tasks_that_are_not_alike_are_told_apart(target):
+    losses = losses_of("opposed", target)
+    assert losses["kin"].mean() < 0.75 * losses["linear, pooled"].mean()
 
 
 def test_hurt_tasks_are_those_of_the_t_test():
