@@ -96,7 +96,9 @@ class LogLoss:
         self._parts = [slice(indptr[t], indptr[t + 1]) for t in range(n_groups)]
 
     def _mixed(self, w):
-        return (self._answers * w[self._group]).sum(axis=1)
+        if len(w) == 1:
+            return self._answers @ w[0]
+        return np.einsum("ij,ij->i", self._answers, w[self._group])
 
     def value(self, w):
         """The loss of each group.
