@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.sharing._kin import _trials
+from kinlearn.sharing._kin._combine import Evidence
 from kinlearn.sharing._kin._tables import TrainingTable
 from kinlearn.trees._pilot import Pilot
 
@@ -142,6 +143,22 @@ def test_of_many_rows_few_are_looked_at_first(clock, monkeypatch, cost, why, mos
     clock.cost[SHARED] = 2
     clock.now = 0.0
     assert SHARED in fit(80).candidates_
+
+
+@pytest.mark.parametrize("limit", [40, 60, 90])
+def test_weights_are_in_the_budget(clock, monkeypatch, limit):
+    """Those of all rows take 3 seconds for each candidate, of few as much less."""
+    monkeypatch.setattr(_trials, "_MANY_ROWS", 50)
+    by_task = Evidence.by_task
+
+    def slow_by_task(self, crowd):
+        clock.now += 3 * len(self.answers) * len(self.y) / sum(SIZES)
+        return by_task(self, crowd)
+
+    monkeypatch.setattr(Evidence, "by_task", slow_by_task)
+    model = fit(limit)
+    assert clock.now <= limit + 2
+    assert len(model.candidates_) == {40: 1, 60: 2, 90: 3}[limit]
 
 
 def test_real_clock_and_classes():

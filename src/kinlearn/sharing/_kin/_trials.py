@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
-from kinlearn.sharing._kin._combine import loss_of
+from kinlearn.sharing._kin._combine import Evidence, loss_of
 from kinlearn.sharing._kin._models import MeanOf
 from kinlearn.sharing._kin._tables import answer, staged_answers
 from kinlearn.utils import stop_searches_if
@@ -17,6 +17,7 @@ from kinlearn.utils import stop_searches_if
 __all__ = ["Clock", "Trial", "Trials"]
 
 _MANY_ROWS = 20_000  # from here, one fold may be long: it is judged by few rows first
+_ROWS_TO_WEIGH = 8  # one in so many shows how long the weights of all will take
 
 
 class Clock:
@@ -148,6 +149,7 @@ class Trials:
         self.clock, self.n_jobs = clock, n_jobs
         self.done: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
+        self._seconds_to_weigh = 0.0
 
     def seconds_to_refit(self, names=None):
         """Estimated seconds of the fits to all rows that are still to do.
@@ -179,7 +181,7 @@ class Trials:
             self.dropped[candidate.name] = str(reason)
 
     def _run(self, candidate):
-        if self.done and not self.clock.allows(self.seconds_to_refit()):
+        if self.done and not self.clock.allows(self._seconds_to_end):
             raise _TooLong("the time was over")
         self._judge_by_few_rows(candidate)
         model, before = None, 0.0
@@ -198,6 +200,33 @@ class Trials:
         if self._asks_strangers(candidate) and self._time_for_strangers(trial):
             trial = replace(trial, unseen=self._without_tasks(trial))
         self.done[candidate.name] = replace(trial, model=model)
+        self._look_at_weighing()
+
+    @property
+    def _seconds_to_end(self):
+        """Estimated seconds of all that is to do without further candidates."""
+        return self.seconds_to_refit() + self._seconds_to_weigh
+
+    def _look_at_weighing(self):
+        """Of many rows, weights take long too: learn them from a few of the rows."""
+        train, n_tasks = self.train, int(self.train.table.task.max()) + 1
+        if self.clock.limit is None or train.n_samples < _MANY_ROWS:
+            return
+        rows = np.flatnonzero(self.fold >= 0)[::_ROWS_TO_WEIGH]
+        some = Evidence(
+            np.stack([trial.answers[rows] for trial in self.done.values()]),
+            train.y[rows],
+            train.weight[rows],
+            train.table.task[rows],
+            n_tasks,
+        )
+        crowd, first = _timed(some.crowd)
+        _, second = _timed(some.by_task, crowd)
+        # from all rows, and without each fold; of unseen tasks there is the crowd only
+        n_times = int(self.fold.max()) + 2
+        n_crowds = 0 if self.task_fold is None else int(self.task_fold.max()) + 2
+        seconds = n_times * (first + second) + n_crowds * first
+        self._seconds_to_weigh = _ROWS_TO_WEIGH * seconds
 
     def _asks_strangers(self, candidate):
         return self.task_fold is not None and candidate.for_strangers
@@ -218,7 +247,9 @@ class Trials:
         if self._asks_strangers(candidate):
             n_more += int(self.task_fold.max()) + 1
         # the last is a fit to all rows, longer by the rows of a fold
-        return one * (n_more / self._n_jobs + 1.3) + self.seconds_to_refit()
+        own = one * (n_more / self._n_jobs + 1.3)
+        weights = self._seconds_to_weigh / max(len(self.done), 1)  # of one more
+        return own + weights + self._seconds_to_end
 
     def _affordable(self, candidate, one, n_settings):
         """How many settings there is time for, if a fold took `one`."""
