@@ -151,21 +151,29 @@ class Trials:
         self.dropped: dict[str, str] = {}
         self._seconds_to_weigh = 0.0
 
-    def seconds_to_refit(self, names=None):
+    def seconds_to_refit(self, names):
         """Estimated seconds of the fits to all rows that are still to do.
 
         Parameters
         ----------
-        names : list of str, default=None
-            Of trials; None is all.
+        names : list of str
+            Of trials.
 
         Returns
         -------
         float
             Their sum.
         """
-        trials = [self.done[name] for name in (self.done if names is None else names)]
-        return float(sum(t.seconds["rows"] for t in trials if t.model is None))
+        return float(sum(n * t.seconds["rows"] for t, n in self._fits_to_do(names)))
+
+    def _fits_to_do(self, names):
+        """Trials without a model, and how many variants of each there is time for."""
+        todo = [self.done[name] for name in names if self.done[name].model is None]
+        n_fits = [len(trial.candidate.variants) for trial in todo]
+        seconds = np.dot(n_fits, [trial.seconds["rows"] for trial in todo])
+        if not self.clock.allows(seconds / self._n_jobs):
+            n_fits = [1] * len(todo)
+        return list(zip(todo, n_fits, strict=True))
 
     def run(self, candidate):
         """Try a candidate, unless the time is short; the first is always tried.
@@ -205,7 +213,8 @@ class Trials:
     @property
     def _seconds_to_end(self):
         """Estimated seconds of all that is to do without further candidates."""
-        return self.seconds_to_refit() + self._seconds_to_weigh
+        fits = [t.seconds["rows"] for t in self.done.values() if t.model is None]
+        return float(sum(fits)) + self._seconds_to_weigh
 
     def _look_at_weighing(self):
         """Of many rows, weights take long too: learn them from a few of the rows."""
@@ -388,23 +397,18 @@ class Trials:
         list of estimators
             The models.
         """
-        todo = [self.done[name] for name in names if self.done[name].model is None]
-        n_fits = [len(trial.candidate.variants) for trial in todo]
-        seconds = np.dot(n_fits, [trial.seconds["rows"] for trial in todo])
-        if not self.clock.allows(seconds / self._n_jobs):
-            n_fits = [1] * len(todo)
+        todo = self._fits_to_do(names)
         fitted = iter(
             Parallel(self.n_jobs, prefer="threads")(
                 delayed(self.train.fit)(
                     trial.candidate, {**self._final_params(trial), **variant}
                 )
-                for trial, n in zip(todo, n_fits, strict=True)
+                for trial, n in todo
                 for variant in trial.candidate.variants[:n]
             )
         )
         new = {
-            trial.candidate.name: _mean_of(list(islice(fitted, n)))
-            for trial, n in zip(todo, n_fits, strict=True)
+            trial.candidate.name: _mean_of(list(islice(fitted, n))) for trial, n in todo
         }
         return [new.get(name, self.done[name].model) for name in names]
 
