@@ -13,7 +13,7 @@ from sklearn.callback import ProgressBar
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
-from sklearn.metrics import log_loss, r2_score
+from sklearn.metrics import r2_score
 
 import kinlearn
 from kinlearn import KinClassifier, KinRegressor, with_task
@@ -30,6 +30,7 @@ from kinlearn.sharing._kin._folds import (
 from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.sharing._kin._tables import staged_answers
 from kinlearn.tasks import LabelSets, check_task_data
+from tests.interrupt import seconds_to_stop
 
 QUICK = {"n_estimators": 10, "n_folds": 3, "random_state": 0}
 
@@ -56,6 +57,14 @@ def fitted(request):
     """All families, with boosting: 137 rows."""
     X, y = make_tasks(request.param)
     return make_kin(request.param).fit(X, y), X, y
+
+
+def test_ctrl_c_stops_a_fit():
+    rng = np.random.default_rng(0)
+    X = with_task(rng.normal(size=(8_000, 10)), rng.integers(20, size=8_000))
+    y = (X[:, 0] + rng.normal(size=8_000) > 0).astype(int)
+    model = KinClassifier(task=-1, families="boosting")
+    assert seconds_to_stop(lambda: model.fit(X, y), after=0.8) < 1
 
 
 def test_top_level_names_are_those_of_the_package():
@@ -224,28 +233,6 @@ def test_a_task_against_the_crowd_gets_its_own_model(classes):
     if not classes:
         wrong = pooled.fit(X, y).score(X_new[rows], y_new[rows])
         assert model.score(X_new[rows], y_new[rows]) > max(0.7, wrong)
-
-
-def test_probabilities_are_calibrated():
-    """Raising them to any other power would not help on new rows."""
-    X, y = make_tasks(True, sizes=(300, 200, 150, 100), noise=1.5)
-    X_new, y_new = make_tasks(True, sizes=(3000, 2000, 1500, 1000), seed=1, noise=1.5)
-    model = make_kin(True, families=["linear", "trees"], n_estimators=30).fit(X, y)
-    proba = model.predict_proba(X_new)
-    losses = {}
-    for power in (0.7, 0.85, 1.0, 1.2, 1.4):
-        other = proba**power
-        losses[power] = log_loss(y_new, other / other.sum(axis=1, keepdims=True))
-    assert losses[1.0] < min(losses.values()) + 0.003
-    # by tenths of the probability, frequencies agree
-    tenth = np.minimum((proba[:, 1] * 10).astype(int), 9)
-    gap = [
-        abs(y_new[tenth == k].mean() - proba[tenth == k, 1].mean())
-        for k in range(10)
-        if (tenth == k).sum() > 100
-    ]
-    assert np.max(gap) < 0.1
-    assert np.mean(gap) < 0.05
 
 
 def test_permutation_importance_knows_the_task_and_the_noise():
