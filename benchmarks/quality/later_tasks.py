@@ -8,6 +8,11 @@ is the model without these tasks, which answers for them by what is common
 (``unknown_task="share"``); `added` is the same model after `add_task`; `refit` was
 fitted to the training rows of all tasks. The difference to it comes with its standard
 error over the repetitions.
+
+    KINLEARN_DATA=... python -m benchmarks.quality.later_tasks --what rows
+
+Five tasks have half of their training rows when the model is fitted (`before`), and get
+the others by `partial_fit`, task by task (`added`).
 """
 
 import argparse
@@ -88,7 +93,7 @@ def _standardised(X, train):
     return X
 
 
-def repetition(problem, share, model, seed):
+def repetition(problem, share, model, seed, what):
     """Scores of one draw of tasks and rows, and seconds of adding and refitting."""
     rng = np.random.default_rng(seed)
     X, y = problem.X, problem.y
@@ -100,27 +105,33 @@ def repetition(problem, share, model, seed):
     model = clone(model).set_params(unknown_task="share")
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
-    first = train & ~np.isin(X[:, -1], held)
+    late = train & np.isin(X[:, -1], held)
+    if what == "rows":
+        late &= rng.random(len(y)) < 0.5
+    first = train & ~late
     fitted = clone(model).fit(X[first], y[first])
-    unknown = _scores(fitted, X[test], y[test], held)
+    before = _scores(fitted, X[test], y[test], held)
+    add = fitted.add_task if what == "tasks" else fitted.partial_fit
     start = time.perf_counter()
     for t in held:
-        own = train & (X[:, -1] == t)
-        fitted.add_task(X[own], y[own])
+        own = late & (X[:, -1] == t)
+        add(X[own], y[own])
     added_in = time.perf_counter() - start
     added = _scores(fitted, X[test], y[test], held)
     start = time.perf_counter()
     refit = clone(model).fit(X[train], y[train])
     refit_in = time.perf_counter() - start
-    return unknown, added, _scores(refit, X[test], y[test], held), added_in, refit_in
+    return before, added, _scores(refit, X[test], y[test], held), added_in, refit_in
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--models", nargs="*", help="labels; all by default")
+    parser.add_argument("--what", choices=["tasks", "rows"], default="tasks")
     args = parser.parse_args()
-    say("| data | model | unknown | added | refit | added - refit | seconds |")
+    without = "unknown" if args.what == "tasks" else "before"
+    say(f"| data | model | {without} | added | refit | added - refit | seconds |")
     say("|---|---|---|---|---|---|---|")
     for name, models in CASES.items():
         problem = load(name)
@@ -129,7 +140,7 @@ def main():
                 continue
             runs = np.array(
                 [
-                    repetition(problem, share, model, seed)
+                    repetition(problem, share, model, seed, args.what)
                     for seed in range(args.repeats)
                 ]
             )

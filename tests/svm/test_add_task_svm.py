@@ -37,7 +37,7 @@ def test_a_new_class_boundary_is_optimal_and_others_stay(kernels):
     assert_array_equal(model.decision_function(X[~new]), before)
     assert_allclose(model.common_decision_function(X[new]), common)
     # The conditions of the optimum with the common part fixed.
-    extra = model._machines.added[1]
+    extra = model._machines.apart[1]
     beta = np.zeros(new.sum())
     places = {tuple(v): i for i, v in enumerate(X[new][:, :-1])}
     for vector, value in zip(extra.vectors, extra.dual_coef[0], strict=True):

@@ -65,6 +65,7 @@ _TRUSTED = frozenset(
         "kinlearn.sharing._task_as_feature.TaskAsFeature",
         "kinlearn.svm._feature_selection.PrivilegedFeatureSelectionClassifier",
         "kinlearn.svm._machines.Blocks",
+        "kinlearn.svm._machines.Correction",
         "kinlearn.svm._machines.Machines",
         "kinlearn.svm._multi_task_svc.MultiTaskSVC",
         "kinlearn.svm._multi_task_svr.MultiTaskSVR",

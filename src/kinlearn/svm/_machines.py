@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from kinlearn.svm._space import Space
 from kinlearn.utils import group_rows
 
-__all__ = ["Added", "Blocks", "Machines"]
+__all__ = ["Blocks", "Correction", "Machines"]
 
 _CELLS = 2**22  # of the kernel between new rows and support vectors, at a time
 
@@ -81,19 +81,66 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Added:
-    """The correction of a task that came after fit; it has no part in the common one.
+class Correction:
+    """The correction of one task, with the rows that it rests on.
 
     Attributes
     ----------
-    vectors : ndarray or sparse matrix of shape (n_support, n_features)
-        Rows that it rests on.
-    dual_coef : float64 array of shape (n_machines, n_support)
-        Their coefficients.
+    vectors : ndarray or sparse matrix of shape (n_rows, n_features)
+        These rows.
+    y : array of shape (n_rows,)
+        Their targets: codes of classes, or numbers.
+    cost : float64 array of shape (n_rows,)
+        C times their weights.
+    dual_coef : float64 array of shape (n_machines, n_rows)
+        Their coefficients. Rows that only bound the task's bias have none.
     """
 
     vectors: Any
+    y: np.ndarray
+    cost: np.ndarray
     dual_coef: np.ndarray
+
+    def and_rows(self, X, y, cost):
+        """The same with more rows, which have no coefficients yet.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_more, n_features)
+            The rows.
+        y, cost : arrays of shape (n_more,)
+            Their targets and costs.
+
+        Returns
+        -------
+        Correction
+            Of old and new rows.
+        """
+        stack = sp.vstack if sp.issparse(X) else np.vstack
+        vectors = stack([self.vectors, X])
+        return Correction(
+            vectors.tocsr() if sp.issparse(X) else vectors,
+            np.concatenate([self.y, y]),
+            np.concatenate([self.cost, cost]),
+            np.hstack([self.dual_coef, np.zeros((len(self.dual_coef), len(y)))]),
+        )
+
+    def take(self, rows):
+        """Some of the rows.
+
+        Parameters
+        ----------
+        rows : intp array
+            Which.
+
+        Returns
+        -------
+        Correction
+            Of these.
+        """
+        return Correction(
+            self.vectors[rows], self.y[rows], self.cost[rows], self.dual_coef[:, rows]
+        )
 
 
 @dataclass(frozen=True)
@@ -114,6 +161,8 @@ class Machines:
         Boundaries of the tasks in `support`.
     vectors : ndarray or sparse matrix of shape (n_support, n_features)
         These rows.
+    y, cost : arrays of shape (n_support,)
+        Their targets (codes of classes, or numbers), and C times their weights.
     dual_coef : float64 array of shape (n_machines, n_support)
         Their coefficients.
     intercept : float64 array of shape (n_machines, n_tasks)
@@ -124,8 +173,10 @@ class Machines:
         The common part, where it is linear.
     task_coef : float64 array of shape (n_machines, n_tasks, n_features) or None
         What each task adds, where that is linear.
-    added : dict
-        From the code of a task that came after fit to its `Added`.
+    apart : dict
+        From the code of a task to its `Correction`, where that is not the support
+        vectors of fit: its rows came later, or other rows bound its bias. The common
+        part does not rest on these.
     """
 
     decision: Space
@@ -135,15 +186,17 @@ class Machines:
     support: np.ndarray
     indptr: np.ndarray
     vectors: Any
+    y: np.ndarray
+    cost: np.ndarray
     dual_coef: np.ndarray
     intercept: np.ndarray
     common_intercept: np.ndarray
     coef: np.ndarray | None = None
     task_coef: np.ndarray | None = None
-    added: dict = field(default_factory=dict)
+    apart: dict = field(default_factory=dict)
 
     @classmethod
-    def build(cls, kernel, blocks, X, task, beta, intercept, weight):
+    def build(cls, kernel, blocks, X, task, y, cost, beta, intercept, weight):
         """Collect the solutions.
 
         Parameters
@@ -156,6 +209,8 @@ class Machines:
             Training data.
         task : int array of shape (n_samples,)
             Its tasks.
+        y, cost : arrays of shape (n_samples,)
+            Its targets, and C times its weights.
         beta : float64 array of shape (n_machines, n_samples)
             Coefficients.
         intercept : float64 array of shape (n_machines, n_tasks)
@@ -199,6 +254,8 @@ class Machines:
             support,
             indptr,
             vectors,
+            y[support],
+            cost[support],
             dual_coef,
             intercept,
             common,
@@ -210,6 +267,11 @@ class Machines:
     def n_tasks(self):
         """Number of tasks."""
         return len(self.indptr) - 1
+
+    @property
+    def is_precomputed(self):
+        """Whether a kernel is given as a matrix, so that rows have no features."""
+        return "precomputed" in (self.decision.kernel, self.correction.kernel)
 
     def common(self, X):
         """The part that all tasks share, bias included.
@@ -258,8 +320,8 @@ class Machines:
                 out[rows] = bias
             elif self.task_coef is not None:
                 out[rows] = _linear(X[rows], self.task_coef[:, t]) + bias
-            elif t in self.added:
-                extra = self.added[t]
+            elif t in self.apart:
+                extra = self.apart[t]
                 _, corrected = self.blocks.split(extra.vectors)
                 values = self._expand(
                     self.correction, X[rows], corrected, slice(None), extra.dual_coef
@@ -273,25 +335,45 @@ class Machines:
                 out[rows] = self.share * values + bias
         return out
 
-    def with_tasks(self, place, added, bias):
-        """The same machines with more tasks.
+    def correction_of(self, t):
+        """The correction of a task.
+
+        Parameters
+        ----------
+        t : int or None
+            Its code; None is a new task, which has no rows yet.
+
+        Returns
+        -------
+        Correction
+            With the rows that are left of the task.
+        """
+        if t in self.apart:
+            return self.apart[t]
+        part = slice(0) if t is None else slice(self.indptr[t], self.indptr[t + 1])
+        return Correction(
+            self.vectors[part], self.y[part], self.cost[part], self.dual_coef[:, part]
+        )
+
+    def with_corrections(self, place, corrections, bias):
+        """The same common part with other corrections, or with those of more tasks.
 
         Parameters
         ----------
         place : int array of shape (n_old_tasks,)
             New codes of the tasks.
-        added : dict
-            From the code of each new task to its `Added`.
+        corrections : dict
+            From the code of each task that changes or is new to its `Correction`.
         bias : dict
-            From the code of each new task to what it adds to the common biases, a
-            float64 array of shape (n_machines,).
+            From the same codes to what the tasks add to the common biases, a float64
+            array of shape (n_machines,).
 
         Returns
         -------
         Machines
             For all tasks.
         """
-        n_tasks = len(place) + len(added)
+        n_tasks = len({*place.tolist(), *corrections})
         length = np.zeros(n_tasks, dtype=np.intp)
         length[place] = np.diff(self.indptr)
         intercept = np.empty((len(self.intercept), n_tasks))
@@ -300,19 +382,19 @@ class Machines:
         if self.task_coef is not None:
             task_coef = np.empty((len(intercept), n_tasks, self.task_coef.shape[2]))
             task_coef[:, place] = self.task_coef
-        for code, extra in added.items():
+        for code, own in corrections.items():
             intercept[:, code] = self.common_intercept + bias[code]
             if task_coef is not None:
-                _, corrected = self.blocks.split(extra.vectors)
-                summed = _weighted_sum(extra.dual_coef, corrected)
+                _, corrected = self.blocks.split(own.vectors)
+                summed = _weighted_sum(own.dual_coef, corrected)
                 task_coef[:, code] = self.share * summed
-        old = {int(place[code]): extra for code, extra in self.added.items()}
+        old = {int(place[code]): own for code, own in self.apart.items()}
         return replace(
             self,
             indptr=np.concatenate([[0], np.cumsum(length)]),
             intercept=intercept,
             task_coef=task_coef,
-            added={**old, **added},
+            apart={**old, **corrections},
         )
 
     def _expand(self, space, X, vectors, part, coef):

@@ -1,7 +1,6 @@
 """What the multi-task support vector machines share: kernels, solving, parts."""
 
 from abc import ABCMeta, abstractmethod
-from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,9 +14,10 @@ from kinlearn.svm._checks import (
     warn_if_unfinished,
     warn_of_scales,
 )
+from kinlearn.svm._corrections import keep_bounding_rows, solve_correction
 from kinlearn.svm._dual import Solution, TaskKernel, feasible_start, solve_smo
 from kinlearn.svm._linear import linear_pays, solve_linear
-from kinlearn.svm._machines import Added, Blocks, Machines
+from kinlearn.svm._machines import Blocks, Machines
 from kinlearn.svm._space import make_space
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils import rounds_with_callbacks
@@ -89,7 +89,7 @@ class MultiTaskSVMBase(
         )
         return kernel, blocks
 
-    def _solve_all(self, X, y, data, problems, weight):
+    def _solve_all(self, X, y, data, problems, cost, weight):
         """Solve each problem, and keep the machines; X and y are for callbacks."""
         kernel, blocks = self._make_kernel(data)
         old = self._old_beta(data, len(problems))
@@ -105,9 +105,11 @@ class MultiTaskSVMBase(
                 intercept[m] = np.where(present, solution.intercept, np.nan)
                 solutions.append(solution)
         warn_if_unfinished(self, solutions, _REMEDY)
-        self._machines = Machines.build(
-            kernel, blocks, indexable(data.X), data.task, beta, intercept, weight
-        )
+        rows = indexable(data.X), data.task, data.y, cost
+        machines = Machines.build(kernel, blocks, *rows, beta, intercept, weight)
+        if self.fit_intercept and not machines.is_precomputed:
+            machines = keep_bounding_rows(machines, problems, beta, *rows)
+        self._machines = machines
         self.support_ = self._machines.support
         self._n_samples_fit = data.n_samples
         return solutions
@@ -165,63 +167,45 @@ class MultiTaskSVMBase(
             fit.
         """
         later = self._later_data(X, y, sample_weight, only_new=True)
+        return self._add_later(later, "add_task")
+
+    def _add_later(self, later, method):
+        """Solve the corrections of the rows' tasks; `method` is for messages."""
         machines = self._machines
-        if "precomputed" in (machines.decision.kernel, machines.correction.kernel):
+        if machines.is_precomputed:
             raise ValueError(
-                "add_task needs features, but a kernel is precomputed. Fit anew with "
+                f"{method} needs features, but a kernel is precomputed. Fit anew with "
                 "the matrix of all rows."
             )
-        cost = self._later_cost(later)
-        added, bias = {}, {}
-        for t in np.flatnonzero(later.is_new).tolist():
-            own = np.flatnonzero(later.task == t)
-            added[t], bias[t] = self._correct(
-                indexable(later.X)[own], self._problems(later.y[own], cost[own])
-            )
-        self._machines = machines.with_tasks(later.place, added, bias)
-        # A regressor has one machine, and shows it alone.
-        intercept = self._machines.intercept
-        self.intercept_ = intercept if self.intercept_.ndim == 2 else intercept[0]
-        self._remember_later(later)
-        return self
-
-    def _correct(self, X, problems):
-        """The correction of one new task, and its bias, in each machine."""
-        machines = self._machines
-        common = machines.common(X)
-        _, corrected = machines.blocks.split(X)
-        kernel = TaskKernel(
-            machines.correction, machines.correction, corrected, corrected, np.inf
-        )
-        # Q is K* times `share`: solved for beta times share, with K* alone.
-        share = machines.share
-        beta = np.zeros((len(problems), X.shape[0]))
-        bias = np.zeros(len(problems))
-        solutions = []
-        for m, problem in enumerate(problems):
-            if len(problem.rows) == 0:
-                continue
-            solution = solve_smo(
-                replace(
-                    problem,
-                    y=problem.y - common[problem.rows, m],
-                    low=share * problem.low,
-                    high=share * problem.high,
-                ),
-                kernel,
+        X, cost = indexable(later.X), self._later_cost(later)
+        former = {code: t for t, code in enumerate(later.place.tolist())}
+        corrections, biases, solutions = {}, {}, []
+        for code in np.unique(later.task).tolist():
+            own = np.flatnonzero(later.task == code)
+            rows = machines.correction_of(former.get(code))
+            rows = rows.and_rows(X[own], later.y[own], cost[own])
+            bias = np.zeros(len(machines.dual_coef))
+            if code in former:
+                bias = machines.intercept[:, former[code]] - machines.common_intercept
+            corrections[code], biases[code], found = solve_correction(
+                machines,
+                rows,
+                self._problems(rows.y, rows.cost),
+                bias,
                 tol=self.tol,
                 max_iter=self.max_iter,
                 fit_intercept=self.fit_intercept,
                 cache_size=self.cache_size,
                 shrinking=self.shrinking,
-                start=feasible_start(problem, None),
             )
-            beta[m, problem.rows] = solution.beta / share
-            bias[m] = solution.intercept[0]
-            solutions.append(solution)
+            solutions += found
         warn_if_unfinished(self, solutions, _REMEDY, stacklevel=4)
-        used = np.flatnonzero((beta != 0).any(axis=0))
-        return Added(X[used], beta[:, used]), bias
+        self._machines = machines.with_corrections(later.place, corrections, biases)
+        # A regressor has one machine, and shows it alone.
+        intercept = self._machines.intercept
+        self.intercept_ = intercept if self.intercept_.ndim == 2 else intercept[0]
+        self._remember_later(later)
+        return self
 
     @abstractmethod
     def _later_cost(self, later):

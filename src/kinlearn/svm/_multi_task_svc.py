@@ -262,7 +262,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         ]
         weight = np.array([_say(p, data.n_tasks) for p in problems])
         solutions = self._solve_all(
-            X, y, data, problems, weight.reshape(-1, data.n_tasks)
+            X, y, data, problems, cost, weight.reshape(-1, data.n_tasks)
         )
         self.dual_coef_ = self._machines.dual_coef
         self.intercept_ = self._machines.intercept
@@ -271,6 +271,43 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self.dual_objective_ = np.array([s.objective for s in solutions])
         self.violation_ = np.array([s.violation for s in solutions])
         return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows, of known or new tasks, by solving their tasks' corrections again.
+
+        The first call is a fit. In later ones the common function stays; the
+        correction of each task in X is solved again, from the rows that are left of
+        the task and the new ones. Tasks without new rows keep their answers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels; after the first call no other classes than in that.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; in the first call, y must hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C by row.
+
+        Returns
+        -------
+        self
+            The machines. `dual_coef_` and `support_` stay those of the first call.
+
+        Notes
+        -----
+        What is left of a task are its support vectors (where it has none, the row of
+        each side that bounds its bias). They alone give the correction that the task
+        has, so nothing is lost before new rows come. Two things then are, against a
+        fit of all rows: the common function does not learn from new rows, and other
+        old rows, which the new boundary may come near to, are forgotten.
+        """
+        if hasattr(self, "_machines"):
+            later = self._later_data(X, y, sample_weight)
+            return self._add_later(later, "partial_fit")
+        self._check_first_classes(y, classes)
+        return self.fit(X, y, sample_weight)
 
     def _later_cost(self, later):
         if self.class_weight == "balanced":

@@ -226,7 +226,9 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
             data.task, data.n_tasks, data.y, self.C_ * weight, self.epsilon_
         )
         say = np.bincount(data.task, weights=weight, minlength=data.n_tasks)
-        (solution,) = self._solve_all(X, y, data, [problem], say[None])
+        (solution,) = self._solve_all(
+            X, y, data, [problem], self.C_ * weight, say[None]
+        )
         self.dual_coef_ = self._machines.dual_coef[0]
         self.intercept_ = self._machines.intercept[0]
         self.common_intercept_ = float(self._machines.common_intercept[0])
@@ -234,6 +236,39 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         self.dual_objective_ = solution.objective
         self.violation_ = solution.violation
         return self
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows, of known or new tasks, by solving their tasks' corrections again.
+
+        The first call is a fit. In later ones the common function stays; the
+        correction of each task in X is solved again, from the rows that are left of
+        the task and the new ones. Tasks without new rows keep their answers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C by row.
+
+        Returns
+        -------
+        self
+            The machine. `dual_coef_` and `support_` stay those of the first call, as
+            `C_` and `epsilon_` do.
+
+        Notes
+        -----
+        What is left of a task are its support vectors (where it has none, the two
+        rows that bound its bias); see :meth:`MultiTaskSVC.partial_fit` for what is
+        lost. With ``epsilon=0`` nearly all rows are support vectors.
+        """
+        if hasattr(self, "_machines"):
+            later = self._later_data(X, y, sample_weight)
+            return self._add_later(later, "partial_fit")
+        return self.fit(X, y, sample_weight)
 
     def _later_cost(self, later):
         return self.C_ * later.sample_weight
