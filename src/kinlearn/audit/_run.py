@@ -5,6 +5,7 @@ writes to the store. A contender that fails, or whose worker dies, costs its own
 cells.
 """
 
+import itertools
 import json
 import os
 import pickle
@@ -28,6 +29,7 @@ from threadpoolctl import threadpool_limits
 from kinlearn.audit._folds import Folds
 from kinlearn.audit._problem import Problem
 from kinlearn.audit._scoring import Scoring
+from kinlearn.utils import SentOnce, one_by_one
 
 __all__ = ["Cell", "Comparison", "run_cells"]
 
@@ -130,9 +132,11 @@ def run_cells(cells, comparison, estimators, store, *, n_jobs, report):
 def _answers(cells, shared, estimators, n_jobs):
     """(cell, record) in the order in which they end."""
     # batches would hold back what is done already
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    parallel = Parallel(
+        n_jobs=n_jobs, return_as=one_by_one("generator_unordered"), batch_size=1
+    )
     return parallel(
-        delayed(_run_cell)(shared.handle, cell, estimators[cell.contender])
+        delayed(_run_cell)(next(shared.handles), cell, estimators[cell.contender])
         for cell in cells
     )
 
@@ -163,20 +167,20 @@ class _Shared:
         name = type(backend).__name__
         alone = joblib.effective_n_jobs(n_active if n_jobs is None else n_jobs) == 1
         self.folder = None
-        self.handle = comparison
+        self.handles = SentOnce.in_turn(comparison, n_jobs)
         if name in ("LokyBackend", "MultiprocessingBackend") and not alone:
             self.folder = tempfile.mkdtemp(prefix="kinlearn-")
             # loky's watchman removes it, should this process be killed
             resource_tracker.register(self.folder, "folder")
-            self.handle = os.path.join(self.folder, "comparison.joblib")
+            path = os.path.join(self.folder, "comparison.joblib")
             try:
-                joblib.dump(comparison, self.handle)
+                joblib.dump(comparison, path)
             except BaseException as error:
                 self.__exit__()
                 if isinstance(error, pickle.PicklingError | AttributeError | TypeError):
-                    self.handle = comparison  # cloudpickle will do it
-                    return
+                    return  # cloudpickle will do it
                 raise
+            self.handles = itertools.repeat(path)
 
     def __enter__(self):
         return self
@@ -194,7 +198,7 @@ _read: dict[str, Comparison] = {}
 
 def _open_handle(handle):
     if not isinstance(handle, str):
-        return handle
+        return handle.value
     if handle not in _read:
         _read.clear()
         _read[handle] = joblib.load(handle, mmap_mode="r")

@@ -19,7 +19,12 @@ from kinlearn.tasks import (
     split_known_task,
     split_task,
 )
-from kinlearn.utils._sklearn import HasMethods, StrOptions, check_sample_weight
+from kinlearn.utils._sklearn import (
+    HasMethods,
+    StrOptions,
+    check_sample_weight,
+    safe_indexing,
+)
 
 __all__ = ["SharingForm", "TrainingRows", "inner_has"]
 
@@ -54,6 +59,27 @@ class TrainingRows:
     task: np.ndarray
     y: np.ndarray
     sample_weight: np.ndarray | None
+
+    def take(self, index):
+        """Some of the rows.
+
+        Parameters
+        ----------
+        index : int array
+            Which.
+
+        Returns
+        -------
+        TrainingRows
+            These.
+        """
+        weight = self.sample_weight
+        return TrainingRows(
+            safe_indexing(self.rest, index),
+            self.task[index],
+            self.y[index],
+            None if weight is None else weight[index],
+        )
 
 
 class SharingForm(MetaEstimatorMixin, BaseEstimator):

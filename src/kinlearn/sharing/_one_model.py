@@ -10,16 +10,14 @@ from kinlearn.utils._sklearn import safe_indexing
 __all__ = ["OneModel", "Pooled", "fit_clone"]
 
 
-def fit_clone(estimator, rows, index=None):
-    """Fit a clone on some of the rows; one class needs no estimator."""
-    rest, y, weight = rows.rest, rows.y, rows.sample_weight
-    if index is not None:
-        rest, y = safe_indexing(rest, index), y[index]
-        weight = None if weight is None else weight[index]
+def fit_clone(estimator, rows, some=False):
+    """Fit a clone; if they are `some` of all rows, one class needs no estimator."""
+    y, weight = rows.y, rows.sample_weight
     model = clone(estimator)
-    if is_classifier(estimator) and index is not None and (y == y[0]).all():
+    if is_classifier(estimator) and some and (y == y[0]).all():
         model = DummyClassifier(strategy="prior")
-    return model.fit(rest, y, **({} if weight is None else {"sample_weight": weight}))
+    weights = {} if weight is None else {"sample_weight": weight}
+    return model.fit(rows.rest, y, **weights)
 
 
 class OneModel(SharingForm):

@@ -9,7 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import Pooled, fit_clone
-from kinlearn.utils import group_rows
+from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._sklearn import Interval, safe_indexing
 
 __all__ = ["PerTask"]
@@ -18,17 +18,17 @@ __all__ = ["PerTask"]
 _FEW_ROWS = 10  # up to here, a failed fit is likely a matter of size
 
 
-def _fit_task(estimator, rows, index, name):
+def _fit_task(estimator, rows, name):
     try:
-        return fit_clone(estimator, rows, index)
+        return fit_clone(estimator, rows, some=True)
     except ValueError as error:
         advice = (
             " Give it more rows, drop it, or set min_samples so that small tasks are "
             "answered by a pooled model."
         )
         raise ValueError(
-            f"Task {name!r} ({len(index)} rows): {error}"
-            + (advice if len(index) <= _FEW_ROWS else "")
+            f"Task {name!r} ({len(rows.y)} rows): {error}"
+            + (advice if len(rows.y) <= _FEW_ROWS else "")
         ) from error
 
 
@@ -145,9 +145,10 @@ class PerTask(CallbackSupportMixin, SharingForm):
         progress = self._init_callback_context(max_subtasks=int(large.sum()))
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         names = self.tasks_.tolist()
-        models = Parallel(self.n_jobs, prefer="threads", return_as="generator")(
+        models = Parallel(self.n_jobs, prefer="threads", return_as=one_by_one())(
+            # a job elsewhere is sent the rows of its task, and no others
             delayed(_fit_task)(
-                self.estimator, rows, order[indptr[t] : indptr[t + 1]], names[t]
+                self.estimator, rows.take(order[indptr[t] : indptr[t + 1]]), names[t]
             )
             for t in np.flatnonzero(large)
         )

@@ -143,9 +143,11 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
         progress = self._init_callback_context(max_subtasks=len(candidates) + 1)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        trials = Trials(train, fold, task_fold, clock, self.n_jobs)
-        trials.dropped |= unable
-        with warnings.catch_warnings():
+        with (
+            Trials(train, fold, task_fold, clock, self.n_jobs) as trials,
+            warnings.catch_warnings(),
+        ):
+            trials.dropped |= unable
             # of the weights of one task or fold; see _open for all
             warnings.filterwarnings("ignore", "The weights of", KinlearnWarning)
             self._try(trials, candidates, progress)

@@ -6,13 +6,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._kin._combine import Evidence, loss_of
 from kinlearn.sharing._kin._models import MeanOf
 from kinlearn.sharing._kin._tables import answer, staged_answers
-from kinlearn.utils import stop_searches_if
+from kinlearn.utils import SentOnce, stop_searches_if
 
 __all__ = ["Clock", "Trial", "Trials"]
 
@@ -83,6 +83,38 @@ def _timed(function, *args):
     return function(*args), perf_counter() - start
 
 
+def _held_out(train, candidate, params, test, stages, code=None):
+    """Answers for the rows `test` by a model of all others.
+
+    `code` stands for the tasks of these rows; with -1 they have any class.
+    """
+    keep = np.ones(train.n_samples, dtype=bool)
+    keep[test] = False
+    model = train.fit(candidate, params, np.flatnonzero(keep))
+    X = train.table.of_kind(candidate)[test]
+    task = train.table.task[test] if code is None else np.full(len(test), code)
+    if stages:
+        return list(staged_answers(model, X, task, train.labels, stages))
+    return [answer(model, X, task, train.labels)]
+
+
+def _job(function, train, *args):
+    """One of several at a time: what it does itself is not divided further.
+
+    Otherwise a backend such as Dask's would divide it, whatever its `n_jobs`.
+    """
+    with parallel_config("sequential"):
+        return _timed(function, train.value, *args)
+
+
+def _alone(function, train, *args):
+    return _timed(function, train.value, *args)
+
+
+def _fit(train, candidate, params):
+    return train.fit(candidate, params)
+
+
 def _chosen_by(forest):
     """Settings that a forest chose in fit, so that folds need not choose again."""
     params = {
@@ -123,6 +155,9 @@ class _TooLong(Exception):
 class Trials:
     """Tries candidates one after another.
 
+    Use it in a ``with`` statement, so that workers are started once and not for every
+    candidate: a backend such as Ray's takes seconds for it.
+
     Parameters
     ----------
     train : TrainingTable
@@ -150,6 +185,15 @@ class Trials:
         self.done: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
         self._seconds_to_weigh = 0.0
+        # Threads, unless the caller has chosen a backend by `parallel_config`.
+        self._parallel = Parallel(n_jobs, prefer="threads")
+
+    def __enter__(self):
+        self._parallel.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self._parallel.__exit__(*exception)
 
     def seconds_to_refit(self, names):
         """Estimated seconds of the fits to all rows that are still to do.
@@ -296,7 +340,8 @@ class Trials:
         until = np.inf
         if self.clock.limit is not None:
             first = np.flatnonzero(self.fold == 0)
-            _, one = _timed(self._held_out, candidate, _plain(candidate), first, ())
+            job = (candidate, _plain(candidate), first, ())
+            [(_, one)] = self._in_parallel(_held_out, [job])
             rest = self._seconds_for(candidate, one, 1)
             self._judge(rest)
             until = self.clock.elapsed + max(self.clock.left - rest, 0.0)
@@ -321,10 +366,12 @@ class Trials:
         ]
         results = []
         if self.clock.limit is not None:
-            results = [_timed(self._held_out, *jobs[0])]
+            results = self._in_parallel(_held_out, jobs[:1])
             n_settings = self._affordable(candidate, results[0][1], len(settings))
             settings = settings[:n_settings]
-        results += self._in_parallel(jobs[len(results) : len(settings) * n_folds])
+        results += self._in_parallel(
+            _held_out, jobs[len(results) : len(settings) * n_folds]
+        )
         seconds = {"folds": sum(took for _, took in results)}
         best: tuple = (np.inf,)
         for s, (params, stages) in enumerate(settings):
@@ -351,29 +398,15 @@ class Trials:
             (trial.candidate, trial.params, np.flatnonzero(self.task_fold == f), (), -1)
             for f in range(n_folds)
         ]
-        results = self._in_parallel(jobs)
+        results = self._in_parallel(_held_out, jobs)
         trial.seconds["folds"] += sum(took for _, took in results)
         return self._joined([part[0] for part, _ in results], self.task_fold)
 
-    def _in_parallel(self, jobs):
-        return Parallel(self.n_jobs, prefer="threads")(
-            delayed(_timed)(self._held_out, *job) for job in jobs
-        )
-
-    def _held_out(self, candidate, params, test, stages, code=None):
-        """Answers for the rows `test` by a model of all others.
-
-        `code` stands for the tasks of these rows; with -1 they have any class.
-        """
-        keep = np.ones(self.train.n_samples, dtype=bool)
-        keep[test] = False
-        model = self.train.fit(candidate, params, np.flatnonzero(keep))
-        table, labels = self.train.table, self.train.labels
-        X = table.of_kind(candidate)[test]
-        task = table.task[test] if code is None else np.full(len(test), code)
-        if stages:
-            return list(staged_answers(model, X, task, labels, stages))
-        return [answer(model, X, task, labels)]
+    def _in_parallel(self, function, jobs):
+        """What a function of the rows gives, and the seconds, for each job."""
+        rows = SentOnce.in_turn(self.train, self.n_jobs)
+        run = _job if self._n_jobs > 1 else _alone
+        return self._parallel(delayed(run)(function, next(rows), *job) for job in jobs)
 
     def _joined(self, parts, fold):
         """The parts of all folds, in the order of the rows."""
@@ -398,15 +431,12 @@ class Trials:
             The models.
         """
         todo = self._fits_to_do(names)
-        fitted = iter(
-            Parallel(self.n_jobs, prefer="threads")(
-                delayed(self.train.fit)(
-                    trial.candidate, {**self._final_params(trial), **variant}
-                )
-                for trial, n in todo
-                for variant in trial.candidate.variants[:n]
-            )
-        )
+        jobs = [
+            (trial.candidate, {**self._final_params(trial), **variant})
+            for trial, n in todo
+            for variant in trial.candidate.variants[:n]
+        ]
+        fitted = (model for model, _ in self._in_parallel(_fit, jobs))
         new = {
             trial.candidate.name: _mean_of(list(islice(fitted, n))) for trial, n in todo
         }
