@@ -16,12 +16,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install --no-build-isolation -Cbuild-dir=build/release
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types test-suite test-doctest test-kernels-debug docs \
+.PHONY: demo test lint types test-suite test-doctest test-kernels-debug test-ray docs \
         bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
 	@echo "make test            set up, then run every test, lint and types"
+	@echo "make test-ray        the tests on Ray, which is installed for them"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
 	@echo "make bench-quality   play a benchmark protocol, NAME=..."
@@ -53,6 +54,10 @@ test-kernels-debug: $(STAMPS)/debug
 	$(ONE_THREAD) KINLEARN_DEBUG_BUILD=1 PYTHONPATH=build/debug-site $(BIN)/pytest -n 2 -q tests/_kernels \
 	  -W error::pytest.PytestUnraisableExceptionWarning
 
+# Not among the others: Ray is large, and starts new processes for every call.
+test-ray: $(STAMPS)/test $(STAMPS)/ray
+	$(ONE_THREAD) $(BIN)/pytest -q tests/dask/test_ray_joblib.py
+
 docs: $(STAMPS)/docs
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -78,9 +83,9 @@ $(STAMPS)/build: pyproject.toml | $(STAMPS)/venv
 	@$(PIP) install $$($(BIN)/python tools/build_requires.py)
 	@touch $@
 
-# One recipe for every extra: report, test, docs, bench.
-$(STAMPS)/report $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/%: \
-    $(STAMPS)/build $(SOURCES)
+# One recipe for every extra: report, test, ray, docs, bench.
+$(STAMPS)/report $(STAMPS)/test $(STAMPS)/ray $(STAMPS)/docs $(STAMPS)/bench: \
+    $(STAMPS)/%: $(STAMPS)/build $(SOURCES)
 	@echo "Installing kinlearn[$*] into $(VENV) ..."
 	@$(PIP) uninstall -y kinlearn 2>/dev/null || true
 	@$(INSTALL) '.[$*]'
