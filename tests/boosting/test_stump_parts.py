@@ -13,14 +13,14 @@ from kinlearn.utils import quiet_round
 from tests.parts import ENDS, read
 
 
-def problem(*, n=300, n_tasks=4, missing=False, weights=False, seed=7):
+def problem(*, n=300, n_tasks=4, missing=False, weights=False, seed=7, labels=2):
     """Rows with binary, rounded and constant features, and tasks of unequal size."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 7))
     X[:, 1], X[:, 2], X[:, 3] = rng.integers(0, 2, n), np.round(X[:, 2]), 1.0
     task = (rng.random(n) ** 2 * n_tasks).astype(int)
     y = X[:, 0] + X[:, 1] * (task % 3) + 0.7 * rng.normal(size=n)
-    y = (y > 0.3).astype(int)
+    y = np.digitize(y, np.sort([0.3, -0.8, 1.2][: labels - 1]))
     if n_tasks > 3:
         y[task == 2] = 1  # a task that lacks a class
         y[task == 3] += 1  # and one with other classes
@@ -68,8 +68,44 @@ def test_stumps_are_those_of_all_rows(params, missing):
     assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore::kinlearn.exceptions.TaskFallbackWarning")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"init_weights": "uniform", "smoothing": 0.1},
+        {"root": "stochastic", "n_roots": 5, "init_weights": "task"},
+        {"root": "best_per_task", "n_roots": 7, "max_bins": 8},
+    ],
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_stumps_of_several_classes_are_those_of_all_rows(params, missing, monkeypatch):
+    if missing:  # roots are asked about one by one
+        monkeypatch.setattr("kinlearn.boosting._part_scores._BYTES", 0)
+    X, y, weight = problem(missing=missing, weights=missing, labels=4)
+    y[X[:, -1] == 1] = np.minimum(y[X[:, -1] == 1], 1)  # tasks of 4, 2, 1 and 4 classes
+    whole, divided = fit_both(X, y, weight, **params)
+    assert whole.algorithm_ == divided.algorithm_ == "mh"
+    assert_same_model(divided, whole)
+    assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
+
+
+def test_two_classes_by_scores():
+    X, y, weight = problem(missing=True, weights=True)
+    assert_same_model(*reversed(fit_both(X, y, weight, algorithm="mh")))
+
+
+@pytest.mark.parametrize("labels", [2, 4])
+def test_many_small_parts(labels):
+    X, y, _ = problem(n=120, missing=True, labels=labels)
+    ends = list(range(3, 120, 7))
+    assert_same_model(*reversed(fit_both(X, y, None, ends=ends)))
+
+
 def test_one_task_and_one_part():
     X, y, _ = problem(n_tasks=1)
+    assert_same_model(*reversed(fit_both(X, y, None)))
+    X, y, _ = problem(n_tasks=1, labels=3)
     assert_same_model(*reversed(fit_both(X, y, None)))
     X, y, _ = problem()
     assert_same_model(*reversed(fit_both(X, y, None, ends=[])))
@@ -103,9 +139,10 @@ def test_nothing_to_boost():
 def test_what_cannot_be_boosted_is_refused():
     X, y, _ = problem()
     model = AbstainingAdaBoostClassifier(5, task=-1)
+    pairs = AbstainingAdaBoostClassifier(5, task=-1, algorithm="mtaa")
     three = np.arange(len(y)) % 3
-    with pytest.raises(ValueError, match="algorithm='mh' is not available on Dask"):
-        fit_stump_parts(model, LocalParts(), read(X, three, None, ENDS), None)
+    with pytest.raises(ValueError, match="algorithm='mtaa' is for tasks with two cl"):
+        fit_stump_parts(pairs, LocalParts(), read(X, three, None, ENDS), None)
     weight = (X[:, -1] != 1).astype(float)
     with pytest.raises(ValueError, match="Task 1 has no row of positive weight"):
         fit_stump_parts(model, LocalParts(), read(X, y, weight, ENDS), None)

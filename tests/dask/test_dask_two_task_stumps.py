@@ -96,6 +96,19 @@ def test_arrays_skewed_parts_and_a_worker_that_is_killed(client, frame, monkeypa
     assert_array_equal(kept.predict_proba(table), local.predict_proba(table))
 
 
+def test_several_classes_are_as_in_the_local_model(client, frame):
+    X, y = frame
+    level = X["a"] + (X["school"] == "cedar") * X["c"]
+    y = y.where(level < 1, "much").where(X["school"] != "ash", y)  # ash has two
+    local = boosting.AbstainingAdaBoostClassifier(4, task="school").fit(X, y)
+    dX, dy = on_dask(X, y)
+    model = kd.AbstainingAdaBoostClassifier(4, task="school", client=client)
+    assert_same_model(model.fit(dX, dy), local)
+    assert model.algorithm_ == "mh"
+    assert [*model.predict_proba(dX).columns] == ["much", "no", "yes"]
+    assert_array_equal(model.predict(dX).compute().to_numpy(), local.predict(X))
+
+
 def test_on_disk_it_is_the_local_one(tmp_path, frame, monkeypatch):
     monkeypatch.setattr("kinlearn.dask._disk._SMALL_BYTES", 0)
     X, y = frame
@@ -119,8 +132,6 @@ def test_errors_say_what_to_do(frame, tmp_path):
         clone(model).set_params(early_stopping=True).fit(dX, dy)
     with pytest.raises(ValueError, match=r"Task column 'shool' is not in X"):
         clone(model).set_params(task="shool").fit(dX, dy)
-    with pytest.raises(ValueError, match="algorithm='mh' is not available on Dask"):
-        clone(model).set_params(algorithm="mh").fit(dX, dy)
 
 
 def test_constructor_and_docstring_are_those_of_the_local_class():

@@ -8,9 +8,11 @@ from sklearn.utils import check_random_state
 
 from kinlearn.boosting._part_cells import PartCells
 from kinlearn.boosting._part_rounds import PartRounds
+from kinlearn.boosting._part_scores import PartScoreRounds
+from kinlearn.boosting._score_shares import ScoreShare
 from kinlearn.boosting._start_weights import check_tasks_have_weight
 from kinlearn.boosting._stump_run import Boosted, collect_rounds
-from kinlearn.boosting._stump_shares import MISSING, StumpShare
+from kinlearn.boosting._stump_shares import MISSING, BinnedShare, StumpShare
 from kinlearn.boosting._stumps import StumpBuilder
 from kinlearn.tasks import LabelSets
 from kinlearn.trees._bin_parts import find_bins
@@ -60,7 +62,7 @@ class WeighedRows(Weighed):
 
         Returns
         -------
-        StumpShare
+        StumpShare or ScoreShare
             The rows.
         """
         task, y, weight = self.rows.task, self.rows.y, self.rows.weight
@@ -68,14 +70,17 @@ class WeighedRows(Weighed):
         kept = np.flatnonzero((weight > 0) & (start.code[task] >= 0))
         task, y, weight = task[kept], y[kept], weight[kept]
         columns = self.rows.columns[:, kept]
-        return StumpShare(
-            codes=np.ascontiguousarray(start.bins.assign(columns.T)),
-            task=start.code[task],
-            sign=np.where(start.second[task] == y, 1, -1).astype(np.int8),
-            start=weight / start.mass[task, y] / start.n_alike,
-            unit=weight if start.whole else None,
-            n_tasks=int(start.code.max()) + 1,
-        )
+        common = {
+            "codes": np.ascontiguousarray(start.bins.assign(columns.T)),
+            "task": start.code[task],
+            "start": weight / start.mass[task, y] / start.n_alike,
+            "unit": weight if start.whole else None,
+            "n_tasks": int(start.code.max()) + 1,
+        }
+        label = start.label[task, y]
+        if start.n_labels is not None:
+            return ScoreShare(**common, label=label, n_labels=start.n_labels)
+        return StumpShare(**common, sign=np.where(label == 1, 1, -1).astype(np.int8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +93,10 @@ class Start:
         Edges of the bins.
     code : int32 array of shape (n_tasks,)
         Number of each task among those that are boosted; -1 for others.
-    second : int array of shape (n_tasks,)
-        The second class of each boosted task.
+    label : int32 array of shape (n_tasks, n_classes)
+        Number of each class among those of the task.
+    n_labels : int32 array of shape (n boosted tasks,), or None
+        Labels of each boosted task; None if answers are signs.
     mass : float64 array of shape (n_tasks, n_classes)
         Weight of the rows that share what a row's class and task have.
     n_alike : float
@@ -100,7 +107,8 @@ class Start:
 
     bins: Bins
     code: np.ndarray
-    second: np.ndarray
+    label: np.ndarray
+    n_labels: np.ndarray | None
     mass: np.ndarray
     n_alike: float
     whole: bool
@@ -149,24 +157,20 @@ def fit_stump_parts(model, engine, parts, on_round):
     label_sets = LabelSets.of(task, label, n_tasks, n_classes)
     model._seed = check_random_state(model.random_state).randint(2**31 - 1)
     model.algorithm_ = model._choose_algorithm(label_sets)
-    if model.algorithm_ != "mtaa":
-        raise ValueError(
-            "algorithm='mh' is not available on Dask, and tasks with more than two "
-            "classes need it. Boost pairs of classes, or fit "
-            "kinlearn.boosting.AbstainingAdaBoostClassifier to a sample."
-        )
     n_features = len(common.table.features)
     dtype = np.result_type(*(s["dtype"] for s in summaries))
     bins = find_bins(engine, rows, n_features, dtype, model.max_bins)
     boosted = np.flatnonzero(np.diff(label_sets.indptr) > 1)
     code = np.full(n_tasks, -1, dtype=np.int32)
     code[boosted] = np.arange(len(boosted))
-    second = np.zeros(n_tasks, dtype=np.intp)
-    second[boosted] = label_sets.codes[label_sets.indptr[boosted] + 1]
+    numbers_of = np.cumsum(mass > 0, axis=1, dtype=np.int32) - 1
+    sizes = np.diff(label_sets.indptr)[boosted].astype(np.int32)
+    signs = model.algorithm_ == "mtaa"
     taking_part = np.where(code[:, None] >= 0, mass, 0.0)
     whole = whole and taking_part.sum() < _MOST_WHOLE
     alike, n_alike = _alike(taking_part, model._start())
-    start = Start(bins, code, second, alike, n_alike, whole)
+    n_labels = None if signs else sizes
+    start = Start(bins, code, numbers_of, n_labels, alike, n_alike, whole)
     engine.keep(
         engine.map(WeighedRows.share, rows, start), [s["n_rows"] for s in summaries]
     )
@@ -177,11 +181,19 @@ def fit_stump_parts(model, engine, parts, on_round):
     builder = StumpBuilder(bins, boosted, model._sizes(label_sets))
     play, counts = None, np.zeros((0, n_features, 256), dtype=np.int64)
     if len(boosted):
-        counts = engine.reduce(_sum, StumpShare.counts, engine.shares)
+        counts = engine.reduce(_sum, BinnedShare.counts, engine.shares)
         settings = model._settings()
-        n_weights = taking_part.sum() if whole else counts[:, 0].sum()
+        n_weights = counts[:, 0].sum(axis=1)
+        if whole:
+            n_weights = taking_part[boosted].sum(axis=1)
         table = PartCells.of(counts, bins.n_bins)
-        play = PartRounds(engine, table, settings, settings.epsilon(n_weights)).play
+        if signs:
+            smoothing = settings.epsilon(n_weights.sum())
+            play = PartRounds(engine, table, settings, smoothing).play
+        else:
+            smoothing = settings.epsilon((n_weights * sizes).sum())
+            rounds = PartScoreRounds(engine, table, settings, smoothing, sizes)
+            play = rounds.play
     numbers = range(n_rounds if len(boosted) else 0)
     stumps, weights, normalizers = collect_rounds(play, builder, numbers, on_round)
     saw_missing = bool(counts[:, :, MISSING].any())

@@ -4,7 +4,7 @@ A row of the kernels is here a cell: a bin of a feature within a task, that has 
 of its rows. Groups and parts of groups are those of `sort_entries`, in the same order.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,12 @@ class PartCells:
     ----------
     cells : Cells
         What the kernels read.
+    code : uint8 array of shape (n_cells,)
+        Bins of the cells.
+    end : int64 array of shape (n_groups, 3)
+        Cells up to the ends of each group's parts.
+    feature_common : uint8 array of shape (n_features,)
+        The bin of most rows of each feature.
     places : int32 array of shape (n_tasks, n_features, 256)
         Number of each cell; `n_cells` for common bins and those without rows.
     n_cells : int
@@ -35,6 +41,9 @@ class PartCells:
     """
 
     cells: Any
+    code: np.ndarray
+    end: np.ndarray
+    feature_common: np.ndarray
     places: np.ndarray
     n_cells: int
     n_bins: np.ndarray
@@ -84,17 +93,42 @@ class PartCells:
         places[np.repeat(task, size), np.repeat(feature, size), code] = np.arange(
             n_cells
         )
-        by_feature = np.lexsort((task, feature)).astype(np.int32)
-        cells = Cells(
-            np.append(np.zeros(n_tasks, np.intp), n_cells),
-            # the last of its bin, where a cut may be; none follows missing values
-            (2 * np.arange(n_cells) + (code != MISSING)).astype(np.int32),
-            code, task, feature, common.astype(np.uint8), end,
-            feature_common.astype(np.uint8),
-            np.searchsorted(feature[by_feature], np.arange(n_features + 1)),
-            by_feature, n_bins,
+        feature_common = feature_common.astype(np.uint8)
+        table = cls(
+            None, code, end, feature_common, places, n_cells, n_bins, task, feature,
+            common, size,
         )  # fmt: skip
-        return cls(cells, places, n_cells, n_bins, task, feature, common, size)
+        return replace(table, cells=table.with_rows(1))
+
+    def with_rows(self, n_rows):
+        """The table with several rows for each cell.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many, one after the other.
+
+        Returns
+        -------
+        Cells
+            What the kernels read.
+        """
+        n = self.n_cells * n_rows
+        by_feature = np.lexsort((self.group_task, self.group_feature)).astype(np.int32)
+        # the last of its bin, where a cut may be; none follows missing values
+        last = np.arange(n) % n_rows == n_rows - 1
+        code = np.repeat(self.code, n_rows)
+        return Cells(
+            np.append(np.zeros(self.n_tasks, np.intp), n),
+            (2 * np.arange(n) + (last & (code != MISSING))).astype(np.int32),
+            code, self.group_task, self.group_feature,
+            self.group_common.astype(np.uint8), n_rows * self.end,
+            self.feature_common,
+            np.searchsorted(
+                self.group_feature[by_feature], np.arange(len(self.n_bins) + 1)
+            ),
+            by_feature, self.n_bins,
+        )  # fmt: skip
 
     @property
     def n_tasks(self):

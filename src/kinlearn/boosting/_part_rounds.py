@@ -26,7 +26,7 @@ from kinlearn.boosting._stump_shares import (
     Trial,
 )
 
-__all__ = ["PartRounds"]
+__all__ = ["PartRounds", "greatest", "merged", "sum_of", "trial_of"]
 
 _AT_ONCE = 4 * N_LANES  # roots that are asked about together
 
@@ -52,7 +52,7 @@ class PartRounds:
         self._settings = settings
         self._smoothing = smoothing
         self._logs = engine.map(StumpShare.begin, engine.shares)
-        self._peak = engine.reduce(max, _greatest, self._logs)
+        self._peak = engine.reduce(max, greatest, self._logs)
 
     def _ask(self, combine, method, *args):
         return self._engine.reduce(
@@ -73,9 +73,9 @@ class PartRounds:
             None if no stump is right more than it is wrong.
         """
         table = self._table
-        mass = self._ask(_sum, StumpShare.mass, self._peak)
+        mass = self._ask(sum_of, StumpShare.mass, self._peak)
         scale = Scale(self._peak, exact_total(*mass))
-        sums = self._ask(_sum, StumpShare.cells, scale, table.places)
+        sums = self._ask(sum_of, StumpShare.cells, scale, table.places)
         roots = self._find_roots(sums, number)
         if len(roots) == 0:
             return None
@@ -90,7 +90,7 @@ class PartRounds:
         alpha = vote(right, wrong, abstained, weighting, self._smoothing)
         idle = np.log(np.cosh(alpha)) if weighting == "conservative" else 0.0
         plan = StumpPlan(nodes, (float(idle), -alpha, alpha))
-        found = self._ask(_merged, StumpShare.weigh, scale, plan)
+        found = self._ask(merged, StumpShare.weigh, scale, plan)
         self._logs = self._engine.map(
             StumpShare.move, self._engine.shares, plan, each=self._logs
         )
@@ -125,8 +125,8 @@ class PartRounds:
         edges = np.empty((2, len(roots)), dtype=np.int32)
         groups = np.empty_like(edges)
         for first in range(0, len(roots), _AT_ONCE):
-            trials = [_trial(root) for root in roots[first : first + _AT_ONCE]]
-            left = self._ask(_sum, StumpShare.lanes, scale, table.places, trials)
+            trials = [trial_of(root) for root in roots[first : first + _AT_ONCE]]
+            left = self._ask(sum_of, StumpShare.lanes, scale, table.places, trials)
             for at in range(0, len(trials), N_LANES):
                 some = slice(first + at, first + min(at + N_LANES, len(trials)))
                 lanes = np.zeros((len(left), N_LANES), dtype=np.int32)
@@ -153,7 +153,7 @@ class PartRounds:
 
     def _stump(self, root, groups, sums, scale):
         """Nodes, and the weights of right and of wrong answers."""
-        table, test = self._table, _trial(root)
+        table, test = self._table, trial_of(root)
         owner = int(root["task"]) if table.n_tasks > 1 else -1
         sides = np.zeros((2, 2), dtype=np.int64)
         if owner >= 0:
@@ -166,7 +166,7 @@ class PartRounds:
             (int(table.group_task[g]), int(table.group_feature[g]), k == 0)
             for k, g in found
         ]
-        by_bin = self._ask(_sum, StumpShare.bins, scale, test, children)
+        by_bin = self._ask(sum_of, StumpShare.bins, scale, test, children)
         at = dict(zip((k for k, _ in found), range(len(found)), strict=True))
         for branch in range(2):
             if branch not in at:
@@ -230,7 +230,19 @@ def best_cut(by_bin, n_bins):
     return (cut, missing_left), np.stack([left, by_bin[:2].sum(axis=1) - left])
 
 
-def _trial(root):
+def trial_of(root):
+    """The test of a root.
+
+    Parameters
+    ----------
+    root : record
+        Of the kernels.
+
+    Returns
+    -------
+    Trial
+        The test.
+    """
     return Trial(int(root["feature"]), int(root["cut"]), bool(root["missing_left"]))
 
 
@@ -247,14 +259,50 @@ def _right_and_wrong(sides, signs):
     return np.array([right, size[answers].sum() - right])
 
 
-def _greatest(log):
+def greatest(log):
+    """The greatest logarithm of a part.
+
+    Parameters
+    ----------
+    log : float64 array
+        Logarithms of weights.
+
+    Returns
+    -------
+    float
+        -inf for a part without rows.
+    """
     return float(log.max()) if len(log) else -np.inf
 
 
-def _sum(arrays):
+def sum_of(arrays):
+    """The sum of the parts' answers.
+
+    Parameters
+    ----------
+    arrays : list of arrays
+        Of the same type and shape.
+
+    Returns
+    -------
+    array
+        Of that type.
+    """
     return reduce(np.add, arrays)  # of the same type: sums of int32 fit
 
 
-def _merged(found):
+def merged(found):
+    """What all parts say a round would do.
+
+    Parameters
+    ----------
+    found : list of tuples
+        As `StumpShare.weigh` gives them.
+
+    Returns
+    -------
+    tuple
+        The same of all.
+    """
     high, low, least, greatest, peak = zip(*found, strict=True)
     return sum(high), sum(low), min(least), max(greatest), max(peak)

@@ -1,4 +1,4 @@
-"""Rows of a part, as abstaining boosting by signs asks about them.
+"""Rows of a part, as abstaining boosting asks about them.
 
 Every answer is a sum of whole numbers or an extreme, so neither the parts nor their
 order change what comes out of all of them.
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from kinlearn.boosting._rounds import SignRounds, exact_parts, whole_weights
 from kinlearn.trees._questions import Weighed
 
-__all__ = ["MISSING", "Scale", "StumpPlan", "StumpShare", "Trial"]
+__all__ = ["MISSING", "BinnedShare", "Scale", "StumpPlan", "StumpShare", "Trial"]
 
 MISSING = 255  # the bin of missing values
 
@@ -67,7 +67,7 @@ class StumpPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class StumpShare(Weighed):
+class BinnedShare(Weighed):
     """Rows of a part that take part in boosting.
 
     Methods take the logarithms of the weights, which change from round to round.
@@ -78,8 +78,6 @@ class StumpShare(Weighed):
         Bins.
     task : int32 array of shape (n,)
         Tasks, counted among those that are boosted.
-    sign : int8 array of shape (n,)
-        Labels, -1 or +1.
     start : float64 array of shape (n,)
         Weights to begin with.
     unit : float64 array of shape (n,), or None
@@ -90,14 +88,9 @@ class StumpShare(Weighed):
 
     codes: np.ndarray
     task: np.ndarray
-    sign: np.ndarray
     start: np.ndarray
     unit: np.ndarray | None
     n_tasks: int
-
-    def begin(self):
-        """Logarithms of the weights before the first round."""
-        return np.log(self.start)
 
     def counts(self):
         """Rows by task, feature and bin: int64, (n_tasks, n_features, 256)."""
@@ -114,6 +107,52 @@ class StumpShare(Weighed):
 
     def _share(self, log, scale):
         return np.exp(log - scale.peak) / scale.total
+
+    def _left(self, test):
+        """Which rows a test sends to the left."""
+        code = self.codes[:, test.feature]
+        return np.where(code == MISSING, test.missing_left, code <= test.cut)
+
+    def _sums(self, values, places, label=0, n_labels=1):
+        """Sums of rows of values by cell and label, then by task and label."""
+        n_cells, n_features = int(places.max()), self.codes.shape[1]
+        label = np.broadcast_to(label, len(values))
+        size = (n_cells + 1) * n_labels  # the last cell is that of what is not counted
+        out = np.zeros((size, values.shape[1]), dtype=values.dtype)
+        # as many rows at a time as make a table of sums worth its while
+        n_rows = max(max(size, 2**16) // n_features, 1)
+        every = np.arange(n_features)
+        for first in range(0, len(values), n_rows):
+            part = slice(first, first + n_rows)
+            at = places[self.task[part, None], every, self.codes[part]] * n_labels
+            at += label[part, None].astype(at.dtype)
+            ones = np.ones(at.size, dtype=values.dtype)
+            ends = np.arange(0, at.size + 1, n_features)
+            table = sp.csc_array((ones, at.ravel(), ends), (size, len(at)))
+            out += table @ values[part]
+        of = self.task.astype(np.int64) * n_labels + label
+        of_task = np.stack(
+            [np.bincount(of, v, minlength=self.n_tasks * n_labels) for v in values.T],
+            axis=1,
+        )
+        return np.concatenate([out[:-n_labels], of_task.astype(values.dtype)])
+
+
+@dataclass(frozen=True, eq=False)
+class StumpShare(BinnedShare):
+    """The same for answers that are signs.
+
+    Attributes
+    ----------
+    sign : int8 array of shape (n,)
+        Labels, -1 or +1.
+    """
+
+    sign: np.ndarray
+
+    def begin(self):
+        """Logarithms of the weights before the first round."""
+        return np.log(self.start)
 
     def _whole(self, log, scale):
         unit = 1.0 if self.unit is None else self.unit
@@ -159,31 +198,6 @@ class StumpShare(Weighed):
         for c, trial in enumerate(trials):
             left[:, c] = signed * self._left(trial)
         return self._sums(left, places)
-
-    def _left(self, test):
-        """Which rows a test sends to the left."""
-        code = self.codes[:, test.feature]
-        return np.where(code == MISSING, test.missing_left, code <= test.cut)
-
-    def _sums(self, values, places):
-        """Sums of rows of values by cell, without the last one, then by task."""
-        n_cells, n_features = int(places.max()), self.codes.shape[1]
-        out = np.zeros((n_cells + 1, values.shape[1]), dtype=np.int32)
-        # as many rows at a time as make a table of sums worth its while
-        n_rows = max(max(n_cells, 2**16) // n_features, 1)
-        every = np.arange(n_features)
-        for first in range(0, len(values), n_rows):
-            part = slice(first, first + n_rows)
-            at = places[self.task[part, None], every, self.codes[part]]
-            ones = np.ones(at.size, dtype=np.int32)
-            ends = np.arange(0, at.size + 1, n_features)
-            table = sp.csc_array((ones, at.ravel(), ends), (n_cells + 1, len(at)))
-            out += table @ values[part]
-        of_task = np.stack(
-            [np.bincount(self.task, v, minlength=self.n_tasks) for v in values.T],
-            axis=1,
-        )
-        return np.concatenate([out[:-1], of_task.astype(np.int32)])
 
     def bins(self, log, scale, root, children):
         """Sums by bin below the branches of a root.

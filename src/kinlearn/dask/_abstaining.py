@@ -17,19 +17,20 @@ class AbstainingAdaBoostClassifier(
 
     For the same rows and `random_state` the model is the same as that of
     :class:`kinlearn.boosting.AbstainingAdaBoostClassifier`, to the bit: stumps, votes
-    and normalisers. For tasks with two classes (MTAA).
+    and normalisers, for tasks with two classes (MTAA) and with more (MH).
 
     See Also
     --------
     kinlearn.boosting.AbstainingAdaBoostClassifier : The local class.
-    MultiTaskRandomForestClassifier : For tasks with more classes.
+    MultiTaskRandomForestClassifier : Trees in the place of stumps.
 
     Notes
     -----
     Partitions keep their rows as bins, a byte for each feature, and the weights of
     their rows. In each round they answer five times, with sums by task, feature and
     bin; the driver searches these sums for the stump with the kernels that search the
-    rows of one table. Rows and weights are never sent.
+    rows of one table. Rows and weights are never sent. With K classes (MH) the sums
+    are K + 1 numbers for each class, so K (K + 1) times as many.
 
     Weights are whole numbers in the search, so their sums are exact. What they are
     divided by, and the normalisers, are sums of whole multiples of 2^-60, so they do

@@ -1,0 +1,282 @@
+"""Rounds of MH over rows that lie in parts: the stumps of one table, from sums.
+
+The kernels of one table search a table whose rows are sums: for each cell and label two
+of them, of the rows that have that label on the left and on the right of a root.
+"""
+
+import numpy as np
+
+from kinlearn._kernels.boosting._entries import Cells
+from kinlearn._kernels.boosting._score_stumps import (
+    BEST,
+    LabelWeights,
+    best_cut,
+    find_children,
+    find_roots,
+)
+from kinlearn.boosting._part_rounds import greatest, merged, sum_of, trial_of
+from kinlearn.boosting._roots import Node
+from kinlearn.boosting._rounds import Step, exact_total
+from kinlearn.boosting._score_shares import ScoreShare
+from kinlearn.boosting._stump_shares import MISSING, Scale, Trial
+
+__all__ = ["PartScoreRounds"]
+
+_BYTES = 2**26  # of the sums that are asked for together
+
+
+class PartScoreRounds:
+    """Plays rounds; see `ScoreRounds` and `ScoreLearner`, which it follows.
+
+    Parameters
+    ----------
+    engine : LocalParts or the like
+        Has the shares.
+    table : PartCells
+        Cells of all parts.
+    settings : StumpSettings
+        How.
+    smoothing : float
+        Added to the weights for and against a label, as a share of all weight.
+    n_labels : int32 array of shape (n_tasks,)
+        Labels of each task.
+    """
+
+    def __init__(self, engine, table, settings, smoothing, n_labels):
+        self._engine = engine
+        self._table = table
+        self._settings = settings
+        self._smoothing = smoothing
+        self._n_labels = n_labels
+        self._K = int(n_labels.max())
+        self._sums_of = _SumRows(table, self._K)
+        self._logs = engine.map(ScoreShare.begin, engine.shares)
+        self._peak = engine.reduce(max, greatest, self._logs)
+
+    def _ask(self, combine, method, *args):
+        return self._engine.reduce(
+            combine, method, self._engine.shares, *args, each=self._logs
+        )
+
+    def play(self, number):
+        """One round; see `ScoreRounds.play`.
+
+        Parameters
+        ----------
+        number : int
+            Its number.
+
+        Returns
+        -------
+        Step or None
+            None if no stump takes any weight away.
+        """
+        mass = self._ask(sum_of, ScoreShare.mass, self._peak)
+        scale = Scale(self._peak, exact_total(*mass))
+        sums = self._ask(sum_of, ScoreShare.cells, scale, self._table.places)
+        of_tasks = sums[self._table.n_cells * self._K :, : self._K]
+        all_weight = float(of_tasks.sum())
+        roots = self._find_roots(sums, number, all_weight)
+        if len(roots) == 0:
+            return None
+        root, groups = self._best(roots, sums, scale)
+        nodes = self._stump(root, groups, sums, scale, all_weight)
+        found = self._ask(merged, ScoreShare.weigh, scale, nodes)
+        high, low, least, most, peak = found
+        normalizer = exact_total(high, low)
+        if normalizer >= 1 - 1e-12:
+            return None
+        self._logs = self._engine.map(
+            ScoreShare.move, self._engine.shares, nodes, each=self._logs
+        )
+        self._peak = peak
+        return Step(nodes, 1.0, normalizer, bool(most - least < 1e-12))
+
+    def _find_roots(self, sums, number, all_weight):
+        table = self._table
+        found = self._settings.choice.roots(table, number, all_weight)
+        rows = self._sums_of
+        if table.n_cells:
+            labels, _ = rows.divided(sums, sums)
+            find_roots(
+                rows.cells, 0, rows.cells.n_groups, labels, rows.totals(sums), found
+            )
+        roots = found.best()
+        for root in roots:
+            if root["missing_left"] < 0:  # nothing was missing: the heavier side
+                test = Trial(int(root["feature"]), int(root["cut"]), False)
+                left, right = self._sides(sums, int(root["task"]), test)
+                root["missing_left"] = left.sum() >= right.sum()
+        return roots
+
+    def _sides(self, sums, task, test):
+        """Weights by own label and label on both sides of a test, for one task."""
+        flat = sums.reshape(-1, self._K * (self._K + 1))
+        return [
+            side.reshape(self._K, self._K + 1)[:, : self._K].astype(np.float64)
+            for side in self._table.sides(flat, task, test)
+        ]
+
+    def _best(self, roots, sums, scale):
+        """The best root, and the groups of its children."""
+        table, rows = self._table, self._sums_of
+        n_trials = max(_BYTES // max(sums.nbytes, 1), 1)
+        best, worth = None, -1.0
+        for first in range(0, len(roots), n_trials):
+            some = roots[first : first + n_trials]
+            trials = [trial_of(root) for root in some]
+            lanes = self._ask(sum_of, ScoreShare.lanes, scale, table.places, trials)
+            for root, left in zip(some, lanes, strict=True):
+                labels, side = rows.divided(sums, left)
+                edge, group = np.empty(2), np.empty(2, dtype=np.int32)
+                find_children(
+                    rows.cells, 0, rows.cells.n_groups, labels, side,
+                    np.stack([rows.totals(left), rows.totals(sums - left)]),
+                    int(root["task"]) if table.n_tasks > 1 else -1, edge, group,
+                )  # fmt: skip
+                here = max(edge[0], 0.0) + max(edge[1], 0.0)
+                here += root["edge"] if table.n_tasks > 1 else 0.0
+                if here > worth:
+                    best, worth = (root, group), here
+        return best
+
+    def _stump(self, root, groups, sums, scale, all_weight):
+        """The root and its children with cuts, sides and scores."""
+        table, test = self._table, trial_of(root)
+        owner = int(root["task"]) if table.n_tasks > 1 else -1
+        answers = (np.zeros(0),) * 2
+        if owner >= 0:
+            sides = self._sides(sums, owner, test)
+            answers = self._answers(owner, sides, all_weight)
+        nodes = [
+            Node(owner, test.feature, test.cut, test.missing_left, answers),
+            None,
+            None,
+        ]
+        found = [(branch, g) for branch, g in enumerate(groups.tolist()) if g >= 0]
+        children = [
+            (int(table.group_task[g]), int(table.group_feature[g]), branch == 0)
+            for branch, g in found
+        ]
+        by_bin = self._ask(sum_of, ScoreShare.bins, scale, test, children)
+        for (branch, g), (task, feature, _), bins in zip(
+            found, children, by_bin, strict=True
+        ):
+            n_bins = int(table.n_bins[feature])
+            cut = _cut_bins(bins, n_bins, int(table.group_common[g]))
+            goes = np.arange(256) <= cut[0]
+            goes[MISSING] = cut[1]
+            weights = bins[..., : self._K]
+            sides = weights[goes].sum(axis=0), weights[~goes].sum(axis=0)
+            answers = self._answers(task, sides, all_weight)
+            nodes[1 + branch] = Node(task, feature, *cut, answers)
+        return nodes
+
+    def _answers(self, task, sides, all_weight):
+        """Scores of the labels on both sides."""
+        K = self._n_labels[task]
+        eps = max(self._smoothing, 1e-10) * all_weight
+        out = []
+        for side in sides:
+            right = np.diag(side)[:K]
+            wrong = (side.sum(axis=0) - np.diag(side))[:K]
+            out.append(0.5 * np.log((right + eps) / (wrong + eps)))
+        return tuple(out)
+
+
+class _SumRows:
+    """Sums in the place of rows: of each cell, label and side of a root.
+
+    Parameters
+    ----------
+    table : PartCells
+        The cells.
+    K : int
+        Most labels of a task.
+    """
+
+    def __init__(self, table, K):
+        self._n_cells, self._n_tasks, self._K = table.n_cells, table.n_tasks, K
+        self.cells = table.with_rows(2 * K)
+        self._first = np.zeros(table.n_tasks, dtype=np.intp)
+        self._n_labels = np.full(table.n_tasks, K, dtype=np.int32)
+        self._label = np.tile(np.repeat(np.arange(K, dtype=np.int32), 2), table.n_cells)
+
+    def divided(self, sums, left):
+        """Rows of sums, the left ones first, and which are on the left.
+
+        A side without rows has none here either: its sums, which are 0, are given to
+        the other one, as the kernel asks after sides that have changed.
+
+        Parameters
+        ----------
+        sums, left : float64 arrays of shape ((n_cells + n_tasks) * K, K + 1)
+            As `ScoreShare` gives them: of all rows, and of those on the left.
+
+        Returns
+        -------
+        labels : LabelWeights
+            The sums.
+        side : uint8 array
+            1 for the left.
+        """
+        K, n = self._K, self._n_cells
+        here = np.stack([left[: n * K], (sums - left)[: n * K]], axis=1)
+        counts = here[..., K].reshape(n, K, 2).sum(axis=1)
+        on_left = np.broadcast_to([True, False], (n, 2)).copy()
+        on_left[counts[:, 0] == 0] = False
+        on_left[counts[:, 1] == 0] = True
+        side = np.repeat(on_left[:, None], K, axis=1).astype(np.uint8).ravel()
+        weight = np.ascontiguousarray(here[..., :K]).ravel()
+        labels = LabelWeights(self._first, self._n_labels, self._label, weight)
+        return labels, side
+
+    def totals(self, sums):
+        """Weights for the labels, then against them, by task."""
+        K = self._K
+        weights = sums[self._n_cells * K :, :K].reshape(self._n_tasks, K, K)
+        right = np.diagonal(weights, axis1=1, axis2=2)
+        return np.hstack([right, weights.sum(axis=1) - right])
+
+
+def _cut_bins(bins, n_bins, common):
+    """The best cut of one feature in one task, by sums of its bins.
+
+    Parameters
+    ----------
+    bins : float64 array of shape (256, K, K + 1)
+        As `ScoreShare.bins` gives them.
+    n_bins : int
+        Bins of the feature.
+    common : int
+        The bin of most rows of the task.
+
+    Returns
+    -------
+    cut : int
+        The last bin on the left.
+    missing_left : bool
+        Where missing values go.
+    """
+    K = bins.shape[1]
+    code, label = np.nonzero(bins[..., K])
+    n = len(code)
+    entries = np.flatnonzero(code != common)
+    one = np.zeros(1, dtype=np.int32)
+    ends = np.full((1, 3), len(entries), dtype=np.int64)
+    cells = Cells(
+        np.array([0, n]), (2 * entries).astype(np.int32),
+        code[entries].astype(np.uint8), one, one, np.array([common], dtype=np.uint8),
+        ends, np.array([common], dtype=np.uint8), np.array([0, 1]), one,
+        np.array([n_bins], dtype=np.int32),
+    )  # fmt: skip
+    labels = LabelWeights(
+        np.zeros(1, dtype=np.intp),
+        np.array([K], dtype=np.int32),
+        label.astype(np.int32),
+        np.ascontiguousarray(bins[code, label, :K]).ravel(),
+    )
+    found = np.empty(1, dtype=BEST)
+    room = np.empty((257, 2 * K))
+    best_cut(cells, 0, labels, np.ones(n, dtype=np.uint8), room, found)
+    return int(found["cut"][0]), bool(found["missing_left"][0])

@@ -1,0 +1,166 @@
+"""Rows of a part, as boosting of tasks with several labels (MH) asks about them.
+
+A row has a weight for each label of its task. All rows have as many weights as the task
+with the most labels; those that a task lacks are 0, which changes no sum.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinlearn.boosting._rounds import ScoreRounds, exact_parts, whole_weights
+from kinlearn.boosting._stump_shares import BinnedShare
+
+__all__ = ["ScoreShare"]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreShare(BinnedShare):
+    """Rows of a part that take part in boosting.
+
+    Logarithms of weights have a row for each row, and a column for each label.
+
+    Attributes
+    ----------
+    label : int32 array of shape (n,)
+        Labels, counted within the task.
+    n_labels : int32 array of shape (n_tasks,)
+        Labels of each task.
+    """
+
+    label: np.ndarray
+    n_labels: np.ndarray
+
+    @property
+    def _K(self):
+        return int(self.n_labels.max())
+
+    @property
+    def _there(self):
+        """Which labels the rows' tasks have."""
+        return np.arange(self._K) < self.n_labels[self.task, None]
+
+    def begin(self):
+        """Logarithms of the weights before the first round."""
+        log = np.log(self.start / self.n_labels[self.task])
+        return np.where(self._there, log[:, None], -np.inf)
+
+    def _weights(self, log, scale):
+        """Whole weights by label, and a 1 that counts the row."""
+        unit = 1.0 if self.unit is None else self.unit[:, None]
+        whole = whole_weights(self._share(log, scale), unit, ScoreRounds.whole)
+        return np.column_stack([whole, np.ones(len(whole))])
+
+    def cells(self, log, scale, places):
+        """Sums by cell and own label, then by task and own label.
+
+        Parameters
+        ----------
+        log : float64 array of shape (n, most labels)
+            Logarithms of the weights.
+        scale : Scale
+            What they are divided by.
+        places : int32 array of shape (n_tasks, n_features, 256)
+            Number of each cell; the last number is for those that are not counted.
+
+        Returns
+        -------
+        float64 array of shape ((n_cells + n_tasks) * most labels, most labels + 1)
+            Weights for each label, and numbers of rows: whole numbers.
+        """
+        return self._sums(self._weights(log, scale), places, self.label, self._K)
+
+    def lanes(self, log, scale, places, trials):
+        """The same on the left of some tests.
+
+        Parameters
+        ----------
+        log, scale, places
+            As in `cells`.
+        trials : list of Trial
+            The tests.
+
+        Returns
+        -------
+        float64 array of shape (n_trials, ..., most labels + 1)
+            Sums.
+        """
+        weights = self._weights(log, scale)
+        return np.stack(
+            [
+                self._sums(
+                    weights * self._left(trial)[:, None], places, self.label, self._K
+                )
+                for trial in trials
+            ]
+        )
+
+    def bins(self, log, scale, root, children):
+        """Sums by bin and own label below the branches of a root.
+
+        Parameters
+        ----------
+        log, scale
+            As in `cells`.
+        root : Trial
+            The root.
+        children : list of (int, int, bool)
+            Task, feature, and whether it is below the left branch.
+
+        Returns
+        -------
+        float64 array of shape (n_children, 256, most labels, most labels + 1)
+            Weights for each label, and numbers of rows.
+        """
+        weights, left, K = self._weights(log, scale), self._left(root), self._K
+        out = np.zeros((len(children), 256 * K, K + 1))
+        for c, (task, feature, on_left) in enumerate(children):
+            rows = np.flatnonzero((self.task == task) & (left == on_left))
+            at = self.codes[rows, feature].astype(np.intp) * K + self.label[rows]
+            for k in range(K + 1):
+                out[c, :, k] = np.bincount(at, weights[rows, k], minlength=256 * K)
+        return out.reshape(len(children), 256, K, K + 1)
+
+    def _change(self, nodes):
+        """What a round adds to the logarithms."""
+        change = np.zeros((len(self.task), self._K))
+        left = self._left(nodes[0])
+        for at, node in enumerate(nodes):
+            if node is None or node.task < 0:
+                continue
+            mine = self.task == node.task
+            if at:
+                mine &= left == (at == 1)
+            rows = np.flatnonzero(mine)
+            K = self.n_labels[node.task]
+            answer = np.where(self._left(node)[rows, None], *node.answers)
+            own = self.label[rows, None] == np.arange(K)
+            change[rows, :K] -= np.where(own, answer, -answer)
+        return change
+
+    def weigh(self, log, scale, nodes):
+        """What a round would do; see `StumpShare.weigh`.
+
+        Parameters
+        ----------
+        log, scale
+            As in `cells`.
+        nodes : list of Node or None
+            The stump.
+
+        Returns
+        -------
+        tuple
+            Sum of the weights after it as two whole numbers; least and greatest
+            change; the greatest logarithm after it.
+        """
+        if len(log) == 0:
+            return 0, 0, np.inf, -np.inf, -np.inf
+        change = self._change(nodes)
+        sums = exact_parts(self._share(log, scale) * np.exp(change))
+        made = change[self._there]
+        return *sums, made.min(), made.max(), (log + change).max()
+
+    def move(self, log, nodes):
+        """Logarithms of the weights after a round."""
+        return log + self._change(nodes)
