@@ -98,13 +98,16 @@ def test_sums_are_asked_for_in_portions(monkeypatch):
     X, y, _ = problem(2)
     asked, ask = [], LocalParts.ask
     monkeypatch.setattr(
-        LocalParts, "ask", lambda self, q: asked.append(len(q.nodes)) or ask(self, q)
+        LocalParts, "ask", lambda self, q: asked.append(q.start[-1]) or ask(self, q)
     )
     _, expected = fit_both(X, y, None)
     n_rounds = len(asked)
     monkeypatch.setattr("kinlearn.trees._mt_levels._MOST_SUMS", 300)
     _, found = fit_both(X, y, None)
     assert len(asked) - n_rounds > n_rounds
+    # one feature of the root at a time, after the first question
+    assert asked[0] == asked[n_rounds] > 1
+    assert asked[1] > asked[n_rounds + 1] == 1
     assert_same_forest(found, expected)
 
 
@@ -142,6 +145,7 @@ class Columns:
 @pytest.mark.parametrize("most", [255, 4096])
 def test_bins_of_parts_are_those_of_all_rows(dtype, weighted, most, monkeypatch):
     monkeypatch.setattr("kinlearn.trees._bin_parts._MOST_VALUES", most)
+    monkeypatch.setattr("kinlearn.trees._bin_parts._FEW_FEATURES", 1)  # several lots
     rng = np.random.default_rng(0)
     n = 2000
     X = np.column_stack(

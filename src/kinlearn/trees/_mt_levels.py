@@ -20,7 +20,7 @@ from kinlearn.trees._mt_tree import CRITERIA
 
 __all__ = ["LevelTrees"]
 
-# Sums that are asked for at a time, of more than one node: some 50 MB for each part,
+# Sums that are asked for at a time, of more than one feature: some 50 MB for each part,
 # with those that wait to be put in order.
 _MOST_SUMS = 1_000_000
 
@@ -136,6 +136,23 @@ class LevelTrees:
         bin, cell = np.divmod(sums["key"] % (N_BINS * n_cells), n_cells)
         every = _Sums(bin.astype(np.int32), cell, sums["weight"], sums["rows"])
         return [_slice(every, at[r], at[r + 1]) for r in range(start[-1])]
+
+    def _ask_in_lots(self, numbers, nodes, features):
+        """The same for nodes of a portion, request by request.
+
+        If one node alone is too much, some of its features are asked about at a time:
+        at a root with many cells, sums are as many as rows, and larger.
+        """
+        size = max(_MOST_SUMS // self._n_sums(nodes[0]), 1)
+        if len(nodes) > 1 or len(features[0]) <= size:
+            yield from self._ask(numbers, nodes, features)
+            return
+        for first in range(0, len(features[0]), size):
+            yield from self._ask(numbers, nodes, [features[0][first : first + size]])
+
+    def _n_sums(self, node):
+        """Sums of one feature at a node, at the most."""
+        return min(node.n_rows, N_BINS * len(node.cells))
 
     def _roots(self, seeds):
         nothing = np.zeros(0, np.int64)
@@ -286,7 +303,7 @@ class LevelTrees:
             for portion in [*self._portions(waiting)]:
                 features = [s.order[s.n_asked :][: s.n_next] for s in portion.values()]
                 nodes = [search.node for search in portion.values()]
-                answers = iter(self._ask([*portion], nodes, features))
+                answers = self._ask_in_lots([*portion], nodes, features)
                 for (i, search), asked in zip(portion.items(), features, strict=True):
                     node = search.node
                     search.sums += [_in_node(next(answers), node.cells) for _ in asked]
@@ -301,8 +318,7 @@ class LevelTrees:
         portion: dict[int, _Search] = {}
         n_sums = 0
         for i, search in waiting.items():
-            node = search.node
-            n_here = search.n_next * min(node.n_rows, N_BINS * len(node.cells))
+            n_here = search.n_next * self._n_sums(search.node)
             if portion and n_sums + n_here > _MOST_SUMS:
                 yield portion
                 portion, n_sums = {}, 0
