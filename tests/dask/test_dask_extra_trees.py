@@ -1,4 +1,7 @@
-"""Extra trees on a Dask cluster against the local ones."""
+"""Extra trees on a Dask cluster against the local ones.
+
+What they share with other estimators is in test_dask_estimators.py.
+"""
 
 import pickle
 
@@ -18,26 +21,6 @@ from kinlearn.dask._cluster import ClusterParts  # noqa: E402
 # That deep trees are the same is for tests/trees/test_partitioned.py: every level
 # takes a few messages to the workers.
 SHALLOW = {"min_samples_leaf": 20, "task_split_prob": 1.0, "max_depth": 3}
-
-
-class Watch:
-    """A callback that notes the trees."""
-
-    def __init__(self):
-        self.trees = []
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **kwargs):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **kwargs):
-        if context.task_name.startswith("tree"):
-            self.trees.append(context.task_name)
-
-    def teardown(self, estimator, context):
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -146,80 +129,12 @@ def test_local_forest_is_an_ordinary_one(client, frame):
     assert copy.min_samples_leaf == 20
 
 
-def test_the_last_client_is_found_and_progress_is_told(client, frame):
-    X, y = frame
-    seen = Watch()
-    forest = kd.MultiTaskExtraTreesClassifier(3, task="school", **SHALLOW)
-    forest.set_callbacks(seen).fit(*on_dask(X, y > 0))
-    assert seen.trees == ["tree 0", "tree 1", "tree 2"]
-
-
-def test_tasks_and_labels_that_few_partitions_have(client, frame):
-    X, y = frame
-    order = np.lexsort([y > 0, X["school"]])  # each partition: one class, few tasks
-    X, y = X.iloc[order].reset_index(drop=True), (y > 0).iloc[order]
-    y = y.reset_index(drop=True).astype(int)
-    X["school"] = X["school"].astype("category")
-    dX, dy = on_dask(X, y, npartitions=6)
-    dX["school"] = dX["school"].cat.as_unknown()
-    params = {"n_estimators": 2, "task": "school", "random_state": 0, **SHALLOW}
-    forest = kd.MultiTaskExtraTreesClassifier(**params, client=client).fit(dX, dy)
-    local = trees.MultiTaskExtraTreesClassifier(**params).fit(X, y)
-    assert_same_trees(forest, local)
-
-
-def test_errors_say_what_to_do(client, frame):
+def test_parameters_that_are_not_there(frame):
     X, y = frame
     dX, dy = on_dask(X, y > 0)
-    forest = kd.MultiTaskExtraTreesClassifier(2, task="school", client=client)
-    with pytest.raises(TypeError, match=r"must be a Dask DataFrame.*DataFrame"):
-        forest.fit(X, y > 0)
-    with pytest.raises(TypeError, match="y must be a Dask Series or array"):
-        forest.fit(dX, y > 0)
-    with pytest.raises(ValueError, match="target y is None"):
-        forest.fit(dX, None)
-    with pytest.raises(ValueError, match=r"X has 4 partitions, but y has 3"):
-        forest.fit(dX, dd.from_pandas(y > 0, npartitions=3))
-    with pytest.raises(ValueError, match=r"Task column 'shool' is not in X"):
-        clone(forest).set_params(task="shool").fit(dX, dy)
+    forest = kd.MultiTaskExtraTreesClassifier(2, task="school", bootstrap=True)
     with pytest.raises(ValueError, match="bootstrap=True is not available on Dask"):
-        clone(forest).set_params(bootstrap=True).fit(dX, dy)
+        forest.fit(dX, dy)
     with pytest.raises(ValueError, match="linear_part='auto' is not available"):
-        kd.MultiTaskExtraTreesRegressor(linear_part="auto", client=client).fit(dX, dy)
-    with pytest.raises(ValueError, match="Found no rows"):
-        forest.fit(dX[dX["a"] > 1e9], dy[dX["a"] > 1e9])
-    gap = X.assign(school=X["school"].where(X.index != 499, None))
-    with pytest.raises(ValueError, match=r"In partition 3 .*'school' is missing in 1"):
-        forest.fit(dd.from_pandas(gap, npartitions=4), dy)
-    with pytest.raises(TypeError, match=r"must be a dask\.distributed\.Client"):
-        kd.MultiTaskExtraTreesClassifier(client="tcp://here").fit(dX, dy)
-
-
-def test_an_unknown_task_is_named_when_the_answer_is_computed(client, frame):
-    X, y = frame
-    forest = kd.MultiTaskExtraTreesClassifier(
-        2, task="school", client=client, **SHALLOW
-    )
-    known = X["school"] != "date"
-    forest.fit(*on_dask(X[known], (y > 0)[known]))
-    with pytest.raises(ValueError, match="did not see in fit: 'date'"):
-        forest.predict(on_dask(X, y)[0]).compute()
-
-
-def test_without_a_client_the_error_says_how_to_make_one(client):
-    # Here the fixture's client is the default: ask in a process that has none.
-    message = client.submit(_fit_without_client, pure=False).result()
-    assert "There is no Dask client. Make one" in message
-
-
-def _fit_without_client():
-    import distributed.client
-
-    from kinlearn.dask._cluster import find_client
-
-    distributed.client._global_client_index[0] += 1  # forget any
-    try:
-        find_client()
-    except ValueError as error:
-        return str(error)
-    return "found one"
+        kd.MultiTaskExtraTreesRegressor(linear_part="auto").fit(dX, dy)
+    assert kd.MultiTaskExtraTreesRegressor().linear_part is False

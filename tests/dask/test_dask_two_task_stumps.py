@@ -11,7 +11,6 @@ import signal
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
 
 from kinlearn import boosting
 
@@ -118,27 +117,3 @@ def test_on_disk_it_is_the_local_one(tmp_path, frame, monkeypatch):
     )
     assert_same_model(model.fit(*on_dask(X, y)), local)
     assert os.listdir(tmp_path) == []
-
-
-def test_errors_say_what_to_do(frame, tmp_path):
-    X, y = frame
-    dX, dy = on_dask(X, y)
-    model = kd.AbstainingAdaBoostClassifier(
-        2, task="school", client=kd.OnDisk(tmp_path)
-    )
-    with pytest.raises(TypeError, match=r"use kinlearn\.boosting\.AbstainingAdaBoost"):
-        model.fit(X, y)
-    with pytest.raises(ValueError, match=r"early_stopping=True is not .*boosting\.Ab"):
-        clone(model).set_params(early_stopping=True).fit(dX, dy)
-    with pytest.raises(ValueError, match=r"Task column 'shool' is not in X"):
-        clone(model).set_params(task="shool").fit(dX, dy)
-
-
-def test_constructor_and_docstring_are_those_of_the_local_class():
-    local = boosting.AbstainingAdaBoostClassifier(7, task="a", n_roots=3)
-    model = kd.AbstainingAdaBoostClassifier(7, task="a", n_roots=3)
-    assert model.get_params() == local.get_params() | {"client": None}
-    doc = kd.AbstainingAdaBoostClassifier.__doc__
-    assert "early_stopping : bool, default=False\n    Must be False here" in doc
-    assert "trees_at_once" not in doc
-    assert doc.count("client : ") == 1
