@@ -163,13 +163,13 @@ class PartScoreRounds:
             found, children, by_bin, strict=True
         ):
             n_bins = int(table.n_bins[feature])
-            cut = _cut_bins(bins, n_bins, int(table.group_common[g]))
-            goes = np.arange(256) <= cut[0]
-            goes[MISSING] = cut[1]
+            cut, missing_left = _cut_bins(bins, n_bins, int(table.group_common[g]))
+            goes = np.arange(256) <= cut
+            goes[MISSING] = missing_left
             weights = bins[..., : self._K]
             sides = weights[goes].sum(axis=0), weights[~goes].sum(axis=0)
             answers = self._answers(task, sides, all_weight)
-            nodes[1 + branch] = Node(task, feature, *cut, answers)
+            nodes[1 + branch] = Node(task, feature, cut, missing_left, answers)
         return nodes
 
     def _answers(self, task, sides, all_weight):

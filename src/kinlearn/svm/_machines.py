@@ -116,10 +116,9 @@ class Correction:
         Correction
             Of old and new rows.
         """
-        stack = sp.vstack if sp.issparse(X) else np.vstack
-        vectors = stack([self.vectors, X])
+        both = [self.vectors, X]
         return Correction(
-            vectors.tocsr() if sp.issparse(X) else vectors,
+            sp.vstack(both, format="csr") if sp.issparse(X) else np.vstack(both),
             np.concatenate([self.y, y]),
             np.concatenate([self.cost, cost]),
             np.hstack([self.dual_coef, np.zeros((len(self.dual_coef), len(y)))]),
