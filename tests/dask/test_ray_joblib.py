@@ -23,7 +23,10 @@ ray = pytest.importorskip("ray")
 def cluster():
     from ray.util.joblib import register_ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    with pytest.MonkeyPatch.context() as patch:
+        # Ray's workers give way to everything else, and starve on a busy machine.
+        patch.setenv("RAY_worker_niceness", "0")
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     register_ray()
     yield
     ray.shutdown()
