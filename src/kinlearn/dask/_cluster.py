@@ -1,15 +1,28 @@
 """The cluster as an engine: plans and questions go out, merged answers come back.
 
-Everything that runs on a worker is a pure function of its inputs, and everything that
-is sent is a task as well. So when a worker is lost, Dask computes what it held again:
-the rows from their source, and their places in the trees from the splits.
+Rows are read and prepared by tasks, which are pure functions of their inputs. So when a
+worker is lost, Dask computes what it held again. Trees grow outside of tasks; see
+:mod:`kinlearn.dask._residents`.
 """
 
-import itertools
 import pickle
+import threading
+import time
+import uuid
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from distributed import Client, default_client, wait
 
+from kinlearn.dask._residents import (
+    Lost,
+    Resident,
+    Step,
+    answer_all,
+    catch_up,
+    grow_all,
+    split_groups,
+)
 from kinlearn.trees.partitioned import Answer
 
 __all__ = ["ClusterParts", "find_client"]
@@ -17,6 +30,8 @@ __all__ = ["ClusterParts", "find_client"]
 # What is smaller goes along with each task; larger things are sent once.
 _SMALL_BYTES = 20_000
 _MERGED_AT_ONCE = 8
+# Times in a row that an attempt fails because a worker is lost.
+_MOST_LOSSES = 20
 
 
 def find_client(client=None):
@@ -60,37 +75,6 @@ def _same(thing):
     return thing
 
 
-def _begin(share, trees):
-    return share.begin(trees)
-
-
-def _move(share, places, plan):
-    return share.move(places, plan)
-
-
-def _answer(shares, places, numbers, question):
-    """The answer of some parts."""
-    merged = None
-    for share, at in zip(shares, places, strict=True):
-        answer = share.answer(at, question)
-        merged = answer if merged is None else Answer.merge([merged, answer])
-    return merged
-
-
-def _pieces(shares, places, numbers, job):
-    """The pieces of some parts, with the numbers of these."""
-    return [
-        (number, share.piece(at, job))
-        for number, share, at in zip(numbers, shares, places, strict=True)
-    ]
-
-
-def _together(function, groups, job, *args):
-    """The value of a function of all pieces, in the order of the parts."""
-    pieces = dict(itertools.chain(*groups))
-    return function([pieces[number] for number in sorted(pieces)], job, *args)
-
-
 class ClusterParts:
     """Parts of the rows on the workers of a cluster; see ``LocalParts``.
 
@@ -107,15 +91,20 @@ class ClusterParts:
     def __init__(self, client):
         self.client = client
         self.shares = []
-        self.places = []
         self.homes = {}  # of a share's key, as Dask wants it: a list of workers
+        self._name = None  # of the residents, when there are some
+        self._groups = None  # where the shares are, as far as is known
+        self._batch = 0
+        self._trees, self._plans, self._n_told = None, [], 0
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
         # workers forget what nobody wants
-        self.shares, self.places, self.homes = [], [], {}
+        self.shares, self.homes = [], {}
+        if self._name is not None:
+            self.client.unregister_worker_plugin(self._name)
 
     @property
     def n_places(self):
@@ -191,62 +180,113 @@ class ClusterParts:
 
     def begin(self, trees):
         """Bring the rows to the roots of some trees."""
-        self.places = self.map(_begin, self.shares, trees)
+        if self._name is None:
+            self._name = f"kinlearn-{uuid.uuid4().hex}"
+            self.client.register_plugin(Resident(self._name), self._name)
+        self._batch += 1
+        self._trees, self._plans, self._n_told = trees, [], 0
 
     def move(self, plan):
-        """Carry out the splits of a level."""
-        sent = self._send(plan)
-        self.places = [
-            self._submit(_move, share, places, sent, home=self.homes[share.key])
-            for share, places in zip(self.shares, self.places, strict=True)
-        ]
+        """Carry out the splits of a level, before the next question."""
+        self._plans.append(plan)
 
-    def _at_home(self, function, thing):
-        """Handles of ``function(shares, places, numbers, thing)``, one a worker.
+    # ------------------------------------------------------------------------
+    # The residents of the workers
+    # ------------------------------------------------------------------------
 
-        Parts whose worker is lost may be anywhere by now, so they are asked one by one.
-        """
-        workers, sent = self.client.nthreads(), self._send(thing)
+    def _where(self):
+        """By worker: the keys of its shares, by the numbers of the parts."""
+        wait(self.shares)
+        where, workers = self.client.who_has(self.shares), self.client.nthreads()
         groups: dict = {}
-        for i, share in enumerate(self.shares):
+        for number, share in enumerate(self.shares):
+            holders = [w for w in where[share.key] if w in workers]
+            if share.status == "error":
+                share.result()
+            if not holders:
+                raise Lost(f"Part {number} is nowhere.")
             (home,) = self.homes[share.key]
-            groups.setdefault(home if home in workers else i, []).append(i)
-        return [
-            self._submit(
-                function,
-                [self.shares[i] for i in numbers],
-                [self.places[i] for i in numbers],
-                numbers,
-                sent,
-                home=self.homes[self.shares[numbers[0]].key],
+            at = home if home in holders else holders[0]
+            groups.setdefault(at, {})[number] = share.key
+        return groups
+
+    def _insist(self, call):
+        """The value of ``call(groups, step)``, once more if a worker is lost."""
+        for n_failed in range(_MOST_LOSSES + 1):
+            try:
+                if self._groups is None:
+                    self._groups, self._n_told = self._where(), 0
+                new = self._plans[self._n_told :]
+                step = Step(self._batch, self._trees, self._n_told, new)
+                value = call(self._groups, step)
+            except (Lost, OSError):
+                if n_failed == _MOST_LOSSES:
+                    raise
+                self._groups = None
+                time.sleep(0.1 * n_failed)
+            else:
+                self._n_told = len(self._plans)
+                return value
+
+    def _answers(self, question):
+        """Answers that were merged on the workers."""
+
+        def call(groups, step):
+            runs = split_groups(groups)
+            return self.client.run(
+                answer_all, self._name, runs, step, question, workers=[*runs]
             )
-            for numbers in groups.values()
-        ]
+
+        return [*self._insist(call).values()]
 
     def ask(self, question):
-        """The answer of all rows, merged on the workers."""
-        return self._merged(Answer.merge, self._at_home(_answer, question))
+        """The answer of all rows."""
+        return Answer.merge(self._answers(question))
 
     def assemble(self, function, jobs, *args):
-        """The values of ``function(pieces, job, *args)``; see ``LocalParts``.
-
-        On the workers in turn, three at a time for two threads: those that wait keep
-        threads busy, and take memory.
-        """
-        sent = [self._send(arg) for arg in args]
-        workers = self.client.nthreads()
-        at_once = max(2, 3 * sum(workers.values()) // 2)
-        turns = itertools.cycle(workers)
+        """The values of ``function(pieces, job, *args)``; see ``LocalParts``."""
         values: dict = {}
-        waiting: dict = {}
-        for i, job in enumerate(jobs):
-            if len(waiting) == at_once:
-                done = wait([*waiting], return_when="FIRST_COMPLETED").done
-                values |= {waiting.pop(grown): grown.result() for grown in done}
-            pieces = self._at_home(_pieces, job)
-            grown = self._submit(
-                _together, function, pieces, job, *sent, home=[next(turns)]
-            )
-            waiting[grown] = i
-        values |= {i: grown.result() for grown, i in waiting.items()}
+
+        def call(groups, step):
+            self.client.run(catch_up, self._name, groups, step, workers=[*groups])
+            left = deque(i for i in range(len(jobs)) if i not in values)
+            threads = self.client.nthreads()
+            n = sum(threads.values())
+            taking = threading.Lock()
+
+            def take():
+                # fewer jobs at a time towards the end, so that all end at once
+                with taking:
+                    few = -(-len(left) // (2 * n))
+                    return [left.popleft() for _ in range(few)]
+
+            def serve(worker):
+                while mine := take():
+                    done = self.client.run(
+                        grow_all,
+                        self._name,
+                        function,
+                        groups,
+                        step,
+                        [jobs[i] for i in mine],
+                        args,
+                        workers=[worker],
+                    )
+                    values.update(zip(mine, done[worker], strict=True))
+
+            pool = ThreadPoolExecutor(n)
+            try:
+                served = [
+                    pool.submit(serve, worker)
+                    for worker, n_threads in threads.items()
+                    for _ in range(n_threads)
+                ]
+                for each in as_completed(served):
+                    each.result()
+            finally:
+                left.clear()
+                pool.shutdown(wait=False)
+
+        if jobs:
+            self._insist(call)
         return [values[i] for i in range(len(jobs))]

@@ -4,16 +4,22 @@ A node is a function of its rows, of its key and of what all rows have in common
 branch is grown by the kernel that grows whole trees.
 """
 
+import threading
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinlearn._kernels.trees._extra_trees import Workspace
+from kinlearn._kernels.trees._level_passes import take_rows
 from kinlearn.trees._forest import LEAF, Forest
 from kinlearn.trees._growth import Growth
 from kinlearn.trees._questions import Totals, Weighed
 
 __all__ = ["BranchJob", "Piece", "grow_branches", "root_moments"]
+
+# Memory to grow in, which stays with the thread: its pages cost more to get anew for
+# each lot of nodes than it is worth.
+_thread = threading.local()
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +43,22 @@ class BranchJob(Weighed):
     key: np.ndarray
     depth: np.ndarray
 
+    @staticmethod
+    def pack(pieces):
+        """Pieces in a form that is quick to send."""
+        ends = np.cumsum([0, *(piece.start[-1] for piece in pieces)])
+        out = pieces[0].room(ends[-1])
+        for piece, at in zip(pieces, ends[:-1], strict=True):
+            piece.copy(0, piece.start[-1], out, at)
+        start = [p.start + at for p, at in zip(pieces, ends[:-1], strict=True)]
+        return PackedPieces(start, **out)
+
+    @staticmethod
+    def unpack(packed):
+        """The pieces."""
+        arrays = {"weight": None, **vars(packed), "rows": None}
+        return [Piece(**{**arrays, "start": start}) for start in packed.start]
+
 
 @dataclass(frozen=True, eq=False)
 class Piece(Weighed):
@@ -46,21 +68,75 @@ class Piece(Weighed):
     ----------
     start : int array of shape (n_nodes + 1,)
         Where each node's rows begin.
-    columns : float32 array of shape (n_features, n_rows)
-        Their features.
-    task : int32 array of shape (n_rows,)
+    rows : int32 array, or None
+        Where in the arrays the rows are; None: `start` says it itself.
+    columns : float32 array of shape (n_features, n_all)
+        Features.
+    task : int32 array of shape (n_all,)
         Task codes.
-    y : int32 or float64 array of shape (n_rows,)
+    y : int32 or float64 array of shape (n_all,)
         Class codes, or numbers.
-    weight : float64 array of shape (n_rows,), or None
+    weight : float64 array of shape (n_all,), or None
         Weights.
     """
 
     start: np.ndarray
+    rows: np.ndarray | None
     columns: np.ndarray
     task: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None
+
+    def room(self, n_rows):
+        """Arrays for so many rows, by name."""
+        arrays = {
+            name: np.empty(n_rows, dtype=like.dtype)
+            for name in ("task", "y", "weight")
+            if (like := getattr(self, name)) is not None
+        }
+        arrays["columns"] = np.empty((len(self.columns), n_rows), dtype=np.float32)
+        return arrays
+
+    def copy(self, first, last, out, at):
+        """Copy the rows from `first` to `last`, as `start` counts them.
+
+        Parameters
+        ----------
+        first, last : int
+            Which rows.
+        out : dict of arrays
+            Gets them; see `room`.
+        at : int
+            Where the first of them goes.
+        """
+        here = slice(at, at + last - first)
+        there = slice(first, last) if self.rows is None else self.rows[first:last]
+        for name, array in out.items():
+            if name != "columns":
+                array[here] = getattr(self, name)[there]
+            elif self.rows is None:
+                array[:, here] = self.columns[:, there]
+            else:
+                take_rows(self.columns, there, array, at)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedPieces(Weighed):
+    """Copies of the rows of several pieces, in arrays that travel as they are.
+
+    Attributes
+    ----------
+    start : list of int arrays of shape (n_nodes + 1,)
+        Where each node's rows begin, of each piece.
+    columns, task, y, weight : arrays
+        As of a piece.
+    """
+
+    start: list
+    columns: np.ndarray
+    task: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +184,9 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
     Forest
         A tree for each node.
     """
-    workspace, stop = Workspace(), np.zeros(1, dtype=np.int32)
+    if not hasattr(_thread, "workspace"):
+        _thread.workspace = Workspace()
+    stop = np.zeros(1, dtype=np.int32)
     grown = []
     for i in range(len(job.nodes)):
         rows = _node_rows(pieces, i)
@@ -130,7 +208,7 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
             leaf_smoothing=leaf_smoothing,
             totals=totals,
         )
-        branch = growth.branch(int(job.key[i]), stop, workspace)
+        branch = growth.branch(int(job.key[i]), stop, _thread.workspace)
         if tasks is not None:
             own = None if branch.own_task is None else tasks[branch.own_task]
             branch = replace(branch, exceptions=tasks[branch.exceptions], own_task=own)
@@ -139,19 +217,13 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
 
 
 def _node_rows(pieces, i):
-    """The rows of node i."""
-    parts = [
-        (piece, slice(piece.start[i], piece.start[i + 1]))
-        for piece in pieces
-        if piece.start[i] < piece.start[i + 1]
-    ]
-    rows = {
-        name: np.concatenate([getattr(piece, name)[rows] for piece, rows in parts])
-        for name in ("task", "y", "weight")
-        if getattr(pieces[0], name) is not None
-    }
-    columns = np.concatenate([piece.columns[:, rows] for piece, rows in parts], axis=1)
-    return {"weight": None, "columns": columns, **rows}
+    """The rows of node i, in the order of the parts."""
+    length = [piece.start[i + 1] - piece.start[i] for piece in pieces]
+    rows, at = pieces[0].room(sum(length)), 0
+    for piece, n in zip(pieces, length, strict=True):
+        piece.copy(piece.start[i], piece.start[i + 1], rows, at)
+        at += n
+    return {"weight": None, **rows}
 
 
 def root_moments(branches):

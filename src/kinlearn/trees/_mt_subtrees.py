@@ -35,6 +35,16 @@ class Job(Weighed):
     stream: np.ndarray
     min_weight_leaf: np.ndarray
 
+    @staticmethod
+    def pack(pieces):
+        """Pieces in the form in which they are sent."""
+        return pieces
+
+    @staticmethod
+    def unpack(pieces):
+        """The pieces."""
+        return pieces
+
 
 def grow_pieces(pieces, job, scheme, settings):
     """Grow nodes from the rows of all parts.

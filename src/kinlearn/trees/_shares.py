@@ -186,19 +186,19 @@ class Share(Weighed):
         Returns
         -------
         Piece
-            Copies of the rows.
+            That says where the rows are here; nothing is copied.
         """
         start, end = places.opened[:, job.nodes]
         rows = np.concatenate(
             [places.order[t, a:b] for t, a, b in zip(job.tree, start, end, strict=True)]
         )
-        y = self._classes if self.number is None else self.number
         return Piece(
             start=np.concatenate([[0], np.cumsum(end - start)]),
-            columns=self.columns.take(rows, axis=1),
-            task=self.task[rows],
-            y=y[rows],
-            weight=None if self.weight is None else self.weight[rows],
+            rows=rows,
+            columns=self.columns,
+            task=self.task,
+            y=self._classes if self.number is None else self.number,
+            weight=self.weight,
         )
 
     def answer(self, places, question):

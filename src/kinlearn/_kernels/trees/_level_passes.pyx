@@ -119,6 +119,29 @@ def move_rows(
         free(against)
 
 
+def take_rows(
+    const f32_t[:, ::1] columns,
+    const i32_t[::1] rows,
+    f32_t[:, ::1] out,
+    intp_t at,
+):
+    """Copy the values of some rows to ``out[:, at:]``, feature by feature."""
+    cdef intp_t f, i, n = rows.shape[0]
+    cdef const f32_t* source
+    cdef const i32_t* row
+    cdef f32_t* target
+    if n == 0:
+        return
+    if at < 0 or at + n > out.shape[1] or out.shape[0] != columns.shape[0]:
+        raise ValueError("there is no room for these rows")
+    row = &rows[0]
+    with nogil:
+        for f in range(columns.shape[0]):
+            source, target = &columns[f, 0], &out[f, at]
+            for i in range(n):
+                target[i] = source[row[i]]
+
+
 def extremes(
     const f32_t[:, ::1] columns,
     const u8_t[::1] has_missing,

@@ -1,0 +1,274 @@
+"""What a fit keeps on the workers: where the rows of their parts are in the trees.
+
+Questions, and rows on their way from worker to worker, are not tasks: Dask's scheduler
+would take more time for them than the workers do. A plugin on every worker answers
+the questions, gets rows from the other workers and grows branches of them.
+
+All that it keeps can be made again from the shares, which are results of tasks, and
+from the splits. When a worker is lost, Dask computes its shares elsewhere, and the
+driver tells the splits of these trees once more.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import WorkerPlugin
+from distributed.protocol import to_serialize
+from distributed.utils import offload
+
+from kinlearn.trees.partitioned import Answer
+
+__all__ = ["Lost", "Resident", "Step", "answer_all", "catch_up", "grow_all"]
+
+
+class Lost(Exception):
+    """A worker does not have what the driver thinks it has."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far the growth of some trees has come.
+
+    Attributes
+    ----------
+    batch : int
+        Number of these trees' growth within the fit.
+    trees : object
+        What shares take to begin.
+    first : int
+        Number of the first of the plans.
+    plans : list
+        Plans up to now.
+    """
+
+    batch: int
+    trees: Any
+    first: int
+    plans: list
+
+    @property
+    def reached(self):
+        """Trees and plans, by their numbers."""
+        return self.batch, self.first + len(self.plans)
+
+
+class Resident(WorkerPlugin):
+    """Lives on a worker for the time of a fit.
+
+    Its methods take *groups*: by the address of a worker, the parts that it is asked
+    about, as a dict of the keys of their shares by their numbers.
+
+    Parameters
+    ----------
+    name : str
+        Of the fit.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def setup(self, worker):
+        """Begin to serve."""
+        self.worker = worker
+        self.stopped = False
+        self.places: dict = {}  # by part: (batch, number of plans), places
+        worker.handlers[f"{self.name}-answer"] = self._hear_answer
+        worker.handlers[f"{self.name}-rows"] = self._hear_rows
+
+    def teardown(self, worker):
+        """Leave nothing behind."""
+        self.stopped = True
+        self.places = {}
+        del worker.handlers[f"{self.name}-answer"]
+        del worker.handlers[f"{self.name}-rows"]
+
+    async def _in_thread(self, function, *args):
+        """The value of a function, in a thread that tasks run in."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.worker.executor, function, *args)
+
+    async def _call(self, address, method, message):
+        """The answer of the resident of another worker."""
+        call = getattr(self.worker.rpc(address), f"{self.name}-{method}")
+        return await call(message=to_serialize(message))
+
+    def _shares(self, parts):
+        try:
+            return {number: self.worker.data[key] for number, key in parts.items()}
+        except KeyError as error:
+            raise Lost(f"Rows are not on {self.worker.address}.") from error
+
+    def _rows(self, parts, reached):
+        """Shares and places of some parts, by their numbers."""
+        found = {}
+        for number, share in self._shares(parts).items():
+            at, places = self.places.get(number, (None, None))
+            if at != reached:
+                raise Lost(f"Part {number} is at {at}, not at {reached}.")
+            found[number] = share, places
+        return found
+
+    # ------------------------------------------------------------------------
+    # Splits and questions
+    # ------------------------------------------------------------------------
+
+    async def catch_up(self, parts, step):
+        """Carry out the plans that are new."""
+        await self._in_thread(self._catch_up, self._shares(parts), step)
+
+    def _catch_up(self, shares, step):
+        for number, share in shares.items():
+            (batch, n_done), places = self.places.get(number, ((None, 0), None))
+            n_done = n_done if batch == step.batch else 0
+            if n_done < step.first:
+                raise Lost(f"Part {number} has missed some splits.")
+            if batch != step.batch:
+                self.places.pop(number, None)  # of trees that are finished
+                places = share.begin(step.trees)
+            for plan in step.plans[n_done - step.first :]:
+                places = share.move(places, plan)
+            self.places[number] = step.reached, places
+
+    async def answer(self, groups, step, question):
+        """The answer of this worker, the first of some groups, and of those below."""
+        (_, parts), *below = groups.items()
+        runs = split_groups(dict(below))
+        answers = await asyncio.gather(
+            self._own_answer(parts, step, question),
+            *(
+                self._call(leader, "answer", (run, step, question))
+                for leader, run in runs.items()
+            ),
+        )
+        return answers[0] if len(answers) == 1 else Answer.merge(answers)
+
+    async def _hear_answer(self, message):
+        return to_serialize(await self.answer(*message))
+
+    async def _own_answer(self, parts, step, question):
+        await self.catch_up(parts, step)
+        rows = self._rows(parts, step.reached)
+        return await self._in_thread(_answer, rows, question)
+
+    # ------------------------------------------------------------------------
+    # Branches
+    # ------------------------------------------------------------------------
+
+    async def _hear_rows(self, message):
+        parts, reached, job = message
+        rows = self._rows(parts, reached)
+        return to_serialize(await offload(_pack, rows, job))
+
+    async def _fetch(self, groups, reached, job):
+        """The rows of a job that other workers have."""
+        return await asyncio.gather(
+            *(
+                self._call(address, "rows", (parts, reached, job))
+                for address, parts in groups.items()
+                if address != self.worker.address
+            )
+        )
+
+    async def grow(self, function, groups, step, jobs, args):
+        """The values of ``function(pieces, job, *args)``, one after the other.
+
+        The rows for the next job come while one is at work.
+        """
+        here = self._rows(groups.get(self.worker.address, {}), step.reached)
+        grown = []
+        coming = asyncio.create_task(self._fetch(groups, step.reached, jobs[0]))
+        try:
+            for job, following in zip(jobs, [*jobs[1:], None], strict=True):
+                elsewhere = await coming
+                if self.stopped:
+                    raise Lost("The fit is over.")
+                if following is not None:
+                    coming = asyncio.create_task(
+                        self._fetch(groups, step.reached, following)
+                    )
+                grown.append(
+                    await self._in_thread(
+                        _together, function, here, elsewhere, job, args
+                    )
+                )
+                del elsewhere
+        finally:
+            coming.cancel()
+        return grown
+
+
+def split_groups(groups, n=8):
+    """Groups in n runs at the most, by the first worker of each.
+
+    Parameters
+    ----------
+    groups : dict
+        By the address of a worker.
+    n : int, default=8
+        Number of runs.
+
+    Returns
+    -------
+    dict of dict
+        A worker answers for itself and those of its run, which it asks.
+    """
+    runs = [list(groups)[i::n] for i in range(min(n, len(groups)))]
+    return {run[0]: {address: groups[address] for address in run} for run in runs}
+
+
+# ----------------------------------------------------------------------------
+# In threads
+# ----------------------------------------------------------------------------
+
+
+def _answer(rows, question):
+    merged = None
+    for share, places in rows.values():
+        answer = share.answer(places, question)
+        merged = answer if merged is None else Answer.merge([merged, answer])
+    return merged
+
+
+def _pack(rows, job):
+    pieces = [share.piece(places, job) for share, places in rows.values()]
+    return list(rows), job.pack(pieces)
+
+
+def _together(function, here, elsewhere, job, args):
+    """The value of a function of all pieces, in the order of the parts."""
+    pieces = {
+        number: share.piece(places, job) for number, (share, places) in here.items()
+    }
+    for numbers, packed in elsewhere:
+        pieces |= zip(numbers, job.unpack(packed), strict=True)
+    return function([pieces[number] for number in sorted(pieces)], job, *args)
+
+
+# ----------------------------------------------------------------------------
+# What the driver calls, on workers
+# ----------------------------------------------------------------------------
+
+
+def _resident(worker, name):
+    try:
+        return worker.plugins[name]
+    except KeyError as error:
+        raise Lost(f"{worker.address} does not know of the fit.") from error
+
+
+async def answer_all(name, runs, step, question, dask_worker=None):
+    """The answer of a run of workers; see `split_groups`."""
+    resident = _resident(dask_worker, name)
+    return await resident.answer(runs[dask_worker.address], step, question)
+
+
+async def catch_up(name, groups, step, dask_worker=None):
+    """Carry out all splits so far."""
+    await _resident(dask_worker, name).catch_up(groups[dask_worker.address], step)
+
+
+async def grow_all(name, function, groups, step, jobs, args, dask_worker=None):
+    """Grow what some jobs say."""
+    resident = _resident(dask_worker, name)
+    return await resident.grow(function, groups, step, jobs, args)
