@@ -86,7 +86,7 @@ class ClusterParts:
 
     # A worker has its own rows too, and pieces for other jobs: with more room it takes
     # more than twice the memory of its rows, with less there are more messages.
-    room = 1 / 6
+    room = 1 / 4
 
     def __init__(self, client):
         self.client = client

@@ -17,7 +17,7 @@ from distributed import WorkerPlugin
 from distributed.protocol import to_serialize
 from distributed.utils import offload
 
-from kinlearn.trees.partitioned import Answer
+from kinlearn.trees.partitioned import Answer, release_memory
 
 __all__ = ["Lost", "Resident", "Step", "answer_all", "catch_up", "grow_all"]
 
@@ -80,6 +80,7 @@ class Resident(WorkerPlugin):
         """Leave nothing behind."""
         self.stopped = True
         self.places = {}
+        release_memory()
         del worker.handlers[f"{self.name}-answer"]
         del worker.handlers[f"{self.name}-rows"]
 
@@ -113,21 +114,26 @@ class Resident(WorkerPlugin):
     # Splits and questions
     # ------------------------------------------------------------------------
 
-    async def catch_up(self, parts, step):
-        """Carry out the plans that are new."""
-        await self._in_thread(self._catch_up, self._shares(parts), step)
+    async def catch_up(self, parts, step, by_rows=False):
+        """Carry out the plans that are new; see ``Share.lay_out``."""
+        await self._in_thread(self._catch_up, self._shares(parts), step, by_rows)
 
-    def _catch_up(self, shares, step):
+    def _catch_up(self, shares, step, by_rows):
         for number, share in shares.items():
             (batch, n_done), places = self.places.get(number, ((None, 0), None))
             n_done = n_done if batch == step.batch else 0
             if n_done < step.first:
                 raise Lost(f"Part {number} has missed some splits.")
+            new = step.plans[n_done - step.first :]
+            if not by_rows or new or batch != step.batch:
+                share.lay_out(by_rows=False)
             if batch != step.batch:
                 self.places.pop(number, None)  # of trees that are finished
                 places = share.begin(step.trees)
-            for plan in step.plans[n_done - step.first :]:
+            for plan in new:
                 places = share.move(places, plan)
+            if by_rows:
+                share.lay_out(by_rows=True)
             self.places[number] = step.reached, places
 
     async def answer(self, groups, step, question):
@@ -236,13 +242,18 @@ def _pack(rows, job):
 
 
 def _together(function, here, elsewhere, job, args):
-    """The value of a function of all pieces, in the order of the parts."""
+    """The value of a function of all pieces, in the order of the parts.
+
+    The function may clear the list, and no one else holds what came from elsewhere.
+    """
     pieces = {
         number: share.piece(places, job) for number, (share, places) in here.items()
     }
-    for numbers, packed in elsewhere:
+    while elsewhere:
+        numbers, packed = elsewhere.pop()
         pieces |= zip(numbers, job.unpack(packed), strict=True)
-    return function([pieces[number] for number in sorted(pieces)], job, *args)
+        del packed
+    return function([pieces.pop(number) for number in sorted(pieces)], job, *args)
 
 
 # ----------------------------------------------------------------------------
@@ -264,8 +275,9 @@ async def answer_all(name, runs, step, question, dask_worker=None):
 
 
 async def catch_up(name, groups, step, dask_worker=None):
-    """Carry out all splits so far."""
-    await _resident(dask_worker, name).catch_up(groups[dask_worker.address], step)
+    """Carry out all splits so far, and get ready to send rows."""
+    resident = _resident(dask_worker, name)
+    await resident.catch_up(groups[dask_worker.address], step, by_rows=True)
 
 
 async def grow_all(name, function, groups, step, jobs, args, dask_worker=None):

@@ -4,7 +4,7 @@ A node is a function of its rows, of its key and of what all rows have in common
 branch is grown by the kernel that grows whole trees.
 """
 
-import threading
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,11 +15,47 @@ from kinlearn.trees._forest import LEAF, Forest
 from kinlearn.trees._growth import Growth
 from kinlearn.trees._questions import Totals, Weighed
 
-__all__ = ["BranchJob", "Piece", "grow_branches", "root_moments"]
+__all__ = [
+    "BranchJob",
+    "PackedPieces",
+    "Piece",
+    "grow_branches",
+    "release_memory",
+    "root_moments",
+]
 
-# Memory to grow in, which stays with the thread: its pages cost more to get anew for
-# each lot of nodes than it is worth.
-_thread = threading.local()
+
+
+class _Scratch:
+    """Memory to grow in; the pages of fresh memory cost as much as the work.
+
+    Attributes
+    ----------
+    workspace : Workspace
+        Of the kernel.
+    columns : float32 array
+        For features.
+    """
+
+    free: list["_Scratch"] = []  # what nobody works with at present
+
+    def __init__(self):
+        self.workspace = Workspace()
+        self.columns = np.empty(0, dtype=np.float32)
+
+    def room(self, *shape):
+        """An array of this shape, until the next one is asked for."""
+        n = math.prod(shape)
+        if len(self.columns) < n:
+            self.columns = np.empty(0, dtype=np.float32)  # let go of it first
+            self.columns = np.empty(n, dtype=np.float32)
+        return self.columns[:n].reshape(shape)
+
+
+def release_memory():
+    """Give back what growth keeps for more."""
+    _Scratch.free.clear()
+
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +123,15 @@ class Piece(Weighed):
     y: np.ndarray
     weight: np.ndarray | None
 
-    def room(self, n_rows):
-        """Arrays for so many rows, by name."""
+    def room(self, n_rows, columns=None):
+        """Arrays for so many rows, by name; `columns` makes that of the features."""
+        columns = columns or (lambda *shape: np.empty(shape, dtype=np.float32))
         arrays = {
             name: np.empty(n_rows, dtype=like.dtype)
             for name in ("task", "y", "weight")
             if (like := getattr(self, name)) is not None
         }
-        arrays["columns"] = np.empty((len(self.columns), n_rows), dtype=np.float32)
+        arrays["columns"] = columns(len(self.columns), n_rows)
         return arrays
 
     def copy(self, first, last, out, at):
@@ -167,7 +204,7 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
     Parameters
     ----------
     pieces : list of Piece
-        Their rows, in the order of the parts.
+        Their rows, in the order of the parts. Emptied.
     job : BranchJob
         The nodes.
     totals : Totals
@@ -184,12 +221,13 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
     Forest
         A tree for each node.
     """
-    if not hasattr(_thread, "workspace"):
-        _thread.workspace = Workspace()
+    scratch = _Scratch.free.pop() if _Scratch.free else _Scratch()
     stop = np.zeros(1, dtype=np.int32)
     grown = []
     for i in range(len(job.nodes)):
-        rows = _node_rows(pieces, i)
+        rows = _node_rows(pieces, i, scratch)
+        if i + 1 == len(job.nodes):
+            pieces.clear()  # they take memory
         # The tasks of the node alone, if it has few: scratch is as long as they are.
         tasks, n_tasks = None, totals.n_tasks
         if n_tasks > len(rows["task"]):
@@ -208,18 +246,19 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
             leaf_smoothing=leaf_smoothing,
             totals=totals,
         )
-        branch = growth.branch(int(job.key[i]), stop, _thread.workspace)
+        branch = growth.branch(int(job.key[i]), stop, scratch.workspace)
         if tasks is not None:
             own = None if branch.own_task is None else tasks[branch.own_task]
             branch = replace(branch, exceptions=tasks[branch.exceptions], own_task=own)
         grown.append(branch)
+    _Scratch.free.append(scratch)
     return Forest.join(grown)
 
 
-def _node_rows(pieces, i):
+def _node_rows(pieces, i, scratch):
     """The rows of node i, in the order of the parts."""
-    length = [piece.start[i + 1] - piece.start[i] for piece in pieces]
-    rows, at = pieces[0].room(sum(length)), 0
+    length = [int(piece.start[i + 1] - piece.start[i]) for piece in pieces]
+    rows, at = pieces[0].room(sum(length), scratch.room), 0
     for piece, n in zip(pieces, length, strict=True):
         piece.copy(piece.start[i], piece.start[i + 1], rows, at)
         at += n

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kinlearn._kernels._random import stream_state
+from kinlearn.trees._branches import release_memory
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Growth
 from kinlearn.trees._level_growth import LevelGrowth
@@ -14,7 +15,7 @@ from kinlearn.trees._parts import Coded, Sample, prepare, remember_common
 __all__ = ["fit_parts"]
 
 # The places of rows in the trees that grow together take this share of X's memory.
-_PLACES_SHARE = 8
+_PLACES_SHARE = 5
 
 # Rows of a node that may come together in one place, if the engine has room for them:
 # below it a tree is grown there to the end.
@@ -48,8 +49,7 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
         Of the kernel.
     trees_at_once : int, default=None
         Trees that grow together. More of them need more memory (4 bytes for each row
-        and tree, twice while rows move) and fewer rounds. None: as many as take an
-        eighth of the memory of X.
+        and tree) and fewer rounds. None: as many as take a fifth of the memory of X.
     finished : callable, default=None
         Called with the number of trees that have just been finished.
     """
@@ -81,6 +81,7 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
         grown.append(level.grow(seeds[i : i + at_once]))
         if finished is not None:
             finished(grown[-1].n_trees)
+    release_memory()
     forest.forest_ = Forest.join(grown)
 
 

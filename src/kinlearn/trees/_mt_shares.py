@@ -166,6 +166,9 @@ class BinnedShare(Weighed):
     before: np.ndarray
     scheme: Scheme
 
+    def lay_out(self, by_rows):
+        """Nothing: bins are small."""
+
     def begin(self, roots):
         """The rows at the roots of some trees.
 

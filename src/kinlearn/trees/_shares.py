@@ -53,14 +53,14 @@ class Places(Weighed):
     closed: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Share(Weighed):
     """The rows of one part, as the kernels take them.
 
     Attributes
     ----------
     columns : float32 array of shape (n_features, n_rows)
-        X, feature by feature.
+        X, feature by feature in memory, unless `lay_out` has changed that.
     has_missing : uint8 array of shape (n_features,)
         Whether the feature has a NaN in any part.
     task : int32 array of shape (n_rows,)
@@ -108,6 +108,21 @@ class Share(Weighed):
             np.add.at(hist, self.y, 1 if self.w is None else self.w)
             return weight, None, hist
         return weight, int((self.y if self.b is None else self.b).sum()), None
+
+    def lay_out(self, by_rows):
+        """Let the values of a row lie together in memory, or those of a feature.
+
+        The one is faster for `piece`, the other is what all other methods need.
+
+        Parameters
+        ----------
+        by_rows : bool
+            Whether it shall be the values of a row.
+        """
+        columns = self.columns.T if by_rows else self.columns
+        if not columns.flags.c_contiguous:
+            columns = np.ascontiguousarray(columns)
+            self.columns = columns.T if by_rows else columns
 
     def begin(self, n_trees):
         """All rows of weight at the roots of some trees.

@@ -19,8 +19,11 @@ from kinlearn._kernels.trees._scan cimport (
     left_histogram, left_weighted_sums, partition_rows
 )
 from kinlearn._kernels.trees._vectors cimport (
-    PADDING, gather, left_counts, left_sums
+    PADDING, gather, left_counts, left_sums, prefetch, turn_rows
 )
+
+cdef enum:
+    TILE = 16  # as turn_rows has it
 
 
 cdef intp_t longest(const i32_t[::1] start, const i32_t[::1] end) noexcept nogil:
@@ -119,27 +122,59 @@ def move_rows(
         free(against)
 
 
+cdef void turn_stretch(
+    const f32_t* lines, intp_t stride, intp_t d, const i32_t* rows, intp_t n,
+    f32_t* target, intp_t step,
+) noexcept nogil:
+    # Of rows whose values lie together: sixteen of them fill whole lines of cache.
+    cdef intp_t i, j, f, width
+    cdef const f32_t* source[TILE]
+    for i from 0 <= i < n by TILE:
+        width = min(<intp_t>TILE, n - i)
+        for j in range(width):
+            source[j] = lines + rows[i + j] * stride
+        for j in range(i + TILE, min(n, i + 2 * TILE)):
+            for f from 0 <= f < d by 16:
+                prefetch(lines + rows[j] * stride + f)
+        if width == TILE:
+            turn_rows(source, d, target + i, step)
+        else:
+            for f in range(d):
+                for j in range(width):
+                    target[f * step + i + j] = source[j][f]
+
+
 def take_rows(
-    const f32_t[:, ::1] columns,
+    const f32_t[:, :] columns,
     const i32_t[::1] rows,
     f32_t[:, ::1] out,
     intp_t at,
 ):
-    """Copy the values of some rows to ``out[:, at:]``, feature by feature."""
-    cdef intp_t f, i, n = rows.shape[0]
+    """Copy the values of some rows to ``out[:, at:]``, feature by feature.
+
+    In `columns` the values of a feature lie together, or those of a row, which is
+    faster: otherwise few of the values that come from memory are wanted.
+    """
+    cdef intp_t f, i, n = rows.shape[0], d = columns.shape[0]
     cdef const f32_t* source
     cdef const i32_t* row
     cdef f32_t* target
-    if n == 0:
+    if n == 0 or d == 0:
         return
-    if at < 0 or at + n > out.shape[1] or out.shape[0] != columns.shape[0]:
+    if at < 0 or at + n > out.shape[1] or out.shape[0] != d:
         raise ValueError("there is no room for these rows")
     row = &rows[0]
     with nogil:
-        for f in range(columns.shape[0]):
-            source, target = &columns[f, 0], &out[f, at]
-            for i in range(n):
-                target[i] = source[row[i]]
+        if columns.strides[0] == sizeof(f32_t) and d > 1:
+            turn_stretch(
+                &columns[0, 0], columns.strides[1] // sizeof(f32_t), d, row, n,
+                &out[0, at], out.shape[1],
+            )
+        else:
+            for f in range(d):
+                source, target = &columns[f, 0], &out[f, at]
+                for i in range(n):
+                    target[i] = source[row[i]]
 
 
 def extremes(
