@@ -211,19 +211,30 @@ def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
 
 
 class KillingParts(_cluster.ClusterParts):
-    """Kills a worker before one of its questions."""
+    """Kills a worker before one of its questions, or while branches grow."""
 
     number = 0
     when = 0
     asked = 0
 
+    def _kill(self):
+        pids = sorted(self.client.run(os.getpid).values())
+        os.kill(pids[type(self).number % len(pids)], signal.SIGKILL)
+
     def ask(self, question):
         cls = type(self)
         cls.asked += 1
         if cls.asked == cls.when:
-            pids = sorted(self.client.run(os.getpid).values())
-            os.kill(pids[cls.number % len(pids)], signal.SIGKILL)
+            self._kill()
         return super().ask(question)
+
+    def assemble(self, *args):
+        cls = type(self)
+        if cls.asked < cls.when:
+            pause = 0.02 * (cls.when - cls.asked)
+            cls.when = cls.asked
+            threading.Timer(pause, self._kill).start()
+        return super().assemble(*args)
 
 
 def survive(args, paths, params, local):
@@ -234,7 +245,7 @@ def survive(args, paths, params, local):
     n, kind = args.workers[0], FORESTS[args.forest]
     for number in range(args.kills):
         KillingParts.number, KillingParts.asked = number, 0
-        KillingParts.when = int(rng.integers(1, 13))
+        when = KillingParts.when = int(rng.integers(1, 41))
         cluster = LocalCluster(
             n_workers=n, threads_per_worker=1, dashboard_address=":0", memory_limit=0
         )
@@ -246,7 +257,7 @@ def survive(args, paths, params, local):
         killed = KillingParts.asked >= KillingParts.when
         good += killed and kind.same(forest, local)
         print(
-            f"killed before question {KillingParts.when} of {KillingParts.asked}: "
+            f"killed at moment {when} (questions: {KillingParts.asked}): "
             f"{took:.1f} s; {good} of {number + 1} fits ended with the same trees",
             flush=True,
         )

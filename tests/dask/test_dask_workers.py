@@ -8,11 +8,15 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kinlearn import trees
+from tests.interrupt import seconds_to_stop
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
 kd = pytest.importorskip("kinlearn.dask")
+psutil = pytest.importorskip("psutil")
+from kinlearn.dask import _cluster  # noqa: E402
 from kinlearn.dask._cluster import ClusterParts  # noqa: E402
+from kinlearn.dask._residents import split_groups  # noqa: E402
 
 PARAMS = {
     "n_estimators": 2,
@@ -50,6 +54,12 @@ def rows(n):
     X = rng.normal(size=(n, 4))
     X[:, -1] = rng.integers(0, 5, n)
     return X, (X[:, 0] + X[:, 1] * (X[:, -1] == 2) > 0).astype(int)
+
+
+def kill_oldest(pids):
+    """Kill a worker; not one that has just begun, for Dask would not replace it."""
+    oldest = min(pids, key=lambda pid: psutil.Process(pid).create_time())
+    os.kill(oldest, signal.SIGKILL)
 
 
 def _on_workers(client, array, chunks):
@@ -101,6 +111,7 @@ def test_a_worker_that_is_killed_in_a_fit_does_not_matter(
     name, method, number, client, monkeypatch
 ):
     X, y = rows(400)
+    client.wait_for_workers(2)  # others may have been killed by other tests
     local, forest = both(name, client)
     pids = client.run(os.getpid)
     asked, ask = [], getattr(ClusterParts, method)
@@ -108,7 +119,7 @@ def test_a_worker_that_is_killed_in_a_fit_does_not_matter(
     def ask_and_kill(parts, *args):
         asked.append(args)
         if len(asked) == number:
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
+            kill_oldest(pids.values())
         return ask(parts, *args)
 
     monkeypatch.setattr(ClusterParts, method, ask_and_kill)
@@ -116,3 +127,69 @@ def test_a_worker_that_is_killed_in_a_fit_does_not_matter(
     assert len(asked) >= number
     assert set(client.run(os.getpid).values()) != set(pids.values())
     assert_same_trees(forest, local.fit(X, y))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_worker_that_is_killed_while_branches_grow_does_not_matter(
+    client, monkeypatch
+):
+    X, y = rows(400)
+    client.wait_for_workers(2)
+    local, forest = (f.set_params(max_depth=None) for f in both("ExtraTrees", client))
+    pids = client.run(os.getpid)
+    called, run = [], ClusterParts._run
+
+    def run_and_kill(parts, workers, method, *args):
+        called.append(method)
+        if method == "grow" and called.count("grow") == 2:  # the first one is at work
+            kill_oldest(pids.values())
+        return run(parts, workers, method, *args)
+
+    monkeypatch.setattr(ClusterParts, "_run", run_and_kill)
+    forest.fit(da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100))
+    assert called.count("get_ready") > 1  # it had to begin again
+    assert_same_trees(forest, local.fit(X, y))
+
+
+@pytest.mark.parametrize("name", ["ExtraTrees", "RandomForest"])
+def test_workers_answer_for_those_below_them(name, client, monkeypatch):
+    client.wait_for_workers(2)
+    monkeypatch.setattr(_cluster, "_FEW", 0)
+    asked, run = [], ClusterParts._run
+
+    def run_and_look(parts, workers, method, *args):
+        if method == "answer":
+            asked.append((len(workers), sum(map(len, workers.values()))))
+        return run(parts, workers, method, *args)
+
+    monkeypatch.setattr(ClusterParts, "_run", run_and_look)
+    X, y = rows(400)
+    local, forest = both(name, client)
+    forest.fit(da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100))
+    assert {n_asked for n_asked, _ in asked} == {1}
+    assert min(n_workers for _, n_workers in asked) > 1
+    assert_same_trees(forest, local.fit(X, y))
+
+
+def test_groups_are_split_evenly():
+    groups = {f"worker {i}": {i: f"share {i}"} for i in range(20)}
+    runs = split_groups(groups)
+    assert sorted(map(len, runs.values())) == [2] * 4 + [3] * 4
+    assert {a: parts for run in runs.values() for a, parts in run.items()} == groups
+    assert all(next(iter(run)) == leader for leader, run in runs.items())
+    assert split_groups({}) == {}
+
+
+def _residents(dask_worker):
+    return [name for name in dask_worker.plugins if name.startswith("kinlearn")]
+
+
+def test_ctrl_c_ends_a_fit_and_leaves_nothing_on_the_workers(client):
+    client.wait_for_workers(2)
+    X, y = rows(20_000)
+    forest = kd.MultiTaskExtraTreesClassifier(
+        5_000, task=-1, random_state=0, task_split_prob=0.5, min_samples_leaf=1
+    )
+    X, y = da.from_array(X, chunks=(5_000, 4)), da.from_array(y, chunks=5_000)
+    assert seconds_to_stop(lambda: forest.fit(X, y), after=1.5) < 1
+    assert not any(client.run(_residents).values())

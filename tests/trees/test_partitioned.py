@@ -1,5 +1,7 @@
 """Trees grown from parts of the rows are those of all rows in one place."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,6 +10,8 @@ from kinlearn.trees import (
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
 )
+from kinlearn.trees._branches import BranchJob, Piece
+from kinlearn.trees._parts import prepare
 from kinlearn.trees.partitioned import LocalParts, fit_parts, read_part
 
 NUMBERS = {"task_offset": False, "linear_part": False}
@@ -224,3 +228,47 @@ def test_parts_that_do_not_fit_together_are_refused():
     part = read_part(X, y, np.zeros(100), 0, options)
     with pytest.raises(ValueError, match="weights of all rows are 0"):
         fit_parts(forest, LocalParts(), [part], criterion=1)
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("n_features", [1, 5, 21])
+def test_packed_pieces_have_the_rows_of_the_pieces(n_features, by_rows):
+    rng = np.random.default_rng(0)
+    pieces = []
+    for n in (70, 2, 40):
+        columns = rng.random((n_features, n), dtype=np.float32)
+        rows = np.sort(rng.choice(n, n // 2, replace=False)).astype(np.int32)
+        pieces.append(
+            Piece(
+                start=np.array([0, len(rows) // 3, len(rows)]),
+                rows=rows,
+                columns=np.asfortranarray(columns) if by_rows else columns,
+                task=rng.integers(0, 9, n).astype(np.int32),
+                y=rng.normal(size=n),
+                weight=rng.random(n),
+            )
+        )
+    packed = pickle.loads(pickle.dumps(BranchJob.pack(pieces)))
+    for piece, other in zip(pieces, BranchJob.unpack(packed), strict=True):
+        for i in range(2):
+            rows = piece.rows[piece.start[i] : piece.start[i + 1]]
+            found = piece.room(len(rows))
+            other.copy(other.start[i], other.start[i + 1], found, 0)
+            assert_array_equal(found["columns"], piece.columns[:, rows])
+            for name in ("task", "y", "weight"):
+                assert_array_equal(found[name], getattr(piece, name)[rows])
+
+
+def test_a_share_has_the_same_values_in_both_layouts():
+    X, y, _ = problem(2, missing=True)
+    options = {"task": -1, "labels": "classes", "allow_nan": True}
+    engine = LocalParts()
+    prepare(engine, [read_part(X, y, None, 0, options)])
+    (share,) = engine.shares
+    before = share.columns.copy()
+    share.lay_out(by_rows=True)
+    assert share.columns.flags.f_contiguous
+    assert_array_equal(share.columns, before)
+    share.lay_out(by_rows=False)
+    assert share.columns.flags.c_contiguous
+    assert_array_equal(share.columns, before)

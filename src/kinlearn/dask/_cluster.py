@@ -18,9 +18,7 @@ from kinlearn.dask._residents import (
     Lost,
     Resident,
     Step,
-    answer_all,
-    catch_up,
-    grow_all,
+    serve,
     split_groups,
 )
 from kinlearn.trees.partitioned import Answer
@@ -30,6 +28,7 @@ __all__ = ["ClusterParts", "find_client"]
 # What is smaller goes along with each task; larger things are sent once.
 _SMALL_BYTES = 20_000
 _MERGED_AT_ONCE = 8
+_FEW = 4
 # Times in a row that an attempt fails because a worker is lost.
 _MOST_LOSSES = 20
 
@@ -86,14 +85,14 @@ class ClusterParts:
 
     # A worker has its own rows too, and pieces for other jobs: with more room it takes
     # more than twice the memory of its rows, with less there are more messages.
-    room = 1 / 4
+    room = 1 / 6
 
     def __init__(self, client):
         self.client = client
         self.shares = []
         self.homes = {}  # of a share's key, as Dask wants it: a list of workers
         self._name = None  # of the residents, when there are some
-        self._groups = None  # where the shares are, as far as is known
+        self._groups = {}  # where the shares are, as far as is known
         self._batch = 0
         self._trees, self._plans, self._n_told = None, [], 0
 
@@ -214,7 +213,7 @@ class ClusterParts:
         """The value of ``call(groups, step)``, once more if a worker is lost."""
         for n_failed in range(_MOST_LOSSES + 1):
             try:
-                if self._groups is None:
+                if not self._groups or self._groups.keys() - self.client.nthreads():
                     self._groups, self._n_told = self._where(), 0
                 new = self._plans[self._n_told :]
                 step = Step(self._batch, self._trees, self._n_told, new)
@@ -222,20 +221,27 @@ class ClusterParts:
             except (Lost, OSError):
                 if n_failed == _MOST_LOSSES:
                     raise
-                self._groups = None
+                self._groups = {}
                 time.sleep(0.1 * n_failed)
             else:
                 self._n_told = len(self._plans)
                 return value
 
+    def _run(self, workers, method, *args):
+        """What a method of some workers' residents gives, by worker."""
+        values = self.client.run(serve, self._name, method, *args, workers=[*workers])
+        for value in values.values():
+            if isinstance(value, Lost):
+                raise value
+        return values
+
     def _answers(self, question):
         """Answers that were merged on the workers."""
 
         def call(groups, step):
-            runs = split_groups(groups)
-            return self.client.run(
-                answer_all, self._name, runs, step, question, workers=[*runs]
-            )
+            # one answer comes here, or a few, which saves a trip
+            runs = split_groups(groups, len(groups) if len(groups) <= _FEW else 1)
+            return self._run(runs, "answer", runs, step, question)
 
         return [*self._insist(call).values()]
 
@@ -248,45 +254,62 @@ class ClusterParts:
         values: dict = {}
 
         def call(groups, step):
-            self.client.run(catch_up, self._name, groups, step, workers=[*groups])
-            left = deque(i for i in range(len(jobs)) if i not in values)
-            threads = self.client.nthreads()
-            n = sum(threads.values())
-            taking = threading.Lock()
+            self._run(groups, "get_ready", groups, step)
+            workers = self.client.nthreads()
+            left = _Left(set(range(len(jobs))) - set(values), sum(workers.values()))
 
-            def take():
-                # fewer jobs at a time towards the end, so that all end at once
-                with taking:
-                    few = -(-len(left) // (2 * n))
-                    return [left.popleft() for _ in range(few)]
-
-            def serve(worker):
-                while mine := take():
-                    done = self.client.run(
-                        grow_all,
-                        self._name,
-                        function,
-                        groups,
-                        step,
-                        [jobs[i] for i in mine],
-                        args,
-                        workers=[worker],
+            def keep_busy(worker):
+                while mine := left.take():
+                    some = [jobs[i] for i in mine]
+                    done = self._run(
+                        [worker], "grow", function, groups, step, some, args
                     )
                     values.update(zip(mine, done[worker], strict=True))
 
-            pool = ThreadPoolExecutor(n)
-            try:
-                served = [
-                    pool.submit(serve, worker)
-                    for worker, n_threads in threads.items()
-                    for _ in range(n_threads)
-                ]
-                for each in as_completed(served):
-                    each.result()
-            finally:
-                left.clear()
-                pool.shutdown(wait=False)
+            left.share_out(keep_busy, workers)
 
         if jobs:
             self._insist(call)
         return [values[i] for i in range(len(jobs))]
+
+
+class _Left:
+    """Jobs that nobody has taken yet.
+
+    Parameters
+    ----------
+    numbers : iterable of int
+        Of the jobs.
+    n_takers : int
+        How many will take some.
+    """
+
+    def __init__(self, numbers, n_takers):
+        self._numbers = deque(sorted(numbers))
+        self._n_takers = n_takers
+        self._lock = threading.Lock()
+
+    def take(self):
+        """The next few: fewer towards the end, so that all takers end at once."""
+        with self._lock:
+            few = -(-len(self._numbers) // (2 * self._n_takers))
+            return [self._numbers.popleft() for _ in range(few)]
+
+    def share_out(self, keep_busy, workers):
+        """Call ``keep_busy(worker)`` in a thread for each thread of each worker.
+
+        Not waited for after an error, or Ctrl-C: then none takes any more.
+        """
+        pool = ThreadPoolExecutor(self._n_takers)
+        try:
+            busy = [
+                pool.submit(keep_busy, worker)
+                for worker, n_threads in workers.items()
+                for _ in range(n_threads)
+            ]
+            for each in as_completed(busy):
+                each.result()
+        finally:
+            with self._lock:
+                self._numbers.clear()
+            pool.shutdown(wait=False)

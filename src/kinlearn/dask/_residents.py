@@ -19,7 +19,9 @@ from distributed.utils import offload
 
 from kinlearn.trees.partitioned import Answer, release_memory
 
-__all__ = ["Lost", "Resident", "Step", "answer_all", "catch_up", "grow_all"]
+__all__ = ["Lost", "Resident", "Step", "serve", "split_groups"]
+
+_DEEPER = 8  # workers that a worker asks, if it is not the last
 
 
 class Lost(Exception):
@@ -114,7 +116,11 @@ class Resident(WorkerPlugin):
     # Splits and questions
     # ------------------------------------------------------------------------
 
-    async def catch_up(self, parts, step, by_rows=False):
+    async def get_ready(self, groups, step):
+        """Carry out all splits so far, before rows are asked for."""
+        await self._follow(groups[self.worker.address], step, by_rows=True)
+
+    async def _follow(self, parts, step, by_rows=False):
         """Carry out the plans that are new; see ``Share.lay_out``."""
         await self._in_thread(self._catch_up, self._shares(parts), step, by_rows)
 
@@ -136,15 +142,15 @@ class Resident(WorkerPlugin):
                 share.lay_out(by_rows=True)
             self.places[number] = step.reached, places
 
-    async def answer(self, groups, step, question):
-        """The answer of this worker, the first of some groups, and of those below."""
-        (_, parts), *below = groups.items()
-        runs = split_groups(dict(below))
+    async def answer(self, runs, step, question):
+        """The answer of the workers of a run, this one and others; `split_groups`."""
+        (_, parts), *below = runs[self.worker.address].items()
+        deeper = split_groups(dict(below))
         answers = await asyncio.gather(
             self._own_answer(parts, step, question),
             *(
-                self._call(leader, "answer", (run, step, question))
-                for leader, run in runs.items()
+                self._call(leader, "answer", (deeper, step, question))
+                for leader in deeper
             ),
         )
         return answers[0] if len(answers) == 1 else Answer.merge(answers)
@@ -153,7 +159,7 @@ class Resident(WorkerPlugin):
         return to_serialize(await self.answer(*message))
 
     async def _own_answer(self, parts, step, question):
-        await self.catch_up(parts, step)
+        await self._follow(parts, step)
         rows = self._rows(parts, step.reached)
         return await self._in_thread(_answer, rows, question)
 
@@ -204,14 +210,14 @@ class Resident(WorkerPlugin):
         return grown
 
 
-def split_groups(groups, n=8):
+def split_groups(groups, n=_DEEPER):
     """Groups in n runs at the most, by the first worker of each.
 
     Parameters
     ----------
     groups : dict
         By the address of a worker.
-    n : int, default=8
+    n : int
         Number of runs.
 
     Returns
@@ -257,30 +263,33 @@ def _together(function, here, elsewhere, job, args):
 
 
 # ----------------------------------------------------------------------------
-# What the driver calls, on workers
+# The door for the driver
 # ----------------------------------------------------------------------------
 
 
-def _resident(worker, name):
+async def serve(name, method, *args, dask_worker=None):
+    """Call a method of the resident of a worker.
+
+    Parameters
+    ----------
+    name : str
+        Of the fit.
+    method : str
+        Of `Resident`.
+    *args : objects
+        Its arguments.
+    dask_worker : Worker
+        Given by Dask.
+
+    Returns
+    -------
+    object
+        What the method gives; or, not raised but given, a `Lost`, for Dask logs the
+        errors that are raised.
+    """
+    if name not in dask_worker.plugins:
+        return Lost(f"{dask_worker.address} does not know of the fit.")
     try:
-        return worker.plugins[name]
-    except KeyError as error:
-        raise Lost(f"{worker.address} does not know of the fit.") from error
-
-
-async def answer_all(name, runs, step, question, dask_worker=None):
-    """The answer of a run of workers; see `split_groups`."""
-    resident = _resident(dask_worker, name)
-    return await resident.answer(runs[dask_worker.address], step, question)
-
-
-async def catch_up(name, groups, step, dask_worker=None):
-    """Carry out all splits so far, and get ready to send rows."""
-    resident = _resident(dask_worker, name)
-    await resident.catch_up(groups[dask_worker.address], step, by_rows=True)
-
-
-async def grow_all(name, function, groups, step, jobs, args, dask_worker=None):
-    """Grow what some jobs say."""
-    resident = _resident(dask_worker, name)
-    return await resident.grow(function, groups, step, jobs, args)
+        return await getattr(dask_worker.plugins[name], method)(*args)
+    except (Lost, OSError) as error:
+        return Lost(f"At {dask_worker.address}: {error}")

@@ -25,7 +25,6 @@ __all__ = [
 ]
 
 
-
 class _Scratch:
     """Memory to grow in; the pages of fresh memory cost as much as the work.
 
@@ -55,7 +54,6 @@ class _Scratch:
 def release_memory():
     """Give back what growth keeps for more."""
     _Scratch.free.clear()
-
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,11 +77,13 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
     seeds = [stream_state(forest._seed, i) for i in range(forest.n_estimators)]
     at_once = trees_at_once or max(1, totals.n_features // _PLACES_SHARE)
     grown = []
-    for i in range(0, len(seeds), at_once):
-        grown.append(level.grow(seeds[i : i + at_once]))
-        if finished is not None:
-            finished(grown[-1].n_trees)
-    release_memory()
+    try:
+        for i in range(0, len(seeds), at_once):
+            grown.append(level.grow(seeds[i : i + at_once]))
+            if finished is not None:
+                finished(grown[-1].n_trees)
+    finally:
+        release_memory()
     forest.forest_ = Forest.join(grown)
 
 

@@ -37,28 +37,30 @@ cdef inline void set_block_sizes(Grower* g) noexcept nogil:
         g.blocks[0].max_rows = min(LARGE_BYTES // row_bytes, g.data.n_rows)
 
 
-cdef inline void copy_rows(Grower* g, f32_t* columns) noexcept nogil:
+cdef inline void copy_rows(
+    const f32_t* lines, intp_t line_stride, intp_t d, const i32_t* rows, intp_t n,
+    f32_t* columns, intp_t column_stride,
+) noexcept nogil:
     # From X by rows: the values of a row share a few cache lines. Sixteen rows
-    # at a time fill whole lines of the block's columns.
-    cdef intp_t n = g.part.n, d = g.data.n_features
+    # at a time fill whole lines of the columns.
     cdef intp_t i, j, f, width
     cdef const f32_t* source[TILE]
     cdef f32_t* target
     for i from 0 <= i < n by TILE:
         width = min(<intp_t>TILE, n - i)
         for j in range(width):
-            source[j] = g.at.rows + g.part.rows[i + j] * g.at.row_stride
+            source[j] = lines + rows[i + j] * line_stride
         for j in range(i + TILE, min(n, i + 2 * TILE)):
             for f from 0 <= f < d by 16:
-                prefetch(g.at.rows + g.part.rows[j] * g.at.row_stride + f)
+                prefetch(lines + rows[j] * line_stride + f)
         target = columns + i
         if width == TILE:
-            turn_rows(source, d, target, n)
+            turn_rows(source, d, target, column_stride)
         else:
             for f in range(d):
                 for j in range(width):
                     target[j] = source[j][f]
-                target += n
+                target += column_stride
 
 
 cdef inline void copy_columns(Grower* g, f32_t* columns) noexcept nogil:
@@ -82,7 +84,8 @@ cdef inline void enter_block(Grower* g, Block* block, intp_t start) noexcept nog
     block.start = start
     block.end = start + n
     if g.at.rows != NULL:
-        copy_rows(g, block.columns)
+        copy_rows(
+            g.at.rows, g.at.row_stride, g.data.n_features, rows, n, block.columns, n)
     else:
         copy_columns(g, block.columns)
     for i in range(n):

@@ -14,16 +14,14 @@ from libc.string cimport memset
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
 )
+from kinlearn._kernels.trees._blocks cimport copy_rows
 from kinlearn._kernels.trees._grower cimport LEAF, TASK_SPLIT
 from kinlearn._kernels.trees._scan cimport (
     left_histogram, left_weighted_sums, partition_rows
 )
 from kinlearn._kernels.trees._vectors cimport (
-    PADDING, gather, left_counts, left_sums, prefetch, turn_rows
+    PADDING, gather, left_counts, left_sums
 )
-
-cdef enum:
-    TILE = 16  # as turn_rows has it
 
 
 cdef intp_t longest(const i32_t[::1] start, const i32_t[::1] end) noexcept nogil:
@@ -122,28 +120,6 @@ def move_rows(
         free(against)
 
 
-cdef void turn_stretch(
-    const f32_t* lines, intp_t stride, intp_t d, const i32_t* rows, intp_t n,
-    f32_t* target, intp_t step,
-) noexcept nogil:
-    # Of rows whose values lie together: sixteen of them fill whole lines of cache.
-    cdef intp_t i, j, f, width
-    cdef const f32_t* source[TILE]
-    for i from 0 <= i < n by TILE:
-        width = min(<intp_t>TILE, n - i)
-        for j in range(width):
-            source[j] = lines + rows[i + j] * stride
-        for j in range(i + TILE, min(n, i + 2 * TILE)):
-            for f from 0 <= f < d by 16:
-                prefetch(lines + rows[j] * stride + f)
-        if width == TILE:
-            turn_rows(source, d, target + i, step)
-        else:
-            for f in range(d):
-                for j in range(width):
-                    target[f * step + i + j] = source[j][f]
-
-
 def take_rows(
     const f32_t[:, :] columns,
     const i32_t[::1] rows,
@@ -166,7 +142,7 @@ def take_rows(
     row = &rows[0]
     with nogil:
         if columns.strides[0] == sizeof(f32_t) and d > 1:
-            turn_stretch(
+            copy_rows(
                 &columns[0, 0], columns.strides[1] // sizeof(f32_t), d, row, n,
                 &out[0, at], out.shape[1],
             )
