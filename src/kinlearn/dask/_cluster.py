@@ -28,7 +28,9 @@ __all__ = ["ClusterParts", "find_client"]
 # What is smaller goes along with each task; larger things are sent once.
 _SMALL_BYTES = 20_000
 _MERGED_AT_ONCE = 8
-_FEW = 4
+_FEW = 4  # workers that the driver asks by itself
+# Jobs whose results a worker keeps until it gives them back together.
+_JOBS_AT_ONCE = 6
 # Times in a row that an attempt fails because a worker is lost.
 _MOST_LOSSES = 20
 
@@ -102,7 +104,7 @@ class ClusterParts:
     def __exit__(self, *error):
         # workers forget what nobody wants
         self.shares, self.homes = [], {}
-        if self._name is not None:
+        if self._name is not None and self.client.status == "running":
             self.client.unregister_worker_plugin(self._name)
 
     @property
@@ -292,7 +294,7 @@ class _Left:
     def take(self):
         """The next few: fewer towards the end, so that all takers end at once."""
         with self._lock:
-            few = -(-len(self._numbers) // (2 * self._n_takers))
+            few = min(_JOBS_AT_ONCE, -(-len(self._numbers) // (2 * self._n_takers)))
             return [self._numbers.popleft() for _ in range(few)]
 
     def share_out(self, keep_busy, workers):
