@@ -50,6 +50,22 @@ def assert_same_trees(found, expected):
     assert_allclose(found.forest_.values, expected.forest_.values, rtol=1e-9)
 
 
+def test_workers_may_be_threads_of_one_process(frame):
+    distributed = pytest.importorskip("distributed")
+    X, y = frame
+    params = {"n_estimators": 2, "task": "school", "random_state": 4, **SHALLOW}
+    local = trees.MultiTaskExtraTreesRegressor(**params).fit(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        forest = kd.MultiTaskExtraTreesRegressor(**params, client=client)
+        forest.fit(*on_dask(X, y))
+    assert_same_trees(forest, local)
+
+
 def test_classifier_on_frames_is_the_local_one(client, frame):
     X, y = frame
     labels = pd.cut(y, [-np.inf, -0.5, 0.5, np.inf], labels=False)

@@ -152,7 +152,7 @@ class ClusterParts:
         The larger ones choose first. One stays where it is if that worker has room,
         else it moves to the worker with the fewest rows so far.
         """
-        wait(shares)
+        self._wait_for(shares)
         where = self.client.who_has(shares)
         load = dict.fromkeys(self.client.nthreads(), 0)
         room = sum(n_rows) / len(load)
@@ -195,9 +195,13 @@ class ClusterParts:
     # The residents of the workers
     # ------------------------------------------------------------------------
 
+    def _wait_for(self, futures):
+        with self.client.as_current():  # which need not be the default one
+            wait(futures)
+
     def _where(self):
         """By worker: the keys of its shares, by the numbers of the parts."""
-        wait(self.shares)
+        self._wait_for(self.shares)
         where, workers = self.client.who_has(self.shares), self.client.nthreads()
         groups: dict = {}
         for number, share in enumerate(self.shares):

@@ -94,7 +94,7 @@ class Resident(WorkerPlugin):
     async def _call(self, address, method, message):
         """The answer of the resident of another worker."""
         call = getattr(self.worker.rpc(address), f"{self.name}-{method}")
-        return await call(message=to_serialize(message))
+        return (await call(message=to_serialize(message)))["value"]
 
     def _shares(self, parts):
         try:
@@ -156,7 +156,8 @@ class Resident(WorkerPlugin):
         return answers[0] if len(answers) == 1 else Answer.merge(answers)
 
     async def _hear_answer(self, message):
-        return to_serialize(await self.answer(*message))
+        # in a dict: a bare value would not be unwrapped between threads
+        return {"value": to_serialize(await self.answer(*message))}
 
     async def _own_answer(self, parts, step, question):
         await self._follow(parts, step)
@@ -170,7 +171,7 @@ class Resident(WorkerPlugin):
     async def _hear_rows(self, message):
         parts, reached, job = message
         rows = self._rows(parts, reached)
-        return to_serialize(await offload(_pack, rows, job))
+        return {"value": to_serialize(await offload(_pack, rows, job))}
 
     async def _fetch(self, groups, reached, job):
         """The rows of a job that other workers have."""
