@@ -452,6 +452,33 @@ def test_folds_keep_equal_rows_together_and_spread_tasks():
     assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
 
 
+def test_folds_do_not_flatter_models_that_take_the_level_of_a_task():
+    rng = np.random.default_rng(0)
+    n_tasks, n_rows = 2_000, 10
+    task = np.repeat(np.arange(n_tasks), n_rows)
+    X = np.column_stack([rng.normal(size=len(task)), task])
+    y = rng.normal(size=len(task))
+    data = check_task_data(X, y, task=-1, labels="numbers")
+    fold = rows_to_folds(data, *distinct_rows(data), 5, np.random.RandomState(0))
+    y, fold = y.reshape(n_tasks, n_rows), fold.reshape(n_tasks, n_rows)
+    stay = fold[:, :, None] != fold[:, None, :]
+    level = (stay * y[:, None, :]).sum(axis=2) / stay.sum(axis=2)
+    # the mean of eight rows, of a ninth: 1 + 1/8
+    assert_allclose(np.mean((y - level) ** 2), 1.125, atol=0.03)
+
+
+def test_folds_spread_classes_of_few_rows():
+    rng = np.random.default_rng(0)
+    X = with_task(rng.normal(size=(400, 2)), rng.integers(4, size=400))
+    y = np.repeat([0, 1, 2, 3], [2, 5, 13, 380])
+    data = check_task_data(X, y, task=-1, labels="classes")
+    for seed in range(20):
+        random = np.random.RandomState(seed)
+        fold = rows_to_folds(data, *distinct_rows(data), 5, random)
+        n_folds = [len(np.unique(fold[y == c])) for c in range(3)]
+        assert (np.array(n_folds) >= [2, 4, 5]).all()
+
+
 def test_folds_of_tasks_have_about_as_many_rows():
     rng = np.random.RandomState(0)
     fold = tasks_to_folds(np.array([100, 10, 10, 10, 70, 90]), 3, rng)

@@ -57,6 +57,7 @@ _TRUSTED = frozenset(
         "kinlearn.sharing._kin._models.BoostedOverLinear",
         "kinlearn.sharing._kin._models.MeanOf",
         "kinlearn.sharing._kin._models.StandardisedSVR",
+        "kinlearn.sharing._kin._models.TaskByCoefficients",
         "kinlearn.sharing._kin._regressor.KinRegressor",
         "kinlearn.sharing._kin._scale.Standardisation",
         "kinlearn.sharing._one_model.Pooled",

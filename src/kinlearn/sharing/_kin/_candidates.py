@@ -10,7 +10,11 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from kinlearn.boosting import MTBoostClassifier
-from kinlearn.sharing._kin._models import BoostedOverLinear, StandardisedSVR
+from kinlearn.sharing._kin._models import (
+    BoostedOverLinear,
+    StandardisedSVR,
+    TaskByCoefficients,
+)
 from kinlearn.sharing._one_model import Pooled
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
@@ -27,8 +31,9 @@ _FEWEST_OWN = 8  # rows outside a fold from which a task gets a model of its own
 _FEWEST_FOR_BOOSTING = 100
 _MOST_TASKS_ALONE = {"linear": 1_000, "trees": 60, "boosting": 20}
 _MOST_FOR_MTBOOST = {"rows": 20_000, "tasks": 200}
+_FEWEST_POINTS = 5  # tasks from which it helps to know which are near each other
 _ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
-_ROUNDS = 50  # of multi-task boosting
+_ROUNDS = 100  # of multi-task boosting
 _BOOSTERS = 4  # of a kind, in the end
 _MANY_ROWS = 100_000  # from here, one setting instead of several
 _TREES_ALONE = 100
@@ -143,6 +148,8 @@ def choose_candidates(
         few = n_rows <= most["rows"] and n_tasks <= most["tasks"]
         if several and make.classes and few:
             out.append(make.mtboost())
+        if n_tasks >= _FEWEST_POINTS:
+            out.append(make.boosting_by_coefficients(leaf))
         if several and not make.classes:
             out.append(make.boosting_over_linear(leaf))
         large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
@@ -302,11 +309,20 @@ class _Maker:
         return self._staged("gradient boosting, pooled", "pooled", model, like=like)
 
     def boosting_over_linear(self, leaf):
-        linear = SharedPlusOwn(
-            Ridge(10.0), task=-1, own_weight=0.2, unknown_task="share"
-        )
-        model = BoostedOverLinear(linear, self._booster(leaf))
+        model = BoostedOverLinear(self._line(), self._booster(leaf))
         name = "gradient boosting over ridge regression"
+        return self._staged(name, "shared", model, scaled=True)
+
+    def _line(self):
+        """The multi-task linear model of middling settings, for others to build on."""
+        linear = self._linear() if self.classes else Ridge(10.0)
+        weight = 0.6 if self.classes else 0.2
+        return SharedPlusOwn(linear, task=-1, own_weight=weight, unknown_task="share")
+
+    def boosting_by_coefficients(self, leaf):
+        options = {"task": -1, "unknown_task": "share"}
+        model = TaskByCoefficients(self._line(), self._booster(leaf), **options)
+        name = "gradient boosting, tasks by coefficients"
         return self._staged(name, "shared", model, scaled=True)
 
     def mtboost(self):

@@ -8,6 +8,8 @@ from kinlearn.trees._pilot import row_groups, row_hashes
 
 __all__ = ["distinct_rows", "rows_to_folds", "tasks_to_folds"]
 
+_ROWS_BY_CHANCE = 10  # of a class and fold: so many are in all folds anyway
+
 
 def distinct_rows(data):
     """Number the different rows, in an order that depends on their values alone.
@@ -44,7 +46,12 @@ def _sums_of_cells(X):
 
 
 def rows_to_folds(data, group, first, n_folds, rng):
-    """Fold of each row; tasks and classes are spread evenly over the folds.
+    """Fold of each row; tasks, and classes of few rows, are spread evenly.
+
+    Other targets fall as they may. Were they spread evenly too, the rows held out of
+    a task would have the mean of those that stay, and a model that takes a task's
+    level from these would seem better than it is: on the school data by 0.013 of
+    explained variance.
 
     Equal rows go to the same fold, and which one depends on the values of the rows,
     not on their order: a row of weight 2 is the same as two rows.
@@ -69,8 +76,12 @@ def rows_to_folds(data, group, first, n_folds, rng):
     y, task = data.y[first], data.task[first]
     classes = data.classes is not None
     lonely = np.zeros(len(first), dtype=bool)
+    stratum = np.zeros(len(first), dtype=np.intp)
     if classes:
-        lonely = np.bincount(y, minlength=len(data.classes))[y] < 2
+        rows_of_class = np.bincount(y, minlength=len(data.classes))[y]
+        lonely = rows_of_class < 2
+        # so that models of the other folds know them
+        stratum = np.where(rows_of_class < _ROWS_BY_CHANCE * n_folds, y + 1, 0)
     n_folds = min(n_folds, int((~lonely).sum()))
     if n_folds < 2:
         raise ValueError(
@@ -80,11 +91,11 @@ def rows_to_folds(data, group, first, n_folds, rng):
         )
     fold = np.full(len(first), -1, dtype=np.intp)
     fold[~lonely] = deal_rows(
-        y[~lonely],
+        stratum[~lonely],
         task[~lonely],
         data.n_tasks,
         n_splits=n_folds,
-        stratify="classes" if classes else "quantiles",
+        stratify="classes",
         rng=rng,
     )
     return fold[group]

@@ -1,12 +1,17 @@
 """Models that take part as candidates and stand nowhere else."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
+from kinlearn.sharing._one_model import OneModel, fit_clone
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.svm import MultiTaskSVR
 
-__all__ = ["BoostedOverLinear", "MeanOf", "StandardisedSVR"]
+__all__ = ["BoostedOverLinear", "MeanOf", "StandardisedSVR", "TaskByCoefficients"]
+
+_DIRECTIONS = 2  # of the tasks' coefficients
 
 
 class StandardisedSVR(MultiTaskSVR):
@@ -60,6 +65,68 @@ class BoostedOverLinear(RegressorMixin, BaseEstimator):
     def predict(self, X):
         """The sum of both."""
         return self.linear_.predict(X) + self.booster_.predict(X)
+
+
+class TaskByCoefficients(OneModel):
+    """One model that sees each task as a point, like tasks near each other.
+
+    The point is where the task's own part of a linear model departs most from what
+    tasks share: its level, and its place along the main directions of the tasks'
+    coefficients. Trees can then cut between groups of tasks, which takes fewer rows
+    than to find the groups, as they must where the task is a category.
+
+    Parameters
+    ----------
+    linear : SharedPlusOwn
+        Over a linear model; for X with the task as its last column.
+    estimator : estimator
+        Gets the features, then the task's numbers.
+    task, unknown_task
+        As in `SharedPlusOwn`. A task not seen in fit is the one that does not depart.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    points_ : float64 array of shape (n_tasks, n_numbers)
+        The tasks' numbers.
+    """
+
+    def __init__(self, linear, estimator, *, task=None, unknown_task="error"):
+        self.linear = linear
+        self.estimator = estimator
+        self.task = task
+        self.unknown_task = unknown_task
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the linear model, then the estimator."""
+        rows = self._open_for_fit(X, y, sample_weight)
+        self._remember_shares(rows)
+        self.points_ = _points(clone(self.linear).fit(X, y, sample_weight))
+        features = self._features(rows.rest, rows.task)
+        self.estimator_ = fit_clone(self.estimator, replace(rows, rest=features))
+        return self
+
+    def _features(self, rest, task):
+        points = np.where(task[:, None] >= 0, self.points_[task], 0.0)
+        return np.hstack([rest, points.astype(rest.dtype, copy=False)])
+
+
+def _points(model):
+    """Levels and main directions of what tasks have of their own."""
+    coef = np.atleast_2d(model.estimator_.coef_)
+    n_tasks, n_features = len(model.tasks_), model.n_features_in_ - 1
+    if n_tasks == 1:
+        return np.zeros((1, 1))
+    own = coef[:, n_features:].reshape(len(coef), n_tasks, n_features + 1)
+    levels, slopes = own[:, :, 0].T, own[:, :, 1:].swapaxes(0, 1).reshape(n_tasks, -1)
+    both = np.hstack([levels, slopes])
+    directions = np.linalg.svd(both - both.mean(axis=0), full_matrices=False)[2]
+    directions = directions[:_DIRECTIONS]
+    # a direction has no sign of its own
+    largest = np.abs(directions).argmax(axis=1)
+    directions *= np.sign(directions[np.arange(len(directions)), largest])[:, None]
+    return np.hstack([levels, both @ directions.T])
 
 
 class MeanOf:

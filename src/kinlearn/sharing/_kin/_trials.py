@@ -236,19 +236,22 @@ class Trials:
         if self.done and not self.clock.allows(self._seconds_to_end):
             raise _TooLong("the time was over")
         self._judge_by_few_rows(candidate)
-        model, before = None, 0.0
+        model, chosen = None, None
         if candidate.like in self.done:
             params = _without_task(self.done[candidate.like].params)
             candidate = replace(candidate, settings=(params,), stages=())
         elif getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
-            model, before = self._fit_forest(candidate)
-            params = _chosen_by(model) if hasattr(model, "forest_") else {}
-            candidate = replace(candidate, settings=(params,))
+            model, seconds = self._fit_forest(candidate)
+            chosen = _chosen_by(model) if hasattr(model, "forest_") else {}
+            candidate = replace(candidate, settings=self._around(chosen, candidate))
         trial = self._out_of_fold(candidate)
         if trial is None:
             self.dropped[candidate.name] = "its answers were not finite"
             return
-        trial.seconds["rows"] = before or trial.seconds["rows"]
+        if model is not None:
+            if trial.params != chosen:
+                model, seconds = _timed(self.train.fit, candidate, trial.params)
+            trial.seconds["rows"] = seconds
         if self._asks_strangers(candidate) and self._time_for_strangers(trial):
             trial = replace(trial, unseen=self._without_tasks(trial))
         self.done[candidate.name] = replace(trial, model=model)
@@ -347,6 +350,17 @@ class Trials:
             until = self.clock.elapsed + max(self.clock.left - rest, 0.0)
         with stop_searches_if(lambda: self.clock.elapsed >= until):
             return _timed(self.train.fit, candidate, {})
+
+    def _around(self, params, candidate):
+        """What a forest's pilots chose, and what they cannot tell for sure."""
+        n_features = self.train.table.raw.shape[1] - 1
+        others = []
+        if self.train.n_samples < _MANY_ROWS:
+            if params.get("max_features", n_features) < n_features:
+                others.append({**params, "max_features": n_features})
+            if "task_offset" in params and candidate.role == "shared":
+                others.append({**params, "task_offset": not params["task_offset"]})
+        return (*others[:1], params, *others[1:])
 
     def _out_of_fold(self, candidate):
         """The setting of the least loss, with its answers; None if none is finite.
