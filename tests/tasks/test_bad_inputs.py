@@ -325,7 +325,7 @@ BAD = [
         "None class",
         lambda: fit(XT, np.array(["a", None, "b", "a", "b", "a"], dtype=object)),
         ValueError,
-        r"NaN or None in 1 of 6 rows \(first: row 1\)",
+        r"y contains None\. It stands in 1 of 6 rows, at position 1; .* task",
     ),
     (
         "mixed classes",

@@ -182,7 +182,7 @@ def open_problem(X, y, task, kind=None):
     kind = _guess_kind(y) if kind is None else kind
     classes = None
     if kind == "classification":
-        classes, labels = class_codes(y, _NAME)
+        classes, labels = class_codes(y, _NAME, codes, tasks)
         y = classes[labels]
         if len(classes) < 2:
             raise ValueError(
@@ -190,7 +190,7 @@ def open_problem(X, y, task, kind=None):
                 "needed. Is it the right target?"
             )
     else:
-        y = numbers(y, _NAME)
+        y = numbers(y, _NAME, codes, tasks)
     if len(y) != len(codes):
         raise ValueError(f"X has {len(codes)} rows, but y has {len(y)}.")
     return Problem(

@@ -107,10 +107,10 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         rest, self.tasks_, task, columns = split_task(X, self.task)
         remember_columns(self, columns)
         if is_classifier(self.estimator):
-            self.classes_, codes = class_codes(y, name)
+            self.classes_, codes = class_codes(y, name, task, self.tasks_)
             y = self.classes_[codes]
         else:
-            y = numbers(y, name)
+            y = numbers(y, name, task, self.tasks_)
         if len(y) != len(task):
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: "

@@ -5,9 +5,14 @@ from numbers import Number
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
-from kinlearn.tasks._values import encode_values
+from kinlearn.tasks._values import (
+    are_missing,
+    encode_values,
+    name_task,
+    show_values,
+)
 
 __all__ = ["LabelSets", "class_codes", "classes_by_task", "numbers"]
 
@@ -20,7 +25,44 @@ def _vector(y, estimator):
     return column_or_1d(y, warn=True)
 
 
-def class_codes(y, estimator):
+def _faults(y):
+    """Which targets are missing, and which are infinite."""
+    nowhere = np.zeros(1, dtype=bool)
+    if y.dtype.kind == "f":
+        if np.isfinite(y).all():  # one quick pass for the usual case
+            return nowhere, nowhere
+        return np.isnan(y), np.isinf(y)
+    cells = y.tolist() if y.dtype.kind in "OT" else []
+    if set(map(type, cells)) <= {str}:
+        return nowhere, nowhere
+    return are_missing(cells), nowhere
+
+
+def _check_all_there(y, estimator, task, tasks):
+    """Refuse missing and infinite targets with the rows and the task at fault."""
+    missing, infinite = _faults(y)
+    rows = np.flatnonzero(missing if missing.any() else infinite)
+    if not len(rows):
+        return
+    # scikit-learn's wording, then ours
+    if missing.any():
+        value = y[rows[0]]
+        what = "NaN" if isinstance(value, float | np.floating) else value
+        needed, remedy = "a target in every row", "impute their targets"
+    else:
+        what = f"infinity or a value too large for {y.dtype!r}"
+        needed, remedy = "finite targets", "put finite ones there"
+    at = "position" if len(rows) == 1 else "positions"
+    first = name_task(rows[0], task, tasks)
+    of_task = f"; the first is of {first}" if first else ""
+    raise ValueError(
+        f"Input y contains {what}. It stands in {len(rows)} of {len(y)} rows, at {at} "
+        f"{show_values(rows)}{of_task}. {estimator} needs {needed}: drop these rows, "
+        f"or {remedy}."
+    )
+
+
+def class_codes(y, estimator, task=None, tasks=None):
     """Sorted classes and the code of each row's class.
 
     Parameters
@@ -29,6 +71,10 @@ def class_codes(y, estimator):
         Class labels of any one kind.
     estimator : str
         Name for messages.
+    task : int array of shape (n,), default=None
+        Task code of each row, for messages.
+    tasks : ndarray, default=None
+        Task values that the codes stand for.
 
     Returns
     -------
@@ -44,12 +90,12 @@ def class_codes(y, estimator):
     (array(['no', 'yes'], dtype='<U3'), array([1, 0, 1], dtype=int32))
     """
     y = _vector(y, estimator)
+    _check_all_there(y, estimator, task, tasks)
     if y.dtype.kind in "OT":
         y = _plain_labels(y)
-    if y.dtype == object:  # strings
-        return encode_values(y)
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
+        if y.dtype == object:  # strings
+            return encode_values(y)
+        _check_all_there(y, estimator, task, tasks)
     check_classification_targets(y)
     return encode_values(y)
 
@@ -58,18 +104,6 @@ def _plain_labels(y):
     """Objects as an array of their own type; strings stay objects."""
     cells = y.tolist()
     types = set(map(type, cells))
-    missing = [
-        row
-        for row, label in enumerate(cells if types != {str} else ())
-        if label is None
-        or type(label).__name__ in ("NAType", "NaTType")
-        or (isinstance(label, float) and label != label)
-    ]
-    if missing:
-        raise ValueError(
-            f"Input y contains NaN or None in {len(missing)} of {len(y)} rows (first: "
-            f"row {missing[0]}). Drop the rows without a label."
-        )
     if all(issubclass(t, str) for t in types):
         return y.astype(object)
     if any(issubclass(t, str) for t in types):
@@ -89,7 +123,7 @@ def _plain_labels(y):
     return plain
 
 
-def numbers(y, estimator):
+def numbers(y, estimator, task=None, tasks=None):
     """The target as finite float64 numbers.
 
     Parameters
@@ -98,6 +132,10 @@ def numbers(y, estimator):
         Numbers.
     estimator : str
         Name for messages.
+    task : int array of shape (n,), default=None
+        Task code of each row, for messages.
+    tasks : ndarray, default=None
+        Task values that the codes stand for.
 
     Returns
     -------
@@ -117,14 +155,22 @@ def numbers(y, estimator):
         raise ValueError(
             f"y has dtype {y.dtype}, which is not numeric. Regression needs numbers."
         )
+    _check_all_there(y, estimator, task, tasks)
     try:
-        return check_array(
-            y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=estimator
+        y = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="y",
+            estimator=estimator,
         )
     except OverflowError as error:
         raise ValueError(
             f"y holds a number too large for float64 ({error})."
         ) from error
+    _check_all_there(y, estimator, task, tasks)
+    return y
 
 
 def classes_by_task(task, y, n_tasks, n_classes):

@@ -143,9 +143,9 @@ def check_later_data(
     is_new = np.ones(len(every), dtype=bool)
     is_new[place] = False
     if classes is None:
-        labels = numbers(y, estimator)
+        labels = numbers(y, estimator, codes, found)
     else:
-        labels = _known_classes(y, classes, estimator)
+        labels = _known_classes(y, classes, estimator, codes, found)
     if len(labels) != len(rows.task):
         raise ValueError(
             f"X has {len(rows.task)} rows, but y has {len(labels)} labels."
@@ -166,8 +166,8 @@ def check_later_data(
     )
 
 
-def _known_classes(y, classes, estimator):
-    found, codes = class_codes(y, estimator)
+def _known_classes(y, classes, estimator, task, tasks):
+    found, codes = class_codes(y, estimator, task, tasks)
     known = {label: code for code, label in enumerate(classes.tolist())}
     strange = [label for label in found.tolist() if label not in known]
     if strange:

@@ -11,6 +11,7 @@ from kinlearn.tasks._tables import open_table
 from kinlearn.tasks._values import (
     encode_values,
     lookup_values,
+    name_task,
     show_values,
     task_values,
 )
@@ -48,9 +49,8 @@ def _check_finite(X, names, task, tasks, *, allow_nan, estimator):
         rows, cols = np.nonzero(bad(cells))
         value = cells[rows[0], cols[0]]
     column = names[cols[0]]
-    of_task = ""
-    if len(tasks) > 1 and task[rows[0]] >= 0:
-        of_task = f", task {show_values(tasks[[task[rows[0]]]])}"
+    first = name_task(rows[0], task, tasks)
+    of_task = f", {first}" if first else ""
     what = "NaN" if np.isnan(value) else "infinity or a value too large"
     remedy = (
         "Impute or drop these rows, for example with "
@@ -318,9 +318,9 @@ def check_task_data(
         )
     if labels is not None:
         if labels == "classes":
-            fields["classes"], fields["y"] = class_codes(y, estimator)
+            fields["classes"], fields["y"] = class_codes(y, estimator, codes, tasks)
         else:
-            fields["y"] = numbers(y, estimator)
+            fields["y"] = numbers(y, estimator, codes, tasks)
         check_consistent_length(table.native, fields["y"])
     if sample_weight is not None:
         fields["sample_weight"] = check_sample_weight(

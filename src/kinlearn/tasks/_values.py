@@ -8,7 +8,14 @@ from itertools import repeat
 
 import numpy as np
 
-__all__ = ["encode_values", "lookup_values", "show_values", "task_values"]
+__all__ = [
+    "are_missing",
+    "encode_values",
+    "lookup_values",
+    "name_task",
+    "show_values",
+    "task_values",
+]
 
 _MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
@@ -18,6 +25,36 @@ def show_values(values, limit=5):
     shown = [repr(v.item() if isinstance(v, np.generic) else v) for v in values[:limit]]
     more = len(values) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def name_task(row, task, tasks):
+    """Write the task of a row for a message: ``task 'b'``, or nothing to tell.
+
+    Parameters
+    ----------
+    row : int
+        Position of the row.
+    task : int array of shape (n,), or None
+        Task code of each row; None, or too short, if the row's is not known.
+    tasks : ndarray, or None
+        Task values that the codes stand for.
+    """
+    if task is None or len(tasks) < 2 or row >= len(task) or task[row] < 0:
+        return ""
+    return f"task {show_values(tasks[[task[row]]])}"
+
+
+def are_missing(cells):
+    """Which of some objects are NaN, None or pandas' NA, as a bool array."""
+    return np.fromiter(
+        (
+            type(v).__name__ in _MISSING_TYPES
+            or (isinstance(v, float | np.floating) and v != v)
+            for v in cells
+        ),
+        dtype=bool,
+        count=len(cells),
+    )
 
 
 def _raise_missing(missing, where):
@@ -55,15 +92,7 @@ def _from_objects(values, where):
     names = {t.__name__ for t in types}
     floats = any(issubclass(t, float | np.floating) for t in types)
     if floats or names & _MISSING_TYPES:
-        missing = np.fromiter(
-            (
-                type(v).__name__ in _MISSING_TYPES
-                or (isinstance(v, float | np.floating) and v != v)
-                for v in values
-            ),
-            dtype=bool,
-            count=len(values),
-        )
+        missing = are_missing(values)
         if missing.any():
             _raise_missing(missing, where)
     if all(issubclass(t, str) for t in types):
