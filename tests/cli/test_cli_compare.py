@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from kinlearn.audit import compare_sharing
+from kinlearn.audit import compare_sharing, default_contenders
 from kinlearn.cli import _compare
 from kinlearn.cli._console import Voice
 from kinlearn.cli._prepare import TableColumns
@@ -35,14 +35,53 @@ def test_compare_shows_the_answer_and_writes_the_page(table, kin):
 def test_kin_is_played_against_models_of_each_task_alone():
     data = load_demo(as_frame=True)
     columns = _Columns(data.target, "clinic")
-    chosen = _compare._choose(data.data, columns, "kin", 0)
+    chosen = _compare._choose(data.data, columns, "kin", False, 0)
     assert "Kin" in chosen
     others = set(chosen) - {"Kin"}
     assert others
     assert all(name.endswith(", alone") for name in others)
     # who names models that are alone gets these, and no others
-    named = _compare._choose(data.data, columns, "kin,linear", 0)
+    named = _compare._choose(data.data, columns, "kin,linear", False, 0)
     assert {n for n in named if n.endswith(", alone")} == {"logistic regression, alone"}
+
+
+def test_kin_takes_part_unless_it_is_left_out():
+    data = load_demo(as_frame=True)
+    columns = _Columns(data.target, "clinic")
+    everybody = _compare._choose(data.data, columns, None, False, 0)
+    others = _compare._choose(data.data, columns, None, True, 0)
+    assert set(everybody) - set(others) == {"Kin"}
+    assert set(others) == set(default_contenders(data.data, data.target, task="clinic"))
+    # words of others do not bring it in
+    assert "Kin" not in _compare._choose(data.data, columns, "linear", False, 0)
+
+
+@pytest.fixture
+def quick_kin(monkeypatch):
+    """Kin with few models, and few others."""
+
+    def few(X, y, on_request, **options):
+        known = default_contenders(X, y, on_request=on_request, **options)
+        few = {n: e for n, e in known.items() if n == "Kin" or n.startswith("logistic")}
+        if on_request:
+            few["Kin"][-1].set_params(families=["linear"], n_folds=2)
+        return few
+
+    monkeypatch.setattr(_compare, "default_contenders", few)
+
+
+def test_the_cost_of_kin_is_said_first_and_the_answer_without_it(table, kin, quick_kin):
+    words = ("--drop", "score", "--no-curve", "--repeats", 1, "--folds", 2)
+    result = kin(*COMPARE, *words)
+    assert result.code == 0, result.err
+    assert re.search(r"│ Kin +│", result.out)
+    said = result.err.splitlines()
+    assert said[-2] == _compare._COST
+    assert said[-1].startswith("Before Kin: ")
+    others = kin(*COMPARE, *words, "--no-kin")
+    assert others.code == 0, others.err
+    assert "Kin" not in others.out + others.err
+    assert said[-1].removeprefix("Before Kin: ") in others.out
 
 
 def test_compare_gives_the_numbers_of_the_library(tmp_path, kin, monkeypatch):
@@ -57,7 +96,7 @@ def test_compare_gives_the_numbers_of_the_library(tmp_path, kin, monkeypatch):
         data.target,
         task="clinic",
         estimators=_compare._choose(
-            data.data, _Columns(data.target, "clinic"), "linear", 0
+            data.data, _Columns(data.target, "clinic"), "linear", False, 0
         ),
         n_repeats=1,
         curve=False,
@@ -115,6 +154,8 @@ CALLS = [
     (("--folds", "5000"), "5000"),
     (("--repeats", "0"), "--repeats 0"),
     (("--models", "nonsense"), "There are: 'Kin', 'logistic regression'"),
+    (("--models", "boosting, Kin", "--no-kin"), "asks for Kin, and --no-kin leaves it"),
+    (("--models", "multi-task", "--kin"), "--no-kin"),
     (("--store", "pupils.csv"), "--store 'pupils.csv'"),
     (("--store", "nowhere/runs"), "There is no folder nowhere"),
     (("--out", "report.pdf"), "must end in .html"),

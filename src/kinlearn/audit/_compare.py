@@ -5,12 +5,13 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from kinlearn.audit._assemble import Outcome, assemble, plain
-from kinlearn.audit._contenders import choose_contenders
+from kinlearn.audit._contenders import choose_contenders, default_entries
 from kinlearn.audit._curve import plan_curve
 from kinlearn.audit._folds import make_folds
-from kinlearn.audit._identity import identity_of
+from kinlearn.audit._identity import describe, identity_of
 from kinlearn.audit._problem import open_problem
 from kinlearn.audit._relatedness import (
     MOST_TASKS,
@@ -44,6 +45,7 @@ def compare_sharing(
     random_state=0,
     store=None,
     progress=None,
+    so_far=None,
 ):
     """Find out whether tasks should share a model, and who is hurt by it.
 
@@ -96,6 +98,9 @@ def compare_sharing(
         the same way; a file of another run is refused.
     progress : callable, default=None
         Called as ``progress(done, total, label)`` after each step.
+    so_far : callable, default=None
+        Called with a sentence, the verdict without the Kin estimators, if there are
+        any among others. They take long, and are played when all else is known.
 
     Returns
     -------
@@ -117,6 +122,10 @@ def compare_sharing(
     metric that does not exist on a task's test rows, such as the AUC of one
     class, gives no score there. Both are listed in ``to_dict()["tasks"]`` with
     the reason.
+
+    The curve compares the two models of the headline. The Kin estimators would take
+    too long for that: the best of the others that share stands in for them, and
+    without one there is no curve.
 
     A contender that fails on any fold takes no part in the comparison; its error
     is listed. Warnings of contenders are listed too, and not shown.
@@ -144,7 +153,7 @@ def compare_sharing(
     >>> [contender["name"] for contender in result.contenders]
     ['trees', 'logistic, alone', ...]
     """
-    _check_options(random_state, curve, progress)
+    _check_options(random_state, curve, progress=progress, so_far=so_far)
     problem = open_problem(X, y, task, kind)
     folds = make_folds(
         problem,
@@ -163,14 +172,19 @@ def compare_sharing(
     identity = identity_of(comparison, entries, curve=curve, random_state=random_state)
     with open_store(store, identity) as records:
         run = _Run(comparison, entries, records, random_state, n_jobs, progress)
-        data = run.play(curve)
+        data = run.play(curve, so_far)
     best = data["contenders"][0]["name"]
     options = {"task": task, "kind": kind, "random_state": random_state}
-    data["run"]["code"] = _code(best, options, default=estimators is None)
+    winner = next(entry for entry in entries if entry.name == best)
+    data["run"]["code"] = _code(
+        winner,
+        options,
+        default=estimators is None or _is_default(winner, problem, random_state),
+    )
     return SharingResult(data, refit=partial(run.refit, best))
 
 
-def _check_options(random_state, curve, progress):
+def _check_options(random_state, curve, **callbacks):
     if not isinstance(random_state, Integral) or isinstance(random_state, bool):
         raise TypeError(
             "random_state must be an integer, so that a run can be repeated and "
@@ -182,10 +196,12 @@ def _check_options(random_state, curve, progress):
         )
     if not isinstance(curve, bool):
         raise TypeError(f"curve must be True or False; got {curve!r}.")
-    if progress is not None and not callable(progress):
-        raise TypeError(
-            f"progress must be a function of (done, total, label); got {progress!r}."
-        )
+    arguments = {"progress": "(done, total, label)", "so_far": "a sentence"}
+    for name, callback in callbacks.items():
+        if callback is not None and not callable(callback):
+            raise TypeError(
+                f"{name} must be a function of {arguments[name]}; got {callback!r}."
+            )
 
 
 class _Run:
@@ -200,26 +216,26 @@ class _Run:
         self.progress = progress
         self.done = self.total = 0
 
-    def play(self, curve):
+    def play(self, curve, so_far):
         """Do what the store lacks, and say what came out."""
-        folds = self.comparison.folds
-        # fold by fold, so that a run that is stopped has all contenders on some
-        cells = [
-            Cell(entry.name, repeat, split)
-            for repeat in range(folds.n_repeats)
-            for split in range(folds.n_splits)
-            for entry in self.entries
-        ]
-        self.total = len(cells) + 1 + self._length_of_curve(curve)
-        self._run(cells)
+        cells = self._cells(self.entries)
+        quick = [entry for entry in self.entries if not entry.slow]
+        slow = [entry for entry in self.entries if entry.slow]
+        n_curve = self._length_of_curve(quick) if curve else 0
+        self.total = len(cells) + 1 + n_curve
+        self._run(self._cells(quick))
+        standing, line = self._standing(quick), None
+        if standing is None:
+            self.total -= n_curve
+        elif curve:
+            line = self._curve(standing.headline)
+        if slow:
+            if standing is not None and so_far is not None:
+                so_far(standing.verdict.sentence)
+            self._run(self._cells(slow))
         outcome = Outcome(self.comparison, self.entries, cells, self.records)
         self._check_survivors(outcome)
-        summary = summarise_scores(
-            outcome.scores,
-            self.comparison.scoring,
-            self.comparison.problem.task_name,
-        )
-        line = self._curve(summary.headline) if curve else None
+        summary = self._summarise(outcome)
         if _RELATEDNESS not in self.records:
             self.records.append(_RELATEDNESS, self._relatedness(summary))
         self._step("relatedness")
@@ -232,6 +248,31 @@ class _Run:
             curve=line,
             run=self._about(),
         )
+
+    def _cells(self, entries):
+        """Fold by fold, so that a run that is stopped has all contenders on some."""
+        folds = self.comparison.folds
+        return [
+            Cell(entry.name, repeat, split)
+            for repeat in range(folds.n_repeats)
+            for split in range(folds.n_splits)
+            for entry in entries
+        ]
+
+    def _summarise(self, outcome):
+        return summarise_scores(
+            outcome.scores,
+            self.comparison.scoring,
+            self.comparison.problem.task_name,
+        )
+
+    def _standing(self, entries):
+        """What the scores of some contenders say; None if that is nothing."""
+        cells = self._cells(entries)
+        outcome = Outcome(self.comparison, entries, cells, self.records)
+        if _kinds(outcome) != {True, False} or np.isnan(outcome.scores.values).all():
+            return None
+        return self._summarise(outcome)
 
     def refit(self, name):
         """A contender, fitted to all rows."""
@@ -263,9 +304,9 @@ class _Run:
 
     def _check_survivors(self, outcome):
         """Without a sharing and a lone contender there is nothing to say."""
-        shares = {contender.shares for contender in outcome.scores.contenders}
-        if shares != {True, False}:
-            lacking = "sharing" if True not in shares else "lone"
+        kinds = _kinds(outcome)
+        if kinds != {True, False}:
+            lacking = "sharing" if True not in kinds else "lone"
             first = next(iter(outcome.errors.items()))
             raise RuntimeError(
                 f"No {lacking} contender finished, so there is nothing to compare. "
@@ -279,9 +320,11 @@ class _Run:
                 f"({some}). Choose another scoring, or lower n_splits."
             )
 
-    def _length_of_curve(self, curve):
-        some = {entry.contender.shares: entry.contender for entry in self.entries}
-        plan = self._plan_curve([some[True], some[False]]) if curve else None
+    def _length_of_curve(self, entries):
+        some = {entry.contender.shares: entry.contender for entry in entries}
+        if set(some) != {True, False}:
+            return 0
+        plan = self._plan_curve([some[True], some[False]])
         return 0 if plan is None else len(plan.cells)
 
     def _plan_curve(self, contenders):
@@ -289,6 +332,8 @@ class _Run:
 
     def _curve(self, headline):
         """The curve of the two models that the headline names."""
+        if headline.sharing is None or headline.alone is None:
+            return None
         by_name = {entry.name: entry.contender for entry in self.entries}
         plan = self._plan_curve([by_name[headline.sharing], by_name[headline.alone]])
         if plan is None:
@@ -316,12 +361,16 @@ class _Run:
         )
 
     def _affinity(self, contenders, square):
-        """What the best contender that learns an affinity says."""
-        for contender in sorted(contenders, key=lambda c: -np.nan_to_num(c.macro)):
+        """What the best contender that learns an affinity says, a quick one if any."""
+        slow = {entry.name: entry.slow for entry in self.entries}
+        for contender in sorted(
+            contenders, key=lambda c: (slow[c.name], -np.nan_to_num(c.macro))
+        ):
             if contender.form != "multi-task":
                 continue
             try:
-                affinity = learned_affinity(self.refit(contender.name))
+                with threadpool_limits(1):  # as on the folds
+                    affinity = learned_affinity(self.refit(contender.name))
             except Exception:  # noqa: BLE001 - a contender may fail here as well
                 continue
             if affinity is not None:
@@ -347,9 +396,24 @@ class _Run:
         }
 
 
-def _code(best, options, *, default):
+def _kinds(outcome):
+    """Whether contenders that finished share: True, False, or both."""
+    return {contender.shares for contender in outcome.scores.contenders}
+
+
+def _is_default(entry, problem, random_state):
+    """Whether `default_contenders` gives the same under this name."""
+    known = default_entries(problem, random_state=random_state, on_request=True)
+    return describe(entry.estimator) in [
+        describe(other.estimator) for other in known if other.name == entry.name
+    ]
+
+
+def _code(winner, options, *, default):
     """Two lines that give the winner."""
-    standard = {"kind": None, "random_state": 0}
+    standard = {"kind": None, "random_state": 0, "on_request": False}
+    if default:
+        options = {**options, "on_request": winner.slow}
     said = ", ".join(
         f"{key}={value!r}"
         for key, value in options.items()
@@ -358,9 +422,9 @@ def _code(best, options, *, default):
     if default:
         return (
             "from kinlearn.audit import default_contenders\n"
-            f"model = default_contenders(X, y, {said})[{best!r}].fit(X, y)"
+            f"model = default_contenders(X, y, {said})[{winner.name!r}].fit(X, y)"
         )
     return (
         f"result = compare_sharing(X, y, {said}, estimators=estimators)\n"
-        f"model = result.best_estimator_  # {best}"
+        f"model = result.best_estimator_  # {winner.name}"
     )

@@ -44,6 +44,11 @@ class Entry:
         """Name of the contender."""
         return self.contender.name
 
+    @property
+    def slow(self):
+        """Whether its model is one of those that take part on request only."""
+        return isinstance(innermost(self.estimator), _SLOW)
+
 
 def with_random_state(estimator, random_state):
     """A clone in which no random state is left open.
@@ -90,6 +95,7 @@ def innermost(estimator):
 
 
 _FAMILIES = {type(innermost(c.estimator)): c.family for c in CANDIDATES}
+_SLOW = tuple(type(c.estimator) for c in CANDIDATES if c.on_request)
 
 
 def default_contenders(X, y, *, task, kind=None, random_state=0, on_request=False):

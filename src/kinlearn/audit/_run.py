@@ -120,6 +120,8 @@ def run_cells(cells, comparison, estimators, store, *, n_jobs, report):
         Called with each cell as it is done.
     """
     waiting = [cell for cell in cells if cell.key not in store]
+    if not waiting:
+        return
     with _Shared(comparison, n_jobs) as shared:
         try:
             for cell, record in _answers(waiting, shared, estimators, n_jobs):

@@ -133,9 +133,13 @@ def compare(
     models: Annotated[
         str | None,
         typer.Option(
-            help="Words of contenders' names, with commas: ridge,kin. Else all but kin."
+            help="Words of contenders' names, with commas: ridge,kin. Else all."
         ),
     ] = None,
+    no_kin: Annotated[
+        bool,
+        typer.Option("--no-kin", help="Leave out Kin, which takes longest."),
+    ] = False,
     curve: Annotated[
         bool, typer.Option(help="Also ask how many rows a task needs to go alone.")
     ] = True,
@@ -169,8 +173,9 @@ def compare(
             f"There is no folder {store.parent}. Make it, or store elsewhere."
         )
 
-    from kinlearn.cli._compare import compare_table
+    from kinlearn.cli._compare import check_models, compare_table
 
+    check_models(models, no_kin)
     voice = Voice(json, quiet)
     training = _training(
         voice, data, separator, encoding, target=target, task=task, wanted=wanted,
@@ -178,7 +183,8 @@ def compare(
     )  # fmt: skip
     compare_table(
         training, voice, out=out, store=store, n_splits=folds, n_repeats=repeats,
-        metric=metric, models=models, curve=curve, n_jobs=jobs, seed=seed,
+        metric=metric, models=models, no_kin=no_kin, curve=curve, n_jobs=jobs,
+        seed=seed,
     )  # fmt: skip
 
 

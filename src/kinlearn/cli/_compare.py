@@ -1,6 +1,7 @@
 """``kin compare``: does sharing help here, whom, and by how much?"""
 
 from contextlib import contextmanager
+from functools import partial
 
 from rich.text import Text
 
@@ -12,7 +13,7 @@ from kinlearn.cli._progress import progress_on
 from kinlearn.cli._write import replacing
 from kinlearn.report import write_page
 
-__all__ = ["compare_table", "save_page", "show_result"]
+__all__ = ["check_models", "compare_table", "save_page", "show_result"]
 
 _SHOWN_TASKS = 30
 _NAMES = (
@@ -23,6 +24,11 @@ _NAMES = (
     ("scoring", "--metric"),
     ("store=", "--store "),
     (", or pass a function of y_true and y_pred", ""),
+)
+_KIN = "Kin"
+_COST = (
+    "Kin, which weighs many models, is played last, and takes several times as long as "
+    "all others together; --no-kin leaves it out."
 )
 _ALONE = ", alone"  # how names of models of each task alone end
 _STYLES = {"helped": "green", "hurt": "red", "unclear": "", "not scored": "dim"}
@@ -38,6 +44,7 @@ def compare_table(
     n_repeats,
     metric,
     models,
+    no_kin,
     curve,
     n_jobs,
     seed,
@@ -58,12 +65,16 @@ def compare_table(
         As ``compare_sharing`` takes them.
     models : str or None
         Families, with commas between them.
+    no_kin : bool
+        Leave Kin out.
     """
     voice.note(f"{training.describe()}.")
     features = training.X.drop(columns=training.task)
     X = TableColumns(training.kinds).fit_transform(features)
     X[training.task] = training.X[training.task]
-    estimators = _choose(X, training, models, seed)
+    estimators = _choose(X, training, models, no_kin, seed)
+    if _KIN in estimators:
+        voice.note(_COST)
     with _in_our_words(metric), progress_on(voice) as progress:
         result = compare_sharing(
             X,
@@ -79,6 +90,7 @@ def compare_table(
             random_state=seed,
             store=store,
             progress=progress,
+            so_far=partial(_say_so_far, voice, progress),
         )
     document = result.to_dict()
     document["data"]["target_name"] = training.target
@@ -99,13 +111,40 @@ def _in_our_words(metric):
         raise UserError(f"{hint}{one_line(error, 200)}") from error
 
 
-def _choose(X, training, models, seed):
+def _say_so_far(voice, progress, sentence):
+    """What can be said while Kin is still to come."""
+    voice.note(f"Before {_KIN}: {sentence}")
+    voice.speak()
+    progress.begin_anew(_KIN)
+
+
+def check_models(models, no_kin):
+    """Refuse options that contradict each other, before anything is read.
+
+    Parameters
+    ----------
+    models : str or None
+        Words of contenders' names.
+    no_kin : bool
+        Leave Kin out.
+    """
+    if no_kin and models is not None and "kin" in map(_word, models.split(",")):
+        raise UserError(
+            f"--models {models} asks for {_KIN}, and --no-kin leaves it out. Drop one "
+            "of them."
+        )
+
+
+def _word(text):
+    """As it is looked for in names."""
+    return text.strip().lower().replace("-", " ")
+
+
+def _choose(X, training, models, no_kin, seed):
     """The default contenders whose name has one of the words of `models`.
 
     Models of each task alone are always among them.
     """
-    if models is None:
-        return None
     with data_errors():
         known = default_contenders(
             X,
@@ -113,17 +152,14 @@ def _choose(X, training, models, seed):
             task=training.task,
             kind=training.kind,
             random_state=seed,
-            on_request=True,
+            on_request=not no_kin,
         )
+    if models is None:
+        return known
     chosen: dict = {}
     for text in models.split(","):
-        word = text.strip().lower().replace("-", " ")
-        word = {"linear": "regression"}.get(word, word)  # logistic or ridge
-        found = {
-            n: e
-            for n, e in known.items()
-            if word and word in n.lower().replace("-", " ")
-        }
+        word = {"linear": "regression"}.get(_word(text), _word(text))
+        found = {n: e for n, e in known.items() if word and word in _word(n)}
         if not found:
             families = dict.fromkeys(name.partition(",")[0] for name in known)
             raise UserError(

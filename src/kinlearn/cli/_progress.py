@@ -14,6 +14,8 @@ from kinlearn.cli._errors import one_line
 
 __all__ = ["Steps", "progress_on"]
 
+_MEMORY = 600  # seconds of which the time left is told: steps may take minutes
+
 
 @contextmanager
 def progress_on(voice, label="comparing"):
@@ -29,7 +31,8 @@ def progress_on(voice, label="comparing"):
     Yields
     ------
     callable
-        Takes ``(done, total, label)``.
+        Takes ``(done, total, label)``. Its ``begin_anew(label)`` forgets how fast the
+        steps were, before slower ones.
     """
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -39,18 +42,32 @@ def progress_on(voice, label="comparing"):
         TimeRemainingColumn(),
         console=voice.err,
         transient=True,
+        speed_estimate_period=_MEMORY,
         disable=voice.quiet or not voice.err.is_terminal,
     )
     with bar:
-        line = bar.add_task(label, total=None)
+        yield _Advance(bar, voice, label)
 
-        def advance(done, total, label):
-            voice.speak()
-            bar.update(
-                line, completed=done, total=total, description=one_line(label, 40)
-            )
 
-        yield advance
+class _Advance:
+    """Moves a bar."""
+
+    def __init__(self, bar, voice, label):
+        self._bar, self._voice = bar, voice
+        self._line = bar.add_task(label, total=None)
+        self._done = 0
+
+    def __call__(self, done, total, label):
+        self._voice.speak()
+        self._done = done
+        self._bar.update(
+            self._line, completed=done, total=total, description=one_line(label, 40)
+        )
+
+    def begin_anew(self, label):
+        """Forget the speed, and show what comes."""
+        self._bar.reset(self._line, completed=self._done, description=label)
+        self._bar.advance(self._line, 0)  # the time of the next step counts from here
 
 
 class Steps:

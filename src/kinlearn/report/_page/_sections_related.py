@@ -155,6 +155,7 @@ def rows_per_task(reading):
                 "Each task in turn was cut down to so many training rows, while the "
                 "others kept theirs.",
                 _crossing_words(curve),
+                _stand_in_words(reading, curve),
             ),
             figure(
                 tag("ul", legend, class_="legend"),
@@ -379,6 +380,14 @@ def _crossing_words(curve):
     if len(curve["lines"]) < 2 or len(leaders) != 1:
         return None
     return f"Up to {last:,} rows {leaders.pop()} is ahead all along."
+
+
+def _stand_in_words(reading, curve):
+    """Say it where the best model that shares takes too long for a curve."""
+    best = reading.data["headline"]["sharing"]
+    if best is None or best in [line["contender"] for line in curve["lines"]]:
+        return None
+    return f"{best} takes too long for this; the best of the others stands in."
 
 
 def _leader(curve, k):
