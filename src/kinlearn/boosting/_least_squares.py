@@ -17,6 +17,7 @@ Three forms give the same answer: the primal one factors a matrix of features, t
 one a matrix of rows, the last one nothing. Sparse rows are never made dense.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ class TaskLevels:
         return (found.toarray() if sp.issparse(found) else found).T
 
 
-class _Form:
+class _Form(ABC):
     """What the forms share: rows, penalty, and coefficients for new rows."""
 
     def __init__(self, rows, penalty, levels):
@@ -151,9 +152,9 @@ class _Form:
         self.ridge = self.penalty * rows.spread
         self.levels = levels
 
+    @abstractmethod
     def _primal(self, kept):
         """Coefficients from what fits keep of them, a row each."""
-        raise NotImplementedError
 
     def correlate(self, signed):
         """Scores that a step along the gradient gives: X X' times signed weights."""

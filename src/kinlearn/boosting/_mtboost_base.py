@@ -1,5 +1,6 @@
 """What MTBoost for classes and for numbers share: parameters, rounds, relations."""
 
+from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
@@ -28,7 +29,7 @@ __all__ = ["MTBoostBase"]
 _CHUNK = 2**22  # outputs of learners that are held at a time
 
 
-class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
+class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
     """Rounds that all tasks share, and the relations that they find."""
 
     _parameter_constraints: dict = {
@@ -200,9 +201,9 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
     def _check_rows(self, later):
         """Refuse rows that further rounds cannot be played on."""
 
+    @abstractmethod
     def _further(self, known):
         """Loss, scores so far, codes that have rows, and the kind of outputs."""
-        raise NotImplementedError
 
     def _append(self, learner, found, here, kind):
         """Keep further rounds, in which other codes have no weight."""
@@ -229,9 +230,9 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
             )
         return out
 
+    @abstractmethod
     def _add_later(self, later, weight):
         """Find and keep the weights of new tasks; the classes of tasks, or None."""
-        raise NotImplementedError
 
     def _add_weights(self, later, loss, scores, new):
         """Weights of new codes, put in their places (`new`) among the old ones."""

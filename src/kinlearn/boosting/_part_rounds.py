@@ -6,7 +6,6 @@ to the weights. These stay where the rows are.
 """
 
 from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 
@@ -16,48 +15,23 @@ from kinlearn._kernels.boosting._sign_stumps import (
     find_children,
     find_roots,
 )
+from kinlearn.boosting._parts_base import PartsBase, sum_of, trial_of
 from kinlearn.boosting._roots import Node
 from kinlearn.boosting._rounds import Step, exact_total, vote
-from kinlearn.boosting._stump_shares import (
-    MISSING,
-    Scale,
-    StumpPlan,
-    StumpShare,
-    Trial,
-)
+from kinlearn.boosting._stump_shares import MISSING, StumpPlan, StumpShare, Trial
 
-__all__ = ["PartRounds", "greatest", "merged", "sum_of", "trial_of"]
+__all__ = ["PartRounds"]
 
 _AT_ONCE = 4 * N_LANES  # roots that are asked about together
 
 
-class PartRounds:
+class PartRounds(PartsBase):
     """Plays rounds; see `SignRounds` and `SignLearner`, which it follows step by step.
 
-    Parameters
-    ----------
-    engine : LocalParts or the like
-        Has the shares.
-    table : PartCells
-        Cells of all parts.
-    settings : StumpSettings
-        How.
-    smoothing : float
-        Added to W+ and W- in votes.
+    Parameters are those of `PartsBase`.
     """
 
-    def __init__(self, engine, table, settings, smoothing):
-        self._engine = engine
-        self._table = table
-        self._settings = settings
-        self._smoothing = smoothing
-        self._logs = engine.map(StumpShare.begin, engine.shares)
-        self._peak = engine.reduce(max, greatest, self._logs)
-
-    def _ask(self, combine, method, *args):
-        return self._engine.reduce(
-            combine, method, self._engine.shares, *args, each=self._logs
-        )
+    _share = StumpShare
 
     def play(self, number):
         """One round; see `SignRounds.play`.
@@ -72,16 +46,14 @@ class PartRounds:
         Step or None
             None if no stump is right more than it is wrong.
         """
-        table = self._table
-        mass = self._ask(sum_of, StumpShare.mass, self._peak)
-        scale = Scale(self._peak, exact_total(*mass))
+        table, scale = self._table, self._scale()
         sums = self._ask(sum_of, StumpShare.cells, scale, table.places)
-        roots = self._find_roots(sums, number)
+        all_weight = float(sums[table.n_cells :, 1].sum(dtype=np.int64))
+        roots = self._find_roots(sums, number, all_weight)
         if len(roots) == 0:
             return None
         root, groups = self._best(roots, sums, scale)
         nodes, weights = self._stump(root, groups, sums, scale)
-        all_weight = float(sums[table.n_cells :, 1].sum(dtype=np.int64))
         right, wrong = (float(w / all_weight) for w in weights)
         abstained = float((all_weight - weights.sum()) / all_weight)
         if right <= wrong:
@@ -90,34 +62,23 @@ class PartRounds:
         alpha = vote(right, wrong, abstained, weighting, self._smoothing)
         idle = np.log(np.cosh(alpha)) if weighting == "conservative" else 0.0
         plan = StumpPlan(nodes, (float(idle), -alpha, alpha))
-        found = self._ask(merged, StumpShare.weigh, scale, plan)
-        self._logs = self._engine.map(
-            StumpShare.move, self._engine.shares, plan, each=self._logs
-        )
-        high, low, least, greatest, self._peak = found
+        high, low, least, greatest, peak = self._weigh(scale, plan)
+        self._move(plan, peak)
         voted = [
             node and replace(node, answers=tuple(alpha * a for a in node.answers))
             for node in nodes
         ]
         return Step(voted, alpha, exact_total(high, low), bool(greatest == least))
 
-    def _find_roots(self, sums, number):
-        """Candidates for the root, with the sides that missing values go to."""
+    def _search(self, sums, found):
         table, n = self._table, self._table.n_cells
         weight, total = (
             np.ascontiguousarray(part) for part in (sums[:n, 0], sums[n:, 0])
         )
-        all_weight = float(sums[n:, 1].sum(dtype=np.int64))
-        found = self._settings.choice.roots(table, number, all_weight)
-        if n:
-            find_roots(table.cells, 0, table.cells.n_groups, weight, total, found)
-        roots = found.best()
-        for root in roots:
-            if root["missing_left"] < 0:  # nothing was missing: the heavier side
-                test = Trial(int(root["feature"]), int(root["cut"]), False)
-                left, right = table.sides(sums, int(root["task"]), test)
-                root["missing_left"] = left[1] >= right[1]
-        return roots
+        find_roots(table.cells, 0, table.cells.n_groups, weight, total, found)
+
+    def _weights_of_sides(self, sums, task, test):
+        return [side[1] for side in self._table.sides(sums, task, test)]
 
     def _best(self, roots, sums, scale):
         """The best root, and the groups of its children."""
@@ -153,30 +114,17 @@ class PartRounds:
 
     def _stump(self, root, groups, sums, scale):
         """Nodes, and the weights of right and of wrong answers."""
-        table, test = self._table, trial_of(root)
-        owner = int(root["task"]) if table.n_tasks > 1 else -1
+        table, test, owner = self._table, trial_of(root), self._owner(root)
         sides = np.zeros((2, 2), dtype=np.int64)
         if owner >= 0:
             sides = np.stack(table.sides(sums, owner, test))
         signs = np.sign(sides[:, 0])
         weights = _right_and_wrong(sides, signs)
-        nodes = [_node(owner, test, signs)]
-        found = [(k, g) for k, g in enumerate(groups.tolist()) if g >= 0]
-        children = [
-            (int(table.group_task[g]), int(table.group_feature[g]), k == 0)
-            for k, g in found
-        ]
-        by_bin = self._ask(sum_of, StumpShare.bins, scale, test, children)
-        at = dict(zip((k for k, _ in found), range(len(found)), strict=True))
-        for branch in range(2):
-            if branch not in at:
-                nodes.append(None)
-                continue
-            task, feature, _ = children[at[branch]]
-            cut, sides = best_cut(by_bin[at[branch]], int(table.n_bins[feature]))
-            child = Trial(feature, *cut)
+        nodes = [_node(owner, test, signs), None, None]
+        for branch, _, task, feature, bins in self._children(groups, scale, test):
+            cut, sides = best_cut(bins, int(table.n_bins[feature]))
             signs = np.sign(sides[:, 0])
-            nodes.append(_node(task, child, signs))
+            nodes[1 + branch] = _node(task, Trial(feature, *cut), signs)
             weights = weights + _right_and_wrong(sides, signs)
         return nodes, weights
 
@@ -230,22 +178,6 @@ def best_cut(by_bin, n_bins):
     return (cut, missing_left), np.stack([left, by_bin[:2].sum(axis=1) - left])
 
 
-def trial_of(root):
-    """The test of a root.
-
-    Parameters
-    ----------
-    root : record
-        Of the kernels.
-
-    Returns
-    -------
-    Trial
-        The test.
-    """
-    return Trial(int(root["feature"]), int(root["cut"]), bool(root["missing_left"]))
-
-
 def _node(task, test, signs):
     answers = tuple(np.array([sign], dtype=np.float64) for sign in signs)
     return Node(task, test.feature, test.cut, test.missing_left, answers)
@@ -257,52 +189,3 @@ def _right_and_wrong(sides, signs):
     answers = signs != 0
     right = (size + signs * signed)[answers].sum() // 2
     return np.array([right, size[answers].sum() - right])
-
-
-def greatest(log):
-    """The greatest logarithm of a part.
-
-    Parameters
-    ----------
-    log : float64 array
-        Logarithms of weights.
-
-    Returns
-    -------
-    float
-        -inf for a part without rows.
-    """
-    return float(log.max()) if len(log) else -np.inf
-
-
-def sum_of(arrays):
-    """The sum of the parts' answers.
-
-    Parameters
-    ----------
-    arrays : list of arrays
-        Of the same type and shape.
-
-    Returns
-    -------
-    array
-        Of that type.
-    """
-    return reduce(np.add, arrays)  # of the same type: sums of int32 fit
-
-
-def merged(found):
-    """What all parts say a round would do.
-
-    Parameters
-    ----------
-    found : list of tuples
-        As `StumpShare.weigh` gives them.
-
-    Returns
-    -------
-    tuple
-        The same of all.
-    """
-    high, low, least, greatest, peak = zip(*found, strict=True)
-    return sum(high), sum(low), min(least), max(greatest), max(peak)

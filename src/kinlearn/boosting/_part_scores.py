@@ -14,49 +14,35 @@ from kinlearn._kernels.boosting._score_stumps import (
     find_children,
     find_roots,
 )
-from kinlearn.boosting._part_rounds import greatest, merged, sum_of, trial_of
+from kinlearn.boosting._parts_base import PartsBase, sum_of, trial_of
 from kinlearn.boosting._roots import Node
 from kinlearn.boosting._rounds import Step, exact_total
 from kinlearn.boosting._score_shares import ScoreShare
-from kinlearn.boosting._stump_shares import MISSING, Scale, Trial
+from kinlearn.boosting._stump_shares import MISSING
 
 __all__ = ["PartScoreRounds"]
 
 _BYTES = 2**26  # of the sums that are asked for together
 
 
-class PartScoreRounds:
+class PartScoreRounds(PartsBase):
     """Plays rounds; see `ScoreRounds` and `ScoreLearner`, which it follows.
 
     Parameters
     ----------
-    engine : LocalParts or the like
-        Has the shares.
-    table : PartCells
-        Cells of all parts.
-    settings : StumpSettings
-        How.
-    smoothing : float
-        Added to the weights for and against a label, as a share of all weight.
+    engine, table, settings, smoothing
+        As in `PartsBase`.
     n_labels : int32 array of shape (n_tasks,)
         Labels of each task.
     """
 
+    _share = ScoreShare
+
     def __init__(self, engine, table, settings, smoothing, n_labels):
-        self._engine = engine
-        self._table = table
-        self._settings = settings
-        self._smoothing = smoothing
+        super().__init__(engine, table, settings, smoothing)
         self._n_labels = n_labels
         self._K = int(n_labels.max())
         self._sums_of = _SumRows(table, self._K)
-        self._logs = engine.map(ScoreShare.begin, engine.shares)
-        self._peak = engine.reduce(max, greatest, self._logs)
-
-    def _ask(self, combine, method, *args):
-        return self._engine.reduce(
-            combine, method, self._engine.shares, *args, each=self._logs
-        )
 
     def play(self, number):
         """One round; see `ScoreRounds.play`.
@@ -71,8 +57,7 @@ class PartScoreRounds:
         Step or None
             None if no stump takes any weight away.
         """
-        mass = self._ask(sum_of, ScoreShare.mass, self._peak)
-        scale = Scale(self._peak, exact_total(*mass))
+        scale = self._scale()
         sums = self._ask(sum_of, ScoreShare.cells, scale, self._table.places)
         of_tasks = sums[self._table.n_cells * self._K :, : self._K]
         all_weight = float(of_tasks.sum())
@@ -81,33 +66,21 @@ class PartScoreRounds:
             return None
         root, groups = self._best(roots, sums, scale)
         nodes = self._stump(root, groups, sums, scale, all_weight)
-        found = self._ask(merged, ScoreShare.weigh, scale, nodes)
-        high, low, least, most, peak = found
+        high, low, least, most, peak = self._weigh(scale, nodes)
         normalizer = exact_total(high, low)
         if normalizer >= 1 - 1e-12:
             return None
-        self._logs = self._engine.map(
-            ScoreShare.move, self._engine.shares, nodes, each=self._logs
-        )
-        self._peak = peak
+        self._move(nodes, peak)
         return Step(nodes, 1.0, normalizer, bool(most - least < 1e-12))
 
-    def _find_roots(self, sums, number, all_weight):
-        table = self._table
-        found = self._settings.choice.roots(table, number, all_weight)
+    def _search(self, sums, found):
         rows = self._sums_of
-        if table.n_cells:
-            labels, _ = rows.divided(sums, sums)
-            find_roots(
-                rows.cells, 0, rows.cells.n_groups, labels, rows.totals(sums), found
-            )
-        roots = found.best()
-        for root in roots:
-            if root["missing_left"] < 0:  # nothing was missing: the heavier side
-                test = Trial(int(root["feature"]), int(root["cut"]), False)
-                left, right = self._sides(sums, int(root["task"]), test)
-                root["missing_left"] = left.sum() >= right.sum()
-        return roots
+        labels, _ = rows.divided(sums, sums)
+        totals = rows.totals(sums)
+        find_roots(rows.cells, 0, rows.cells.n_groups, labels, totals, found)
+
+    def _weights_of_sides(self, sums, task, test):
+        return [side.sum() for side in self._sides(sums, task, test)]
 
     def _sides(self, sums, task, test):
         """Weights by own label and label on both sides of a test, for one task."""
@@ -132,7 +105,7 @@ class PartScoreRounds:
                 find_children(
                     rows.cells, 0, rows.cells.n_groups, labels, side,
                     np.stack([rows.totals(left), rows.totals(sums - left)]),
-                    int(root["task"]) if table.n_tasks > 1 else -1, edge, group,
+                    self._owner(root), edge, group,
                 )  # fmt: skip
                 here = max(edge[0], 0.0) + max(edge[1], 0.0)
                 here += root["edge"] if table.n_tasks > 1 else 0.0
@@ -142,8 +115,7 @@ class PartScoreRounds:
 
     def _stump(self, root, groups, sums, scale, all_weight):
         """The root and its children with cuts, sides and scores."""
-        table, test = self._table, trial_of(root)
-        owner = int(root["task"]) if table.n_tasks > 1 else -1
+        table, test, owner = self._table, trial_of(root), self._owner(root)
         answers = (np.zeros(0),) * 2
         if owner >= 0:
             sides = self._sides(sums, owner, test)
@@ -153,15 +125,7 @@ class PartScoreRounds:
             None,
             None,
         ]
-        found = [(branch, g) for branch, g in enumerate(groups.tolist()) if g >= 0]
-        children = [
-            (int(table.group_task[g]), int(table.group_feature[g]), branch == 0)
-            for branch, g in found
-        ]
-        by_bin = self._ask(sum_of, ScoreShare.bins, scale, test, children)
-        for (branch, g), (task, feature, _), bins in zip(
-            found, children, by_bin, strict=True
-        ):
+        for branch, g, task, feature, bins in self._children(groups, scale, test):
             n_bins = int(table.n_bins[feature])
             cut, missing_left = _cut_bins(bins, n_bins, int(table.group_common[g]))
             goes = np.arange(256) <= cut

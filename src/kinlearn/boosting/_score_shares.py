@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn.boosting._rounds import ScoreRounds, exact_parts, whole_weights
+from kinlearn.boosting._rounds import ScoreRounds, whole_weights
 from kinlearn.boosting._stump_shares import BinnedShare
 
 __all__ = ["ScoreShare"]
@@ -41,7 +41,6 @@ class ScoreShare(BinnedShare):
         return np.arange(self._K) < self.n_labels[self.task, None]
 
     def begin(self):
-        """Logarithms of the weights before the first round."""
         log = np.log(self.start / self.n_labels[self.task])
         return np.where(self._there, log[:, None], -np.inf)
 
@@ -112,25 +111,17 @@ class ScoreShare(BinnedShare):
         float64 array of shape (n_children, 256, most labels, most labels + 1)
             Weights for each label, and numbers of rows.
         """
-        weights, left, K = self._weights(log, scale), self._left(root), self._K
+        weights, K = self._weights(log, scale), self._K
         out = np.zeros((len(children), 256 * K, K + 1))
-        for c, (task, feature, on_left) in enumerate(children):
-            rows = np.flatnonzero((self.task == task) & (left == on_left))
+        for c, (feature, rows) in enumerate(self._below(root, children)):
             at = self.codes[rows, feature].astype(np.intp) * K + self.label[rows]
             for k in range(K + 1):
                 out[c, :, k] = np.bincount(at, weights[rows, k], minlength=256 * K)
         return out.reshape(len(children), 256, K, K + 1)
 
     def _change(self, nodes):
-        """What a round adds to the logarithms."""
         change = np.zeros((len(self.task), self._K))
-        left = self._left(nodes[0])
-        for at, node in enumerate(nodes):
-            if node is None or node.task < 0:
-                continue
-            mine = self.task == node.task
-            if at:
-                mine &= left == (at == 1)
+        for node, mine in self._answering(nodes):
             rows = np.flatnonzero(mine)
             K = self.n_labels[node.task]
             answer = np.where(self._left(node)[rows, None], *node.answers)
@@ -138,29 +129,5 @@ class ScoreShare(BinnedShare):
             change[rows, :K] -= np.where(own, answer, -answer)
         return change
 
-    def weigh(self, log, scale, nodes):
-        """What a round would do; see `StumpShare.weigh`.
-
-        Parameters
-        ----------
-        log, scale
-            As in `cells`.
-        nodes : list of Node or None
-            The stump.
-
-        Returns
-        -------
-        tuple
-            Sum of the weights after it as two whole numbers; least and greatest
-            change; the greatest logarithm after it.
-        """
-        if len(log) == 0:
-            return 0, 0, np.inf, -np.inf, -np.inf
-        change = self._change(nodes)
-        sums = exact_parts(self._share(log, scale) * np.exp(change))
-        made = change[self._there]
-        return *sums, made.min(), made.max(), (log + change).max()
-
-    def move(self, log, nodes):
-        """Logarithms of the weights after a round."""
-        return log + self._change(nodes)
+    def _counted(self, change):
+        return change[self._there]

@@ -4,6 +4,7 @@ Every answer is a sum of whole numbers or an extreme, so neither the parts nor t
 order change what comes out of all of them.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,7 @@ class StumpPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedShare(Weighed):
+class BinnedShare(Weighed, ABC):
     """Rows of a part that take part in boosting.
 
     Methods take the logarithms of the weights, which change from round to round.
@@ -92,6 +93,18 @@ class BinnedShare(Weighed):
     unit: np.ndarray | None
     n_tasks: int
 
+    @abstractmethod
+    def begin(self):
+        """Logarithms of the weights before the first round."""
+
+    @abstractmethod
+    def _change(self, plan):
+        """What a round adds to the logarithms."""
+
+    def _counted(self, change):
+        """The changes of weights that there are."""
+        return change
+
     def counts(self):
         """Rows by task, feature and bin: int64, (n_tasks, n_features, 256)."""
         n_features = self.codes.shape[1]
@@ -112,6 +125,50 @@ class BinnedShare(Weighed):
         """Which rows a test sends to the left."""
         code = self.codes[:, test.feature]
         return np.where(code == MISSING, test.missing_left, code <= test.cut)
+
+    def _below(self, root, children):
+        """Feature of each child, and its rows below a branch of the root."""
+        left = self._left(root)
+        for task, feature, on_left in children:
+            yield feature, np.flatnonzero((self.task == task) & (left == on_left))
+
+    def _answering(self, nodes):
+        """Nodes of a stump that answer, and which rows they answer for."""
+        left = self._left(nodes[0])
+        for at, node in enumerate(nodes):
+            if node is None or node.task < 0:
+                continue
+            mine = self.task == node.task
+            if at:
+                mine &= left == (at == 1)
+            yield node, mine
+
+    def weigh(self, log, scale, plan):
+        """What a round would do.
+
+        Parameters
+        ----------
+        log, scale
+            The weights, and what they are divided by.
+        plan : StumpPlan, or list of Node or None
+            The round.
+
+        Returns
+        -------
+        tuple
+            Sum of the weights after it as two whole numbers; least and greatest
+            change; the greatest logarithm after it.
+        """
+        if len(log) == 0:
+            return 0, 0, np.inf, -np.inf, -np.inf
+        change = self._change(plan)
+        sums = exact_parts(self._share(log, scale) * np.exp(change))
+        made = self._counted(change)
+        return *sums, made.min(), made.max(), (log + change).max()
+
+    def move(self, log, plan):
+        """Logarithms of the weights after a round."""
+        return log + self._change(plan)
 
     def _sums(self, values, places, label=0, n_labels=1):
         """Sums of rows of values by cell and label, then by task and label."""
@@ -216,10 +273,9 @@ class StumpShare(BinnedShare):
         int64 array of shape (n_children, 3, 256)
             Signed weights, absolute weights and numbers of rows.
         """
-        whole, left = self._whole(log, scale), self._left(root)
+        whole = self._whole(log, scale)
         out = np.zeros((len(children), 3, 256), dtype=np.int64)
-        for k, (task, feature, on_left) in enumerate(children):
-            rows = np.flatnonzero((self.task == task) & (left == on_left))
+        for k, (feature, rows) in enumerate(self._below(root, children)):
             code, w = self.codes[rows, feature], whole[rows]
             for i, v in enumerate([w * self.sign[rows], w, None]):
                 out[k, i] = np.bincount(code, v, minlength=256)
@@ -227,39 +283,7 @@ class StumpShare(BinnedShare):
 
     def _change(self, plan):
         agrees = np.zeros(len(self.task), dtype=np.int8)  # y h: right 1, wrong -1
-        left = self._left(plan.nodes[0])
-        for at, node in enumerate(plan.nodes):
-            if node is None or node.task < 0:
-                continue
-            mine = self.task == node.task
-            if at:
-                mine &= left == (at == 1)
+        for node, mine in self._answering(plan.nodes):
             answer = np.where(self._left(node), *(a[0] for a in node.answers))
             agrees += (answer * mine * self.sign).astype(np.int8)
         return np.array(plan.factor)[agrees]
-
-    def weigh(self, log, scale, plan):
-        """What a round would do.
-
-        Parameters
-        ----------
-        log, scale
-            As in `cells`.
-        plan : StumpPlan
-            The round.
-
-        Returns
-        -------
-        tuple
-            Sum of the weights after it as two whole numbers; least and greatest
-            change; the greatest logarithm after it.
-        """
-        if len(log) == 0:
-            return 0, 0, np.inf, -np.inf, -np.inf
-        change = self._change(plan)
-        sums = exact_parts(self._share(log, scale) * np.exp(change))
-        return *sums, change.min(), change.max(), (log + change).max()
-
-    def move(self, log, plan):
-        """Logarithms of the weights after a round."""
-        return log + self._change(plan)

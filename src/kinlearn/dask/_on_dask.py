@@ -6,6 +6,7 @@ and says how it is fitted to parts. Constructor and docstring come from the loca
 
 import inspect
 import re
+from abc import ABCMeta, abstractmethod
 from numbers import Integral
 from typing import Any
 
@@ -39,7 +40,7 @@ n_jobs : int, default=None
 }
 
 
-class ModelOnDask(_Model):
+class ModelOnDask(_Model, metaclass=ABCMeta):
     """Comes before the local class; see the module."""
 
     _local: Any  # the local class
@@ -62,9 +63,9 @@ class ModelOnDask(_Model):
         cls.__init__ = made  # type: ignore[method-assign]  # that of each local class
         cls.__doc__ = _docstring(cls.__doc__, cls._local.__doc__, cls._fixed, cls._own)
 
+    @abstractmethod
     def _grow(self, engine, parts, finished):
         """Fit to parts that were read, and tell of steps that are finished."""
-        raise NotImplementedError
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
