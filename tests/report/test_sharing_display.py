@@ -34,6 +34,37 @@ def test_bars_stand_end_to_end_and_fill_the_width():
     assert_allclose(ends, 1)
 
 
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 4), (1, 1)])
+@pytest.mark.parametrize("name", ["", "Primary school of the "])
+def test_the_legend_keeps_to_its_axes_and_off_the_bars(name, shape, layout):
+    figure, axes = plt.subplots(*shape, figsize=(13, 6), squeeze=False, layout=layout)
+    sharing = {f"{name}{task}": parts for task, parts in SHARING.items()}
+    displays = [SharingDisplay(sharing).plot(ax) for ax in axes.flat]
+    figure.canvas.draw()
+    for display in displays:
+        legend = display.ax_.get_legend().get_window_extent()
+        box = display.ax_.get_window_extent()
+        assert box.x0 <= legend.x0
+        assert legend.x1 <= box.x1
+        assert legend.y1 <= box.y1
+        highest = display.bars_["own"][0].get_window_extent().y1
+        assert legend.y0 >= highest
+
+
+def test_without_a_legend_the_bars_have_all_room():
+    ax = SharingDisplay(SHARING).plot(legend=False).ax_
+    assert ax.get_legend() is None
+    assert ax.get_ylim() == (2.5, -0.5)
+
+
+def test_long_names_are_cut_where_they_are_alike():
+    names = [f"Municipal hospital of the city of {c}" for c in ("Aberdeen", "Bergen")]
+    display = SharingDisplay(dict.fromkeys(names, SHARING["a"])).plot()
+    shown = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert shown == ["Municipa…ity of Aberdeen", "Municipa…ity of Bergen"]
+
+
 def test_of_many_tasks_both_ends_are_drawn():
     many = {
         t: {"own": t / 100, "pooled": 0.0, "shared": 1 - t / 100} for t in range(100)

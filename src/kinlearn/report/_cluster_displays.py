@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.report._style import HEAT_MAP, new_axes, shorten, text_colour
+from kinlearn.report._style import HEAT_MAP, new_axes, short_names, text_colour
 from kinlearn.tasks import encode_tasks
 
 __all__ = ["ClusterAffinityDisplay", "ClusterTableDisplay"]
@@ -188,7 +188,7 @@ class ClusterAffinityDisplay:
             self._line(cut, color="white", linewidth=1.5)
         ends = np.concatenate([[0], new_task, [n]])
         step = _every(len(ends) - 1, _NAMED_TASKS)
-        shown = [shorten(names[task[start]]) for start in ends[:-1:step]]
+        shown = short_names(names[task[ends[:-1:step]]].tolist())
         middles = (ends[:-1] + ends[1:])[::step] / 2
         crowded = max(map(len, shown)) * len(shown) > 40
         self.ax_.set_xticks(middles, shown, rotation=90 if crowded else 0)
@@ -350,12 +350,12 @@ class ClusterTableDisplay:
         few = shown == self.counts_.shape[::-1]
         self.ax_.set_xticks(
             range(len(clusters)),
-            [shorten(c) for c in cluster_names],
+            short_names(cluster_names),
             rotation=90 if shown[0] < len(clusters) else 0,
         )
         step = _every(len(names), _NAMED_TASKS)
         self.ax_.set_yticks(
-            range(0, len(names), step), [shorten(t) for t in names[::step].tolist()]
+            range(0, len(names), step), short_names(names[::step].tolist())
         )
         if step > 1:
             self.ax_.set_xlabel(_named_in("clusters", len(names), step))

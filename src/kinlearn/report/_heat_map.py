@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn.report._style import shorten, text_colour
+from kinlearn.report._style import short_names, text_colour
 
 __all__ = ["draw_heat_map"]
 
@@ -50,7 +50,7 @@ def draw_heat_map(
 def _name_tasks(ax, tasks, max_labels):
     step = -(-len(tasks) // max(max_labels, 1))
     places = np.arange(0, len(tasks), step)
-    names = [shorten(tasks[place]) for place in places]
+    names = short_names(tasks[place] for place in places)
     crowded = len(names) > 8 or max(map(len, names)) > 6
     size = 10 if len(names) <= 20 else 8
     ax.set_xticks(places, names, rotation=90 if crowded else 0, fontsize=size)

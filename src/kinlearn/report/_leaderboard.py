@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinlearn.report._result import Numbers, result_dict
-from kinlearn.report._style import new_axes, shorten
+from kinlearn.report._style import new_axes, short_names
 
 __all__ = ["LeaderboardDisplay"]
 
@@ -126,7 +126,7 @@ class LeaderboardDisplay:
             for place, contender in enumerate(ranked)
         ]
         self.ax_.set_yticks(
-            range(len(ranked)), [shorten(c["name"], 32) for c in ranked]
+            range(len(ranked)), short_names((c["name"] for c in ranked), 32)
         )
         self.ax_.set_ylim(len(ranked) - 0.4, -0.8)
         self.ax_.set_xlabel(

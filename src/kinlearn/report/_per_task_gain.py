@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinlearn.report._result import Numbers, result_dict, sorted_gains
-from kinlearn.report._style import new_axes, shorten
+from kinlearn.report._style import new_axes, short_names
 
 __all__ = ["PerTaskGainDisplay"]
 
@@ -125,7 +125,7 @@ class PerTaskGainDisplay:
                 self.intervals_[verdict] = self._bars(
                     shown, places, verdict, {**looks, **errorbar_kw}
                 )
-        self.ax_.set_yticks(range(len(shown)), [shorten(task) for task in self.tasks_])
+        self.ax_.set_yticks(range(len(shown)), short_names(self.tasks_))
         self.ax_.set_ylim(len(shown) - 0.5, -0.5)
         label = f"{self.label} by sharing, with 95 % interval"
         if len(shown) < len(found):

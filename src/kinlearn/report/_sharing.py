@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn.report._style import new_axes, shorten
+from kinlearn.report._style import new_axes, short_names
 
 __all__ = ["SharingDisplay"]
 
@@ -12,6 +12,10 @@ _LOOKS = {
     "shared": {"color": "#009E73", "hatch": ""},
     "pooled": {"color": "#56B4E9", "hatch": ".."},
 }
+
+# Inches: of axes that have room for a legend in one line, of its lines and the space
+# around them, and of a letter of the tasks' names.
+_WIDE, _LINE, _MARGIN, _LETTER = 2.7, 0.18, 0.12, 0.085
 
 
 class SharingDisplay:
@@ -117,18 +121,37 @@ class SharingDisplay:
                 range(len(shown)), width, left=left, **options
             )
             left += width
-        self.ax_.set_yticks(range(len(shown)), [shorten(task) for task in shown])
-        self.ax_.set_ylim(len(shown) - 0.5, -0.5)
+        self.ax_.set_yticks(range(len(shown)), short_names(shown))
+        room = self._add_legend(len(shown)) if legend else 0.0
+        self.ax_.set_ylim(len(shown) - 0.5, -0.5 - room)
         self.ax_.set_xlim(0, 1)
         label = "part of the prediction"
         if len(shown) < len(tasks):
             label += f"\n{len(shown)} of {len(tasks)} tasks, those at both ends"
         self.ax_.set_xlabel(label)
-        if legend:
-            self.ax_.legend(
-                title="models",
-                frameon=False,
-                loc="center left",
-                bbox_to_anchor=(1.0, 0.5),
-            )
         return self
+
+    def _add_legend(self, n_bars):
+        """Say which bar means what above the bars; the room for it, in bars.
+
+        Within the axes: beside or above them it would lie on neighbours and titles.
+        """
+        box = self.ax_.get_window_extent()
+        width, height = box.width / self.figure_.dpi, box.height / self.figure_.dpi
+        if self.figure_.get_layout_engine() is not None:  # it makes room for names
+            names = [label.get_text() for label in self.ax_.get_yticklabels()]
+            width -= _LETTER * max(map(len, names))
+        wide = width >= _WIDE
+        self.ax_.legend(
+            list(self.bars_.values()),
+            ["own models", *list(self.bars_)[1:]],
+            loc="upper center",
+            ncols=len(_LOOKS) if wide else 1,
+            frameon=False,
+            fontsize="small",
+            handlelength=1.5,
+            columnspacing=1.2,
+            borderaxespad=0.2,
+        )
+        needed = _LINE * (1 if wide else len(_LOOKS)) + _MARGIN
+        return n_bars * needed / max(height - needed, needed)

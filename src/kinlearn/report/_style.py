@@ -2,7 +2,14 @@
 
 from kinlearn.utils import import_optional
 
-__all__ = ["HEAT_MAP", "line_style", "new_axes", "shorten", "text_colour"]
+__all__ = [
+    "HEAT_MAP",
+    "line_style",
+    "new_axes",
+    "short_names",
+    "shorten",
+    "text_colour",
+]
 
 # Even steps of lightness, and the same order to colour-blind eyes and in print.
 HEAT_MAP = "cividis"
@@ -49,6 +56,46 @@ def shorten(name, limit=24):
     """A label that leaves room for the picture."""
     name = str(name)
     return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+def short_names(names, limit=24):
+    """Labels that leave room for the picture, and that differ where the names do.
+
+    Parameters
+    ----------
+    names : iterable
+        Names of any type.
+    limit : int, default=24
+        Most characters of a label. A name that cannot be told from another one in so
+        many is written out.
+
+    Returns
+    -------
+    list of str
+        A label for each name.
+    """
+    texts = [str(name) for name in names]
+    labels = {text: shorten(text, limit) for text in texts}
+    head = limit // 3
+    tail = limit - head - 1
+    for group in _alike(labels):
+        # what tells them apart, with as much of what goes before as there is room for
+        alike = [len(set(letters)) == 1 for letters in zip(*group, strict=False)]
+        differ = [*alike, False].index(False)
+        start = max(head, min(differ - 2, max(map(len, group)) - tail))
+        for text in group:
+            labels[text] = f"{text[:head]}…{shorten(text[start:], tail)}"
+    for group in _alike(labels):
+        labels.update(zip(group, group, strict=True))
+    return [labels[text] for text in texts]
+
+
+def _alike(labels):
+    """Groups of texts that have the same label."""
+    groups: dict = {}
+    for text, label in labels.items():
+        groups.setdefault(label, []).append(text)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def text_colour(rgba):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn.report._style import line_style, new_axes, shorten
+from kinlearn.report._style import line_style, new_axes, short_names
 
 __all__ = ["WeightDriftDisplay"]
 
@@ -128,8 +128,9 @@ class WeightDriftDisplay:
         """
         self.figure_, self.ax_ = new_axes(ax, (6.4, 4.0))
         self.lines_ = []
-        for number, (name, share) in enumerate(self.shares.items()):
-            style = {**line_style(number), "label": shorten(name), **line_kw}
+        labels = short_names(self.shares)
+        for number, share in enumerate(self.shares.values()):
+            style = {**line_style(number), "label": labels[number], **line_kw}
             self.lines_ += self.ax_.plot(np.arange(1, len(share) + 1), share, **style)
         self.ax_.set(
             xlabel="round",
