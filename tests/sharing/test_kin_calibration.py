@@ -60,7 +60,7 @@ def test_forests_that_are_never_sure_become_surer():
         new = make_tasks((1000,) * 4, seed=100 + seed)
         found.append(losses_with_and_without(model, *new))
     calibrated, raw = np.mean(found, axis=0)
-    assert calibrated < 0.97 * raw
+    assert calibrated < 0.98 * raw  # without calibration they are the same
 
 
 def test_answers_for_strangers_become_less_sure():

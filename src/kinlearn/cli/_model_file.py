@@ -54,6 +54,7 @@ _TRUSTED = frozenset(
         "kinlearn.cli._prepare.TableColumns",
         "kinlearn.sharing._kin._calibration.Calibration",
         "kinlearn.sharing._kin._classifier.KinClassifier",
+        "kinlearn.sharing._kin._like_tasks.LikeTasks",
         "kinlearn.sharing._kin._models.BoostedOverLinear",
         "kinlearn.sharing._kin._models.MeanOf",
         "kinlearn.sharing._kin._models.StandardisedSVR",

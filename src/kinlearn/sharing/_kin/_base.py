@@ -13,13 +13,19 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.sharing._kin._candidates import FAMILIES, ROLES, choose_candidates
+from kinlearn.sharing._kin._candidates import (
+    CAUTIONS,
+    FAMILIES,
+    ROLES,
+    choose_candidates,
+)
 from kinlearn.sharing._kin._combine import Evidence, combine
 from kinlearn.sharing._kin._folds import (
     distinct_rows,
     rows_to_folds,
     tasks_to_folds,
 )
+from kinlearn.sharing._kin._groups import find_groups
 from kinlearn.sharing._kin._importance import importance_of_columns
 from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
@@ -133,6 +139,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             n_estimators=self.n_estimators,
             seed=seed,
             n_classes=2 if data.classes is None else len(data.classes),
+            cautions=self._look_for_groups(data),
         )
         candidates, unable = self._able(data, candidates)
         train = self._training_table(data, candidates)
@@ -176,6 +183,20 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _data_options(self, order):
         return {**super()._data_options(order), "accept_sparse": "csr"}
+
+    def _look_for_groups(self, data):
+        """Remember groups of like tasks; the cautions that find some worth a model."""
+        found = {} if sp.issparse(data.X) else find_groups(data, CAUTIONS)
+        groups = [each.tolist() for each in found.values()]
+        names = self.tasks_.tolist()
+        self.task_groups_ = dict(zip(names, groups[0], strict=True)) if groups else None
+        return tuple(
+            caution
+            for number, caution in enumerate(found)
+            # not all tasks in one, nor each in its own, nor the same as before
+            if 0 < max(groups[number]) < data.n_tasks - 1
+            and groups[number] not in groups[:number]
+        )
 
     def _able(self, data, candidates):
         """The candidates that take such data, and why others do not."""

@@ -1,6 +1,7 @@
 """The candidates of the Kin estimators, by kind and size of the data."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.ensemble import (
@@ -10,6 +11,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from kinlearn.boosting import MTBoostClassifier
+from kinlearn.sharing._kin._like_tasks import LikeTasks
 from kinlearn.sharing._kin._models import (
     BoostedOverLinear,
     StandardisedSVR,
@@ -22,10 +24,11 @@ from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.svm import MultiTaskSVC
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
-__all__ = ["FAMILIES", "ROLES", "Candidate", "choose_candidates"]
+__all__ = ["CAUTIONS", "FAMILIES", "ROLES", "Candidate", "choose_candidates"]
 
 FAMILIES = ("linear", "svm", "trees", "boosting")
 ROLES = ("own", "pooled", "shared")
+CAUTIONS = (1.0, 4.0)  # about groups of like tasks: fine, and coarse
 
 _FEWEST_OWN = 8  # rows outside a fold from which a task gets a model of its own
 _FEWEST_FOR_BOOSTING = 100
@@ -42,14 +45,27 @@ _ROWS_FOR_MACHINES = 20_000  # of all machines together; classes have one each
 # machines and for more settings.
 _FEW_ROWS = 5_000
 # Iterations at which boosters are compared; the last is where they stop.
-_STAGES = {
-    4: (25, 50, 75, 100, 150, 200, 250, 350, 500),
-    24: (12, 25, 40, 60, 80, 100, 120, 200),
-}
+_STAGES_OF_SMALL_TREES = (25, 50, 75, 100, 150, 200, 250, 350, 500)
+_STAGES_OF_LARGE_TREES = (12, 25, 40, 60, 80, 100, 120, 200)
+_LARGE_TREES = 24  # leaves
+# Of a leaf's value, where there are rows for more iterations: 30 rows' worth for
+# numbers; rows of classes weigh p (1 - p).
+_SHRINKAGE = {"classification": 3.0, "regression": 30.0}
 _TASK_BOOSTING, _TASK_TREES = (
     "gradient boosting, task as feature",
     "extra trees, multi-task",
 )
+
+
+def _without_task(params):
+    """The same settings for a model that does not see the task."""
+    blind = {"task_split_prob": 0.0, "task_offset": False}
+    return {name: blind.get(name, value) for name, value in params.items()}
+
+
+def _for_inner(params):
+    """The same settings for the estimator inside a form."""
+    return {f"estimator__{name}": value for name, value in params.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +92,8 @@ class Candidate:
         differ in their seeds.
     like : str
         Name of a candidate whose choices this one takes over.
+    adopt : callable
+        What becomes of these choices.
     for_strangers : bool
         Whether it has a say about tasks that were not seen in fit.
     """
@@ -88,11 +106,40 @@ class Candidate:
     stages: tuple[tuple[int, ...], ...] = ()
     variants: tuple[dict, ...] = ({},)
     like: str = ""
+    adopt: Callable[[dict], dict] = _without_task
     for_strangers: bool = True
+
+    def taking_over(self, params):
+        """The candidate with settings of the one that it is like.
+
+        Parameters
+        ----------
+        params : dict
+            What that one chose.
+
+        Returns
+        -------
+        Candidate
+            What is left to choose, if anything, are settings that only this one has.
+        """
+        settings: list[dict] = []
+        for own in self.settings:
+            both = {**own, **self.adopt(params)}
+            if both not in settings:
+                settings.append(both)
+        return replace(self, settings=tuple(settings), stages=())
 
 
 def choose_candidates(
-    kind, task_rows, n_rows, *, families, n_estimators, seed, n_classes=2
+    kind,
+    task_rows,
+    n_rows,
+    *,
+    families,
+    n_estimators,
+    seed,
+    n_classes=2,
+    cautions=(),
 ):
     """The candidates for data of some size, the quick ones first.
 
@@ -112,6 +159,8 @@ def choose_candidates(
         Decides the models.
     n_classes : int, default=2
         Of all tasks together.
+    cautions : sequence of float, default=()
+        With which tasks fall into groups.
 
     Returns
     -------
@@ -122,6 +171,7 @@ def choose_candidates(
     several = n_tasks > 1
     own = several and task_rows.max() >= _FEWEST_OWN
     make = _Maker(kind, n_estimators, seed, n_rows)
+    cautions = cautions if make.few else ()
     out = []
     if "linear" in families:
         out.append(make.linear_pooled())
@@ -129,6 +179,8 @@ def choose_candidates(
             out.append(make.linear_shared())
         if own and n_tasks <= _MOST_TASKS_ALONE["linear"]:
             out.append(make.linear_own())
+        if cautions:
+            out.append(make.linear_of_like_tasks(cautions))
     n_machines = n_classes if n_classes > 2 else 1
     quick = n_rows < _FEW_ROWS and n_rows * n_machines < _ROWS_FOR_MACHINES
     if "svm" in families and quick:
@@ -137,6 +189,8 @@ def choose_candidates(
         if several:
             out.append(make.trees_shared())
         out.append(make.trees_pooled(several))
+        if cautions:
+            out.append(make.trees_of_like_tasks(cautions))
         if own and n_tasks <= _MOST_TASKS_ALONE["trees"]:
             out.append(make.trees_own())
     if "boosting" in families and n_rows >= _FEWEST_FOR_BOOSTING:
@@ -148,7 +202,10 @@ def choose_candidates(
         few = n_rows <= most["rows"] and n_tasks <= most["tasks"]
         if several and make.classes and few:
             out.append(make.mtboost())
-        if n_tasks >= _FEWEST_POINTS:
+        if cautions:
+            out.append(make.boosting_of_like_tasks(leaf, cautions))
+        # for classes, groups of like tasks say the same, and better
+        if n_tasks >= _FEWEST_POINTS and not (make.classes and cautions):
             out.append(make.boosting_by_coefficients(leaf))
         if several and not make.classes:
             out.append(make.boosting_over_linear(leaf))
@@ -170,6 +227,12 @@ class _Maker:
         self.few = n_rows < _MANY_ROWS
         self.quick = n_rows < _FEW_ROWS
         self.rate = 0.12 if self.quick else 0.06
+        self.small_trees = 4 if self.quick else 6
+        self.careful = (
+            {"max_features": 0.5}
+            if self.quick
+            else {"max_features": 0.25, "l2_regularization": _SHRINKAGE[kind]}
+        )
         self.linear_name = "logistic regression" if self.classes else "ridge regression"
 
     def _linear(self):
@@ -207,6 +270,25 @@ class _Maker:
         grid = tuple({**first, "own_weight": w} for w in weights)
         name = f"{self.linear_name}, multi-task"
         return Candidate(name, "shared", model, scaled=True, settings=grid)
+
+    def linear_of_like_tasks(self, cautions):
+        inner = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
+        model = LikeTasks(inner, task=-1, unknown_task="share")
+        # alike in their slopes, so they depart less than all tasks do
+        weights = (0.6, 0.2) if self.classes else (0.6, 0.2, 0.06)
+        grid = tuple(
+            {"caution": caution, "estimator__own_weight": w}
+            for caution in cautions
+            for w in weights
+        )
+        return Candidate(
+            f"{self.linear_name}, like tasks",
+            "shared",
+            model,
+            scaled=True,
+            settings=grid,
+            for_strangers=False,
+        )
 
     def machine(self, several):
         options = {"task": -1, "unknown_task": "share"}
@@ -254,6 +336,20 @@ class _Maker:
         like = _TASK_TREES if several else ""
         return Candidate("extra trees, pooled", "pooled", model, like=like)
 
+    def trees_of_like_tasks(self, cautions):
+        n_trees = min(_TREES_ALONE, self.n_estimators)
+        inner = self._forest(n_trees, task=-1, unknown_task="share")
+        return Candidate(
+            "extra trees, like tasks",
+            "shared",
+            LikeTasks(inner, task=-1, unknown_task="share"),
+            scaled=True,
+            settings=tuple({"caution": caution} for caution in cautions),
+            like=_TASK_TREES,
+            adopt=_for_inner,
+            for_strangers=False,
+        )
+
     def trees_own(self):
         n_trees = min(_TREES_ALONE, self.n_estimators)
         inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
@@ -272,22 +368,26 @@ class _Maker:
         )
         return booster(
             learning_rate=self.rate,
-            max_features=0.5,
             min_samples_leaf=leaf,
             early_stopping=False,
             random_state=self.seed,
+            **self.careful,
         )
 
     def _staged(self, name, role, model, **options):
-        leaves = tuple(_STAGES) if self.few else (24,)
+        stages_of = {
+            self.small_trees: _STAGES_OF_SMALL_TREES,
+            _LARGE_TREES: _STAGES_OF_LARGE_TREES,
+        }
+        leaves = tuple(stages_of) if self.few else (_LARGE_TREES,)
         # twice the rate, half the iterations
         half = 0.06 / self.rate
-        stages = tuple(tuple(int(half * s) for s in _STAGES[n]) for n in leaves)
+        stages = tuple(tuple(int(half * s) for s in stages_of[n]) for n in leaves)
         grid = tuple(
             {"estimator__max_leaf_nodes": n, "estimator__max_iter": s[-1]}
             for n, s in zip(leaves, stages, strict=True)
         )
-        # with half of the features at a split, the mean of some is less noisy
+        # with some of the features at a split, the mean of some is less noisy
         seeds = range(self.seed, self.seed + (_BOOSTERS if self.few else 1))
         return Candidate(
             name,
@@ -297,6 +397,16 @@ class _Maker:
             stages=stages,
             variants=tuple({"estimator__random_state": seed} for seed in seeds),
             **options,
+        )
+
+    def boosting_of_like_tasks(self, leaf, cautions):
+        model = LikeTasks(self._booster(leaf), task=-1, unknown_task="share")
+        name = "gradient boosting, like tasks"
+        out = self._staged(name, "shared", model, scaled=True, for_strangers=False)
+        # groups have fewer rows: small trees
+        few_leaves = [{**out.settings[0], "caution": each} for each in cautions]
+        return replace(
+            out, settings=tuple(few_leaves), stages=(out.stages[0],) * len(cautions)
         )
 
     def boosting_shared(self, leaf):

@@ -78,6 +78,9 @@ class KinClassifier(ClassifierMixin, KinBase):
         The same by task; NaN for a task whose rows have no weight.
     temperature_, unseen_temperature_ : float
         Power that the probabilities are raised to; above 1 makes them surer.
+    task_groups_ : dict or None
+        Number of each task's group of like tasks, whose slopes cannot be told apart.
+        None for a sparse X, a single class, and too many tasks or features to look.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often the multi-task forest's splits keep two tasks together.
     tasks_ : ndarray of shape (n_tasks,)
@@ -114,6 +117,11 @@ class KinClassifier(ClassifierMixin, KinBase):
     (Laplace's approximation), and a task's weights are the mean of its modes over
     its posterior of the scales. In :math:`w_0` a task larger than the median one
     counts as the geometric mean of both. Weights below 0.01 are dropped.
+
+    Where tasks are of several kinds, each family also has one model for each group of
+    like tasks (`task_groups_`; in folds, groups come from their training rows). Groups
+    begin as single tasks and are merged while that gains evidence, the marginal
+    likelihood of Bayesian linear regressions with a level for each task.
 
     Candidates with settings to choose (penalties, leaves, iterations) take those of
     the least log loss out of fold. The multi-task forest chooses its settings once,

@@ -74,6 +74,9 @@ class KinRegressor(RegressorMixin, KinBase):
         R^2 on tasks that neither models nor weights have seen.
     unseen_task_scores_ : dict
         The same by task; NaN for a task of one row, or whose rows have no weight.
+    task_groups_ : dict or None
+        Number of each task's group of like tasks, whose slopes cannot be told apart.
+        None for a sparse X, a single class, and too many tasks or features to look.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often the multi-task forest's splits keep two tasks together.
     tasks_ : ndarray of shape (n_tasks,)

@@ -7,6 +7,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
+from kinlearn.sharing._kin._like_tasks import LikeTasks
 from kinlearn.sharing._kin._models import BoostedOverLinear
 from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.tasks import LabelSets, with_task
@@ -163,7 +164,7 @@ def staged_answers(model, X, task, labels, stages):
 
     Parameters
     ----------
-    model : Pooled, TaskAsFeature or BoostedOverLinear
+    model : Pooled, TaskAsFeature, LikeTasks or BoostedOverLinear
         Over a booster.
     X, task, labels : as in answer
         Rows, their tasks and the tasks' classes.
@@ -184,6 +185,17 @@ def staged_answers(model, X, task, labels, stages):
         for bend in staged_answers(model.booster_, X, task, labels, stages):
             yield line + bend
         return
+    if isinstance(model, LikeTasks):
+        yield from _joined_stages(
+            [
+                (staged_answers(part, X[rows], task[rows], labels, stages), rows)
+                for part, rows in model.rows_by_group(X)
+                if len(rows)
+            ],
+            len(task),
+            len(stages),
+        )
+        return
     booster = model.estimator_
     features = model._features(*model._open_for_predict(X))
     method = "staged_predict" if labels is None else "staged_predict_proba"
@@ -194,6 +206,18 @@ def staged_answers(model, X, task, labels, stages):
         if labels is not None:
             value = _in_all_classes(value, booster.classes_, task, labels)
         yield value
+
+
+def _joined_stages(parts, n_rows, n_stages):
+    """Answers of all rows, stage by stage, from those of parts of the rows."""
+    for _ in range(n_stages):
+        out = None
+        for answers, rows in parts:
+            part = next(answers)
+            if out is None:
+                out = np.empty((n_rows, *part.shape[1:]))
+            out[rows] = part
+        yield out
 
 
 def _in_all_classes(proba, codes, task, labels):

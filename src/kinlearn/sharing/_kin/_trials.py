@@ -129,12 +129,6 @@ def _chosen_by(forest):
     return params
 
 
-def _without_task(params):
-    """The same settings for a model that does not see the task."""
-    blind = {"task_split_prob": 0.0, "task_offset": False}
-    return {name: blind.get(name, value) for name, value in params.items()}
-
-
 def _plain(candidate):
     """Settings without a search, to see how long a fit takes."""
     if getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
@@ -238,8 +232,7 @@ class Trials:
         self._judge_by_few_rows(candidate)
         model, chosen = None, None
         if candidate.like in self.done:
-            params = _without_task(self.done[candidate.like].params)
-            candidate = replace(candidate, settings=(params,), stages=())
+            candidate = candidate.taking_over(self.done[candidate.like].params)
         elif getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
             model, seconds = self._fit_forest(candidate)
             chosen = _chosen_by(model) if hasattr(model, "forest_") else {}

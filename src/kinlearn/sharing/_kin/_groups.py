@@ -1,0 +1,249 @@
+r"""Which tasks are alike: groups whose rows one linear model explains.
+
+Each group :math:`g` of tasks has slopes :math:`b_g \sim N(0, \sigma^2/\lambda\, I)`,
+each task a level of its own, and rows the noise :math:`\sigma^2`. With X and y centred
+within each task, a group's evidence (marginal likelihood) needs no more than the sums
+:math:`A = X^\top X` and :math:`c = X^\top y` of its tasks:
+
+.. math::
+
+    \log p(g) = -\tfrac12 \log |I + A/\lambda|
+                + \frac{1}{2\sigma^2} c^\top (A + \lambda I)^{-1} c + \text{const} .
+
+Groups begin as single tasks, and the two whose union gains most evidence are merged,
+as long as any gains: hierarchical clustering by evidence. A group of fewer than 20
+rows then joins the one that loses least. :math:`\lambda` and
+:math:`\sigma^2` are those of the most evidence for all tasks apart. Classes count as
+one column of 0 and 1 each.
+"""
+
+import numpy as np
+
+from kinlearn.sharing._kin._scale import Standardisation
+from kinlearn.utils import group_rows
+
+__all__ = ["find_groups", "groups_of_tasks", "indicators"]
+
+_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+_FEWEST_ROWS = 20.0  # smaller groups join the one that loses least by it
+_LEAST_NOISE = 1e-6  # as a share of the variance of y
+_ROUNDING = 1e-10
+_MOST_WORK = 4e8  # tasks squared times features cubed: some seconds
+
+
+def find_groups(data, cautions):
+    """Groups of like tasks, for each caution.
+
+    Parameters
+    ----------
+    data : TaskData
+        Training rows.
+    cautions : sequence of float
+        See :func:`groups_of_tasks`.
+
+    Returns
+    -------
+    dict of float to int array of shape (n_tasks,)
+        By caution; empty if there are too many tasks or features, or one class.
+    """
+    n_tasks, n_features = data.n_tasks, data.X.shape[1]
+    too_many = n_tasks**2 * n_features**3 > _MOST_WORK
+    constant = data.classes is not None and len(data.classes) < 2
+    if too_many or constant or not n_features:
+        return {}
+    weight = data.sample_weight
+    scale = Standardisation.of(
+        data.X, np.ones(data.n_samples) if weight is None else weight
+    )
+    X = scale.apply(data.X)
+    y = data.y if data.classes is None else indicators(data.y, len(data.classes))
+    return {
+        caution: groups_of_tasks(
+            X, y, data.task, n_tasks, weight=weight, caution=caution
+        )
+        for caution in cautions
+    }
+
+
+def indicators(codes, n_classes):
+    """A column of 0 and 1 for each class but the first.
+
+    Parameters
+    ----------
+    codes : int array of shape (n_samples,)
+        Class codes.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    float64 array of shape (n_samples, n_classes - 1)
+        The columns.
+    """
+    return (codes[:, None] == np.arange(1, n_classes)).astype(np.float64)
+
+
+def groups_of_tasks(X, y, task, n_tasks, *, weight=None, caution=1.0):
+    """Find groups of tasks with like slopes.
+
+    Parameters
+    ----------
+    X : float array of shape (n_samples, n_features)
+        Features of about mean 0 and variance 1, none missing.
+    y : float array of shape (n_samples,) or (n_samples, n_targets)
+        Targets, of any unit.
+    task : int array of shape (n_samples,)
+        Task codes.
+    n_tasks : int
+        Number of tasks.
+    weight : float64 array of shape (n_samples,), default=None
+        Weights; 2 is the same as two rows.
+    caution : float, default=1.0
+        The noise counts so many times, so that more than 1 gives fewer groups: models
+        that bend need more rows than linear ones.
+
+    Returns
+    -------
+    int array of shape (n_tasks,)
+        Number of each task's group, from 0, in the order of their first tasks.
+    """
+    sums = _Sums.of(X, y, task, n_tasks, weight)
+    penalty, noise = sums.best_prior()
+    noise *= caution
+    rows = np.bincount(task, weights=weight, minlength=n_tasks)
+    number = np.arange(n_tasks)
+    evidence = sums.evidence(penalty, noise)
+    gain = np.full((n_tasks, n_tasks), -np.inf)
+    for t in range(n_tasks - 1):
+        rest = np.arange(t + 1, n_tasks)
+        both = sums.merged(t, rest).evidence(penalty, noise)
+        gain[t, rest] = both - evidence[t] - evidence[rest]
+    while (number > 0).any():
+        kept, gone = np.unravel_index(gain.argmax(), gain.shape)
+        if gain[kept, gone] <= 0:
+            small = rows < _FEWEST_ROWS
+            of_small = np.where(small[:, None] | small, gain, -np.inf)
+            kept, gone = np.unravel_index(of_small.argmax(), gain.shape)
+            if not np.isfinite(of_small[kept, gone]):
+                break
+        number[number == gone] = kept
+        sums.absorb(kept, gone)
+        rows[kept] += rows[gone]
+        evidence[kept] = sums.only([kept]).evidence(penalty, noise)[0]
+        gain[gone], gain[:, gone] = -np.inf, -np.inf
+        rest = np.setdiff1d(np.unique(number), kept)
+        both = sums.merged(kept, rest).evidence(penalty, noise)
+        low, high = np.minimum(rest, kept), np.maximum(rest, kept)
+        gain[low, high] = both - evidence[kept] - evidence[rest]
+    return np.unique(number, return_inverse=True)[1]
+
+
+class _Sums:
+    """Sums over the rows of each task, which add up to those of groups.
+
+    Parameters
+    ----------
+    squares : float64 array of shape (n_groups, n_features, n_features)
+        Products of the features.
+    products : float64 array of shape (n_groups, n_features, n_targets)
+        Of features and targets.
+    total, n_rows : float
+        Sum of the squared targets of all tasks, and rows that are left when each
+        task has its level.
+    """
+
+    def __init__(self, squares, products, total, n_rows):
+        self.squares, self.products = squares, products
+        self.total, self.n_rows = total, n_rows
+
+    @classmethod
+    def of(cls, X, y, task, n_tasks, weight):
+        """Centre features and targets within tasks, and sum up."""
+        y = _in_units(y.reshape(len(y), -1), weight)
+        n_features, n_targets = X.shape[1], y.shape[1]
+        squares = np.zeros((n_tasks, n_features, n_features))
+        products = np.zeros((n_tasks, n_features, n_targets))
+        total = n_rows = 0.0
+        indptr, order = group_rows(task, n_tasks)
+        for t in np.flatnonzero(np.diff(indptr)):
+            rows = order[indptr[t] : indptr[t + 1]]
+            w = np.ones(len(rows)) if weight is None else weight[rows]
+            x, z = X[rows].astype(np.float64), y[rows]
+            x = x - np.average(x, axis=0, weights=w)
+            z = z - np.average(z, axis=0, weights=w)
+            weighted = w[:, None] * x
+            squares[t], products[t] = weighted.T @ x, weighted.T @ z
+            total += float(w @ (z**2).sum(axis=1))
+            n_rows += max(w.sum() - 1.0, 0.0)
+        return cls(squares, products, total, n_rows)
+
+    def only(self, groups):
+        """The sums of some groups."""
+        return _Sums(
+            self.squares[groups], self.products[groups], self.total, self.n_rows
+        )
+
+    def merged(self, group, others):
+        """The sums of a group with each of others."""
+        return _Sums(
+            self.squares[group] + self.squares[others],
+            self.products[group] + self.products[others],
+            self.total,
+            self.n_rows,
+        )
+
+    def absorb(self, kept, gone):
+        """Add the sums of a group to those of another."""
+        self.squares[kept] += self.squares[gone]
+        self.products[kept] += self.products[gone]
+
+    def _explained(self, penalty):
+        """Log determinant of I + A/penalty, and explained squares, by group.
+
+        One Cholesky factor of [[A + penalty I, c], [c', d I]] has both: its lower left
+        block is c' times the inverse factor. d is large enough for any c.
+        """
+        n_features, n_targets = self.products.shape[1:]
+        size = n_features + n_targets
+        table = np.zeros((len(self.squares), size, size))
+        table[:, :n_features, :n_features] = self.squares
+        table[:, n_features:, :n_features] = self.products.swapaxes(1, 2)
+        # not less than rounding, which huge weights may have
+        floor = _ROUNDING * np.trace(self.squares, axis1=1, axis2=2) / n_features
+        table[:, range(n_features), range(n_features)] += np.maximum(penalty, floor)[
+            :, None
+        ]
+        corner = range(n_features, size)
+        table[:, corner, corner] = 2 * n_targets * self.total + 1.0
+        factor = np.linalg.cholesky(table)
+        diagonal = factor[:, range(n_features), range(n_features)]
+        bits = 2 * np.log(diagonal).sum(axis=1) - n_features * np.log(penalty)
+        return bits, (factor[:, n_features:, :n_features] ** 2).sum(axis=(1, 2))
+
+    def evidence(self, penalty, noise):
+        """Log evidence of each group, but for what all partitions have in common."""
+        bits, explained = self._explained(penalty)
+        return (explained / noise - self.products.shape[2] * bits) / 2
+
+    def best_prior(self):
+        """Penalty and noise of the most evidence, if all groups stay apart."""
+        n_targets = self.products.shape[2]
+        n_values = max(n_targets * self.n_rows, 1.0)
+        least = max(_LEAST_NOISE * self.total / n_values, np.finfo(np.float64).tiny)
+        found = []
+        for penalty in _PENALTIES:
+            bits, explained = self._explained(penalty)
+            noise = max((self.total - explained.sum()) / n_values, least)
+            log = -(n_values * np.log(noise) + n_targets * bits.sum()) / 2
+            found.append((log, penalty, noise))
+        return max(found)[1:]
+
+
+def _in_units(y, weight):
+    """Columns of variance 1, whatever their size."""
+    y = y.astype(np.float64)
+    size = np.abs(y).max(axis=0)
+    y = y / np.where(size > 0, size, 1.0)
+    off = y - np.average(y, axis=0, weights=weight)
+    spread = np.sqrt(np.average(off**2, axis=0, weights=weight))
+    return off / np.where(spread > 0, spread, 1.0)

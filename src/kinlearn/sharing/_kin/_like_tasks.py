@@ -1,0 +1,98 @@
+"""One model for each group of like tasks."""
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from kinlearn.sharing._base import SharingForm
+from kinlearn.sharing._kin._groups import groups_of_tasks, indicators
+from kinlearn.sharing._per_task import PerTask
+from kinlearn.sharing._task_as_feature import TaskAsFeature
+from kinlearn.tasks import with_task
+
+__all__ = ["LikeTasks"]
+
+
+class LikeTasks(SharingForm):
+    """One model for each group of tasks that are alike, which sees the task.
+
+    Where some tasks differ from the others, or there are several kinds of them, a
+    model of all rows has to find that out by itself, and follows the largest. Here
+    the groups come first, from the rows of all tasks (see `_groups`).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Takes the task as its last column, if it has a parameter ``task``; any other
+        gets it as a feature.
+    caution : float, default=1.0
+        More than 1 gives fewer groups.
+    task, unknown_task
+        As in `PerTask`; X is an array, its features of mean 0 and variance 1, and its
+        last column the task's code. For a task not seen in fit the group of the most
+        rows answers.
+
+    Attributes
+    ----------
+    groups_ : int array of shape (n_tasks,)
+        Number of each task's group.
+    by_group_ : PerTask
+        The models, with the group as their task.
+    """
+
+    def __init__(self, estimator, *, caution=1.0, task=None, unknown_task="error"):
+        self.estimator = estimator
+        self.caution = caution
+        self.task = task
+        self.unknown_task = unknown_task
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the groups, then fit a model to the rows of each."""
+        rows = self._open_for_fit(X, y, sample_weight)
+        y = rows.y
+        if is_classifier(self.estimator):
+            y = indicators(np.searchsorted(self.classes_, y), len(self.classes_))
+        weight = rows.sample_weight
+        self.groups_ = groups_of_tasks(
+            rows.rest,
+            y,
+            rows.task,
+            len(self.tasks_),
+            weight=weight,
+            caution=self.caution,
+        )
+        group = self.groups_[rows.task]
+        self._largest = np.bincount(group, weights=weight).argmax()
+        inner = self.estimator
+        if "task" not in inner.get_params():
+            inner = TaskAsFeature(inner, task=-1, unknown_task="share")
+        self.by_group_ = PerTask(inner, task=-1).fit(
+            with_task(X, group), rows.y, weight
+        )
+        return self
+
+    def _groups_of(self, task):
+        return np.where(task >= 0, self.groups_[task], self._largest)
+
+    def rows_by_group(self, X):
+        """Each group's model, and the rows that it answers for.
+
+        Parameters
+        ----------
+        X : float array of shape (n_samples, n_features + 1)
+            Rows.
+
+        Yields
+        ------
+        model : estimator
+            For rows with the task as their last column.
+        rows : int array
+            Which.
+        """
+        group = self._groups_of(self._open_for_predict(X)[1])
+        for g, model in enumerate(self.by_group_.estimators_):
+            yield model, np.flatnonzero(group == g)
+
+    def _answer(self, method, rest, task):
+        values = np.where(task >= 0, self.tasks_[task], -1)
+        X = with_task(with_task(rest, values), self._groups_of(task))
+        return getattr(self.by_group_, method)(X)
