@@ -118,10 +118,11 @@ class KinClassifier(ClassifierMixin, KinBase):
     its posterior of the scales. In :math:`w_0` a task larger than the median one
     counts as the geometric mean of both. Weights below 0.01 are dropped.
 
-    Where tasks are of several kinds, each family also has one model for each group of
-    like tasks (`task_groups_`; in folds, groups come from their training rows). Groups
-    begin as single tasks and are merged while that gains evidence, the marginal
-    likelihood of Bayesian linear regressions with a level for each task.
+    Where tasks are of several kinds, linear models, extra trees and gradient boosting
+    also have one model for each group of like tasks (`task_groups_`; in folds, groups
+    come from their training rows). Groups begin as single tasks and are merged while
+    that gains evidence, the marginal likelihood of Bayesian linear regressions with a
+    level for each task.
 
     Candidates with settings to choose (penalties, leaves, iterations) take those of
     the least log loss out of fold. The multi-task forest chooses its settings once,
