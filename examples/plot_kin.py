@@ -62,6 +62,15 @@ for name, model in models.items():
 pd.DataFrame(errors).loc[list(sizes)].round(1)
 
 # %%
+# Which shops are alike?
+# ----------------------
+# Shops of one number have slopes that cannot be told apart. Within such a group there
+# is a model that shares, so the small shops do without the station.
+
+kin = models["Kin"]
+pd.Series(kin.task_groups_)[list(sizes)].rename("group")
+
+# %%
 # Who shares how much?
 # --------------------
 # Models that share may keep a task apart by themselves, so that the station need not
@@ -69,7 +78,6 @@ pd.DataFrame(errors).loc[list(sizes)].round(1)
 
 from kinlearn.report import SharingDisplay
 
-kin = models["Kin"]
 display = SharingDisplay.from_estimator(kin)
 _ = display.ax_.set_title("Where the predictions come from")
 

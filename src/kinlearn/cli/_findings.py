@@ -4,6 +4,8 @@ import math
 
 __all__ = ["findings", "in_words"]
 
+_MOST_GROUPS, _MOST_NAMES = 5, 4  # that a line names
+
 
 def findings(model):
     """What it found.
@@ -16,8 +18,8 @@ def findings(model):
     Returns
     -------
     dict
-        Scores, sharing by task and candidates that were left out; empty for a model
-        that is no Kin estimator.
+        Scores, sharing by task, groups of like tasks and candidates that were left
+        out; empty for a model that is no Kin estimator.
     """
     if not hasattr(model, "sharing_"):
         return {}
@@ -27,7 +29,15 @@ def findings(model):
         for name, score in scores.items()
     }
     sharing = {str(task): parts for task, parts in model.sharing_.items()}
-    return {**known, "sharing": sharing, "dropped": dict(model.dropped_)}
+    groups = model.task_groups_
+    if groups is not None:
+        groups = {str(task): group for task, group in groups.items()}
+    return {
+        **known,
+        "sharing": sharing,
+        "groups": groups,
+        "dropped": dict(model.dropped_),
+    }
 
 
 def in_words(found, *, kind, task):
@@ -65,8 +75,30 @@ def in_words(found, *, kind, task):
         f"Where predictions come from, in the mean of the tasks: {own} own models, "
         f"{pooled} pooled ones, {shared} models that share."
     )
+    lines += _line_of_groups(found["groups"])
     reasons: dict[str, list] = {}
     for name, reason in found["dropped"].items():
         reasons.setdefault(reason, []).append(name)
     lines += [f"Left out: {'; '.join(n)} ({why})." for why, n in reasons.items()]
     return lines
+
+
+def _line_of_groups(groups):
+    """The groups of like tasks, the largest first; nothing if there are no such."""
+    if not groups or len(set(groups.values())) in (1, len(groups)):
+        return []
+    members: dict[int, list] = {}
+    for task, group in groups.items():
+        members.setdefault(group, []).append(task)
+    several = sorted(members.values(), key=len, reverse=True)
+    alone = [names[0] for names in several if len(names) == 1]
+    several = [_some(names, _MOST_NAMES) for names in several if len(names) > 1]
+    line = f"Like each other: {_some(several, _MOST_GROUPS, '; ', ' groups')}"
+    return [f"{line}; like none: {_some(alone, _MOST_NAMES)}." if alone else f"{line}."]
+
+
+def _some(names, most, between=", ", what=""):
+    """The first names, and how many more there are."""
+    more = len(names) - most
+    text = between.join(names[:most])
+    return f"{text} and {more} more{what}" if more > 0 else text
