@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -224,3 +225,19 @@ def test_task_as_feature_on_sparse_rows_suits_trees():
     sparse = TaskAsFeature(ExtraTreesRegressor(5, random_state=0), task=-1)
     answer = sparse.fit(sp.csr_array(XT), Y).predict(sp.csr_array(XT))
     assert_allclose(answer, dense.fit(XT, Y).predict(XT))
+
+
+@pytest.mark.parametrize("library", [None, pd, pl])
+def test_a_column_that_a_task_never_measures_says_nothing(library):
+    features = X.copy()
+    features[TASK == 1, 2] = np.nan
+    rows = with_task(features, TASK)
+    if library is not None:
+        columns = {f"x{j}": features[:, j] for j in range(3)}
+        rows = library.DataFrame({**columns, "task": TASK.astype(str)})
+    task = -1 if library is None else "task"
+    booster = HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5)
+    model = PerTask(booster, task=task).fit(rows, Y)
+    mine = TASK == 1
+    by_hand = booster.fit(features[mine, :2], Y[mine]).predict(features[mine, :2])
+    assert_allclose(model.predict(rows)[mine], by_hand)

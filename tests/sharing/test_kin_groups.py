@@ -14,7 +14,12 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.sharing import Pooled, SharedPlusOwn, TaskAsFeature
 from kinlearn.sharing._kin._candidates import CAUTIONS, choose_candidates
-from kinlearn.sharing._kin._groups import _Sums, find_groups, groups_of_tasks
+from kinlearn.sharing._kin._groups import (
+    _Sums,
+    find_groups,
+    groups_of_tasks,
+    indicators,
+)
 from kinlearn.sharing._kin._like_tasks import LikeTasks
 from kinlearn.sharing._kin._tables import answer, staged_answers
 from kinlearn.tasks import check_task_data
@@ -128,6 +133,54 @@ def test_small_tasks_do_not_stand_alone():
     assert groups[0] != groups[1]
 
 
+def test_groups_do_not_depend_on_the_order_of_rows_or_names():
+    rng = np.random.default_rng(0)
+    # the third is as far from the first as from the second
+    once = rng.standard_normal((40, 3))
+    X, slope = np.tile(once, (3, 1)), np.repeat([1.0, -1.0, 0.0], 40)
+    task = np.repeat([0, 1, 2], 40)
+    y = slope * X.sum(axis=1)
+    found = set()
+    for _ in range(20):
+        order = rng.permutation(len(y))
+        groups = groups_of_tasks(X[order], y[order], task[order], 3, caution=4.0)
+        found.add(tuple(groups.tolist()))
+    assert len(found) == 1
+
+    # tasks of one row say nothing, and go with the most rows whatever their names
+    sizes = np.array([30, 100, 100, 100, 1, 1])
+    for names in (np.arange(6), np.arange(6)[::-1]):
+        task = np.repeat(names, sizes)
+        X = rng.standard_normal((len(task), 3))
+        slope = np.where(task == names[0], -1.0, 1.0)
+        y = slope * X.sum(axis=1) + 0.3 * rng.standard_normal(len(task))
+        groups = groups_of_tasks(X, y, task, 6)[names]
+        assert groups[0] != groups[1]
+        assert_array_equal(groups[1:], groups[1])
+
+
+def test_a_task_that_says_nothing_is_not_told_apart():
+    rng = np.random.default_rng(0)
+    task = np.repeat(np.arange(4), 40)
+    X = rng.standard_normal((160, 3))
+    X[task == 3] = 1.0
+    y = X.sum(axis=1) + rng.standard_normal(160)
+    assert_array_equal(groups_of_tasks(X, y, task, 4), 0)
+
+
+def test_names_of_classes_do_not_matter():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        task = np.repeat(np.arange(6), 40)
+        X = rng.standard_normal((240, 3))
+        slopes = rng.standard_normal((4, 3)) + 0.7 * rng.standard_normal((6, 4, 3))
+        scores = (slopes[task] * X[:, None]).sum(axis=2)
+        codes = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+        one = groups_of_tasks(X, indicators(codes, 4), task, 6)
+        other = groups_of_tasks(X, indicators(3 - codes, 4), task, 6)
+        assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize(
     ("X", "y", "task", "n_tasks"),
     [
@@ -148,12 +201,13 @@ def test_odd_rows_have_groups(X, y, task, n_tasks):
 
 def test_nothing_is_looked_for_in_too_many_tasks_or_features():
     rng = np.random.default_rng(0)
-    X = with_task(rng.standard_normal((900, 2)), np.arange(900) % 300)
+    X = with_task(rng.standard_normal((900, 2)), np.arange(900) % 200)
     few = check_task_data(X, rng.standard_normal(900), task=-1, labels="numbers")
     assert list(find_groups(few, CAUTIONS)) == list(CAUTIONS)
-    wide = with_task(rng.standard_normal((900, 60)), np.arange(900) % 300)
-    many = check_task_data(wide, rng.standard_normal(900), task=-1, labels="numbers")
-    assert find_groups(many, CAUTIONS) == {}
+    for n_tasks, n_features in ((200, 11), (201, 1)):
+        X = with_task(rng.standard_normal((900, n_features)), np.arange(900) % n_tasks)
+        many = check_task_data(X, rng.standard_normal(900), task=-1, labels="numbers")
+        assert find_groups(many, CAUTIONS) == {}
 
 
 # ------------------------------------------------------------- one model for a group

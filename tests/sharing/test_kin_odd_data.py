@@ -184,3 +184,19 @@ def test_models_are_asked_only_about_rows_that_they_count_for(rows):
     used = [k for k, m in enumerate(model.models_) if m is not None]
     counts = [np.count_nonzero(model.weights_[task, k]) for k in used]
     assert asked == [n for n in counts if n]
+
+
+@pytest.mark.parametrize("families", ["boosting", ["linear", "trees"]])
+def test_columns_that_some_or_all_tasks_never_measure(families):
+    rng = np.random.default_rng(0)
+    task = np.repeat(np.arange(3), 200)
+    X = rng.standard_normal((600, 4))
+    y = X[:, 0] + 0.5 * rng.standard_normal(600)
+    X[task == 1, 1] = np.nan
+    X[:, 2] = np.nan
+    X[1:, 3] = np.nan
+    rows = with_task(X, task)
+    model = KinRegressor(task=-1, families=families, n_estimators=10, random_state=0)
+    answers = model.fit(rows, y).predict(rows)
+    assert np.isfinite(answers).all()
+    assert model.score(rows, y) > 0.5

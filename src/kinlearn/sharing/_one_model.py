@@ -1,8 +1,10 @@
 """Forms with a single estimator behind all tasks."""
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
+from sklearn.utils import get_tags
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.utils._sklearn import safe_indexing
@@ -17,7 +19,33 @@ def fit_clone(estimator, rows, some=False):
     if is_classifier(estimator) and some and (y == y[0]).all():
         model = DummyClassifier(strategy="prior")
     weights = {} if weight is None else {"sample_weight": weight}
-    return model.fit(rows.rest, y, **weights)
+    missing_allowed = get_tags(model).input_tags.allow_nan
+    X = _with_values(rows.rest) if missing_allowed else rows.rest
+    return model.fit(X, y, **weights)
+
+
+def _with_values(X):
+    """X with zeros in columns of numbers without any value, which say nothing.
+
+    Some tasks never measure a column, and scikit-learn's boosters fail on such.
+    """
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind != "f":
+            return X
+        empty = np.isnan(X).all(axis=0)
+        return np.where(empty, X.dtype.type(0), X) if empty.any() else X
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    columns = [frame[name] for name in frame.columns]
+    unknown = [
+        column.name
+        for column in columns
+        if column.dtype.is_float() and (column.is_null() | column.is_nan()).all()
+    ]
+    if not unknown:
+        return X
+    return frame.with_columns(nw.lit(0.0).alias(name) for name in unknown).to_native()
 
 
 class OneModel(SharingForm):

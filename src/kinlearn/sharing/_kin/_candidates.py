@@ -338,7 +338,14 @@ class _Maker:
 
     def trees_of_like_tasks(self, cautions):
         n_trees = min(_TREES_ALONE, self.n_estimators)
-        inner = self._forest(n_trees, task=-1, unknown_task="share")
+        # settings of the forest of all tasks, or, if it was left out, some
+        inner = self._forest(
+            n_trees,
+            task=-1,
+            unknown_task="share",
+            task_split_prob=0.5,
+            min_samples_leaf=5,
+        )
         return Candidate(
             "extra trees, like tasks",
             "shared",

@@ -11,10 +11,10 @@ within each task, a group's evidence (marginal likelihood) needs no more than th
                 + \frac{1}{2\sigma^2} c^\top (A + \lambda I)^{-1} c + \text{const} .
 
 Groups begin as single tasks, and the two whose union gains most evidence are merged,
-as long as any gains: hierarchical clustering by evidence. A group of fewer than 20
+as long as none loses: hierarchical clustering by evidence. A group of fewer than 20
 rows then joins the one that loses least. :math:`\lambda` and
 :math:`\sigma^2` are those of the most evidence for all tasks apart. Classes count as
-one column of 0 and 1 each.
+one column of 0 and 1 each, two classes as one.
 """
 
 import numpy as np
@@ -28,7 +28,10 @@ _PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 _FEWEST_ROWS = 20.0  # smaller groups join the one that loses least by it
 _LEAST_NOISE = 1e-6  # as a share of the variance of y
 _ROUNDING = 1e-10
-_MOST_WORK = 4e8  # tasks squared times features cubed: some seconds
+# Limits that keep a search to a fifth of a second: candidates do some dozens of them.
+_MOST_TASKS = 200
+_MOST_WORK = 5e7  # tasks squared times features and targets cubed
+_TIE = 1e-9  # gains that differ by less differ by rounding
 
 
 def find_groups(data, cautions):
@@ -46,10 +49,10 @@ def find_groups(data, cautions):
     dict of float to int array of shape (n_tasks,)
         By caution; empty if there are too many tasks or features, or one class.
     """
-    n_tasks, n_features = data.n_tasks, data.X.shape[1]
-    too_many = n_tasks**2 * n_features**3 > _MOST_WORK
-    constant = data.classes is not None and len(data.classes) < 2
-    if too_many or constant or not n_features:
+    n_classes = 2 if data.classes is None else len(data.classes)
+    size = data.X.shape[1] + (n_classes if n_classes > 2 else 1)
+    too_many = data.n_tasks > _MOST_TASKS or data.n_tasks**2 * size**3 > _MOST_WORK
+    if too_many or n_classes < 2 or not data.X.shape[1]:
         return {}
     weight = data.sample_weight
     scale = Standardisation.of(
@@ -59,14 +62,14 @@ def find_groups(data, cautions):
     y = data.y if data.classes is None else indicators(data.y, len(data.classes))
     return {
         caution: groups_of_tasks(
-            X, y, data.task, n_tasks, weight=weight, caution=caution
+            X, y, data.task, data.n_tasks, weight=weight, caution=caution
         )
         for caution in cautions
     }
 
 
 def indicators(codes, n_classes):
-    """A column of 0 and 1 for each class but the first.
+    """A column of 0 and 1 for each class; of two classes, for the second.
 
     Parameters
     ----------
@@ -77,10 +80,11 @@ def indicators(codes, n_classes):
 
     Returns
     -------
-    float64 array of shape (n_samples, n_classes - 1)
+    float64 array of shape (n_samples, n_classes), or (n_samples, 1) for two
         The columns.
     """
-    return (codes[:, None] == np.arange(1, n_classes)).astype(np.float64)
+    first = 0 if n_classes > 2 else 1
+    return (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
 
 
 def groups_of_tasks(X, y, task, n_tasks, *, weight=None, caution=1.0):
@@ -119,13 +123,13 @@ def groups_of_tasks(X, y, task, n_tasks, *, weight=None, caution=1.0):
         both = sums.merged(t, rest).evidence(penalty, noise)
         gain[t, rest] = both - evidence[t] - evidence[rest]
     while (number > 0).any():
-        kept, gone = np.unravel_index(gain.argmax(), gain.shape)
-        if gain[kept, gone] <= 0:
+        kept, gone = _best(gain, rows)
+        # a task whose rows say nothing gains nothing, and is not told apart
+        if gain[kept, gone] < -_TIE:
             small = rows < _FEWEST_ROWS
-            of_small = np.where(small[:, None] | small, gain, -np.inf)
-            kept, gone = np.unravel_index(of_small.argmax(), gain.shape)
-            if not np.isfinite(of_small[kept, gone]):
+            if not small[number].any():
                 break
+            kept, gone = _best(np.where(small[:, None] | small, gain, -np.inf), rows)
         number[number == gone] = kept
         sums.absorb(kept, gone)
         rows[kept] += rows[gone]
@@ -136,6 +140,15 @@ def groups_of_tasks(X, y, task, n_tasks, *, weight=None, caution=1.0):
         low, high = np.minimum(rest, kept), np.maximum(rest, kept)
         gain[low, high] = both - evidence[kept] - evidence[rest]
     return np.unique(number, return_inverse=True)[1]
+
+
+def _best(gain, rows):
+    """The pair of the most gain; of those that rounding cannot tell, of most rows."""
+    best = gain.max()
+    kept, gone = np.nonzero(gain >= best - _TIE * max(1.0, abs(best)))
+    # rounded, since sums of the same weights in another order may differ
+    largest = np.round(rows[kept] + rows[gone], 6).argmax()
+    return kept[largest], gone[largest]
 
 
 class _Sums:
