@@ -37,15 +37,16 @@ def _with_values(X):
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return X
-    columns = [frame[name] for name in frame.columns]
     unknown = [
-        column.name
-        for column in columns
+        column
+        for column in frame.iter_columns()
         if column.dtype.is_float() and (column.is_null() | column.is_nan()).all()
     ]
     if not unknown:
         return X
-    return frame.with_columns(nw.lit(0.0).alias(name) for name in unknown).to_native()
+    # False is 0; the name may be any, not only a string
+    zeros = [(each.is_null() & False).cast(nw.Float64) for each in unknown]
+    return frame.with_columns(*zeros).to_native()
 
 
 class OneModel(SharingForm):
