@@ -89,6 +89,7 @@ OPTIONAL = {
 MAY_IMPORT_OPTIONAL = {"cli", "dask"}
 
 SKLEARN_DOOR = "utils/_sklearn.py"
+CALLBACK_DOOR = "utils/_callbacks.py"  # newer than the oldest scikit-learn we take
 _DYNAMIC = {"import_module", "import_optional", "__import__"}
 
 
@@ -125,6 +126,8 @@ def _judge(where: str, layer: str, use: Use) -> Iterator[str]:
         yield f"a kernel imports {use.name}; it may know libc, numpy and scipy's BLAS"
     elif top == "sklearn" and any(map(_is_private, rest)) and where != SKLEARN_DOOR:
         yield f"{use.name} is private to scikit-learn: bring it in by {SKLEARN_DOOR}"
+    elif use.name.startswith("sklearn.callback") and where != CALLBACK_DOOR:
+        yield f"{use.name} is not in every scikit-learn: bring it in by {CALLBACK_DOOR}"
     elif top in OPTIONAL and use.at_import and layer not in MAY_IMPORT_OPTIONAL:
         yield f"{top} is optional: import it inside the function that needs it"
 
@@ -290,6 +293,7 @@ def _plant(root: Path, where: str, source: str) -> list[str]:
         ("news/_a.py", "", "no layer 'news'"),
         ("tasks/_a.py", "from sklearn.utils._x import f", "private to scikit-learn"),
         ("tasks/_a.py", "from sklearn.base import _f", "private to scikit-learn"),
+        ("tasks/_a.py", "from sklearn.callback import f", "not in every scikit-learn"),
         (
             "tasks/_a.py",
             "import sklearn\nsklearn.base._f()",

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from kinlearn.boosting._boosted_rows import BoostedRows, weighted_label_sets
@@ -19,6 +18,7 @@ from kinlearn.boosting._stump_voter import StumpVoter
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils import quiet_round, rounds_with_callbacks
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["AbstainingAdaBoostClassifier"]

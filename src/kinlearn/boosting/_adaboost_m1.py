@@ -7,7 +7,6 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,7 @@ from kinlearn.utils import (
     quiet_round,
     rounds_with_callbacks,
 )
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["MultiTaskAdaBoostClassifier"]

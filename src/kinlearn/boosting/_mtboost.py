@@ -3,13 +3,13 @@
 import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 
 from kinlearn.boosting._boosted_rows import weighted_label_sets
 from kinlearn.boosting._label_codes import ClassScores, LabelCodes
 from kinlearn.boosting._mtboost_base import MTBoostBase
 from kinlearn.boosting._shared_rounds import LogisticLoss
 from kinlearn.boosting._start_weights import row_weights
+from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MTBoostClassifier"]

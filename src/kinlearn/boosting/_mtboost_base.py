@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,7 @@ from kinlearn.utils import (
     quiet_round,
     rounds_with_callbacks,
 )
+from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["MTBoostBase"]

@@ -2,11 +2,11 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.callback import with_callbacks
 
 from kinlearn.boosting._mtboost_base import MTBoostBase
 from kinlearn.boosting._shared_rounds import SquaredLoss
 from kinlearn.boosting._start_weights import row_weights
+from kinlearn.utils._callbacks import with_callbacks
 
 __all__ = ["MTBoostRegressor"]
 

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -24,6 +23,7 @@ from kinlearn.cluster._stability import choose_lambda
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils import group_rows
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskSymmetricNMF"]

@@ -13,12 +13,12 @@ from typing import Any
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.dask._cluster import ClusterParts, find_client
 from kinlearn.dask._disk import DiskParts, OnDisk
 from kinlearn.dask._tables import answer_parts, is_dask, read_parts
+from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval
 
 __all__ = ["ClassifierOnDask", "ForestOnDask", "ModelOnDask"]

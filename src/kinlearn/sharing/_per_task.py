@@ -4,12 +4,12 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import Pooled, fit_clone
 from kinlearn.utils import group_rows, one_by_one
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
 
 __all__ = ["PerTask"]

@@ -4,7 +4,6 @@ from abc import ABCMeta, abstractmethod
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.svm._checks import (
@@ -21,6 +20,7 @@ from kinlearn.svm._machines import Blocks, Machines
 from kinlearn.svm._space import make_space
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MultiTaskSVMBase"]

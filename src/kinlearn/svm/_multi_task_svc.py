@@ -2,12 +2,12 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 
 from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
 from kinlearn.svm._dual import classification
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
 from kinlearn.tasks import class_weights
+from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
 
 __all__ = ["MultiTaskSVC"]

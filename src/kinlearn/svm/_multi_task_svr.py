@@ -5,11 +5,11 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
-from sklearn.callback import with_callbacks
 
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._dual import regression
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
+from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskSVR"]

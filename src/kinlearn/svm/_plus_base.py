@@ -6,7 +6,6 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.svm._checks import (
@@ -21,6 +20,7 @@ from kinlearn.svm._plus_solver import solve_plus
 from kinlearn.svm._space import make_space
 from kinlearn.tasks import check_task_data, check_task_rows, remember_columns
 from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils._callbacks import CallbackSupportMixin
 
 __all__ = ["SVMPlusBase", "without_task"]
 

@@ -4,11 +4,11 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.callback import with_callbacks
 
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._plus_base import SVMPlusBase
 from kinlearn.svm._plus_dual import regression
+from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["SVMPlusRegressor"]

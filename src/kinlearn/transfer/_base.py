@@ -5,13 +5,13 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks import TaskMixin
 from kinlearn.transfer._boost import Boosted, Transfer
 from kinlearn.utils import check_takes_weights
+from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["TransferBase", "fold_of_target", "no_round"]

@@ -6,7 +6,6 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
@@ -20,6 +19,7 @@ from kinlearn.transfer._boost_numbers import (
     weighted_median,
 )
 from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval
 
 __all__ = ["TrAdaBoostRegressor"]

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
@@ -16,6 +15,7 @@ from kinlearn.transfer._learners import ClassifierLearner, TreeLearner
 from kinlearn.transfer._weight_updates import find_correction
 from kinlearn.transfer._weighted_trees import BinnedRows
 from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 
 __all__ = ["TrAdaBoostClassifier"]

@@ -9,7 +9,6 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +22,7 @@ from kinlearn.trees._growth import Growth, Settings, bootstrap_counts, grow_tree
 from kinlearn.trees._linear_part import LinearPart
 from kinlearn.trees._pilot import Candidate, Pilot
 from kinlearn.trees._task_offsets import add_offsets
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["MultiTaskExtraTreesBase"]

@@ -6,7 +6,6 @@ from numbers import Integral
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import hstack
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -15,6 +14,7 @@ from kinlearn.exceptions import KinlearnWarning
 from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils import group_rows, rounds_with_callbacks
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval
 
 __all__ = ["MultiTaskRandomForestClassifier"]

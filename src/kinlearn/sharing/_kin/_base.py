@@ -8,7 +8,6 @@ from numbers import Integral, Real
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +32,7 @@ from kinlearn.sharing._kin._trials import Clock, Trials
 from kinlearn.sharing._kin._weights import SCALES
 from kinlearn.tasks import TaskMixin, check_total_weight
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 
 __all__ = ["KinBase"]

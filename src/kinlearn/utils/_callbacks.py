@@ -1,0 +1,43 @@
+"""Scikit-learn's callbacks, which enter here and nowhere else.
+
+They came with scikit-learn 1.9. With an older one every estimator fits as well; only
+nobody hears how far it is.
+"""
+
+import sklearn
+
+__all__ = ["CallbackSupportMixin", "with_callbacks"]
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class _NoContext:
+        """A fit, or a step of one, that nobody listens to."""
+
+        def subcontext(self, **_):
+            return self
+
+        def call_on_fit_task_begin(self, **_):
+            pass
+
+        def call_on_fit_task_end(self, **_):
+            return False  # nobody wants the fit to end
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """What scikit-learn 1.9 gives an estimator, without its callbacks."""
+
+        @property
+        def set_callbacks(self):
+            """Absent, so that ``hasattr`` tells; the error says what is needed."""
+            raise AttributeError(
+                "Callbacks, such as progress bars, need scikit-learn 1.9 or newer; "
+                f"this is {sklearn.__version__}. Fitting works without them."
+            )
+
+        def _init_callback_context(self, **_):
+            return _NoContext()
+
+    def with_callbacks(method):
+        """Leave the method as it is: there are no callbacks to end."""
+        return method

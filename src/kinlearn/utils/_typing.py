@@ -1,0 +1,20 @@
+"""Names for what annotations say again and again.
+
+X may be an array, a sparse matrix or a frame of pandas or polars, none of which need be
+installed to import this package: so it is `Any`, under a name that tells what is meant.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["ArrayLike", "RandomState", "Table", "TaskColumn", "TaskPath"]
+
+# Rows of features with the task among them: array, sparse matrix or frame.
+Table: TypeAlias = Any
+# The column of X that holds the task, by name or by position; None is one task.
+TaskColumn: TypeAlias = str | int | None
+# The same, or several columns from coarse to fine.
+TaskPath: TypeAlias = str | int | list[str] | list[int] | None
+RandomState: TypeAlias = int | np.random.RandomState | None
