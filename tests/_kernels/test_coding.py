@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kinlearn._kernels.trees._coding import N_CELLS, code_rows
+from kinlearn._kernels.trees._binning import N_CELLS, code_rows
 
 
 @pytest.mark.parametrize("n", [1, 127, 128, 1_000])

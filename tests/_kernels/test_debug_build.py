@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from kinlearn._kernels._sorting import group_by_code
+from kinlearn._kernels._grouping import group_by_code
 
 
 @pytest.mark.skipif(

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from kinlearn._kernels.svm._plus import certify, descend
-from kinlearn._kernels.svm._plus_blocks import accumulate, gather
+from kinlearn._kernels.svm._plus import accumulate, certify, descend, gather
 
 
 def draw(seed, m=14, n_groups=2):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kinlearn._kernels.svm._kernel_rows import Kernel, KernelRows
-from kinlearn._kernels.svm._row_cache import RowCache
+from kinlearn._kernels.svm._rows import RowCache
 
 PARAMETERS = {
     "linear": (Kernel.LINEAR, {}),

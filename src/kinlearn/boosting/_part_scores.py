@@ -6,7 +6,6 @@ of them, of the rows that have that label on the left and on the right of a root
 
 import numpy as np
 
-from kinlearn._kernels.boosting._entries import Cells
 from kinlearn._kernels.boosting._score_stumps import (
     BEST,
     LabelWeights,
@@ -14,6 +13,7 @@ from kinlearn._kernels.boosting._score_stumps import (
     find_children,
     find_roots,
 )
+from kinlearn._kernels.boosting._stump_search import Cells
 from kinlearn.boosting._parts_base import PartsBase, sum_of, trial_of
 from kinlearn.boosting._roots import Node
 from kinlearn.boosting._rounds import Step, exact_total

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn._kernels.boosting._roots import ROOT
+from kinlearn._kernels.boosting._stump_search import ROOT
 
 __all__ = ["RootTests"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kinlearn._kernels.boosting._roots import Roots
+from kinlearn._kernels.boosting._stump_search import Roots
 
 __all__ = ["CHOOSERS", "Node", "RootChoice"]
 

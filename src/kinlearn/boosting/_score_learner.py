@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from kinlearn._kernels.boosting._roots import ROOT
 from kinlearn._kernels.boosting._score_stumps import (
     BEST,
     LabelWeights,
@@ -11,6 +10,7 @@ from kinlearn._kernels.boosting._score_stumps import (
     find_children,
     find_roots,
 )
+from kinlearn._kernels.boosting._stump_search import ROOT
 from kinlearn.boosting._roots import Node
 
 __all__ = ["ScoreLearner"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn._kernels.svm._task_rows import TaskRows
+from kinlearn._kernels.svm._rows import TaskRows
 from kinlearn._kernels.svm._task_smo import TaskSMO
 from kinlearn.svm._space import Space
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn._kernels.svm._plus_blocks import gather
+from kinlearn._kernels.svm._plus import gather
 
 __all__ = ["RowStore"]
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from kinlearn._kernels.svm._plus import certify, descend
-from kinlearn._kernels.svm._plus_blocks import accumulate
+from kinlearn._kernels.svm._plus import accumulate, certify, descend
 from kinlearn.svm._plus_interior import near_optimum
 
 __all__ = ["PlusSolution", "solve_plus"]

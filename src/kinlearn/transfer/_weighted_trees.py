@@ -5,8 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn._kernels.transfer._votes import STEP, add_votes, add_votes_sparse
-from kinlearn._kernels.transfer._weighted_tree import grow_tree
+from kinlearn._kernels.transfer._weighted_tree import (
+    STEP,
+    add_votes,
+    add_votes_sparse,
+    grow_tree,
+)
 from kinlearn.trees._binning import Bins, bin_features, feature_edges, join_bins
 
 __all__ = ["BinnedRows", "TreeVotes"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinlearn._kernels.trees._place_task import place_task
+from kinlearn._kernels.trees._predict import place_task
 from kinlearn.trees._forest import LEAF, as_float32
 
 __all__ = ["add_rows", "insert_tasks"]

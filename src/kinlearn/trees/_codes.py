@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn._kernels.trees._coding import N_CELLS, code_rows
+from kinlearn._kernels.trees._binning import N_CELLS, code_rows
 
 __all__ = ["Codes", "code_features"]
 

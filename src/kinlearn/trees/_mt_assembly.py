@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn._kernels.trees._mt_tree_arrays import DECISION, NODE, VALUE
+from kinlearn._kernels.trees._mt_tree_model import DECISION, NODE, VALUE
 from kinlearn.trees._mt_tree import tree_of
 from kinlearn.trees._questions import entries
 

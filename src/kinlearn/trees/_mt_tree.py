@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from kinlearn._kernels.trees._mt_tree import grow_tree
-from kinlearn._kernels.trees._mt_tree_predict import (
+from kinlearn._kernels.trees._mt_tree_model import (
     STEP,
     add_shares,
     find_decisions,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn._kernels._folds import deal_cells
+from kinlearn._kernels._grouping import deal_cells
 
 __all__ = ["deal_to_folds"]
 

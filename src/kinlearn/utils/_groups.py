@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn._kernels._sorting import group_by_code
+from kinlearn._kernels._grouping import group_by_code
 
 __all__ = ["group_rows"]
 

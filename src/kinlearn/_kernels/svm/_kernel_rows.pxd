@@ -1,5 +1,5 @@
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t
-from kinlearn._kernels.svm._row_source cimport RowSource
+from kinlearn._kernels.svm._rows cimport RowSource
 
 cpdef enum Kernel:
     LINEAR = 0

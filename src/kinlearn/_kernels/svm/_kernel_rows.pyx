@@ -11,7 +11,7 @@ from kinlearn._kernels.svm._loops cimport (
     kinlearn_rbf32,
     kinlearn_rbf64,
 )
-from kinlearn._kernels.svm._row_source cimport BLOCK, CHUNK, RowSource, n_pieces
+from kinlearn._kernels.svm._rows cimport BLOCK, CHUNK, RowSource, n_pieces
 
 
 cdef class KernelRows(RowSource):

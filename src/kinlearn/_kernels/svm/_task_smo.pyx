@@ -26,9 +26,7 @@ from kinlearn._kernels.svm._loops cimport (
     kinlearn_partner,
     kinlearn_step,
 )
-from kinlearn._kernels.svm._row_cache cimport RowCache
-from kinlearn._kernels.svm._row_source cimport PRODUCT_ROWS, n_pieces
-from kinlearn._kernels.svm._task_rows cimport TaskRows
+from kinlearn._kernels.svm._rows cimport PRODUCT_ROWS, RowCache, TaskRows, n_pieces
 
 cdef f64_t TAU = 1e-12  # curvature that stands for one that is not positive
 

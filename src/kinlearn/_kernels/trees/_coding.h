@@ -1,4 +1,4 @@
-/* From values to codes of one byte; see _coding.pyx. */
+/* From values to codes of one byte; see _binning.pyx. */
 #ifndef KINLEARN_CODING_H
 #define KINLEARN_CODING_H
 

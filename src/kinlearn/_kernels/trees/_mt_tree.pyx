@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 
 from kinlearn._kernels._random cimport derive_stream, next_below
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
-from kinlearn._kernels.trees._mt_tree_arrays cimport TreeArrays, doubled
+from kinlearn._kernels.trees._mt_tree_model cimport TreeArrays, doubled
 from kinlearn._kernels.trees._mt_tree_split cimport (
     DENSE_ROWS, FEW_CELLS, JOINT, MISSING, N_BINS, Search, Split,
     start_search, try_feature, xlogx
