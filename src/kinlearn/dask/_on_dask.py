@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.dask._cluster import ClusterParts, find_client
@@ -40,6 +41,9 @@ client : dask.distributed.Client, OnDisk or None, default=None
 n_jobs : int, default=None
     Threads that the local model of `to_local` works with.""",
 }
+
+
+_OWN_TYPES = {"trees_at_once": int | None, "client": Client | OnDisk | None}
 
 
 class ModelOnDask(_Model, metaclass=ABCMeta):
@@ -233,9 +237,15 @@ def _constructor(
     signature = inspect.Signature(
         [p.replace(default=False) if p.name in fixed else p for p in given.values()]
         + [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=_OWN_TYPES[name],
+            )
             for name in own
-        ]
+        ],
+        return_annotation=None,
     )
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:

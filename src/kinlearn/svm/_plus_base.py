@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,7 +69,11 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
     # --------------------------------------------------------------- reading
 
     def _fit_rows(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None, labels: str
+        self,
+        X: Table,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        labels: Literal["classes", "numbers"],
     ) -> TaskData:
         """Check training data; its group and privileged columns may be gone later."""
         data = check_task_data(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -66,7 +66,7 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
 
     # --------------------------------------------------------------- fitting
 
-    def _check_estimator(self, kind: str) -> None:
+    def _check_estimator(self, kind: Literal["classifier", "regressor"]) -> None:
         if self.estimator is not None:
             check_takes_weights(self.estimator, kind)
 
