@@ -37,7 +37,7 @@ __all__ = [
 
 CHUNK = 2**24  # cells of a temporary
 _CELLS = 2**20  # of a block of a dense affinity
-_ADDITIONS = 2**24  # of a call of a kernel, so that Ctrl-C is heard in between
+_ADDITIONS = 2**24  # of a call of a kernel, so that Ctrl-C is noticed in between
 
 
 def _pattern(X: Any) -> Any:

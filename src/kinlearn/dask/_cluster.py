@@ -32,7 +32,7 @@ __all__ = ["ClusterParts", "find_client"]
 _SMALL_BYTES = 20_000
 _MERGED_AT_ONCE = 8
 _FEW = 4  # workers that the driver calls by itself
-# Jobs whose results a worker keeps until it gives them back together.
+# Jobs whose results a worker keeps until it returns them together.
 _JOBS_AT_ONCE = 6
 # Times in a row that an attempt fails because a worker is lost.
 _MOST_LOSSES = 20

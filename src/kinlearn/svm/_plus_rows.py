@@ -11,7 +11,7 @@ from kinlearn.svm._space import Space
 __all__ = ["RowStore"]
 
 # Up to so many rows the whole matrix is made, in double precision: it is cheap
-# there, and large C (1e6) asks for more digits than single precision has.
+# there, and large C (1e6) needs more digits than single precision has.
 WHOLE = 1200
 
 
