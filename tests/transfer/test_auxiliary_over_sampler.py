@@ -161,7 +161,7 @@ def test_clear_errors():
         AuxiliaryOverSampler().fit_resample(X[:, :-1], y)
     with pytest.raises(ValueError, match="target=None leaves open which"):
         AuxiliaryOverSampler(task=-1).fit(X, y)
-    with pytest.raises(ValueError, match=r"asks for 2 rows of class 1.*has 6"):
+    with pytest.raises(ValueError, match=r"requests 2 rows of class 1.*has 6"):
         sampler(sampling_strategy={1: 2}).fit(X, y)
     with pytest.raises(ValueError, match=r"not in y: \['rare'\]"):
         sampler(sampling_strategy={"rare": 9}).fit(X, y)
