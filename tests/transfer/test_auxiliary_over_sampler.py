@@ -131,7 +131,7 @@ def test_sampling_strategies(strategy, added):
 @pytest.mark.parametrize("answer", [0.0, -1, "foo", None, [1]])
 def test_a_strategy_that_answers_nonsense(answer):
     X, y = pair()
-    with pytest.raises(ValueError, match="must give a dict, a ratio"):
+    with pytest.raises(ValueError, match="must return a dict, a ratio"):
         sampler(sampling_strategy=lambda y: answer).fit_resample(X, y)
 
 
@@ -159,9 +159,9 @@ def test_clear_errors():
     X, y = pair()
     with pytest.raises(ValueError, match="There is no source to take rows from"):
         AuxiliaryOverSampler().fit_resample(X[:, :-1], y)
-    with pytest.raises(ValueError, match="target=None does not say which"):
+    with pytest.raises(ValueError, match="target=None leaves open which"):
         AuxiliaryOverSampler(task=-1).fit(X, y)
-    with pytest.raises(ValueError, match=r"asks for 2 rows of class 1.*has 6"):
+    with pytest.raises(ValueError, match=r"requests 2 rows of class 1.*has 6"):
         sampler(sampling_strategy={1: 2}).fit(X, y)
     with pytest.raises(ValueError, match=r"not in y: \['rare'\]"):
         sampler(sampling_strategy={"rare": 9}).fit(X, y)

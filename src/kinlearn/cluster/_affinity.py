@@ -4,6 +4,7 @@ A form of affinity knows its product with V, its degrees, the sum of its squared
 cells, and a sweep of the solver.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +28,7 @@ from kinlearn.utils import group_rows
 __all__ = [
     "CHUNK",
     "Affinity",
+    "TermAffinity",
     "build_affinity",
     "explicit_affinity",
     "halves",
@@ -35,17 +37,17 @@ __all__ = [
 
 CHUNK = 2**24  # cells of a temporary
 _CELLS = 2**20  # of a block of a dense affinity
-_ADDITIONS = 2**24  # of a call of a kernel, so that Ctrl-C is heard in between
+_ADDITIONS = 2**24  # of a call of a kernel, so that Ctrl-C is noticed in between
 
 
-def _pattern(X):
+def _pattern(X: Any) -> Any:
     """1 where X is not zero."""
     if sp.issparse(X):
         return sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
     return (X != 0).astype(X.dtype)
 
 
-def _unit_rows(X):
+def _unit_rows(X: Any) -> Any:
     """Rows of length 1; zero rows stay."""
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
     length = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
@@ -53,14 +55,14 @@ def _unit_rows(X):
     return _scale_rows(X, inverse.astype(X.dtype))
 
 
-def _scale_rows(X, factor):
+def _scale_rows(X: Any, factor: np.ndarray) -> Any:
     if sp.issparse(X):
         data = X.data * np.repeat(factor, np.diff(X.indptr))
         return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
     return X * factor[:, None]
 
 
-def halves(X, kind):
+def halves(X: Any, kind: str) -> tuple[Any, Any]:
     """P and Q with the ``"shared"`` or ``"cosine"`` affinity P Q' + Q P'."""
     if kind == "shared":
         return X, _pattern(X)
@@ -68,7 +70,9 @@ def halves(X, kind):
     return unit, unit * unit.dtype.type(0.5)
 
 
-def explicit_affinity(X, kind, gamma, task, lambdas):
+def explicit_affinity(
+    X: Any, kind: str, gamma: float, task: np.ndarray, lambdas: np.ndarray
+) -> Any:
     """The weighted affinity as a matrix, made block by block.
 
     Parameters
@@ -103,7 +107,9 @@ def explicit_affinity(X, kind, gamma, task, lambdas):
     return W
 
 
-def _explicit_dense(X, kind, gamma, task, lambdas):
+def _explicit_dense(
+    X: Any, kind: str, gamma: float, task: np.ndarray, lambdas: np.ndarray
+) -> np.ndarray:
     """The affinity of dense rows, some of a task with all later tasks at a time."""
     n = len(task)
     P, Q = (X, X) if kind == "rbf" else halves(X, kind)
@@ -128,7 +134,9 @@ def _explicit_dense(X, kind, gamma, task, lambdas):
     return W
 
 
-def _explicit_sparse(X, kind, task, lambdas):
+def _explicit_sparse(
+    X: sp.csr_array, kind: str, task: np.ndarray, lambdas: np.ndarray
+) -> sp.csr_array:
     """The affinity of sparse rows, a few rows at a time into one growing array.
 
     Joining blocks would need the memory of the result several times.
@@ -176,15 +184,15 @@ class Affinity:
     task: np.ndarray
 
     @property
-    def n(self):
+    def n(self) -> int:
         """Number of rows."""
         return len(self.task)
 
-    def product(self, V):
+    def product(self, V: np.ndarray) -> np.ndarray:
         """W V."""
         return np.asarray(self.W @ V, dtype=np.float64)
 
-    def product_inside(self, V):
+    def product_inside(self, V: np.ndarray) -> np.ndarray:
         """W V over pairs of rows of the same task."""
         indptr, order = group_rows(self.task, int(self.task.max()) + 1)
         if np.diff(indptr).max() == self.n:  # no copy of the whole
@@ -196,11 +204,11 @@ class Affinity:
         return out
 
     @cached_property
-    def degrees(self):
+    def degrees(self) -> np.ndarray:
         """Row sums."""
         return np.asarray(self.W.sum(axis=1), dtype=np.float64).ravel()
 
-    def scaled(self, factor):
+    def scaled(self, factor: np.ndarray) -> "Affinity":
         """Rows and columns times a factor, in place: the matrix is ours."""
         if sp.issparse(self.W):
             starts, step = self.W.indptr, max(1, CHUNK // (32 * self.n))
@@ -218,7 +226,7 @@ class Affinity:
             np.multiply(self.W, factor, out=self.W)
         return Affinity(self.W, self.task)
 
-    def squares(self, factor):
+    def squares(self, factor: np.ndarray) -> np.ndarray:
         """Weighted sum of squared cells by the task of the row.
 
         Parameters
@@ -241,7 +249,9 @@ class Affinity:
             out += np.bincount(task, weights=row, minlength=len(factor))
         return out
 
-    def sweeper(self, order, V, state):
+    def sweeper(
+        self, order: np.ndarray, V: np.ndarray, state: Sequence[np.ndarray]
+    ) -> Callable[[], float]:
         """A function of no arguments that makes one sweep; see the kernels."""
         if sp.issparse(self.W):
             parts = (self.W.indptr, self.W.indices, self.W.data, self.task, order, V)
@@ -264,43 +274,45 @@ class TermAffinity:
     lambdas: np.ndarray
 
     @property
-    def n(self):
+    def n(self) -> int:
         """Number of rows."""
         return len(self.task)
 
     @cached_property
-    def _values(self):
+    def _values(self) -> np.ndarray:
         return np.ascontiguousarray(
             np.column_stack([self.P.data, self.Q.data]), dtype=np.float64
         )
 
     @cached_property
-    def _groups(self):
+    def _groups(self) -> tuple[np.ndarray, np.ndarray]:
         return task_groups(self.lambdas)
 
     @cached_property
-    def _groups_inside(self):
+    def _groups_inside(self) -> tuple[np.ndarray, np.ndarray]:
         return task_groups(np.diag(np.diag(self.lambdas)))
 
     @cached_property
-    def _task_rows(self):
+    def _task_rows(self) -> tuple[np.ndarray, np.ndarray]:
         return group_rows(self.task, len(self.lambdas))
 
     @cached_property
-    def _slots(self):
+    def _slots(self) -> tuple[int, np.ndarray]:
         indptr, terms = self.P.indptr, self.P.indices
         slots, last = np.empty_like(terms), np.full(self.P.shape[1], -1, terms.dtype)
         return term_slots(indptr, terms, *self._task_rows, last, slots), slots
 
     @cached_property
-    def _own(self):
+    def _own(self) -> np.ndarray:
         cells = np.add.reduceat(
             np.append(2.0 * self._values.prod(axis=1), 0.0), self.P.indptr[:-1]
         )
         cells[np.diff(self.P.indptr) == 0] = 0.0
         return cells * self.lambdas[self.task, self.task]
 
-    def _product(self, V, groups):
+    def _product(
+        self, V: np.ndarray, groups: tuple[np.ndarray, np.ndarray]
+    ) -> np.ndarray:
         V = np.ascontiguousarray(V, dtype=np.float64)
         out = np.empty_like(V)
         term_product(
@@ -318,27 +330,27 @@ class TermAffinity:
         )
         return out
 
-    def product(self, V):
+    def product(self, V: np.ndarray) -> np.ndarray:
         """W V."""
         return self._product(V, self._groups)
 
-    def product_inside(self, V):
+    def product_inside(self, V: np.ndarray) -> np.ndarray:
         """W V over pairs of rows of the same task."""
         return self._product(V, self._groups_inside)
 
     @cached_property
-    def degrees(self):
+    def degrees(self) -> np.ndarray:
         """Row sums."""
         sums = self.product(np.ones((self.n, 1))).ravel()
         # what is left of the diagonal by rounding is no affinity
         return np.where(sums > 1e-12 * self._own, sums, 0.0)
 
-    def scaled(self, factor):
+    def scaled(self, factor: np.ndarray) -> "TermAffinity":
         """Rows and columns times a factor."""
         P, Q = (_scale_rows(half, factor) for half in (self.P, self.Q))
         return TermAffinity(P, Q, self.task, self.lambdas)
 
-    def squares(self, factor):
+    def squares(self, factor: np.ndarray) -> np.ndarray:
         """Weighted sum of squared cells by the task of the row; see `Affinity`."""
         columns = [half.tocsc() for half in (self.P, self.Q)]
         out = np.zeros(len(factor))
@@ -362,20 +374,22 @@ class TermAffinity:
             term_norms(*arrays, first, last)
         return out
 
-    def _cuts(self, rows_of_terms):
+    def _cuts(self, rows_of_terms: np.ndarray) -> list[int]:
         """Row numbers that part the comparison of all rows into equal work."""
         per_entry = np.cumsum(rows_of_terms[self.P.indices], dtype=np.int64)
         work = np.append(0, per_entry)[self.P.indptr[1:]] + self.n * np.arange(self.n)
         inner = np.flatnonzero(np.diff(work // _ADDITIONS)) + 1
         return [0, *inner.tolist(), self.n]
 
-    def sweeper(self, order, V, state):
+    def sweeper(
+        self, order: np.ndarray, V: np.ndarray, state: Sequence[np.ndarray]
+    ) -> Callable[[], float]:
         """A function of no arguments that makes one sweep; see the kernels."""
         n_slots, slots = self._slots
         rows = (self.P.indptr, self.P.indices, slots, self._values)
         read, write = self._groups
         reader, writer = (_only_task(factor) for factor in self._groups)
-        # a task's own group needs room for its own terms only
+        # a task's own group needs memory for its own terms only
         is_wide = (reader < 0) | (reader != writer)
         wide = np.where(is_wide, np.cumsum(is_wide) - 1, -1)
         width = 2 * V.shape[1]
@@ -386,7 +400,7 @@ class TermAffinity:
         return lambda: sweep_terms(*data, self.task, order, V, *state)
 
 
-def task_groups(lambdas):
+def task_groups(lambdas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Factor weights by pairs of tasks as ``read write'`` over few groups.
 
     Parameters
@@ -414,13 +428,22 @@ def task_groups(lambdas):
     return np.eye(n), np.ascontiguousarray(lambdas.T, dtype=np.float64)
 
 
-def _only_task(factor):
+def _only_task(factor: np.ndarray) -> np.ndarray:
     """The only task that has to do with each group, or -1."""
     used = factor != 0
     return np.where(used.sum(axis=0) == 1, used.argmax(axis=0), -1)
 
 
-def build_affinity(X, kind, gamma, task, lambdas, *, normalize, n_clusters=2):
+def build_affinity(
+    X: Any,
+    kind: str,
+    gamma: float,
+    task: np.ndarray,
+    lambdas: np.ndarray,
+    *,
+    normalize: bool,
+    n_clusters: int = 2,
+) -> tuple[Affinity | TermAffinity, np.ndarray]:
     """The affinity of the rows in the form that costs least.
 
     Parameters

@@ -1,7 +1,11 @@
 """Checks of what only the clusterer takes: lambdas, shares, affinities."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["check_lambdas", "check_rows", "check_shares", "refuse_texts"]
 
@@ -9,8 +13,8 @@ _TILE = 256
 _LARGEST = 1e6  # of a lambda; third powers of numbers far beyond it overflow
 
 
-def refuse_texts(X):
-    """Say how texts become numbers, where X holds some.
+def refuse_texts(X: Any) -> None:
+    """Raise an error that explains how texts become numbers, where X holds some.
 
     Parameters
     ----------
@@ -33,7 +37,9 @@ def refuse_texts(X):
         )
 
 
-def check_lambdas(lambda_inter, lambda_intra, tasks):
+def check_lambdas(
+    lambda_inter: ArrayLike, lambda_intra: float, tasks: np.ndarray
+) -> np.ndarray:
     """Weights by pairs of tasks.
 
     Parameters
@@ -76,13 +82,15 @@ def check_lambdas(lambda_inter, lambda_intra, tasks):
     return out
 
 
-def check_shares(shares, n_clusters, tasks):
+def check_shares(
+    shares: ArrayLike | None, n_clusters: int, tasks: np.ndarray
+) -> np.ndarray:
     """Shares of the clusters in each task, as positive numbers with sum 1.
 
     Parameters
     ----------
     shares : array-like of shape (n_clusters,) or (n_tasks, n_clusters), or None
-        What was asked for.
+        The parameter of the estimator.
     n_clusters : int
         Number of clusters.
     tasks : ndarray of shape (n_tasks,)
@@ -114,7 +122,7 @@ def check_shares(shares, n_clusters, tasks):
     return given / sums[:, None]
 
 
-def check_rows(X, affinity, names, *, fitting):
+def check_rows(X: Any, affinity: str, names: np.ndarray, *, fitting: bool) -> Any:
     """X in the form that the affinity takes, and within its limits.
 
     Parameters
@@ -150,7 +158,7 @@ def check_rows(X, affinity, names, *, fitting):
     return X
 
 
-def _check_size(X):
+def _check_size(X: Any) -> None:
     values = X.data if sp.issparse(X) else X
     largest = float(max(-values.min(initial=0.0), values.max(initial=0.0)))
     # sums of squares are finite, and those of the inverse above 0
@@ -162,7 +170,7 @@ def _check_size(X):
         )
 
 
-def _check_sign(X, affinity, names):
+def _check_sign(X: Any, affinity: str, names: np.ndarray) -> None:
     values = X.data if sp.issparse(X) else X
     if values.size == 0 or values.min() >= 0:
         return
@@ -185,7 +193,7 @@ def _check_sign(X, affinity, names):
     )
 
 
-def _check_symmetric(X):
+def _check_symmetric(X: Any) -> None:
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"affinity='precomputed' needs a square matrix besides the task column; "

@@ -1,5 +1,7 @@
 """New rows, by their affinity to the rows of a fit."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -8,7 +10,9 @@ from kinlearn.cluster._affinity import CHUNK, halves, task_groups
 __all__ = ["cross_product", "cross_product_by_task", "fold_in"]
 
 
-def cross_product(X_new, X, kind, gamma, U):
+def cross_product(
+    X_new: Any, X: Any, kind: str, gamma: float, U: np.ndarray
+) -> np.ndarray:
     """Product of the affinity of new rows to old ones with U.
 
     Parameters
@@ -40,7 +44,17 @@ def cross_product(X_new, X, kind, gamma, U):
     return np.asarray(P_new @ (Q.T @ U) + Q_new @ (P.T @ U))
 
 
-def cross_product_by_task(X_new, X, kind, gamma, U, *, new_task, task, lambdas):
+def cross_product_by_task(
+    X_new: Any,
+    X: Any,
+    kind: str,
+    gamma: float,
+    U: np.ndarray,
+    *,
+    new_task: np.ndarray,
+    task: np.ndarray,
+    lambdas: np.ndarray,
+) -> np.ndarray:
     """`cross_product` with the affinity times weights by the tasks of both rows.
 
     Parameters
@@ -72,7 +86,7 @@ def cross_product_by_task(X_new, X, kind, gamma, U, *, new_task, task, lambdas):
     return out
 
 
-def fold_in(gram, pull):
+def fold_in(gram: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """Minimise ``v'Gv - 2 v'b`` over v >= 0 for every row b, by coordinates.
 
     Parameters

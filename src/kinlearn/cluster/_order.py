@@ -1,5 +1,7 @@
 """An order of rows that does not depend on how the caller sorted them."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,7 +12,7 @@ _CHUNK = 2**17  # cells of a temporary, which stays in the cache
 _ROUNDS = 3
 
 
-def canonical_order(X, task, *, pairwise=False):
+def canonical_order(X: Any, task: np.ndarray, *, pairwise: bool = False) -> np.ndarray:
     """Row numbers, sorted by what the rows hold.
 
     Random starts and turns follow this order, so the rows' own order decides
@@ -51,12 +53,14 @@ def canonical_order(X, task, *, pairwise=False):
     return np.lexsort((_mixed(colour ^ of_task[task]), *keys.T))
 
 
-def _colours(X, keys, tied, factors, pairwise):
+def _colours(
+    X: Any, keys: np.ndarray, tied: np.ndarray, factors: np.ndarray, pairwise: bool
+) -> np.ndarray:
     """A hash of every row that differs where rows with equal keys differ.
 
     Whole numbers that wrap around add up the same in any order. Pairwise, a row is
-    told by the colours of the rows that it has to do with, as in the refinement of
-    Weisfeiler and Leman.
+    identified by the colours of the rows that it has to do with, as in the refinement
+    of Weisfeiler and Leman.
     """
     columns = _mixed(factors.astype(np.uint64))
     colour = np.zeros(len(keys), dtype=np.uint64)
@@ -71,12 +75,12 @@ def _colours(X, keys, tied, factors, pairwise):
     return colour
 
 
-def _chunks(rows, n_columns):
+def _chunks(rows: np.ndarray, n_columns: int) -> list[np.ndarray]:
     step = max(1, _CHUNK // max(n_columns, 1))
     return [rows[i : i + step] for i in range(0, len(rows), step)]
 
 
-def _row_hash(X, rows, columns):
+def _row_hash(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Sums over the cells of rows, but zeros, of a hash of value and column."""
     part = X[rows]
     if not sp.issparse(part):
@@ -88,18 +92,20 @@ def _row_hash(X, rows, columns):
     return total[part.indptr[1:]] - total[part.indptr[:-1]]
 
 
-def _bits(values):
+def _bits(values: np.ndarray) -> np.ndarray:
     return (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
 
 
-def _mixed(x):
+def _mixed(x: np.ndarray) -> np.ndarray:
     """The last steps of SplitMix64: every bit depends on all."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def _exact(X, largest, factors, powers):
+def _exact(
+    X: Any, largest: float, factors: np.ndarray, powers: tuple[int, ...]
+) -> np.ndarray:
     """``X ** power @ factors`` for each power, from values rounded to 20 bits.
 
     Sums of whole numbers below 2^53 are exact, so they are the same in any order.

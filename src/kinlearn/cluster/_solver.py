@@ -2,20 +2,23 @@
 
 In the thesis's symbols: W the affinity, V the factor, H the rows of tasks, K the
 contrasts of clusters, alpha the weight of the penalty. Weights of tasks (the lambdas)
-are in W already; `weight` says how much a cell counts in the loss::
+are in W already; `weight` is how much a cell counts in the loss::
 
     J(V) = 1/2 sum_ts weight_ts |W_ts / weight_ts - V_t V_s'|^2 + sum_t s_t' P_t s_t
 
 with s_t the sums of task t's rows of V, and P_t = alpha_t K K'.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
+
+from kinlearn.cluster._affinity import Affinity, TermAffinity
 
 __all__ = ["LARGE_RESIDUAL", "Problem", "Solution", "contrasts", "solve_starts"]
 
@@ -26,7 +29,7 @@ LARGE_RESIDUAL = 0.01
 _RENAMINGS = 50
 
 
-def contrasts(n_clusters, shares):
+def contrasts(n_clusters: int, shares: np.ndarray) -> np.ndarray:
     """The form ``K K'`` that is zero where clusters have the given shares.
 
     The sum over all pairs of clusters a, b of ``(s_a / p_a - s_b / p_b)^2``, with p
@@ -86,7 +89,7 @@ class Problem:
         Which tasks have to do with each other.
     """
 
-    affinity: Any
+    affinity: Affinity | TermAffinity
     task: np.ndarray
     order: np.ndarray
     weight: np.ndarray
@@ -95,7 +98,14 @@ class Problem:
     component: np.ndarray
 
     @classmethod
-    def build(cls, affinity, order, weight, balance, shares):
+    def build(
+        cls,
+        affinity: Affinity | TermAffinity,
+        order: np.ndarray,
+        weight: np.ndarray,
+        balance: float,
+        shares: np.ndarray,
+    ) -> Self:
         """Scale the penalty to the affinity and add what does not change.
 
         Parameters
@@ -119,7 +129,7 @@ class Problem:
         n_tasks, k = shares.shape
         task = affinity.task
         counts = np.bincount(task, minlength=n_tasks)
-        own = np.zeros(n_tasks)
+        own: np.ndarray = np.zeros(n_tasks)
         if balance > 0:
             inside = affinity.product_inside(np.ones((len(task), 1))).ravel()
             own = np.bincount(task, weights=inside, minlength=n_tasks)
@@ -142,11 +152,11 @@ class Problem:
         )
 
     @property
-    def n_clusters(self):
+    def n_clusters(self) -> int:
         """Number of clusters."""
         return self.penalty.shape[1]
 
-    def start(self, rng):
+    def start(self, rng: np.random.Generator) -> np.ndarray:
         """A random factor whose product is of the affinity's size."""
         n, k = len(self.task), self.n_clusters
         mean = self.affinity.degrees.sum() / n**2
@@ -154,13 +164,13 @@ class Problem:
         V[self.order] = 2.0 * np.sqrt(mean / k) * rng.random((len(self.order), k))
         return V
 
-    def _by_task(self, rows):
+    def _by_task(self, rows: np.ndarray) -> np.ndarray:
         """Sums over the rows of each task."""
         out = np.zeros((len(self.weight), *rows.shape[1:]))
         np.add.at(out, self.task, rows)
         return out
 
-    def _grams(self, V, U):
+    def _grams(self, V: np.ndarray, U: np.ndarray) -> np.ndarray:
         """``V_t' U_t`` of each task."""
         k = V.shape[1]
         return np.stack(
@@ -179,18 +189,18 @@ class Problem:
         )
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.weight)
 
-    def _mixed(self, grams):
+    def _mixed(self, grams: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(np.tensordot(self.weight, grams, axes=1))
 
-    def mixed_grams(self, V):
+    def mixed_grams(self, V: np.ndarray) -> np.ndarray:
         """Weighted Gram matrices ``sum_s weight_ts V_s' V_s`` of each task."""
         return self._mixed(self._grams(V, V))
 
-    def best(self, solutions):
+    def best(self, solutions: Sequence[Solution]) -> Solution:
         """The best start; of components that share nothing, the best of each."""
         first = solutions[0]
         values = np.array([each.objective for each in solutions])
@@ -207,7 +217,9 @@ class Problem:
             all(each.converged for each in taken),
         )
 
-    def objectives(self, V, product=None):
+    def objectives(
+        self, V: np.ndarray, product: np.ndarray | None = None
+    ) -> np.ndarray:
         """The objective by component of tasks; `product` is W V if it is known."""
         product = self.affinity.product(V) if product is None else product
         fit = self._by_task((V * product).sum(axis=1))
@@ -220,7 +232,7 @@ class Problem:
         )
         return self.constant + rest
 
-    def gradient(self, V):
+    def gradient(self, V: np.ndarray) -> np.ndarray:
         """The gradient of the objective."""
         mixed = self.mixed_grams(V)[self.task]
         push = np.einsum("tjm,tm->tj", self.penalty, self._by_task(V))[self.task]
@@ -228,7 +240,7 @@ class Problem:
             2.0 * self.affinity.product(V)
         )
 
-    def residual(self, V):
+    def residual(self, V: np.ndarray) -> float:
         """How far V is from stationary: the projected gradient, relative.
 
         Returns
@@ -242,7 +254,7 @@ class Problem:
         size = 2.0 * np.linalg.norm(self.affinity.product(V))
         return float(np.linalg.norm(gradient) / size) if size > 0 else 0.0
 
-    def curve(self, V, D):
+    def curve(self, V: np.ndarray, D: np.ndarray) -> np.ndarray:
         """Product of the objective's second derivative at V with D."""
         change = self._grams(D, V)
         change = self._mixed(change + change.transpose(0, 2, 1))[self.task]
@@ -251,7 +263,7 @@ class Problem:
         out = np.einsum("ij,ijm->im", V, change) + np.einsum("ij,ijm->im", D, mixed)
         return 2.0 * (out + push - self.affinity.product(D))
 
-    def descent(self, V, rng):
+    def descent(self, V: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
         """A direction along which the objective bends down, if Lanczos finds one.
 
         Only entries of V above zero move. The smallest Ritz value is never below
@@ -295,7 +307,14 @@ class Problem:
             return None
         return sum(c * b for c, b in zip(vectors[:, 0], basis, strict=True))
 
-    def minimise(self, V, *, tol, max_iter, stop=lambda: False):
+    def minimise(
+        self,
+        V: np.ndarray,
+        *,
+        tol: float,
+        max_iter: int,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Solution:
         """Sweep until the objective falls by less than `tol` of that of V = 0.
 
         Parameters
@@ -307,7 +326,7 @@ class Problem:
         max_iter : int
             Most sweeps.
         stop : callable
-            Asked between sweeps whether to give up.
+            Called between sweeps; True ends the descent.
 
         Returns
         -------
@@ -324,7 +343,14 @@ class Problem:
             n_iter += 1
         return Solution(V, self.objectives(V), n_iter, converged)
 
-    def settle(self, V, *, tol, max_iter, stop=lambda: False):
+    def settle(
+        self,
+        V: np.ndarray,
+        *,
+        tol: float,
+        max_iter: int,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Solution:
         """Sweep, and while it lowers the objective rename the clusters of a task.
 
         Sweeps move one entry at a time, and cannot exchange the clusters of a whole
@@ -350,7 +376,7 @@ class Problem:
             found = Solution(more.V, more.objective, n_iter, more.converged)
         return found
 
-    def _rename(self, solution):
+    def _rename(self, solution: Solution) -> np.ndarray | None:
         """V with the clusters of tasks renamed to fit the others; None if none is."""
         V, k = solution.V.copy(), self.n_clusters
         if self.n_tasks == len(self.constant) or k == 1:
@@ -378,7 +404,9 @@ class Problem:
             V, product, best, moved = W, renamed, value, True
         return V if moved else None
 
-    def polish(self, solution, rng, *, tol, max_iter):
+    def polish(
+        self, solution: Solution, rng: np.random.Generator, *, tol: float, max_iter: int
+    ) -> Solution:
         """Leave saddles until no direction of descent is found.
 
         Parameters
@@ -393,7 +421,7 @@ class Problem:
         Returns
         -------
         Solution
-            A local minimum, as far as the check can tell.
+            A local minimum, as far as the check can find.
         """
         solution = self._finish(solution, tol, max_iter)
         for _ in range(_ESCAPES):
@@ -408,7 +436,7 @@ class Problem:
             solution = Solution(found.V, found.objective, n_iter, found.converged)
         return self._finish(solution, tol, max_iter)
 
-    def _finish(self, solution, tol, max_iter):
+    def _finish(self, solution: Solution, tol: float, max_iter: int) -> Solution:
         """Sweep on where the objective falls slowly, but is far from stationary."""
         for _ in range(_FINISHES):
             if not solution.converged or self.residual(solution.V) <= LARGE_RESIDUAL:
@@ -419,7 +447,9 @@ class Problem:
             solution = Solution(found.V, found.objective, n_iter, found.converged)
         return solution
 
-    def _step_down(self, solution, direction):
+    def _step_down(
+        self, solution: Solution, direction: np.ndarray
+    ) -> np.ndarray | None:
         before = solution.objective.sum()
         step = np.linalg.norm(solution.V)
         for _ in range(20):
@@ -431,7 +461,14 @@ class Problem:
         return None
 
 
-def solve_starts(problem, seeds, *, tol, max_iter, n_jobs):
+def solve_starts(
+    problem: Problem,
+    seeds: Sequence[np.random.SeedSequence],
+    *,
+    tol: float,
+    max_iter: int,
+    n_jobs: int,
+) -> Iterator[Solution]:
     """Yield the solutions of random starts in order, solved on threads.
 
     The caller's thread only waits, so Ctrl-C reaches it at once; then all starts
@@ -455,7 +492,7 @@ def solve_starts(problem, seeds, *, tol, max_iter, n_jobs):
     """
     stopped: list[bool] = []
 
-    def solve(seed):
+    def solve(seed: np.random.SeedSequence) -> Solution:
         V = problem.start(np.random.default_rng(seed))
         return problem.settle(V, tol=tol, max_iter=max_iter, stop=lambda: bool(stopped))
 

@@ -1,5 +1,7 @@
 """How much to share between tasks, judged without labels: by stability."""
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
@@ -13,7 +15,9 @@ _PAIRS = 5
 _SHARE = 0.7
 
 
-def agreement(one, two, task, n_tasks):
+def agreement(
+    one: np.ndarray, two: np.ndarray, task: np.ndarray, n_tasks: int
+) -> float:
     """How well two clusterings of the same rows agree, within tasks.
 
     Parameters
@@ -41,7 +45,13 @@ def agreement(one, two, task, n_tasks):
     return float(np.mean(values)) if values else 0.0
 
 
-def choose_lambda(cluster, task, n_tasks, order, rng):
+def choose_lambda(
+    cluster: Callable[[np.ndarray, float], np.ndarray],
+    task: np.ndarray,
+    n_tasks: int,
+    order: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[float | None, dict[float, float]]:
     """The least weight between tasks at which clusters depend little on the rows drawn.
 
     Pairs of samples of 70% of each task are clustered with each candidate, and
@@ -52,7 +62,7 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
     Parameters
     ----------
     cluster : callable
-        ``cluster(rows, lambda_inter)`` gives the labels of rows.
+        ``cluster(rows, lambda_inter)`` returns the labels of rows.
     task : int array of shape (n,)
         Task codes.
     n_tasks : int
@@ -73,7 +83,9 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
     scores: dict[float, list[float]] = {value: [] for value in CANDIDATES}
     for _ in range(_PAIRS):
         samples = [_draw(task, n_tasks, order, rng) for _ in range(2)]
-        both, first, second = np.intersect1d(*samples, return_indices=True)
+        both, first, second = np.intersect1d(
+            samples[0], samples[1], return_indices=True
+        )
         for value, found in scores.items():
             one, two = (cluster(rows, value) for rows in samples)
             found.append(agreement(one[first], two[second], task[both], n_tasks))
@@ -86,7 +98,9 @@ def choose_lambda(cluster, task, n_tasks, order, rng):
     return best, means
 
 
-def _draw(task, n_tasks, order, rng):
+def _draw(
+    task: np.ndarray, n_tasks: int, order: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Rows of every task, as many as the share, in ascending order."""
     indptr, by_task = group_rows(np.ascontiguousarray(task[order]), n_tasks)
     parts = []

@@ -2,6 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,13 +19,14 @@ from kinlearn.cluster._checks import (
 )
 from kinlearn.cluster._fold_in import cross_product_by_task, fold_in
 from kinlearn.cluster._order import canonical_order
-from kinlearn.cluster._solver import LARGE_RESIDUAL, Problem, solve_starts
+from kinlearn.cluster._solver import LARGE_RESIDUAL, Problem, Solution, solve_starts
 from kinlearn.cluster._stability import choose_lambda
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.tasks import TaskMixin
+from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.utils import group_rows
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskSymmetricNMF"]
 
@@ -39,7 +41,7 @@ class MultiTaskSymmetricNMF(
 
     Rows are compared within their task and, with less weight, across tasks. The
     affinity is factored as V V' with non-negative V, one column for each cluster, and
-    a penalty asks every task to hold all clusters. So documents of a small collection
+    a penalty drives every task to hold all clusters. So documents of a small collection
     are grouped with the help of the others, yet no cluster is a whole collection.
 
     Parameters
@@ -73,7 +75,7 @@ class MultiTaskSymmetricNMF(
         Penalty on unequal shares of the clusters in a task, in units of the task's
         mean affinity. 0 is plain symmetric NMF.
     shares : array of shape (n_clusters,) or (n_tasks, n_clusters), default=None
-        Shares of the clusters that the penalty asks for; None is equal shares.
+        Shares of the clusters that the penalty aims at; None is equal shares.
     normalize : bool, default=True
         Whether to divide the affinity by the roots of both rows' degrees.
     gamma : float, default=None
@@ -94,7 +96,7 @@ class MultiTaskSymmetricNMF(
     store_affinity : bool, default=False
         Whether to keep the affinity as ``affinity_``.
     n_jobs : int, default=None
-        Threads for the starts; None is 1. The answer does not depend on it.
+        Threads for the starts; None is 1. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Decides the starts.
 
@@ -119,8 +121,8 @@ class MultiTaskSymmetricNMF(
     stability_ : dict
         Agreement of clusterings by candidate, for ``lambda_inter="auto"``.
     affinity_ : ndarray or sparse array of shape (n_samples, n_samples)
-        Weighted, and if so asked normalised, affinity W, with ``store_affinity=True``;
-        of X's own float type.
+        Weighted, and with `normalize` normalised, affinity W, of X's own float type;
+        only with ``store_affinity=True``.
     row_tasks_ : ndarray of shape (n_samples,)
         Position in ``tasks_`` of each row's task.
     tasks_ : ndarray of shape (n_tasks,)
@@ -152,8 +154,8 @@ class MultiTaskSymmetricNMF(
     Where this differs from the thesis [1]_:
 
     - There the weights multiply the affinity: :math:`\|\lambda_{ts} A_{ts} - V_t
-      V_s'\|^2`. A small weight then says that rows of different tasks are *unlike*,
-      which drives tasks into different clusters; as the weight of a loss it says that
+      V_s'\|^2`. A small weight then means that rows of different tasks are *unlike*,
+      which drives tasks into different clusters; as the weight of a loss it means that
       their pairs matter less. ``weighting="affinity"`` is the thesis's form. In either,
       pairs of tasks of weight 0 are left out, so that tasks are clustered alone.
     - There alpha changes in every step, to the greatest value that keeps a
@@ -173,7 +175,7 @@ class MultiTaskSymmetricNMF(
     memory grow with the entries of X, not with the square of the rows. Tasks with fewer
     rows than clusters have no penalty. The partition depends neither on the order of
     the rows nor on the names of the tasks, but for equal rows of a task, and for rows
-    of a precomputed affinity that nothing tells apart.
+    of a precomputed affinity that nothing distinguishes.
 
     References
     ----------
@@ -192,6 +194,8 @@ class MultiTaskSymmetricNMF(
     >>> clustering_accuracy_score(y, model.labels_)
     1.0
     """
+
+    stability_: dict[float, float]
 
     _parameter_constraints: dict = {
         "task": TaskMixin._task_parameter_constraints["task"],
@@ -218,24 +222,24 @@ class MultiTaskSymmetricNMF(
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        task=None,
-        affinity="shared",
-        lambda_intra=1.0,
-        lambda_inter=0.1,
-        weighting="loss",
-        balance=1.0,
-        shares=None,
-        normalize=True,
-        gamma=None,
-        n_init=5,
-        max_iter=500,
-        tol=1e-5,
-        store_affinity=False,
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        affinity: Literal["shared", "cosine", "rbf", "precomputed"] = "shared",
+        lambda_intra: float = 1.0,
+        lambda_inter: float | ArrayLike | Literal["auto"] = 0.1,
+        weighting: Literal["loss", "affinity"] = "loss",
+        balance: float = 1.0,
+        shares: ArrayLike | None = None,
+        normalize: bool = True,
+        gamma: float | None = None,
+        n_init: int = 5,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        store_affinity: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.task = task
         self.affinity = affinity
@@ -254,7 +258,7 @@ class MultiTaskSymmetricNMF(
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: Table, y: Any = None) -> Self:
         """Cluster the rows.
 
         Parameters
@@ -276,7 +280,7 @@ class MultiTaskSymmetricNMF(
         if data.n_samples < self.n_clusters:
             raise ValueError(
                 f"n_samples={data.n_samples} should be >= n_clusters="
-                f"{self.n_clusters}. Ask for fewer clusters."
+                f"{self.n_clusters}. Set a lower n_clusters."
             )
         shares = check_shares(self.shares, self.n_clusters, data.tasks)
         pairwise = self.affinity == "precomputed"
@@ -291,7 +295,7 @@ class MultiTaskSymmetricNMF(
         progress = self._init_callback_context(max_subtasks=self.n_init)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         solutions = []
-        settings = {"tol": self.tol, "max_iter": self.max_iter}
+        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         for i, solution in enumerate(
             solve_starts(problem, seeds.spawn(self.n_init), n_jobs=n_jobs, **settings)
         ):
@@ -308,7 +312,7 @@ class MultiTaskSymmetricNMF(
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _warn_unless_converged(self, best, residual):
+    def _warn_unless_converged(self, best: Solution, residual: float) -> None:
         if best.converged and residual <= LARGE_RESIDUAL:
             return
         if best.converged:
@@ -327,7 +331,14 @@ class MultiTaskSymmetricNMF(
             stacklevel=4,  # past `fit` and what wraps it for callbacks
         )
 
-    def _keep(self, problem, best, rows, scale, lambdas):
+    def _keep(
+        self,
+        problem: Problem,
+        best: Solution,
+        rows: Any,
+        scale: np.ndarray,
+        lambdas: np.ndarray,
+    ) -> None:
         """Set the fitted attributes."""
         self.embedding_ = best.V
         self.objective_ = float(best.objective.sum())
@@ -350,7 +361,14 @@ class MultiTaskSymmetricNMF(
         elif hasattr(self, "affinity_"):
             del self.affinity_
 
-    def _choose_lambda(self, rows, data, order, shares, seed):
+    def _choose_lambda(
+        self,
+        rows: Any,
+        data: TaskData,
+        order: np.ndarray,
+        shares: np.ndarray,
+        seed: np.random.SeedSequence,
+    ) -> None:
         """Set ``lambda_inter_``, and ``gamma`` as a number."""
         n_columns = rows.shape[1]
         self._gamma = 1.0 / max(n_columns, 1) if self.gamma is None else self.gamma
@@ -363,7 +381,7 @@ class MultiTaskSymmetricNMF(
             return
         place = np.argsort(order)
 
-        def cluster(drawn, value):
+        def cluster(drawn: np.ndarray, value: float) -> np.ndarray:
             some = rows[drawn]
             if self.affinity == "precomputed":
                 some = some[:, drawn]
@@ -396,7 +414,14 @@ class MultiTaskSymmetricNMF(
             )
         self.lambda_inter_ = best
 
-    def _problem(self, rows, task, order, lambdas, shares):
+    def _problem(
+        self,
+        rows: Any,
+        task: np.ndarray,
+        order: np.ndarray,
+        lambdas: np.ndarray,
+        shares: np.ndarray,
+    ) -> tuple[Problem, np.ndarray]:
         """The objective over some rows, and the scale of the affinity's rows."""
         affinity, scale = build_affinity(
             rows,
@@ -417,15 +442,15 @@ class MultiTaskSymmetricNMF(
             shares = shares / shares.sum(axis=1, keepdims=True)
         return Problem.build(affinity, order, weight, self.balance, shares), scale
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """Clusters of new rows of known tasks, with V as it is.
 
         A new row gets the non-negative v that best explains its affinity to the rows
-        of `fit`; its largest entry is the cluster. The penalty on unequal shares plays
-        no part in it: it would make the answer for a row depend on the rows that come
-        with it. So rows of `fit` that lie between two clusters can get another label
-        here than in ``labels_``: up to one in twenty of noisy data, and one in ten
-        where `shares` are far from equal.
+        of `fit`; its largest entry is the cluster. The penalty on unequal shares has
+        no part in it: it would make the prediction for a row depend on the rows that
+        come with it. So rows of `fit` that lie between two clusters can get another
+        label here than in ``labels_``: up to one in twenty of noisy data, and one in
+        ten where `shares` are far from equal.
 
         Parameters
         ----------
@@ -458,7 +483,7 @@ class MultiTaskSymmetricNMF(
             out[mine] = _labels(fold_in(self._grams[t], pull[mine]), pull[mine])
         return out
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.affinity != "rbf"
@@ -466,7 +491,7 @@ class MultiTaskSymmetricNMF(
         return tags
 
 
-def _labels(V, pull):
+def _labels(V: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """The largest entry of each row, by affinity alone where V is zero."""
     labels = V.argmax(axis=1)
     empty = V.max(axis=1) <= 0

@@ -1,7 +1,9 @@
 """Boosting over two-task stumps on a Dask cluster (Faddoul 2012)."""
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 
 from kinlearn import boosting
 from kinlearn.boosting.partitioned import fit_stump_parts
@@ -27,8 +29,8 @@ class AbstainingAdaBoostClassifier(
     Notes
     -----
     Partitions keep their rows as bins, a byte for each feature, and the weights of
-    their rows. In each round they answer five times, with sums by task, feature and
-    bin; the driver searches these sums for the stump with the kernels that search the
+    their rows. In each round they return sums by task, feature and bin, five times;
+    the driver searches these sums for the stump with the kernels that search the
     rows of one table. Rows and weights are never sent. With K classes (MH) the sums
     are K + 1 numbers for each class, so K (K + 1) times as many.
 
@@ -64,9 +66,11 @@ class AbstainingAdaBoostClassifier(
     _step = "round"
     _fixed = {"early_stopping": "rows to hold back are drawn from all in one place"}
 
-    def _grow(self, engine, parts, finished):
+    def _grow(
+        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+    ) -> None:
         @contextmanager
-        def on_round(_):
+        def on_round(_: int) -> Iterator[SimpleNamespace]:
             told = SimpleNamespace(stop=False)
             yield told
             told.stop = finished(1)

@@ -1,4 +1,4 @@
-"""The cluster as an engine: plans and questions go out, merged answers come back.
+"""The cluster as an engine: plans and requests go out, merged results come back.
 
 Rows are read and prepared by tasks, which are pure functions of their inputs. So when a
 worker is lost, Dask computes what it held again. Trees grow outside of tasks; see
@@ -10,11 +10,14 @@ import threading
 import time
 import uuid
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, Self
 
 from distributed import Client, default_client, wait
 
 from kinlearn.dask._residents import (
+    Groups,
     Lost,
     Resident,
     Step,
@@ -28,14 +31,14 @@ __all__ = ["ClusterParts", "find_client"]
 # What is smaller goes along with each task; larger things are sent once.
 _SMALL_BYTES = 20_000
 _MERGED_AT_ONCE = 8
-_FEW = 4  # workers that the driver asks by itself
-# Jobs whose results a worker keeps until it gives them back together.
+_FEW = 4  # workers that the driver calls by itself
+# Jobs whose results a worker keeps until it returns them together.
 _JOBS_AT_ONCE = 6
 # Times in a row that an attempt fails because a worker is lost.
 _MOST_LOSSES = 20
 
 
-def find_client(client=None):
+def find_client(client: Client | None = None) -> Client:
     """The client to work with.
 
     Parameters
@@ -72,7 +75,7 @@ def find_client(client=None):
     return client
 
 
-def _same(thing):
+def _same(thing: Any) -> Any:
     return thing
 
 
@@ -85,45 +88,50 @@ class ClusterParts:
         Of the cluster.
     """
 
-    # A worker has its own rows too, and pieces for other jobs: with more room it takes
-    # more than twice the memory of its rows, with less there are more messages.
+    # A worker has its own rows too, and pieces for other jobs: with a larger part it
+    # takes more than twice the memory of its rows, with less there are more messages.
     room = 1 / 6
 
-    def __init__(self, client):
+    def __init__(self, client: Client) -> None:
         self.client = client
-        self.shares = []
-        self.homes = {}  # of a share's key, as Dask wants it: a list of workers
-        self._name = None  # of the residents, when there are some
-        self._groups = {}  # where the shares are, as far as is known
+        self.shares: list[Any] = []
+        # of a share's key, as Dask wants it: a list of workers
+        self.homes: dict[Any, list[str]] = {}
+        self._name: str | None = None  # of the residents, when there are some
+        self._groups: Groups = {}  # where the shares are, as far as is known
         self._batch = 0
-        self._trees, self._plans, self._n_told = None, [], 0
+        self._trees: Any = None
+        self._plans: list[Any] = []
+        self._n_told = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         # workers forget what nobody wants
         self.shares, self.homes = [], {}
         if self._name is not None and self.client.status == "running":
             self.client.unregister_worker_plugin(self._name)
 
     @property
-    def n_places(self):
+    def n_places(self) -> int:
         """Number of workers."""
         return max(len(self.client.nthreads()), 1)
 
-    def read(self, parts):
+    def read(self, parts: list[Any]) -> list[Any]:
         """Compute delayed parts on the workers; handles of them."""
         return self.client.compute(parts)
 
-    def _submit(self, function, *args, home=None):
+    def _submit(
+        self, function: Callable[..., Any], *args: Any, home: list[str] | None = None
+    ) -> Any:
         """A handle of ``function(*args)``, at home while that worker lives."""
         return self.client.submit(
             function, *args, pure=False, workers=home, allow_other_workers=bool(home)
         )
 
-    def _send(self, thing):
-        """The thing itself if it is small, or a task that gives it.
+    def _send(self, thing: Any) -> Any:
+        """The thing itself if it is small, or a task that returns it.
 
         Not scattered: what is scattered to a worker is lost with it.
         """
@@ -131,7 +139,13 @@ class ClusterParts:
             return thing
         return self._submit(_same, thing)
 
-    def map(self, function, handles, *args, each=None):
+    def map(
+        self,
+        function: Callable[..., Any],
+        handles: Sequence[Any],
+        *args: Any,
+        each: Iterable[Any] | None = None,
+    ) -> list[Any]:
         """Handles of ``function(thing, *args)``; see ``LocalParts.map``."""
         sent = [self._send(arg) for arg in args]
         own = [()] * len(handles) if each is None else [(thing,) for thing in each]
@@ -142,14 +156,16 @@ class ClusterParts:
             for handle, first in zip(handles, own, strict=True)
         ]
 
-    def collect(self, function, handles, *args):
+    def collect(
+        self, function: Callable[..., Any], handles: Sequence[Any], *args: Any
+    ) -> list[Any]:
         """The values of ``function(thing, *args)``, which are small."""
         return self.client.gather(self.map(function, handles, *args))
 
-    def keep(self, shares, n_rows):
+    def keep(self, shares: Sequence[Any], n_rows: Sequence[int]) -> None:
         """Settle shares: each gets a worker to stay on, and none too many rows.
 
-        The larger ones choose first. One stays where it is if that worker has room,
+        The larger ones choose first. One stays where it is if that worker can hold it,
         else it moves to the worker with the fewest rows so far.
         """
         self._wait_for(shares)
@@ -166,11 +182,18 @@ class ClusterParts:
                 self.shares[i] = self._submit(_same, shares[i], home=[home])
             self.homes[self.shares[i].key] = [home]
 
-    def reduce(self, combine, function, handles, *args, each=None):
+    def reduce(
+        self,
+        combine: Callable[[list[Any]], Any],
+        function: Callable[..., Any],
+        handles: Sequence[Any],
+        *args: Any,
+        each: Iterable[Any] | None = None,
+    ) -> Any:
         """``combine(values)`` of ``function(thing, *args)``, merged on the workers."""
         return self._merged(combine, self.map(function, handles, *args, each=each))
 
-    def _merged(self, combine, values):
+    def _merged(self, combine: Callable[[list[Any]], Any], values: list[Any]) -> Any:
         while True:
             values = [
                 self._submit(combine, values[i : i + _MERGED_AT_ONCE])
@@ -179,7 +202,7 @@ class ClusterParts:
             if len(values) == 1:
                 return values[0].result()
 
-    def begin(self, trees):
+    def begin(self, trees: Any) -> None:
         """Bring the rows to the roots of some trees."""
         if self._name is None:
             self._name = f"kinlearn-{uuid.uuid4().hex}"
@@ -187,23 +210,23 @@ class ClusterParts:
         self._batch += 1
         self._trees, self._plans, self._n_told = trees, [], 0
 
-    def move(self, plan):
-        """Carry out the splits of a level, before the next question."""
+    def move(self, plan: Any) -> None:
+        """Carry out the splits of a level, before the next request."""
         self._plans.append(plan)
 
     # ------------------------------------------------------------------------
     # The residents of the workers
     # ------------------------------------------------------------------------
 
-    def _wait_for(self, futures):
+    def _wait_for(self, futures: Sequence[Any]) -> None:
         with self.client.as_current():  # which need not be the default one
             wait(futures)
 
-    def _where(self):
+    def _where(self) -> Groups:
         """By worker: the keys of its shares, by the numbers of the parts."""
         self._wait_for(self.shares)
         where, workers = self.client.who_has(self.shares), self.client.nthreads()
-        groups: dict = {}
+        groups: Groups = {}
         for number, share in enumerate(self.shares):
             holders = [w for w in where[share.key] if w in workers]
             if share.status == "error":
@@ -215,7 +238,7 @@ class ClusterParts:
             groups.setdefault(at, {})[number] = share.key
         return groups
 
-    def _insist(self, call):
+    def _insist(self, call: Callable[[Groups, Step], Any]) -> Any:
         """The value of ``call(groups, step)``, once more if a worker is lost."""
         for n_failed in range(_MOST_LOSSES + 1):
             try:
@@ -233,38 +256,40 @@ class ClusterParts:
                 self._n_told = len(self._plans)
                 return value
 
-    def _run(self, workers, method, *args):
-        """What a method of some workers' residents gives, by worker."""
+    def _run(self, workers: Iterable[str], method: str, *args: Any) -> dict[str, Any]:
+        """What a method of some workers' residents returns, by worker."""
         values = self.client.run(serve, self._name, method, *args, workers=[*workers])
         for value in values.values():
             if isinstance(value, Lost):
                 raise value
         return values
 
-    def _answers(self, question):
-        """Answers that were merged on the workers."""
+    def _answers(self, question: Any) -> list[Answer]:
+        """Results that were merged on the workers."""
 
-        def call(groups, step):
-            # one answer comes here, or a few, which saves a trip
+        def call(groups: Groups, step: Step) -> dict[str, Answer]:
+            # one result comes here, or a few, which saves a trip
             runs = split_groups(groups, len(groups) if len(groups) <= _FEW else 1)
             return self._run(runs, "answer", runs, step, question)
 
         return [*self._insist(call).values()]
 
-    def ask(self, question):
-        """The answer of all rows."""
+    def ask(self, question: Any) -> Answer:
+        """The merged result of all rows."""
         return Answer.merge(self._answers(question))
 
-    def assemble(self, function, jobs, *args):
+    def assemble(
+        self, function: Callable[..., Any], jobs: Sequence[Any], *args: Any
+    ) -> list[Any]:
         """The values of ``function(pieces, job, *args)``; see ``LocalParts``."""
-        values: dict = {}
+        values: dict[int, Any] = {}
 
-        def call(groups, step):
+        def call(groups: Groups, step: Step) -> None:
             self._run(groups, "get_ready", groups, step)
             workers = self.client.nthreads()
             left = _Left(set(range(len(jobs))) - set(values), sum(workers.values()))
 
-            def keep_busy(worker):
+            def keep_busy(worker: str) -> None:
                 while mine := left.take():
                     some = [jobs[i] for i in mine]
                     done = self._run(
@@ -290,18 +315,20 @@ class _Left:
         How many will take some.
     """
 
-    def __init__(self, numbers, n_takers):
+    def __init__(self, numbers: Iterable[int], n_takers: int) -> None:
         self._numbers = deque(sorted(numbers))
         self._n_takers = n_takers
         self._lock = threading.Lock()
 
-    def take(self):
+    def take(self) -> list[int]:
         """The next few: fewer towards the end, so that all takers end at once."""
         with self._lock:
             few = min(_JOBS_AT_ONCE, -(-len(self._numbers) // (2 * self._n_takers)))
             return [self._numbers.popleft() for _ in range(few)]
 
-    def share_out(self, keep_busy, workers):
+    def share_out(
+        self, keep_busy: Callable[[str], None], workers: Mapping[str, int]
+    ) -> None:
         """Call ``keep_busy(worker)`` in a thread for each thread of each worker.
 
         Not waited for after an error, or Ctrl-C: then none takes any more.

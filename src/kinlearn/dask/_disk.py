@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class OnDisk:
     To be given as `client` to the estimators of :mod:`kinlearn.dask`. Partitions are
     read one after the other and kept as memory-mapped files; memory holds one of them
     at a time, or as many rows of nodes that are grown to the end (and copies of them),
-    and the answers of a portion of nodes.
+    and the sums of a portion of nodes.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class OnDisk:
     array([ True, False])
     """
 
-    def __init__(self, folder=None):
+    def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = folder
 
 
@@ -57,23 +58,23 @@ class DiskParts(LocalParts):
         Where.
     """
 
-    def __init__(self, place):
+    def __init__(self, place: OnDisk) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="kinlearn-", dir=place.folder))
         self._n_files = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.shares, self.places = [], []
         shutil.rmtree(self.folder)
 
-    def read(self, parts):
+    def read(self, parts: list[Any]) -> list[Any]:
         """Compute delayed parts, each into files."""
         return [self._kept(p.compute(scheduler="synchronous")) for p in parts]
 
-    def _kept(self, thing):
+    def _kept(self, thing: Any) -> Any:
         """The same thing with its large arrays in files."""
         if thing is None or not hasattr(thing, "__dataclass_fields__"):
             return thing
@@ -89,7 +90,7 @@ class DiskParts(LocalParts):
             },
         )
 
-    def _file(self, array):
+    def _file(self, array: np.ndarray) -> np.ndarray:
         path = self.folder / f"{self._n_files}.npy"
         self._n_files += 1
         np.save(path, array)

@@ -1,5 +1,8 @@
 """Multi-task extra trees on a Dask cluster (Simm et al. 2014)."""
 
+from collections.abc import Callable
+from typing import Any
+
 from kinlearn import trees
 from kinlearn.dask._on_dask import ClassifierOnDask, ForestOnDask
 from kinlearn.trees.partitioned import fit_parts
@@ -28,7 +31,7 @@ class MultiTaskExtraTreesClassifier(
 
     Notes
     -----
-    The driver draws features and cuts; partitions answer with extremes and sums. Nodes
+    The driver draws features and cuts; partitions return extremes and sums. Nodes
     with few rows, a sixth of what an average worker has, are grown to the end on one
     worker: their rows are brought there, those of a few nodes at a time. 10,000 rows at
     the most go to the driver, if they are to decide what is "auto". The random numbers
@@ -58,7 +61,9 @@ class MultiTaskExtraTreesClassifier(
     _local = trees.MultiTaskExtraTreesClassifier
     _fixed = _FIXED
 
-    def _grow(self, engine, parts, finished):
+    def _grow(
+        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+    ) -> None:
         fit_parts(
             self,
             engine,
@@ -108,7 +113,9 @@ class MultiTaskExtraTreesRegressor(ForestOnDask, trees.MultiTaskExtraTreesRegres
         "linear_part": "the line is fitted to all rows in one place",
     }
 
-    def _grow(self, engine, parts, finished):
+    def _grow(
+        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+    ) -> None:
         fit_parts(
             self,
             engine,

@@ -1,18 +1,21 @@
-"""What makes a local model one on Dask: constructor, docstring, fit and answers.
+"""What makes a local model one on Dask: constructor, docstring, fit, predictions.
 
 A model on Dask is a class that inherits from its local class, with mixins before it,
-and says how it is fitted to parts. Constructor and docstring come from the local class.
+and defines how it is fitted to parts. Constructor and docstring come from the local
+class.
 """
 
 import inspect
 import re
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.dask._cluster import ClusterParts, find_client
@@ -40,6 +43,9 @@ n_jobs : int, default=None
 }
 
 
+_OWN_TYPES = {"trees_at_once": int | None, "client": Client | OnDisk | None}
+
+
 class ModelOnDask(_Model, metaclass=ABCMeta):
     """Comes before the local class; see the module."""
 
@@ -54,7 +60,11 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
     _parameter_constraints: dict
     client: Any
 
-    def __init_subclass__(cls, **kwargs):
+    if TYPE_CHECKING:  # that of the local class, and `_own`
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if not hasattr(cls, "_local"):
             return
@@ -64,11 +74,13 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         cls.__doc__ = _docstring(cls.__doc__, cls._local.__doc__, cls._fixed, cls._own)
 
     @abstractmethod
-    def _grow(self, engine, parts, finished):
-        """Fit to parts that were read, and tell of steps that are finished."""
+    def _grow(
+        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+    ) -> None:
+        """Fit to parts that were read, and report the steps that are finished."""
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit; no worker gets all rows.
 
         Parameters
@@ -88,7 +100,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         self._validate_params()
         self._check_fixed()
         on_disk = isinstance(self.client, OnDisk)
-        client = self.client if on_disk else find_client(self.client)
+        client: Any = self.client if on_disk else find_client(self.client)
         options = {"task": self.task, "labels": self._labels, "allow_nan": True}
         options["estimator"] = type(self).__name__
         parts = read_parts(
@@ -104,7 +116,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         n_done = 0
 
-        def finished(n_steps):
+        def finished(n_steps: int) -> bool:
             nonlocal n_done
             stop = False
             for number in range(n_done, n_done + n_steps):
@@ -119,7 +131,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _check_fixed(self):
+    def _check_fixed(self) -> None:
         for name, why in self._fixed.items():
             if getattr(self, name) is not False:
                 raise ValueError(
@@ -127,11 +139,11 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
                     f"Set {name}=False, or fit {self._local_name()} to a sample."
                 )
 
-    def _local_name(self):
+    def _local_name(self) -> str:
         package = self._local.__module__.rpartition(".")[0]
         return f"{package}.{self._local.__name__}"
 
-    def to_local(self):
+    def to_local(self) -> Any:
         """The same model as an ordinary estimator, which needs no cluster.
 
         Returns
@@ -146,12 +158,12 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         vars(local).update(state)
         return local
 
-    def _ask(self, method, X, like):
+    def _ask(self, method: str, X: Any, like: Any) -> Any:
         check_is_fitted(self)
         return answer_parts(X, self.to_local(), method, like)
 
-    def predict(self, X):
-        """The model's answer, partition by partition.
+    def predict(self, X: Any) -> Any:
+        """The model's predictions, partition by partition.
 
         Parameters
         ----------
@@ -170,14 +182,14 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         like = pd.Series(like) if isinstance(X, dd.DataFrame) else like
         return self._ask("predict", X, like)
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         # A client cannot be copied, and need not be.
         params = self.get_params(deep=False)
         own = {name: params.pop(name) for name in self._own}
         copied = self._local(**params).__sklearn_clone__().get_params(deep=False)
         return type(self)(**copied, **own)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}
 
 
@@ -195,7 +207,7 @@ class ForestOnDask(ModelOnDask):
 class ClassifierOnDask(ModelOnDask):
     """The same for models with class probabilities."""
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Class probabilities, partition by partition.
 
         Parameters
@@ -217,18 +229,26 @@ class ClassifierOnDask(ModelOnDask):
         return self._ask("predict_proba", X, like)
 
 
-def _constructor(local, fixed, own):
+def _constructor(
+    local: Any, fixed: dict[str, str], own: dict[str, Any]
+) -> Callable[..., None]:
     """That of the local class, with further parameters, which are None by default."""
     given = inspect.signature(local.__init__).parameters
     signature = inspect.Signature(
         [p.replace(default=False) if p.name in fixed else p for p in given.values()]
         + [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=_OWN_TYPES[name],
+            )
             for name in own
-        ]
+        ],
+        return_annotation=None,
     )
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         values = signature.bind(self, *args, **kwargs)
         values.apply_defaults()
         for name in list(signature.parameters)[1:]:
@@ -238,7 +258,9 @@ def _constructor(local, fixed, own):
     return __init__
 
 
-def _docstring(text, local, fixed, own):
+def _docstring(
+    text: str | None, local: str | None, fixed: dict[str, str], own: dict[str, Any]
+) -> str | None:
     """The own docstring with the parameters and attributes of the local one."""
     if text is None or local is None:  # python -OO
         return text
@@ -261,7 +283,7 @@ def _docstring(text, local, fixed, own):
     )
 
 
-def _sections(doc):
+def _sections(doc: str) -> dict[str, str]:
     """The sections of a numpydoc docstring, by their titles."""
     parts = re.split(r"\n\n(?=\S.*\n---+\n)", inspect.cleandoc(doc))
     return dict(re.split(r"\n---+\n", part, maxsplit=1) for part in parts[1:])

@@ -1,5 +1,8 @@
 """Multi-task random forest on a Dask cluster (Faddoul 2012, section 4.11)."""
 
+from collections.abc import Callable
+from typing import Any
+
 from kinlearn import trees
 from kinlearn.dask._on_dask import ClassifierOnDask, ForestOnDask
 from kinlearn.trees.partitioned import fit_forest_parts
@@ -23,7 +26,7 @@ class MultiTaskRandomForestClassifier(
 
     Notes
     -----
-    Partitions keep their rows as bins, a byte for each feature, and answer with the
+    Partitions keep their rows as bins, a byte for each feature, and return the
     weight of each task's labels in the bins of a feature; the driver finds the best
     cuts. Nodes with few rows, no more than an average worker has, are grown to the end
     on one worker: their bins are brought there, those of a few nodes at a time. Sums
@@ -59,7 +62,9 @@ class MultiTaskRandomForestClassifier(
         "oob_score": "rows out of the bag are not scored where they lie",
     }
 
-    def _grow(self, engine, parts, finished):
+    def _grow(
+        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+    ) -> None:
         fit_forest_parts(
             self,
             engine,

@@ -1,17 +1,18 @@
 """What a fit keeps on the workers: where the rows of their parts are in the trees.
 
-Questions, and rows on their way from worker to worker, are not tasks: Dask's scheduler
-would take more time for them than the workers do. A plugin on every worker answers
-the questions, gets rows from the other workers and grows branches of them.
+Requests, and rows on their way from worker to worker, are not tasks: Dask's scheduler
+would take more time for them than the workers do. A plugin on every worker handles
+the requests, gets rows from the other workers and grows branches of them.
 
 All that it keeps can be made again from the shares, which are results of tasks, and
 from the splits. When a worker is lost, Dask computes its shares elsewhere, and the
-driver tells the splits of these trees once more.
+driver sends the splits of these trees once more.
 """
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from distributed import WorkerPlugin
 from distributed.protocol import to_serialize
@@ -19,9 +20,12 @@ from distributed.utils import offload
 
 from kinlearn.trees.partitioned import Answer, release_memory
 
-__all__ = ["Lost", "Resident", "Step", "serve", "split_groups"]
+__all__ = ["Groups", "Lost", "Resident", "Step", "serve", "split_groups"]
 
-_DEEPER = 8  # workers that a worker asks, if it is not the last
+_DEEPER = 8  # workers that a worker calls, if it is not the last
+
+# By the address of a worker: keys of the shares of its parts, by their numbers.
+Groups: TypeAlias = dict[str, dict[int, Any]]
 
 
 class Lost(Exception):
@@ -50,7 +54,7 @@ class Step:
     plans: list
 
     @property
-    def reached(self):
+    def reached(self) -> tuple[int, int]:
         """Trees and plans, by their numbers."""
         return self.batch, self.first + len(self.plans)
 
@@ -58,7 +62,7 @@ class Step:
 class Resident(WorkerPlugin):
     """Lives on a worker for the time of a fit.
 
-    Its methods take *groups*: by the address of a worker, the parts that it is asked
+    Its methods take *groups*: by the address of a worker, the parts that a request is
     about, as a dict of the keys of their shares by their numbers.
 
     Parameters
@@ -67,10 +71,10 @@ class Resident(WorkerPlugin):
         Of the fit.
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def setup(self, worker):
+    def setup(self, worker: Any) -> None:
         """Begin to serve."""
         self.worker = worker
         self.stopped = False
@@ -78,7 +82,7 @@ class Resident(WorkerPlugin):
         worker.handlers[f"{self.name}-answer"] = self._hear_answer
         worker.handlers[f"{self.name}-rows"] = self._hear_rows
 
-    def teardown(self, worker):
+    def teardown(self, worker: Any) -> None:
         """Leave nothing behind."""
         self.stopped = True
         self.places = {}
@@ -86,23 +90,25 @@ class Resident(WorkerPlugin):
         del worker.handlers[f"{self.name}-answer"]
         del worker.handlers[f"{self.name}-rows"]
 
-    async def _in_thread(self, function, *args):
+    async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
         """The value of a function, in a thread that tasks run in."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.worker.executor, function, *args)
 
-    async def _call(self, address, method, message):
-        """The answer of the resident of another worker."""
+    async def _call(self, address: str, method: str, message: tuple[Any, ...]) -> Any:
+        """What the resident of another worker returns."""
         call = getattr(self.worker.rpc(address), f"{self.name}-{method}")
         return (await call(message=to_serialize(message)))["value"]
 
-    def _shares(self, parts):
+    def _shares(self, parts: dict[int, Any]) -> dict[int, Any]:
         try:
             return {number: self.worker.data[key] for number, key in parts.items()}
         except KeyError as error:
             raise Lost(f"Rows are not on {self.worker.address}.") from error
 
-    def _rows(self, parts, reached):
+    def _rows(
+        self, parts: dict[int, Any], reached: tuple[int, int]
+    ) -> dict[int, tuple[Any, Any]]:
         """Shares and places of some parts, by their numbers."""
         found = {}
         for number, share in self._shares(parts).items():
@@ -113,23 +119,25 @@ class Resident(WorkerPlugin):
         return found
 
     # ------------------------------------------------------------------------
-    # Splits and questions
+    # Splits and requests
     # ------------------------------------------------------------------------
 
-    async def get_ready(self, groups, step):
-        """Carry out all splits so far, before rows are asked for."""
+    async def get_ready(self, groups: Groups, step: Step) -> None:
+        """Carry out all splits so far, before rows are requested."""
         await self._follow(groups[self.worker.address], step, by_rows=True)
 
-    async def _follow(self, parts, step, by_rows=False):
+    async def _follow(
+        self, parts: dict[int, Any], step: Step, by_rows: bool = False
+    ) -> None:
         """Carry out the plans that are new; see ``Share.lay_out``."""
         await self._in_thread(self._catch_up, self._shares(parts), step, by_rows)
 
-    def _catch_up(self, shares, step, by_rows):
+    def _catch_up(self, shares: dict[int, Any], step: Step, by_rows: bool) -> None:
         for number, share in shares.items():
             (batch, n_done), places = self.places.get(number, ((None, 0), None))
             n_done = n_done if batch == step.batch else 0
             if n_done < step.first:
-                raise Lost(f"Part {number} has missed some splits.")
+                raise Lost(f"Part {number} lacks some splits.")
             new = step.plans[n_done - step.first :]
             if not by_rows or new or batch != step.batch:
                 share.lay_out(by_rows=False)
@@ -142,8 +150,10 @@ class Resident(WorkerPlugin):
                 share.lay_out(by_rows=True)
             self.places[number] = step.reached, places
 
-    async def answer(self, runs, step, question):
-        """The answer of the workers of a run, this one and others; `split_groups`."""
+    async def answer(
+        self, runs: dict[str, Groups], step: Step, question: Any
+    ) -> Answer:
+        """The result of the workers of a run, this one and others; `split_groups`."""
         (_, parts), *below = runs[self.worker.address].items()
         deeper = split_groups(dict(below))
         answers = await asyncio.gather(
@@ -155,11 +165,13 @@ class Resident(WorkerPlugin):
         )
         return answers[0] if len(answers) == 1 else Answer.merge(answers)
 
-    async def _hear_answer(self, message):
+    async def _hear_answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
         # in a dict: a bare value would not be unwrapped between threads
         return {"value": to_serialize(await self.answer(*message))}
 
-    async def _own_answer(self, parts, step, question):
+    async def _own_answer(
+        self, parts: dict[int, Any], step: Step, question: Any
+    ) -> Answer:
         await self._follow(parts, step)
         rows = self._rows(parts, step.reached)
         return await self._in_thread(_answer, rows, question)
@@ -168,12 +180,14 @@ class Resident(WorkerPlugin):
     # Branches
     # ------------------------------------------------------------------------
 
-    async def _hear_rows(self, message):
+    async def _hear_rows(self, message: tuple[Any, ...]) -> dict[str, Any]:
         parts, reached, job = message
         rows = self._rows(parts, reached)
         return {"value": to_serialize(await offload(_pack, rows, job))}
 
-    async def _fetch(self, groups, reached, job):
+    async def _fetch(
+        self, groups: Groups, reached: tuple[int, int], job: Any
+    ) -> list[Any]:
         """The rows of a job that other workers have."""
         return await asyncio.gather(
             *(
@@ -183,7 +197,14 @@ class Resident(WorkerPlugin):
             )
         )
 
-    async def grow(self, function, groups, step, jobs, args):
+    async def grow(
+        self,
+        function: Callable[..., Any],
+        groups: Groups,
+        step: Step,
+        jobs: Sequence[Any],
+        args: tuple[Any, ...],
+    ) -> list[Any]:
         """The values of ``function(pieces, job, *args)``, one after the other.
 
         The rows for the next job come while one is at work.
@@ -211,7 +232,7 @@ class Resident(WorkerPlugin):
         return grown
 
 
-def split_groups(groups, n=_DEEPER):
+def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:
     """Groups in n runs at the most, by the first worker of each.
 
     Parameters
@@ -224,7 +245,7 @@ def split_groups(groups, n=_DEEPER):
     Returns
     -------
     dict of dict
-        A worker answers for itself and those of its run, which it asks.
+        A worker replies for itself and those of its run, which it calls.
     """
     runs = [list(groups)[i::n] for i in range(min(n, len(groups)))]
     return {run[0]: {address: groups[address] for address in run} for run in runs}
@@ -235,7 +256,7 @@ def split_groups(groups, n=_DEEPER):
 # ----------------------------------------------------------------------------
 
 
-def _answer(rows, question):
+def _answer(rows: dict[int, tuple[Any, Any]], question: Any) -> Answer | None:
     merged = None
     for share, places in rows.values():
         answer = share.answer(places, question)
@@ -243,12 +264,18 @@ def _answer(rows, question):
     return merged
 
 
-def _pack(rows, job):
+def _pack(rows: dict[int, tuple[Any, Any]], job: Any) -> tuple[list[int], Any]:
     pieces = [share.piece(places, job) for share, places in rows.values()]
     return list(rows), job.pack(pieces)
 
 
-def _together(function, here, elsewhere, job, args):
+def _together(
+    function: Callable[..., Any],
+    here: dict[int, tuple[Any, Any]],
+    elsewhere: list[Any],
+    job: Any,
+    args: tuple[Any, ...],
+) -> Any:
     """The value of a function of all pieces, in the order of the parts.
 
     The function may clear the list, and no one else holds what came from elsewhere.
@@ -264,11 +291,11 @@ def _together(function, here, elsewhere, job, args):
 
 
 # ----------------------------------------------------------------------------
-# The door for the driver
+# The entry point for the driver
 # ----------------------------------------------------------------------------
 
 
-async def serve(name, method, *args, dask_worker=None):
+async def serve(name: str, method: str, *args: Any, dask_worker: Any = None) -> Any:
     """Call a method of the resident of a worker.
 
     Parameters
@@ -285,8 +312,8 @@ async def serve(name, method, *args, dask_worker=None):
     Returns
     -------
     object
-        What the method gives; or, not raised but given, a `Lost`, for Dask logs the
-        errors that are raised.
+        What the method returns; or, not raised but returned, a `Lost`, for Dask logs
+        the errors that are raised.
     """
     if name not in dask_worker.plugins:
         return Lost(f"{dask_worker.address} does not know of the fit.")

@@ -1,5 +1,7 @@
 """Dask DataFrames and arrays, part by part."""
 
+from typing import Any
+
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -8,16 +10,17 @@ import pandas as pd
 
 from kinlearn.tasks import split_task
 from kinlearn.trees.partitioned import read_part
+from kinlearn.utils._typing import TaskColumn
 
 __all__ = ["answer_parts", "is_dask", "read_parts"]
 
 
-def is_dask(X):
+def is_dask(X: Any) -> bool:
     """Whether X is a Dask DataFrame or array."""
     return isinstance(X, dd.DataFrame | da.Array)
 
 
-def _check_table(X, task, local):
+def _check_table(X: Any, task: TaskColumn, local: str) -> None:
     if not is_dask(X):
         raise TypeError(
             f"X must be a Dask DataFrame or array; got {type(X).__name__}. Make one "
@@ -35,13 +38,13 @@ def _check_table(X, task, local):
     split_task(sample, task)
 
 
-def _delayed(collection):
+def _delayed(collection: Any) -> list[Any]:
     """The partitions as they are: Dask joins those that few columns are read of."""
     with dask.config.set({"optimization.tune.active": False}):
         return list(np.ravel(collection.to_delayed()))
 
 
-def _column(values, X, name):
+def _column(values: Any, X: Any, name: str) -> list[Any]:
     """Parts of y or of the weights, one for each of X."""
     if isinstance(values, dd.DataFrame) and len(values.columns) == 1:
         values = values.iloc[:, 0]
@@ -70,8 +73,16 @@ def _column(values, X, name):
     return parts
 
 
-def read_parts(X, y, sample_weight, options, *, narrow, local):
-    """Say how all partitions are read.
+def read_parts(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    options: dict[str, Any],
+    *,
+    narrow: bool,
+    local: str,
+) -> list[Any]:
+    """Delayed reads of all partitions.
 
     Parameters
     ----------
@@ -91,7 +102,7 @@ def read_parts(X, y, sample_weight, options, *, narrow, local):
     Returns
     -------
     list of Delayed
-        Give what `read_part` gives for each partition.
+        Each computes what `read_part` returns for a partition.
     """
     _check_table(X, options["task"], local)
     if y is None:
@@ -112,7 +123,7 @@ def read_parts(X, y, sample_weight, options, *, narrow, local):
     ]
 
 
-def _answer_frame(part, model, method, like):
+def _answer_frame(part: Any, model: Any, method: str, like: Any) -> Any:
     if len(part) == 0:
         return like
     answer = getattr(model, method)(part)
@@ -121,12 +132,14 @@ def _answer_frame(part, model, method, like):
     return pd.DataFrame(answer, index=part.index, columns=like.columns)
 
 
-def _answer_array(part, model, method, like):
+def _answer_array(
+    part: np.ndarray, model: Any, method: str, like: np.ndarray
+) -> np.ndarray:
     return getattr(model, method)(part) if len(part) else like
 
 
-def answer_parts(X, model, method, like):
-    """Ask a model about every partition, when the answer is computed.
+def answer_parts(X: Any, model: Any, method: str, like: Any) -> Any:
+    """Call a method of a model on every partition, when the result is computed.
 
     Parameters
     ----------
@@ -137,7 +150,7 @@ def answer_parts(X, model, method, like):
     method : str
         Which of its methods.
     like : Series, DataFrame or ndarray
-        An empty answer.
+        An empty result.
 
     Returns
     -------

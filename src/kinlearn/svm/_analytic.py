@@ -1,15 +1,18 @@
 """C and epsilon of a support vector regression from the data (Cherkassky & Ma 2004)."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from kinlearn.utils._sklearn import check_sample_weight
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["analytic_C", "analytic_epsilon"]
 
 
-def _numbers(y):
+def _numbers(y: Any) -> np.ndarray:
     y = column_or_1d(y).astype(np.float64, copy=False)
     if not len(y):
         raise ValueError("y is empty: it takes a row, or more, to go by.")
@@ -21,13 +24,13 @@ def _numbers(y):
     return y
 
 
-def _spread(y, weight):
+def _spread(y: np.ndarray, weight: np.ndarray | None) -> tuple[float, float]:
     """Mean and standard deviation by weight."""
     mean = np.average(y, weights=weight)
     return mean, np.sqrt(np.average((y - mean) ** 2, weights=weight))
 
 
-def analytic_C(y, sample_weight=None):
+def analytic_C(y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Cost of a slack for support vector regression, from the range of y.
 
     .. math:: C = \max(|\bar y + 3 \sigma_y|, |\bar y - 3 \sigma_y|)
@@ -64,7 +67,9 @@ def analytic_C(y, sample_weight=None):
     return float(abs(mean) + 3 * deviation) or 1.0
 
 
-def analytic_epsilon(X, y, task=None, *, n_neighbors=3):
+def analytic_epsilon(
+    X: Table, y: ArrayLike, task: ArrayLike | None = None, *, n_neighbors: int = 3
+) -> float:
     r"""Width of the tube for support vector regression, from the noise.
 
     The noise is estimated from the residuals to the mean of the k nearest other

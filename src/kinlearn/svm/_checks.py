@@ -1,15 +1,20 @@
 """What all support vector machines declare, and check before and after they solve."""
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.exceptions import FeatureScaleWarning
+from kinlearn.svm._dual import Solution
+from kinlearn.svm._plus_solver import PlusSolution
 from kinlearn.svm._space import KERNELS
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import TaskColumn
 
 __all__ = [
     "PARAMETERS",
@@ -46,12 +51,12 @@ PARAMETERS: dict = {
 }
 
 
-def indexable(X):
+def indexable(X: Any) -> Any:
     """The same data with rows that can be taken out."""
     return X.tocsr() if sp.issparse(X) else X
 
 
-def check_symmetric(K, name, estimator):
+def check_symmetric(K: Any, name: str, estimator: str) -> None:
     """Refuse a precomputed matrix that is no kernel between the training rows.
 
     Parameters
@@ -89,7 +94,12 @@ def check_symmetric(K, name, estimator):
         )
 
 
-def warn_if_unfinished(estimator, solutions, remedy, stacklevel=5):
+def warn_if_unfinished(
+    estimator: Any,
+    solutions: Sequence[Solution | PlusSolution],
+    remedy: str,
+    stacklevel: int = 5,
+) -> None:
     """Warn of the worst solution that did not converge.
 
     Parameters
@@ -118,7 +128,7 @@ def warn_if_unfinished(estimator, solutions, remedy, stacklevel=5):
     )
 
 
-def warn_of_scales(X, names, estimator, task):
+def warn_of_scales(X: Any, names: np.ndarray, estimator: str, task: TaskColumn) -> None:
     """Warn if features differ so much in scale that the largest decides alone.
 
     Three frames below a `fit` that is decorated.

@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["class_pairs", "class_scores", "signs_of_pair"]
 
 
-def class_pairs(n_classes, multi_class):
+def class_pairs(n_classes: int, multi_class: str) -> list[tuple[int, int]]:
     """The two classes of each machine.
 
     Parameters
@@ -27,7 +27,7 @@ def class_pairs(n_classes, multi_class):
     return list(combinations(range(n_classes), 2))
 
 
-def signs_of_pair(y, pair):
+def signs_of_pair(y: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
     """The rows of one machine as 1, -1, and 0 for those that it does not see.
 
     Parameters
@@ -46,8 +46,13 @@ def signs_of_pair(y, pair):
     return np.where(y == pair[1], 1, np.where(negative, -1, 0))
 
 
-def class_scores(values, n_classes, multi_class, allowed=None):
-    """A score of each class, from what the machines say.
+def class_scores(
+    values: np.ndarray,
+    n_classes: int,
+    multi_class: str,
+    allowed: np.ndarray | None = None,
+) -> np.ndarray:
+    """A score of each class, from the values of the machines.
 
     Parameters
     ----------

@@ -1,15 +1,26 @@
 """Corrections of tasks whose rows come after fit: the common part stays fixed."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from kinlearn.svm._dual import TaskKernel, feasible_start, solve_smo
+from kinlearn.svm._dual import (
+    Solution,
+    TaskKernel,
+    TaskProblem,
+    feasible_start,
+    solve_smo,
+)
+from kinlearn.svm._machines import Correction, Machines
 
 __all__ = ["keep_bounding_rows", "solve_correction"]
 
 
-def _bounding_rows(problem, beta, common):
+def _bounding_rows(
+    problem: TaskProblem, beta: np.ndarray, common: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     """Rows that bound the biases of tasks where no row has a coefficient.
 
     The bias is at least ``y - common`` of rows whose coefficient may grow, and at most
@@ -22,7 +33,7 @@ def _bounding_rows(problem, beta, common):
     beta : float64 array of shape (n,)
         Its solution.
     common : callable
-        Gives values of the common part for some of ``problem.rows``.
+        Returns values of the common part for some of ``problem.rows``.
 
     Returns
     -------
@@ -46,7 +57,15 @@ def _bounding_rows(problem, beta, common):
     return np.concatenate(found)
 
 
-def keep_bounding_rows(machines, problems, beta, X, task, y, cost):
+def keep_bounding_rows(
+    machines: Machines,
+    problems: Sequence[TaskProblem],
+    beta: np.ndarray,
+    X: Any,
+    task: np.ndarray,
+    y: np.ndarray,
+    cost: np.ndarray,
+) -> Machines:
     """Keep rows of the tasks that have no support vectors in some machine.
 
     Without them, nothing of these tasks would be left for `partial_fit`.
@@ -70,7 +89,7 @@ def keep_bounding_rows(machines, problems, beta, X, task, y, cost):
     kept = []
     for m, problem in enumerate(problems):
 
-        def common(rows, m=m):
+        def common(rows: np.ndarray, m: int = m) -> np.ndarray:
             return machines.common(X[rows])[:, m]
 
         kept.append(_bounding_rows(problem, beta[m, problem.rows], common))
@@ -83,7 +102,13 @@ def keep_bounding_rows(machines, problems, beta, X, task, y, cost):
     return replace(machines, apart=apart)
 
 
-def solve_correction(machines, rows, problems, bias, **options):
+def solve_correction(
+    machines: Machines,
+    rows: Correction,
+    problems: Sequence[TaskProblem],
+    bias: np.ndarray,
+    **options: Any,
+) -> tuple[Correction, np.ndarray, list[Solution]]:
     """The correction of one task in each machine, from its rows.
 
     Parameters
@@ -132,7 +157,8 @@ def solve_correction(machines, rows, problems, bias, **options):
         beta[m, problem.rows] = solution.beta / share
         bias[m] = solution.intercept[0]
         solutions.append(solution)
-        used[_bounding_rows(problem, solution.beta, lambda i, m=m: common[i, m])] = True
+        of_machine = common[:, m].__getitem__
+        used[_bounding_rows(problem, solution.beta, of_machine)] = True
     used |= (beta != 0).any(axis=0)
     solved = replace(rows, dual_coef=beta).take(np.flatnonzero(used))
     return solved, bias, solutions

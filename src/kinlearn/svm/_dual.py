@@ -9,6 +9,7 @@ with Q = K + [same task] K* / correction_penalty.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,16 +44,16 @@ class TaskKernel:
 
     decision: Space
     correction: Space
-    X: object
-    X_correction: object
+    X: Any
+    X_correction: Any
     penalty: float
 
     @property
-    def same(self):
+    def same(self) -> bool:
         """Whether the correcting kernel is the decision kernel again."""
         return self.decision == self.correction and self.X is self.X_correction
 
-    def rows(self, problem):
+    def rows(self, problem: "TaskProblem") -> TaskRows:
         """Rows of Q for the native solver.
 
         Parameters
@@ -135,13 +136,15 @@ class Solution:
     stalled: bool = False
 
 
-def _by_task(task, cost):
+def _by_task(task: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """Rows that have a cost, task by task."""
     rows = np.flatnonzero(cost > 0)
     return rows[np.argsort(task[rows], kind="stable")]
 
 
-def classification(task, n_tasks, sign, cost):
+def classification(
+    task: np.ndarray, n_tasks: int, sign: np.ndarray, cost: np.ndarray
+) -> TaskProblem:
     """The problem of two classes.
 
     Parameters
@@ -166,7 +169,9 @@ def classification(task, n_tasks, sign, cost):
     return TaskProblem(rows, task[rows], n_tasks, y, low, high)
 
 
-def regression(task, n_tasks, y, cost, epsilon):
+def regression(
+    task: np.ndarray, n_tasks: int, y: np.ndarray, cost: np.ndarray, epsilon: float
+) -> TaskProblem:
     """The problem of numbers.
 
     Parameters
@@ -192,7 +197,7 @@ def regression(task, n_tasks, y, cost, epsilon):
     return TaskProblem(rows, task[rows], n_tasks, y[rows], -cost, cost, epsilon)
 
 
-def feasible_start(problem, beta):
+def feasible_start(problem: TaskProblem, beta: np.ndarray | None) -> np.ndarray:
     """An old solution, made smaller task by task until it keeps the bounds.
 
     Parameters
@@ -222,8 +227,16 @@ def feasible_start(problem, beta):
 
 
 def solve_smo(
-    problem, kernel, *, tol, max_iter, cache_size, shrinking, fit_intercept, start
-):
+    problem: TaskProblem,
+    kernel: TaskKernel,
+    *,
+    tol: float,
+    max_iter: int,
+    cache_size: float,
+    shrinking: bool,
+    fit_intercept: bool,
+    start: np.ndarray,
+) -> Solution:
     """Solve by sequential minimal optimisation.
 
     Parameters

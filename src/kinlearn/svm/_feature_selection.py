@@ -1,7 +1,9 @@
 """Feature selection that goes on learning from what it drops (Cai 2011, chapter 3)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,14 +18,20 @@ from kinlearn.svm._rankings import (
     one_hot_categories,
 )
 from kinlearn.svm._svm_plus_classifier import SVMPlusClassifier
-from kinlearn.tasks import check_task_data, check_task_rows, remember_columns
+from kinlearn.tasks import (
+    TaskData,
+    check_task_data,
+    check_task_rows,
+    remember_columns,
+)
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["PrivilegedFeatureSelectionClassifier"]
 
 
-def _inner_has(name):
-    def check(self):
+def _inner_has(name: str) -> Callable[[Any], bool]:
+    def check(self: Any) -> bool:
         getattr(self.estimator or SVMPlusClassifier, name)
         return True
 
@@ -34,7 +42,7 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
     r"""Keep the best features, and learn from the others as privileged columns.
 
     Features are ranked on the training data. The best ones are the x of an SVM+, and
-    the others, which a selection would forget, are its x*: they help to tell which
+    the others, which a selection would forget, are its x*: they help to find which
     training rows are hard. Predictions use the selected features alone, so the others
     need not be measured any more.
 
@@ -116,13 +124,22 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
         "n_bins": [Interval(Integral, 2, None, closed="left")],
     }
 
-    def __init__(self, estimator=None, *, n_features=0.5, ranking="fisher", n_bins=8):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_features: int | float = 0.5,
+        ranking: Literal["fisher", "information_gain", "cmim"] = "fisher",
+        n_bins: int = 8,
+    ) -> None:
         self.estimator = estimator
         self.n_features = n_features
         self.ranking = ranking
         self.n_bins = n_bins
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Rank the features, and fit the SVM+.
 
         Parameters
@@ -165,17 +182,17 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
         self.estimator_.fit(data.X, data.classes[data.y], **weights)
         return self
 
-    def _n_selected(self, n_columns):
+    def _n_selected(self, n_columns: int) -> int:
         if isinstance(self.n_features, Integral):
             if self.n_features > n_columns:
                 raise ValueError(
                     f"n_features={self.n_features}, but X has {n_columns} features. "
-                    "Ask for fewer, or for a share between 0 and 1."
+                    "Set a lower number, or a share between 0 and 1."
                 )
             return int(self.n_features)
         return max(1, round(self.n_features * n_columns))
 
-    def _rank(self, data):
+    def _rank(self, data: TaskData) -> tuple[np.ndarray, np.ndarray]:
         """Features, the best one first, and their scores."""
         weight = data.sample_weight
         weight = np.ones(data.n_samples) if weight is None else weight
@@ -199,18 +216,18 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
         return np.argsort(-scores, kind="stable"), scores
 
     @property
-    def correcting_values_(self):
+    def correcting_values_(self) -> np.ndarray:
         """How hard each training row was, by the features that were dropped."""
         check_is_fitted(self)
         return self.estimator_.correcting_values_
 
-    def get_support(self, indices=False):
+    def get_support(self, indices: bool = False) -> np.ndarray:
         """The selected features, as in scikit-learn's selectors.
 
         Parameters
         ----------
         indices : bool, default=False
-            Whether to give positions instead of a mask.
+            Whether to return positions instead of a mask.
 
         Returns
         -------
@@ -222,7 +239,7 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
             return self.selected_
         return np.isin(np.arange(self.n_features_in_), self.selected_)
 
-    def _selected_columns(self, X):
+    def _selected_columns(self, X: Table) -> Any:
         check_is_fitted(self)
         return check_task_rows(
             X,
@@ -232,7 +249,7 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
             estimator=type(self).__name__,
         ).X
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """Labels of new rows.
 
         Parameters
@@ -249,7 +266,7 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
         return self.estimator_.predict(X)
 
     @available_if(_inner_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Values of the decision function.
 
         Parameters
@@ -265,7 +282,7 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
         X = self._selected_columns(X)
         return self.estimator_.decision_function(X)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -13,12 +13,13 @@ w = sum of q_t, w_t = share q_t; z and v are the prices of a >= 0 and a <= c.
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from kinlearn.svm._dual import Solution
+from kinlearn.svm._dual import Solution, TaskKernel, TaskProblem
 
 __all__ = ["linear_pays", "solve_linear"]
 
@@ -51,7 +52,7 @@ _ROUNDING = 1e-14  # of a sum, by the sum of its terms' sizes
 _SHORTEN = 0.9  # a multiple below which coefficients are too large
 
 
-def linear_pays(problem, X):
+def linear_pays(problem: TaskProblem, X: Any) -> bool:
     """Whether the linear solver ends soon, or is likely to be the quicker one.
 
     Parameters
@@ -76,7 +77,7 @@ def linear_pays(problem, X):
     return work < max(_CHEAP, float(n) ** 2 * (n_features + 20))
 
 
-def _features(X):
+def _features(X: Any) -> np.ndarray:
     """Features with the same products, as few as there are rows at the most."""
     n, n_features = X.shape
     if n_features > n:
@@ -107,7 +108,9 @@ class _State:
 class _Tasks:
     """The rows task by task, and products with them."""
 
-    def __init__(self, X, problem, share, has_bias):
+    def __init__(
+        self, X: np.ndarray, problem: TaskProblem, share: float, has_bias: bool
+    ) -> None:
         self.X = X
         self.rough = X.astype(np.float32) if X.size >= _ROUGH_CELLS else X
         self.norms = np.einsum("ij,ij->i", X, X)
@@ -122,12 +125,12 @@ class _Tasks:
             np.arange(len(self.parts)), [part.stop - part.start for part in self.parts]
         )
 
-    def sums(self, b):
+    def sums(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """X_t'b_t, a row for each task, and the sums of b_t."""
         q = np.stack([b[part] @ self.X[part] for part in self.parts])
         return q, np.bincount(self.of_row, weights=b, minlength=len(self.parts))
 
-    def products(self, d, part, rough):
+    def products(self, d: np.ndarray, part: slice, rough: bool) -> np.ndarray:
         """X'DX over the rows of a task, those left out that hardly count.
 
         It stands beside the unit matrix, which bounds what they would change.
@@ -143,7 +146,7 @@ class _Tasks:
             M += scaled.T @ scaled
         return M
 
-    def values(self, q):
+    def values(self, q: np.ndarray) -> np.ndarray:
         """The function of each row's task without its bias, for sums q."""
         w = q.sum(axis=0)
         out = np.empty(len(self.X))
@@ -159,7 +162,7 @@ class _Normal:
     sigma_t = sum d - share m_t'A_t m_t.
     """
 
-    def __init__(self, tasks, d, rough):
+    def __init__(self, tasks: _Tasks, d: np.ndarray, rough: bool) -> None:
         self.tasks = tasks
         self.d = d
         size = tasks.X.shape[1]
@@ -186,14 +189,16 @@ class _Normal:
             self.sigma.append(sigma)
         self.system = cho_factor(0.5 * (system + system.T), check_finite=False)
 
-    def _apply(self, t, x):
+    def _apply(self, t: int, x: np.ndarray) -> np.ndarray:
         return x if self.factors[t] is None else cho_solve(self.factors[t], x)
 
-    def solve(self, rho, missing, gap):
+    def solve(
+        self, rho: np.ndarray, missing: np.ndarray, gap: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Changes of weights and biases, and of the values that they make.
 
         The change of b is rho - d values; it must sum to `gap` by task, and the
-        weights change by `missing` more than it says.
+        weights change by `missing` more than follows from it.
         """
         tasks = self.tasks
         h, h0 = tasks.sums(rho)
@@ -214,7 +219,9 @@ class _Normal:
         return q, bias, tasks.values(q) + bias[tasks.of_row]
 
 
-def _violation(problem, beta, values, tasks):
+def _violation(
+    problem: TaskProblem, beta: np.ndarray, values: np.ndarray, tasks: _Tasks
+) -> tuple[float, np.ndarray]:
     """Greatest violation at coefficients, and the best bias of each task."""
     slope = values - problem.y
     eps = problem.epsilon
@@ -242,7 +249,14 @@ def _violation(problem, beta, values, tasks):
     return max((most - least).max(), 0.0), bias
 
 
-def solve_linear(problem, kernel, *, tol, max_iter, fit_intercept):
+def solve_linear(
+    problem: TaskProblem,
+    kernel: TaskKernel,
+    *,
+    tol: float,
+    max_iter: int,
+    fit_intercept: bool,
+) -> Solution:
     """Solve a problem with two linear kernels.
 
     Parameters
@@ -289,15 +303,17 @@ def solve_linear(problem, kernel, *, tol, max_iter, fit_intercept):
     return min(found, key=lambda solution: solution.violation)
 
 
-def _start(c, cost, shape):
+def _start(c: np.ndarray, cost: np.ndarray, shape: tuple[int, int]) -> _State:
     price = np.maximum(1.0, np.abs(cost))
     return _State(
         0.5 * c, price.copy(), price.copy(), np.zeros(shape), np.zeros(shape[0])
     )
 
 
-def _coefficients(tasks, state, sign, c):
-    """What the variables say of each row, those near a bound put on it.
+def _coefficients(
+    tasks: _Tasks, state: _State, sign: np.ndarray, c: np.ndarray
+) -> np.ndarray:
+    """The coefficient of each row from its variables, those near a bound put on it.
 
     A variable is near its bound if putting it there changes the row's own value by not
     much more than its price, which other rows then make up for. (A share of c would not
@@ -311,11 +327,19 @@ def _coefficients(tasks, state, sign, c):
     return (sign * a).sum(axis=0)
 
 
-def _solution(problem, tasks, q, beta, n_iter, tol, stalled=False):
+def _solution(
+    problem: TaskProblem,
+    tasks: _Tasks,
+    q: np.ndarray,
+    beta: np.ndarray,
+    n_iter: int,
+    tol: float,
+    stalled: bool = False,
+) -> Solution:
     """An iterate as a solution that keeps all constraints.
 
     The iterate's weights q and its coefficients agree only in the end, so all that is
-    told of a solution is computed from the coefficients that it has.
+    reported of a solution is computed from the coefficients that it has.
     """
     beta = _balance(problem, tasks, _polish(problem, tasks, q, beta))
     values = tasks.values(tasks.sums(beta)[0])
@@ -344,13 +368,15 @@ def _solution(problem, tasks, q, beta, n_iter, tol, stalled=False):
     )
 
 
-def _free(problem, beta, part):
+def _free(problem: TaskProblem, beta: np.ndarray, part: slice) -> np.ndarray:
     """Rows of a task that are at no bound and not at the corner of the tube."""
     low, high, beta = problem.low[part], problem.high[part], beta[part]
     return part.start + np.flatnonzero((beta > low) & (beta < high) & (beta != 0))
 
 
-def _polish(problem, tasks, q, beta):
+def _polish(
+    problem: TaskProblem, tasks: _Tasks, q: np.ndarray, beta: np.ndarray
+) -> np.ndarray:
     """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
     beta = beta.copy()
     for t, part in enumerate(tasks.parts):
@@ -370,14 +396,14 @@ def _polish(problem, tasks, q, beta):
     return beta
 
 
-def _shortest(A, goal):
+def _shortest(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """The shortest x with A'x = goal, as nearly as can be."""
     if len(A) <= 4 * A.shape[1]:
         return np.linalg.lstsq(A.T, goal)[0]
     return A @ np.linalg.lstsq(A.T @ A, goal)[0]  # many rows: well conditioned
 
 
-def _balance(problem, tasks, beta):
+def _balance(problem: TaskProblem, tasks: _Tasks, beta: np.ndarray) -> np.ndarray:
     """Make coefficients sum to 0 in each task: the free ones, or if need be all."""
     beta = beta.copy()
     if not tasks.has_bias:
@@ -392,7 +418,9 @@ def _balance(problem, tasks, beta):
     return beta
 
 
-def _shift(beta, low, high, goal):
+def _shift(
+    beta: np.ndarray, low: np.ndarray, high: np.ndarray, goal: float
+) -> np.ndarray:
     """Subtract one number, within the bounds, so that the sum is `goal`."""
     left, right = (beta - high).min(initial=0.0), (beta - low).max(initial=0.0)
     for _ in range(_HALVINGS):
@@ -404,7 +432,14 @@ def _shift(beta, low, high, goal):
     return np.clip(beta - right, low, high)
 
 
-def _step(tasks, state, values, sign, c, cost):
+def _step(
+    tasks: _Tasks,
+    state: _State,
+    values: np.ndarray,
+    sign: np.ndarray,
+    c: np.ndarray,
+    cost: np.ndarray,
+) -> bool:
     """One predictor-corrector step; False where it leads nowhere.
 
     `values` are those of ``state.q``, without biases.
@@ -426,7 +461,9 @@ def _step(tasks, state, values, sign, c, cost):
 
     refinements = 0 if rough or mu > _REFINE_FROM * c.max() else _REFINEMENTS
 
-    def direction(first, second, refinements):
+    def direction(
+        first: np.ndarray, second: np.ndarray, refinements: int
+    ) -> tuple[np.ndarray, ...]:
         r = -residual + first / a - second / s
         rho = (sign * D * r).sum(axis=0)
         dq, bias, values = normal.solve(rho, sums - state.q, -gap)
@@ -473,14 +510,14 @@ def _step(tasks, state, values, sign, c, cost):
     return True
 
 
-def _towards(centre, product):
+def _towards(centre: float, product: np.ndarray) -> np.ndarray:
     """What brings products that lie far from the centre nearer to it."""
     return np.clip(
         np.clip(product, 0.1 * centre, 10 * centre) - product, -10 * centre, None
     )
 
 
-def _reach(*pairs):
+def _reach(*pairs: tuple[np.ndarray, np.ndarray]) -> float:
     """How far all of them stay positive, at most 1."""
     reach = 1.0
     for x, dx in pairs:

@@ -1,12 +1,13 @@
-"""Fitted support vector machines of several tasks, and what they say of new rows."""
+"""Fitted support vector machines of several tasks, and their values for new rows."""
 
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.svm._dual import TaskKernel
 from kinlearn.svm._space import Space
 from kinlearn.utils import group_rows
 
@@ -32,7 +33,9 @@ class Blocks:
     correction: slice
 
     @classmethod
-    def find(cls, kernel, correction_kernel, shape, estimator):
+    def find(
+        cls, kernel: str, correction_kernel: str, shape: tuple[int, int], estimator: str
+    ) -> Self:
         """The columns of each kernel, by the shape of the training data.
 
         Parameters
@@ -73,7 +76,7 @@ class Blocks:
             )
         return cls(decision, correction)
 
-    def split(self, X):
+    def split(self, X: Any) -> tuple[Any, Any]:
         """The columns of each kernel; the same object if they are the same."""
         if self.decision == self.correction:
             return X, X
@@ -101,7 +104,7 @@ class Correction:
     cost: np.ndarray
     dual_coef: np.ndarray
 
-    def and_rows(self, X, y, cost):
+    def and_rows(self, X: Any, y: np.ndarray, cost: np.ndarray) -> "Correction":
         """The same with more rows, which have no coefficients yet.
 
         Parameters
@@ -124,7 +127,7 @@ class Correction:
             np.hstack([self.dual_coef, np.zeros((len(self.dual_coef), len(y)))]),
         )
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> "Correction":
         """Some of the rows.
 
         Parameters
@@ -144,7 +147,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Machines:
-    """One machine for each pair of classes that is told apart, over all tasks.
+    """One machine for each pair of classes to be separated, over all tasks.
 
     Attributes
     ----------
@@ -195,7 +198,18 @@ class Machines:
     apart: dict = field(default_factory=dict)
 
     @classmethod
-    def build(cls, kernel, blocks, X, task, y, cost, beta, intercept, weight):
+    def build(
+        cls,
+        kernel: TaskKernel,
+        blocks: Blocks,
+        X: Any,
+        task: np.ndarray,
+        y: np.ndarray,
+        cost: np.ndarray,
+        beta: np.ndarray,
+        intercept: np.ndarray,
+        weight: np.ndarray,
+    ) -> Self:
         """Collect the solutions.
 
         Parameters
@@ -263,16 +277,16 @@ class Machines:
         )
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.indptr) - 1
 
     @property
-    def is_precomputed(self):
+    def is_precomputed(self) -> bool:
         """Whether a kernel is given as a matrix, so that rows have no features."""
         return "precomputed" in (self.decision.kernel, self.correction.kernel)
 
-    def common(self, X):
+    def common(self, X: Any) -> np.ndarray:
         """The part that all tasks share, bias included.
 
         Parameters
@@ -292,7 +306,7 @@ class Machines:
         out = self._expand(self.decision, X, vectors, slice(None), self.dual_coef)
         return out + self.common_intercept
 
-    def own(self, X, task):
+    def own(self, X: Any, task: np.ndarray) -> np.ndarray:
         """What the rows' tasks add to the common part, bias included.
 
         Parameters
@@ -334,7 +348,7 @@ class Machines:
                 out[rows] = self.share * values + bias
         return out
 
-    def correction_of(self, t):
+    def correction_of(self, t: int | None) -> Correction:
         """The correction of a task.
 
         Parameters
@@ -354,7 +368,12 @@ class Machines:
             self.vectors[part], self.y[part], self.cost[part], self.dual_coef[:, part]
         )
 
-    def with_corrections(self, place, corrections, bias):
+    def with_corrections(
+        self,
+        place: np.ndarray,
+        corrections: dict[int, Correction],
+        bias: dict[int, np.ndarray],
+    ) -> Self:
         """The same common part with other corrections, or with those of more tasks.
 
         Parameters
@@ -396,7 +415,9 @@ class Machines:
             apart={**old, **corrections},
         )
 
-    def _expand(self, space, X, vectors, part, coef):
+    def _expand(
+        self, space: Space, X: Any, vectors: Any, part: slice, coef: np.ndarray
+    ) -> np.ndarray:
         """Sums over the support vectors of a part, some rows of X at a time."""
         out = np.zeros((X.shape[0], len(coef)))
         if coef.shape[1] == 0:
@@ -413,9 +434,9 @@ class Machines:
         return out
 
 
-def _weighted_sum(dual_coef, vectors):
+def _weighted_sum(dual_coef: np.ndarray, vectors: Any) -> np.ndarray:
     return np.asarray(dual_coef @ vectors, dtype=np.float64)
 
 
-def _linear(X, coef):
+def _linear(X: Any, coef: np.ndarray) -> np.ndarray:
     return np.asarray(X @ coef.T, dtype=np.float64)

@@ -1,6 +1,8 @@
 """What the multi-task support vector machines share: kernels, solving, parts."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,14 +16,21 @@ from kinlearn.svm._checks import (
     warn_of_scales,
 )
 from kinlearn.svm._corrections import keep_bounding_rows, solve_correction
-from kinlearn.svm._dual import Solution, TaskKernel, feasible_start, solve_smo
+from kinlearn.svm._dual import (
+    Solution,
+    TaskKernel,
+    TaskProblem,
+    feasible_start,
+    solve_smo,
+)
 from kinlearn.svm._linear import linear_pays, solve_linear
 from kinlearn.svm._machines import Blocks, Machines
 from kinlearn.svm._space import make_space
-from kinlearn.tasks import TaskMixin
+from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["MultiTaskSVMBase"]
 
@@ -44,12 +53,12 @@ class MultiTaskSVMBase(
 
     intercept_: np.ndarray
 
-    def _row_weights(self, data):
+    def _row_weights(self, data: TaskData) -> np.ndarray:
         if data.sample_weight is None:
             return np.ones(data.n_samples)
         return data.sample_weight
 
-    def _make_kernel(self, data):
+    def _make_kernel(self, data: TaskData) -> tuple[TaskKernel, Blocks]:
         """Kernels with parameters as numbers, and the columns they work on."""
         name = type(self).__name__
         correction_kernel = self.correction_kernel or self.kernel
@@ -73,7 +82,7 @@ class MultiTaskSVMBase(
             X, self.kernel, self.gamma, self.coef0, self.degree, data.sample_weight
         )
 
-        def inherit(value, default):
+        def inherit(value: Any, default: Any) -> Any:
             return default if value is None else value
 
         correction = make_space(
@@ -89,7 +98,15 @@ class MultiTaskSVMBase(
         )
         return kernel, blocks
 
-    def _solve_all(self, X, y, data, problems, cost, weight):
+    def _solve_all(
+        self,
+        X: Table,
+        y: ArrayLike,
+        data: TaskData,
+        problems: Sequence[TaskProblem],
+        cost: np.ndarray,
+        weight: np.ndarray,
+    ) -> list[Solution]:
         """Solve each problem, and keep the machines; X and y are for callbacks."""
         kernel, blocks = self._make_kernel(data)
         old = self._old_beta(data, len(problems))
@@ -114,7 +131,9 @@ class MultiTaskSVMBase(
         self._n_samples_fit = data.n_samples
         return solutions
 
-    def _solve(self, problem, kernel, old):
+    def _solve(
+        self, problem: TaskProblem, kernel: TaskKernel, old: np.ndarray | None
+    ) -> Solution:
         if len(problem.rows) == 0:  # two classes without weight
             none = np.zeros(problem.n_tasks)
             return Solution(np.zeros(0), none, 0, 0.0, 0.0, True)
@@ -145,7 +164,9 @@ class MultiTaskSVMBase(
             start=feasible_start(problem, old),
         )
 
-    def add_task(self, X, y, sample_weight=None):
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add tasks that come after fit: the common function stays as it is.
 
         Fitted is the correction of each new task alone, with the same `C` and
@@ -169,7 +190,7 @@ class MultiTaskSVMBase(
         later = self._later_data(X, y, sample_weight, only_new=True)
         return self._add_later(later, "add_task")
 
-    def _add_later(self, later, method):
+    def _add_later(self, later: Any, method: str) -> Self:
         """Solve the corrections of the rows' tasks; `method` is for messages."""
         machines = self._machines
         if machines.is_precomputed:
@@ -208,14 +229,14 @@ class MultiTaskSVMBase(
         return self
 
     @abstractmethod
-    def _later_cost(self, later):
+    def _later_cost(self, later: Any) -> np.ndarray:
         """Costs of later rows."""
 
     @abstractmethod
-    def _problems(self, y, cost):
+    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[TaskProblem]:
         """The problems of the rows of one task, machine by machine."""
 
-    def _old_beta(self, data, n_machines):
+    def _old_beta(self, data: TaskData, n_machines: int) -> Any:
         """Coefficients of the last fit by row, if they are where to start."""
         if not self.warm_start or not hasattr(self, "_machines"):
             return [None] * n_machines
@@ -227,13 +248,13 @@ class MultiTaskSVMBase(
         return beta
 
     @property
-    def support_vectors_(self):
+    def support_vectors_(self) -> Any:
         """Rows of the training data that the machines rest on, task by task."""
         check_is_fitted(self)
         return self._machines.vectors
 
     @property
-    def task_support_(self):
+    def task_support_(self) -> dict[Any, np.ndarray]:
         """Row numbers of the support vectors of each task, as a dict."""
         check_is_fitted(self)
         m = self._machines
@@ -242,7 +263,7 @@ class MultiTaskSVMBase(
             for t, task in enumerate(self.tasks_.tolist())
         }
 
-    def _weights(self, name):
+    def _weights(self, name: str) -> np.ndarray:
         check_is_fitted(self)
         values = getattr(self._machines, name)
         if values is None:
@@ -250,32 +271,32 @@ class MultiTaskSVMBase(
         return values
 
     @property
-    def coef_(self):
+    def coef_(self) -> np.ndarray:
         """Weights of the common part; with a linear kernel only."""
         return self._weights("coef")
 
     @property
-    def task_coef_(self):
+    def task_coef_(self) -> np.ndarray:
         """Weights that each task adds; with a linear correcting kernel only."""
         return self._weights("task_coef")
 
-    def _values(self, X):
+    def _values(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Tasks of the rows, and the machines' values for them."""
         rows = self._predict_data(X)
         X = indexable(rows.X)
         return rows.task, self._machines.common(X) + self._machines.own(X, rows.task)
 
-    def _task_values(self, X):
+    def _task_values(self, X: Table) -> np.ndarray:
         """What the rows' tasks add to the common part of the machines' values."""
         rows = self._predict_data(X)
         return self._machines.own(indexable(rows.X), rows.task)
 
-    def _common_values(self, X):
+    def _common_values(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Tasks of the rows, and the common part of the machines' values."""
         rows = self._predict_data(X)
         return rows.task, self._machines.common(indexable(rows.X))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # with a task column or features X is not square, and cannot be cut as one

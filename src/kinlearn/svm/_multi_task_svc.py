@@ -1,14 +1,18 @@
 """SVM+MTL for classes (Cai 2011, chapter 4)."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
-from kinlearn.svm._dual import classification
+from kinlearn.svm._dual import TaskProblem, classification
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
+from kinlearn.svm._space import Gamma, KernelName
 from kinlearn.tasks import class_weights
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["MultiTaskSVC"]
 
@@ -59,7 +63,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         With more than two classes: a machine for each pair, or one for each class
         against the rest.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer by the common
+        What to do about tasks not seen in fit: refuse them, or predict by the common
         function.
     solver : {"auto", "smo", "linear"}, default="auto"
         "linear" is for two linear kernels: it keeps weights instead of kernel rows.
@@ -138,8 +142,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     the weighted variance. ``SVC`` ignores the weights there: give `gamma` as a number
     to have its model.
 
-    A task with one class gets that class. With several classes, `decision_function`
-    gives classes that a task lacks one less than the least of the others.
+    A task with one class gets that class. With several classes, the score that
+    `decision_function` returns for classes that a task lacks is one less than the least
+    of the others.
 
     **Precomputed kernels**: X holds the kernel between its rows and the training
     rows, a column each, in fit and in prediction, and then the task column
@@ -181,29 +186,29 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        task=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        correction_kernel=None,
-        correction_gamma=None,
-        correction_degree=None,
-        correction_coef0=None,
-        correction_penalty=1.0,
-        fit_intercept=True,
-        class_weight=None,
-        multi_class="ovo",
-        unknown_task="error",
-        solver="auto",
-        tol=1e-3,
-        max_iter=-1,
-        cache_size=200,
-        shrinking=True,
-        warm_start=False,
-    ):
+        task: TaskColumn = None,
+        kernel: KernelName = "rbf",
+        gamma: Gamma = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        correction_kernel: KernelName | None = None,
+        correction_gamma: Gamma | None = None,
+        correction_degree: int | None = None,
+        correction_coef0: float | None = None,
+        correction_penalty: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        unknown_task: Literal["error", "share"] = "error",
+        solver: Literal["auto", "smo", "linear"] = "auto",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        shrinking: bool = True,
+        warm_start: bool = False,
+    ) -> None:
         self.C = C
         self.task = task
         self.kernel = kernel
@@ -227,7 +232,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self.warm_start = warm_start
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the machines.
 
         Parameters
@@ -272,12 +279,18 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self.violation_ = np.array([s.violation for s in solutions])
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add rows, of known or new tasks, by solving their tasks' corrections again.
 
         The first call is a fit. In later ones the common function stays; the
         correction of each task in X is solved again, from the rows that are left of
-        the task and the new ones. Tasks without new rows keep their answers.
+        the task and the new ones. Predictions for tasks without new rows do not change.
 
         Parameters
         ----------
@@ -309,7 +322,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
-    def _later_cost(self, later):
+    def _later_cost(self, later: Any) -> np.ndarray:
         if self.class_weight == "balanced":
             raise ValueError(
                 'class_weight="balanced" depends on all rows together. Give the '
@@ -321,12 +334,12 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         labels = self.classes_[later.y].tolist()
         return cost * np.array([self.class_weight.get(v, 1.0) for v in labels])
 
-    def _problems(self, y, cost):
+    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[TaskProblem]:
         pairs = class_pairs(len(self.classes_), self.multi_class)
         task = np.zeros(len(y), dtype=np.int32)
         return [classification(task, 1, signs_of_pair(y, p), cost) for p in pairs]
 
-    def _scores(self, task, values):
+    def _scores(self, task: np.ndarray, values: np.ndarray) -> np.ndarray:
         """A score of each class, from the machines' values."""
         n_classes = len(self.classes_)
         if n_classes == 1:
@@ -334,7 +347,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         allowed = self._label_sets.allowed(task)
         return class_scores(values, n_classes, self.multi_class, allowed)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Values of the decision functions of the rows' tasks.
 
         Parameters
@@ -350,7 +363,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         """
         return self._scores(*self._values(X))
 
-    def common_decision_function(self, X):
+    def common_decision_function(self, X: Table) -> np.ndarray:
         """The same by the common function alone.
 
         Parameters
@@ -367,7 +380,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         """
         return self._scores(*self._common_values(X))
 
-    def task_decision_function(self, X):
+    def task_decision_function(self, X: Table) -> np.ndarray:
         """What the rows' tasks add to the common function, machine by machine.
 
         Parameters
@@ -386,7 +399,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         values = self._task_values(X)
         return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The class with the greatest score among those of the row's task.
 
         Parameters
@@ -407,7 +420,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         return self.classes_[np.where(allowed, scores, -np.inf).argmax(axis=1)]
 
 
-def _say(problem, n_tasks):
+def _say(problem: TaskProblem, n_tasks: int) -> np.ndarray:
     """What each task counts in the common bias: its costs, if it has both classes."""
     cost = problem.high - problem.low
     total = np.bincount(problem.task, weights=cost, minlength=n_tasks)

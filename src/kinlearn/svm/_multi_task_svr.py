@@ -1,16 +1,20 @@
 """SVM+MTL for numbers (Cai 2011, chapter 5)."""
 
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
-from kinlearn.svm._dual import regression
+from kinlearn.svm._dual import TaskProblem, regression
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
+from kinlearn.svm._space import Gamma, KernelName
+from kinlearn.tasks import TaskData
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["MultiTaskSVR"]
 
@@ -18,7 +22,7 @@ __all__ = ["MultiTaskSVR"]
 class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     r"""Support vector regression of tasks that share one function (SVM+MTL).
 
-    The answer for a row x of task r is :math:`f_r(x) = w \cdot z(x) + b + w_r \cdot
+    The prediction for a row x of task r is :math:`f_r(x) = w \cdot z(x) + b + w_r \cdot
     z_r(x) + d_r`: a function that all tasks share, in the space of `kernel`, and a
     correction of the task's own, in the space of `correction_kernel`. Fitted is
 
@@ -58,7 +62,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         Whether every task has a bias. False with one kernel for both functions is
         regularised multi-task learning, rMTL.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer by the common
+        What to do about tasks not seen in fit: refuse them, or predict by the common
         function.
     solver : {"auto", "smo", "linear"}, default="auto"
         "linear" is for two linear kernels: it keeps weights instead of kernel rows.
@@ -153,28 +157,28 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
 
     def __init__(
         self,
-        C=1.0,
+        C: float | Literal["analytic"] = 1.0,
         *,
-        epsilon=0.1,
-        task=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        correction_kernel=None,
-        correction_gamma=None,
-        correction_degree=None,
-        correction_coef0=None,
-        correction_penalty=1.0,
-        fit_intercept=True,
-        unknown_task="error",
-        solver="auto",
-        tol=1e-3,
-        max_iter=-1,
-        cache_size=200,
-        shrinking=True,
-        warm_start=False,
-    ):
+        epsilon: float | Literal["analytic"] = 0.1,
+        task: TaskColumn = None,
+        kernel: KernelName = "rbf",
+        gamma: Gamma = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        correction_kernel: KernelName | None = None,
+        correction_gamma: Gamma | None = None,
+        correction_degree: int | None = None,
+        correction_coef0: float | None = None,
+        correction_penalty: float = 1.0,
+        fit_intercept: bool = True,
+        unknown_task: Literal["error", "share"] = "error",
+        solver: Literal["auto", "smo", "linear"] = "auto",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        shrinking: bool = True,
+        warm_start: bool = False,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.task = task
@@ -197,7 +201,9 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         self.warm_start = warm_start
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the machine.
 
         Parameters
@@ -217,11 +223,11 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         self._validate_params()
         data = self._fit_data(X, y, sample_weight, labels="numbers")
         weight = self._row_weights(data)
-        self.C_, self.epsilon_ = self.C, self.epsilon
-        if self.C == "analytic":
-            self.C_ = analytic_C(data.y, weight)
+        self.C_ = analytic_C(data.y, weight) if self.C == "analytic" else self.C
         if self.epsilon == "analytic":
             self.epsilon_ = self._noise_epsilon(data, weight)
+        else:
+            self.epsilon_ = self.epsilon
         problem = regression(
             data.task, data.n_tasks, data.y, self.C_ * weight, self.epsilon_
         )
@@ -237,12 +243,14 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         self.violation_ = solution.violation
         return self
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add rows, of known or new tasks, by solving their tasks' corrections again.
 
         The first call is a fit. In later ones the common function stays; the
         correction of each task in X is solved again, from the rows that are left of
-        the task and the new ones. Tasks without new rows keep their answers.
+        the task and the new ones. Predictions for tasks without new rows do not change.
 
         Parameters
         ----------
@@ -270,14 +278,14 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
             return self._add_later(later, "partial_fit")
         return self.fit(X, y, sample_weight)
 
-    def _later_cost(self, later):
+    def _later_cost(self, later: Any) -> np.ndarray:
         return self.C_ * later.sample_weight
 
-    def _problems(self, y, cost):
+    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[TaskProblem]:
         task = np.zeros(len(y), dtype=np.int32)
         return [regression(task, 1, y, cost, self.epsilon_)]
 
-    def _noise_epsilon(self, data, weight):
+    def _noise_epsilon(self, data: TaskData, weight: np.ndarray) -> float:
         if "precomputed" in (self.kernel, self.correction_kernel):
             raise ValueError(
                 'epsilon="analytic" looks for neighbours among the features, and a '
@@ -287,7 +295,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         X = data.X.tocsr() if sp.issparse(data.X) else data.X
         return analytic_epsilon(X[rows], data.y[rows], data.task[rows])
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """Values of the functions of the rows' tasks.
 
         Parameters
@@ -302,7 +310,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         """
         return self._values(X)[1][:, 0]
 
-    def common_predict(self, X):
+    def common_predict(self, X: Table) -> np.ndarray:
         """The same by the common function alone; see :meth:`task_predict`.
 
         Parameters
@@ -317,7 +325,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         """
         return self._common_values(X)[1][:, 0]
 
-    def task_predict(self, X):
+    def task_predict(self, X: Table) -> np.ndarray:
         """What the rows' tasks add: ``predict`` less ``common_predict``.
 
         Parameters

@@ -1,7 +1,9 @@
 """What the SVM+ estimators share: columns, kernels, solving, and new rows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,19 +17,27 @@ from kinlearn.svm._checks import (
     warn_if_unfinished,
     warn_of_scales,
 )
+from kinlearn.svm._plus_dual import PlusProblem
 from kinlearn.svm._plus_rows import RowStore
-from kinlearn.svm._plus_solver import solve_plus
-from kinlearn.svm._space import make_space
-from kinlearn.tasks import check_task_data, check_task_rows, remember_columns
+from kinlearn.svm._plus_solver import PlusSolution, solve_plus
+from kinlearn.svm._space import Space, make_space
+from kinlearn.tasks import (
+    TaskColumns,
+    TaskData,
+    check_task_data,
+    check_task_rows,
+    remember_columns,
+)
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["SVMPlusBase", "without_task"]
 
 _CELLS = 2**22  # of the kernel between new rows and support vectors, at a time
 
 
-def without_task(columns):
+def without_task(columns: TaskColumns) -> TaskColumns:
     """The same columns with the task as one that prediction does not look at.
 
     Parameters
@@ -58,7 +68,13 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
 
     # --------------------------------------------------------------- reading
 
-    def _fit_rows(self, X, y, sample_weight, labels):
+    def _fit_rows(
+        self,
+        X: Table,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        labels: Literal["classes", "numbers"],
+    ) -> TaskData:
         """Check training data; its group and privileged columns may be gone later."""
         data = check_task_data(
             X,
@@ -75,19 +91,21 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         self.feature_names_ = data.feature_names
         return data
 
-    def _weights(self, data):
+    def _weights(self, data: TaskData) -> np.ndarray:
         if data.sample_weight is None:
             return np.ones(data.n_samples)
         return data.sample_weight
 
-    def _groups(self, data):
+    def _groups(self, data: TaskData) -> np.ndarray:
         """Group codes; without privileged columns and groups each row is its own."""
         self.groups_ = data.tasks if self.group is not None else None
         if self.group is None and data.privileged is None:
             return np.arange(data.n_samples)
         return data.task
 
-    def _make_spaces(self, data):
+    def _make_spaces(
+        self, data: TaskData
+    ) -> tuple[tuple[Space, Any], tuple[Space, Any] | None]:
         """Both kernels with the data they work on; None where slacks are free."""
         name = type(self).__name__
         X, weight = indexable(data.X), data.sample_weight
@@ -118,7 +136,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
                 names = data.columns.all_names[list(data.columns.privileged)]
                 warn_of_scales(Z, names, name, self.group)
 
-        def inherit(value, default):
+        def inherit(value: Any, default: Any) -> Any:
             return default if value is None else value
 
         correction = make_space(
@@ -131,7 +149,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         )
         return (decision, X), (correction, Z)
 
-    def _check_square(self, matrix, what, role):
+    def _check_square(self, matrix: Any, what: str, role: str) -> None:
         n, width = matrix.shape
         if n != width:
             raise ValueError(
@@ -143,7 +161,9 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
 
     # --------------------------------------------------------------- solving
 
-    def _solve_all(self, X, y, data, problems):
+    def _solve_all(
+        self, X: Table, y: ArrayLike, data: TaskData, problems: Sequence[PlusProblem]
+    ) -> list[PlusSolution]:
         """Solve each problem, and keep the machines; X and y are for callbacks."""
         decision, correction = self._make_spaces(data)
         starts = self._starts(problems)
@@ -179,8 +199,10 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             ]
         return solutions
 
-    def _starts(self, problems):
-        """Where each machine begins: at the last solution if that is asked for."""
+    def _starts(
+        self, problems: Sequence[PlusProblem]
+    ) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        """Where each machine begins: with `warm_start`, at the last solution."""
         solved = getattr(self, "_solved", []) if self.warm_start else []
         if len(solved) != len(problems):
             return [None] * len(problems)
@@ -189,7 +211,13 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             for problem, former in zip(problems, solved, strict=True)
         ]
 
-    def _solve(self, problem, decision, correction, start):
+    def _solve(
+        self,
+        problem: PlusProblem,
+        decision: tuple[Space, Any],
+        correction: tuple[Space, Any] | None,
+        start: tuple[np.ndarray, np.ndarray] | None,
+    ) -> PlusSolution:
         n = len(problem.rows)
         same = correction is not None and (
             decision[0] == correction[0] and decision[1] is correction[1]
@@ -214,15 +242,15 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
     # -------------------------------------------------------------- new rows
 
     @property
-    def coef_(self):
+    def coef_(self) -> np.ndarray:
         """Weights of the features; with a linear kernel only."""
         check_is_fitted(self)
         if self._space.kernel != "linear":
             raise AttributeError("coef_ exists for a linear kernel only.")
         return np.asarray(self.dual_coef_ @ self.support_vectors_, dtype=np.float64)
 
-    def _values(self, X):
-        """What each machine says of new rows: (n_samples, n_machines)."""
+    def _values(self, X: Table) -> np.ndarray:
+        """Values of the machines for new rows: (n_samples, n_machines)."""
         check_is_fitted(self)
         X = check_task_rows(
             X,
@@ -248,7 +276,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             out[left : left + step] += K @ self.dual_coef_.T
         return out
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # with further columns X is not square, and cannot be cut as one

@@ -54,11 +54,13 @@ class PlusProblem:
     group: np.ndarray
 
     @property
-    def n_groups(self):
+    def n_groups(self) -> int:
         """Number of groups."""
         return int(self.group[-1]) + 1
 
-    def start(self, former, a, b):
+    def start(
+        self, former: "PlusProblem", a: np.ndarray, b: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
         """A feasible point, by the solution of a problem like this one.
 
         All constraints stay met when variables and costs grow by one factor, so
@@ -89,7 +91,7 @@ class PlusProblem:
         return factor * a, factor * b
 
 
-def _by_group(group, cost):
+def _by_group(group: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows that have a cost, group by group, and their groups counted anew."""
     rows = np.flatnonzero(cost > 0)
     rows = rows[np.argsort(group[rows], kind="stable")]
@@ -97,7 +99,9 @@ def _by_group(group, cost):
     return rows, codes.astype(np.int32)
 
 
-def classification(sign, cost, group):
+def classification(
+    sign: np.ndarray, cost: np.ndarray, group: np.ndarray
+) -> PlusProblem:
     """The dual of two classes.
 
     Parameters
@@ -126,7 +130,9 @@ def classification(sign, cost, group):
     )
 
 
-def regression(y, cost, group, epsilon):
+def regression(
+    y: np.ndarray, cost: np.ndarray, group: np.ndarray, epsilon: float
+) -> PlusProblem:
     """The dual of numbers.
 
     Parameters

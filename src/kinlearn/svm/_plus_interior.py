@@ -21,7 +21,16 @@ _SHORT = 0.99  # of the way to the boundary
 _RIDGE = 1e-13  # of the mean curvature: makes singular systems solvable
 
 
-def near_optimum(Q, R, z, group, F, H, a, b):
+def near_optimum(
+    Q: np.ndarray,
+    R: np.ndarray,
+    z: np.ndarray,
+    group: np.ndarray,
+    F: np.ndarray,
+    H: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray] | None:
     """A point near the minimum over a block, from any feasible one.
 
     Parameters
@@ -40,7 +49,7 @@ def near_optimum(Q, R, z, group, F, H, a, b):
     Returns
     -------
     pair of float64 arrays of shape (k,), or None
-        The point, which meets the constraints; None if they leave no room inside,
+        The point, which meets the constraints; None if no point lies inside of them,
         or the method fails.
     """
     forms = _Forms(Q, R, group)
@@ -63,14 +72,14 @@ def near_optimum(Q, R, z, group, F, H, a, b):
     return x[0], x[1]
 
 
-def _constraints(z, group):
+def _constraints(z: np.ndarray, group: np.ndarray) -> np.ndarray:
     """What stays: the sum of a + b in each group, and z'a; (n, 2, k)."""
     members = (np.unique(group)[:, None] == group).astype(np.float64)
     signs = np.stack([z, np.zeros(len(z))])
     return np.concatenate([np.stack([members, members], axis=1), signs[None]])
 
 
-def _has_inside(z, total):
+def _has_inside(z: np.ndarray, total: np.ndarray) -> bool:
     """Whether all variables can be above 0."""
     sums, sign = total[:-1], total[-1]
     scale = sums.max()
@@ -83,18 +92,18 @@ def _has_inside(z, total):
 class _Forms:
     """The quadratic form of x = (a, b), 1/2 a'Qa + 1/2 (a + b)'R(a + b)."""
 
-    def __init__(self, Q, R, group):
+    def __init__(self, Q: np.ndarray, R: np.ndarray, group: np.ndarray) -> None:
         self.Q, self.R = Q, R
         bounds = np.flatnonzero(np.diff(group)) + 1
         cuts = [0, *bounds, len(group)]
         self.groups = [slice(i, j) for i, j in itertools.pairwise(cuts)]
 
-    def times(self, x):
+    def times(self, x: np.ndarray) -> np.ndarray:
         """The form's matrix times x."""
         from_u = self.R @ (x[0] + x[1])
         return np.stack([self.Q @ x[0] + from_u, from_u])
 
-    def factor(self, weight):
+    def factor(self, weight: np.ndarray) -> "_Factor":
         """Make ready to solve with the matrix and a diagonal added to it."""
         return _Factor(self, weight)
 
@@ -107,7 +116,7 @@ class _Factor:
     R - R (R + W)^-1 R, which keeps its digits where W is large.
     """
 
-    def __init__(self, forms, weight):
+    def __init__(self, forms: _Forms, weight: np.ndarray) -> None:
         self.weight, self.groups = weight, forms.groups
         S = forms.Q.copy()
         self.parts = []
@@ -119,7 +128,7 @@ class _Factor:
             self.parts.append(lower)
         self.lower = _cholesky(S, weight[0])
 
-    def _inner(self, right):
+    def _inner(self, right: np.ndarray) -> np.ndarray:
         """(R + W)^-1 times something."""
         out = np.empty_like(right)
         for rows, lower in zip(self.groups, self.parts, strict=True):
@@ -128,7 +137,7 @@ class _Factor:
             )
         return out
 
-    def solve(self, right):
+    def solve(self, right: np.ndarray) -> np.ndarray:
         """For right sides of shape (2, k) or (2, k, n)."""
         W = self.weight[1].reshape(-1, *[1] * (right.ndim - 2))
         by_a = scipy.linalg.cho_solve(
@@ -139,7 +148,7 @@ class _Factor:
         return np.stack([by_a, self._inner(right[1] + W * by_a) - by_a])
 
 
-def _cholesky(matrix, diagonal):
+def _cholesky(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     """The lower factor of a matrix with something added to its diagonal."""
     matrix = matrix.copy()
     places = np.arange(len(matrix))
@@ -149,11 +158,13 @@ def _cholesky(matrix, diagonal):
     )
 
 
-def _solve_lower(lower, right):
+def _solve_lower(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
     return scipy.linalg.solve_triangular(lower, right, lower=True, check_finite=False)
 
 
-def _minimum(forms, linear, fixed, total):
+def _minimum(
+    forms: _Forms, linear: np.ndarray, fixed: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Minimise the form plus linear'x with fixed x = total and x >= 0.
 
     Returns x and its multipliers, or None.
@@ -196,7 +207,7 @@ def _minimum(forms, linear, fixed, total):
     return x, s
 
 
-def _room(x, by):
+def _room(x: np.ndarray, by: np.ndarray) -> float:
     """The longest step that keeps x at 0 or above."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.min(np.where(by < 0, -x / by, np.inf)))

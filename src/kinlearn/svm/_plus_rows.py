@@ -6,11 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn._kernels.svm._plus import gather
+from kinlearn.svm._space import Space
 
 __all__ = ["RowStore"]
 
 # Up to so many rows the whole matrix is made, in double precision: it is cheap
-# there, and large C (1e6) asks for more digits than single precision has.
+# there, and large C (1e6) needs more digits than single precision has.
 WHOLE = 1200
 
 
@@ -31,12 +32,12 @@ class RowStore:
     Attributes
     ----------
     cells : float32 or float64 array of shape (n_slots, n)
-        What is kept; `slots` says where a row is.
+        What is kept; `slots` returns where a row is.
     """
 
-    def __init__(self, space, X, rows, most):
+    def __init__(self, space: Space, X: Any, rows: np.ndarray, most: int) -> None:
         n = len(rows)
-        self._source: Any = None  # of rows that are computed when asked for
+        self._source: Any = None  # of rows that are computed on demand
         self._slot = np.full(n, -1, dtype=np.intp)
         if n <= WHOLE:
             if space.kernel == "precomputed":
@@ -54,16 +55,16 @@ class RowStore:
         self._clock = 0
 
     @property
-    def whole(self):
+    def whole(self) -> bool:
         """Whether the whole matrix is here."""
         return self._source is None
 
     @property
-    def n_slots(self):
-        """Rows that can be asked for at once."""
+    def n_slots(self) -> int:
+        """Rows that can be requested at once."""
         return len(self.cells)
 
-    def slots(self, rows):
+    def slots(self, rows: np.ndarray) -> np.ndarray:
         """Where the rows are; they stay there until the next call.
 
         Parameters
@@ -93,7 +94,9 @@ class RowStore:
         self.cells[oldest] = self._source.rows(missing)
         return self._slot[rows]
 
-    def block(self, rows, factor, group, out):
+    def block(
+        self, rows: np.ndarray, factor: np.ndarray, group: np.ndarray, out: np.ndarray
+    ) -> None:
         """The matrix between the rows given, times the factors of both.
 
         Parameters

@@ -14,7 +14,9 @@ import numpy as np
 import scipy.linalg
 
 from kinlearn._kernels.svm._plus import accumulate, certify, descend
+from kinlearn.svm._plus_dual import PlusProblem
 from kinlearn.svm._plus_interior import near_optimum
+from kinlearn.svm._plus_rows import RowStore
 
 __all__ = ["PlusSolution", "solve_plus"]
 
@@ -62,7 +64,13 @@ class PlusSolution:
 class _State:
     """Variables and gradients of a dual, and what a block needs of them."""
 
-    def __init__(self, problem, decision, correcting, penalty):
+    def __init__(
+        self,
+        problem: PlusProblem,
+        decision: RowStore,
+        correcting: RowStore | None,
+        penalty: float,
+    ) -> None:
         self.problem = problem
         self.decision = decision
         self.correcting = correcting
@@ -76,14 +84,14 @@ class _State:
         self.witness = np.empty(10, dtype=np.intp)
         self._room = np.zeros(0)
 
-    def room(self, size):
+    def room(self, size: int) -> np.ndarray:
         """Two square matrices, in memory that is used again; the second one stays 0
         if nothing is written to it."""
         if len(self._room) < 2 * size * size:
             self._room = np.zeros(2 * size * size)
         return self._room[: 2 * size * size].reshape(2, size, size)
 
-    def certify(self):
+    def certify(self) -> float:
         """Violation over all rows; leaves `extremes` and `witness`."""
         violation, self.low, self.high = certify(
             self.F,
@@ -98,12 +106,12 @@ class _State:
         return violation
 
     @property
-    def objective(self):
+    def objective(self) -> float:
         """p'a + 1/2 a'Qa + 1/2 u'Ru, by F = p + Qa and H = Ru."""
         u = self.a + self.b - self.problem.cost
         return 0.5 * ((self.problem.linear + self.F) @ self.a + self.H @ u)
 
-    def move(self, block, a, b):
+    def move(self, block: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """Take new values for the rows of a block."""
         problem, sample = self.problem, self.problem.sample[block]
         by_a = a - self.a[block]
@@ -129,7 +137,7 @@ class _State:
             )
 
 
-def _pick_block(state, size, former):
+def _pick_block(state: _State, size: int, former: np.ndarray) -> np.ndarray:
     """Rows for the next block: the best of each role, then those of the last block.
 
     A move needs partners, so that a block of the worst violators alone could move
@@ -170,7 +178,17 @@ def _pick_block(state, size, former):
     return np.sort(np.concatenate([new, rest]))
 
 
-def _newton(Q, R, z, group, F, H, a, b, most):
+def _newton(
+    Q: np.ndarray,
+    R: np.ndarray,
+    z: np.ndarray,
+    group: np.ndarray,
+    F: np.ndarray,
+    H: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    most: int,
+) -> tuple[int, bool]:
     """Minimise over the variables above 0, with their number falling on the way.
 
     Returns the number of steps, and whether they ended at a minimum; all arrays but
@@ -211,8 +229,17 @@ def _newton(Q, R, z, group, F, H, a, b, most):
     return most, False
 
 
-def _leap(Q, R, z, group, F, H, a, b):
-    """Go near the minimum, if that is found and lower; says whether it was."""
+def _leap(
+    Q: np.ndarray,
+    R: np.ndarray,
+    z: np.ndarray,
+    group: np.ndarray,
+    F: np.ndarray,
+    H: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+) -> bool:
+    """Go near the minimum, if that is found and lower; return whether it was."""
     found = near_optimum(Q, R, z, group, F, H, a, b)
     if found is None:
         return False
@@ -226,7 +253,9 @@ def _leap(Q, R, z, group, F, H, a, b):
     return True
 
 
-def _constrained_minimum(P, gradient, fixed):
+def _constrained_minimum(
+    P: np.ndarray, gradient: np.ndarray, fixed: np.ndarray
+) -> np.ndarray | None:
     """Minimise 1/2 x'Px + gradient'x with fixed x = 0; None if that fails."""
     n = len(gradient)
     P = P + _RIDGE * max(np.trace(P) / n, 1e-300) * np.eye(n)
@@ -243,8 +272,10 @@ def _constrained_minimum(P, gradient, fixed):
     return change if np.isfinite(change).all() else None
 
 
-def _solve_block(state, block, tol, most):
-    """Lower the objective over a block; gives the moves made and the new values."""
+def _solve_block(
+    state: _State, block: np.ndarray, tol: float, most: int
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Lower the objective over a block; return the moves made and the new values."""
     problem = state.problem
     sample, z = problem.sample[block], problem.z[block]
     groups, group = np.unique(problem.group[block], return_inverse=True)
@@ -267,7 +298,7 @@ def _solve_block(state, block, tol, most):
     return n_iter, a, b
 
 
-def _start_from(state, start, size):
+def _start_from(state: _State, start: tuple[np.ndarray, np.ndarray], size: int) -> None:
     """Take the variables of a former solution, some rows at a time."""
     a, b = start
     moved = np.flatnonzero((a != state.a) | (b != state.b))
@@ -276,7 +307,16 @@ def _start_from(state, start, size):
         state.move(some, a[some], b[some])
 
 
-def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter, start=None):
+def solve_plus(
+    problem: PlusProblem,
+    decision: RowStore,
+    correcting: RowStore | None,
+    penalty: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> PlusSolution:
     """Solve the dual of an SVM+ model.
 
     Parameters
@@ -339,7 +379,7 @@ def solve_plus(problem, decision, correcting, penalty, *, tol, max_iter, start=N
     )
 
 
-def _multipliers(state):
+def _multipliers(state: _State) -> tuple[float, np.ndarray]:
     """Bias of the decision function, and the correcting functions on the rows.
 
     a > 0 makes F + z bias + slack 0, and b > 0 makes the slack H + d_g 0: rows with

@@ -3,13 +3,15 @@
 All take dense or sparse X, and never make a sparse one dense. Weights count rows.
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 __all__ = ["cmim_order", "fisher_scores", "information_gain", "one_hot_categories"]
 
 
-def _by_class(y, weight):
+def _by_class(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Indicators of the classes, each row by its weight: (n, n_classes)."""
     return (y[:, None] == np.unique(y)) * weight[:, None]
 
@@ -17,7 +19,7 @@ def _by_class(y, weight):
 # ------------------------------------------------------------------------- Fisher
 
 
-def fisher_scores(X, y, weight):
+def fisher_scores(X: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     r"""Fisher's criterion of each feature.
 
     .. math:: (\mu_+ - \mu_-)^2 / (\sigma_+^2 + \sigma_-^2)
@@ -65,7 +67,7 @@ def fisher_scores(X, y, weight):
 # --------------------------------------------------------------------- categories
 
 
-def _edges(values, weight, n_bins):
+def _edges(values: np.ndarray, weight: np.ndarray, n_bins: int) -> np.ndarray:
     """Cuts of one feature: a category for each value, or bins of equal weight."""
     distinct, place = np.unique(values, return_inverse=True)
     total = np.bincount(place, weights=weight)
@@ -79,7 +81,9 @@ def _edges(values, weight, n_bins):
     return np.unique(distinct[np.minimum(first, len(distinct) - 1)])
 
 
-def one_hot_categories(X, weight, n_bins):
+def one_hot_categories(
+    X: Any, weight: np.ndarray, n_bins: int
+) -> tuple[sp.csr_array, np.ndarray]:
     """Indicators of the categories of all features, one of each left out.
 
     A feature of up to `n_bins` values has a category for each; others are cut
@@ -139,11 +143,13 @@ def one_hot_categories(X, weight, n_bins):
 # -------------------------------------------------------------------- information
 
 
-def _plogp(p):
+def _plogp(p: np.ndarray) -> np.ndarray:
     return p * np.log(np.where(p > 0, p, 1))
 
 
-def _conditional_information(hot, feature, d, cells, n_classes):
+def _conditional_information(
+    hot: sp.csr_array, feature: np.ndarray, d: int, cells: np.ndarray, n_classes: int
+) -> np.ndarray:
     """I(x_j; y | v) of all features in nats, v having cells.shape[1] / n_classes
     categories; `cells` are the weighted indicators of (v, y), class by class.
     """
@@ -154,7 +160,7 @@ def _conditional_information(hot, feature, d, cells, n_classes):
     left = np.maximum(left, 0)
     shape = (-1, cells.shape[1] // n_classes, n_classes)
 
-    def information(p):
+    def information(p: np.ndarray) -> np.ndarray:
         p = p.reshape(shape)
         return _plogp(p).sum(axis=(1, 2)) - _plogp(p.sum(axis=2)).sum(axis=1)
 
@@ -164,7 +170,9 @@ def _conditional_information(hot, feature, d, cells, n_classes):
     return np.maximum(out - information(cells.sum(axis=0)), 0)
 
 
-def information_gain(hot, feature, d, y, weight):
+def information_gain(
+    hot: sp.csr_array, feature: np.ndarray, d: int, y: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
     """Information of each feature about the class, in nats.
 
     Parameters
@@ -187,7 +195,14 @@ def information_gain(hot, feature, d, y, weight):
     return _conditional_information(hot, feature, d, cells, cells.shape[1])
 
 
-def cmim_order(hot, feature, d, y, weight, n_select):
+def cmim_order(
+    hot: sp.csr_array,
+    feature: np.ndarray,
+    d: int,
+    y: np.ndarray,
+    weight: np.ndarray,
+    n_select: int,
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Features in the order of conditional mutual information maximisation.
 
     The next feature is the one whose least information about y, given any one

@@ -1,6 +1,7 @@
 """A kernel with its parameters as numbers, and the data in the form it wants."""
 
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +9,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from kinlearn._kernels.svm._kernel_rows import Kernel, KernelRows
 
-__all__ = ["Space", "make_space"]
+__all__ = ["KERNELS", "Gamma", "KernelName", "Space", "make_space"]
+
+KernelName: TypeAlias = Literal["linear", "rbf", "poly", "precomputed"]
+Gamma: TypeAlias = float | Literal["scale", "auto", "median"]
 
 KERNELS = {
     "linear": Kernel.LINEAR,
@@ -48,8 +52,8 @@ class Space:
     coef0: float = 0.0
     degree: int = 3
 
-    def rows(self, X, order):
-        """What gives rows of the kernel matrix to the native solvers.
+    def rows(self, X: Any, order: np.ndarray) -> KernelRows:
+        """The source of rows of the kernel matrix for the native solvers.
 
         Parameters
         ----------
@@ -81,7 +85,7 @@ class Space:
         )
         return KernelRows(kind, **options, csr=csr, base=order, n_features=X.shape[1])
 
-    def _pack(self, X, order):
+    def _pack(self, X: np.ndarray, order: np.ndarray) -> np.ndarray:
         """The rows, column by column: centred for rbf, single if that is enough.
 
         Distances of the rbf kernel come from products of rows, and products of
@@ -99,7 +103,7 @@ class Space:
             out[:, part] = X[order, part] - centre[part]
         return out
 
-    def _reach(self, X, centre):
+    def _reach(self, X: np.ndarray, centre: np.ndarray) -> float:
         """The greatest exponent that single precision would have to be good for."""
         if self.kernel != "rbf":
             return 0.0
@@ -107,7 +111,7 @@ class Space:
         norms += centre @ centre - 2.0 * (X @ centre)
         return self.gamma * norms.max()
 
-    def between(self, X, Z):
+    def between(self, X: Any, Z: Any) -> np.ndarray:
         """The kernel between rows of X and rows of Z, in double precision.
 
         Parameters
@@ -131,14 +135,14 @@ class Space:
         return out
 
 
-def _matrix(K):
+def _matrix(K: Any) -> np.ndarray:
     if sp.issparse(K):
         K = K.toarray()
     dtype = np.float32 if K.dtype == np.float32 else np.float64
     return np.ascontiguousarray(K, dtype=dtype)
 
 
-def _variance(X, weight):
+def _variance(X: Any, weight: np.ndarray | None) -> float:
     """Of all cells of X, by the weights of the rows."""
     if weight is None and not sp.issparse(X):
         return X.var(dtype=np.float64)
@@ -155,7 +159,14 @@ def _variance(X, weight):
     return squares / total
 
 
-def make_space(X, kernel, gamma="scale", coef0=0.0, degree=3, weight=None):
+def make_space(
+    X: Any,
+    kernel: str,
+    gamma: Gamma = "scale",
+    coef0: float = 0.0,
+    degree: int = 3,
+    weight: np.ndarray | None = None,
+) -> Space:
     """Turn kernel parameters into numbers, by the training data.
 
     Parameters

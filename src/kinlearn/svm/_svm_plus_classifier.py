@@ -1,14 +1,19 @@
 """SVM+ for classes, with privileged columns or groups (Vapnik 2006, Cai 2011)."""
 
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
 from kinlearn.svm._plus_base import SVMPlusBase
 from kinlearn.svm._plus_dual import classification
-from kinlearn.tasks import class_weights
+from kinlearn.svm._space import Gamma, KernelName
+from kinlearn.tasks import TaskData, class_weights
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["SVMPlusClassifier"]
 
@@ -18,7 +23,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
 
     A plain SVM may choose the slack (the error) of each training row as it likes.
     SVM+ makes the slacks a function of *privileged* columns x*, such as a biopsy that
-    comes after the diagnosis: they tell which rows are hard. Fitted is
+    comes after the diagnosis: they show which rows are hard. Fitted is
 
     .. math::
 
@@ -121,7 +126,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
 
     - Without privileged columns and groups nothing ties the slacks, and the model is
       scikit-learn's ``SVC``. It is also the limit of a small `correction_penalty`, if
-      the correcting kernel can tell all rows apart (rbf).
+      the correcting kernel can distinguish all rows (rbf).
     - A constant privileged column is another thing: then all slacks are one number,
       the largest, and fitted is :math:`\tfrac12 |w|^2 + C \sum_i s_i \cdot \max_i
       \max(0, 1 - y_i f(x_i))`. One outlier pays for all, and weights of rows or
@@ -151,7 +156,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
 
     Examples
     --------
-    The last column tells how much noise a row had; it is gone in prediction.
+    The last column is how much noise a row had; it is gone in prediction.
 
     >>> import numpy as np
     >>> from kinlearn.svm import SVMPlusClassifier
@@ -176,26 +181,26 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        privileged=None,
-        group=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        correction_kernel=None,
-        correction_gamma=None,
-        correction_degree=None,
-        correction_coef0=None,
-        correction_penalty=1.0,
-        class_weight=None,
-        multi_class="ovo",
-        tol=1e-3,
-        max_iter=-1,
-        cache_size=200,
-        warm_start=False,
-    ):
+        privileged: str | int | Sequence[str] | Sequence[int] | None = None,
+        group: TaskColumn = None,
+        kernel: KernelName = "rbf",
+        gamma: Gamma = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        correction_kernel: KernelName | None = None,
+        correction_gamma: Gamma | None = None,
+        correction_degree: int | None = None,
+        correction_coef0: float | None = None,
+        correction_penalty: float = 1.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        warm_start: bool = False,
+    ) -> None:
         self.C = C
         self.privileged = privileged
         self.group = group
@@ -216,7 +221,9 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         self.warm_start = warm_start
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the machines.
 
         Parameters
@@ -249,7 +256,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         self.correcting_values_ = values[:, 0] if len(pairs) == 1 else values
         return self
 
-    def _class_costs(self, data):
+    def _class_costs(self, data: TaskData) -> np.ndarray:
         """Weights of rows and classes; every class must have some."""
         weight = self._weights(data)
         if self.class_weight is not None:
@@ -267,7 +274,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
             )
         return weight
 
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Values of the decision function.
 
         Parameters
@@ -284,7 +291,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         values = self._values(X)
         return class_scores(values, len(self.classes_), self.multi_class)
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The class with the greatest score.
 
         Parameters

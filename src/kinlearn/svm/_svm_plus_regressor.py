@@ -1,6 +1,8 @@
 """SVM+ for numbers, with privileged columns or groups (Cai 2011, chapter 5)."""
 
+from collections.abc import Sequence
 from numbers import Real
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -8,8 +10,11 @@ from sklearn.base import RegressorMixin
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._plus_base import SVMPlusBase
 from kinlearn.svm._plus_dual import regression
+from kinlearn.svm._space import Gamma, KernelName
+from kinlearn.tasks import TaskData
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["SVMPlusRegressor"]
 
@@ -18,7 +23,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
     r"""Support vector regressor that learns from columns known in training only.
 
     The errors beyond the tube, above and below, are functions of *privileged*
-    columns x*, which tell which training rows are hard:
+    columns x*, which show which training rows are hard:
 
     .. math::
 
@@ -142,25 +147,25 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
 
     def __init__(
         self,
-        C=1.0,
+        C: float | Literal["analytic"] = 1.0,
         *,
-        epsilon=0.1,
-        privileged=None,
-        group=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        correction_kernel=None,
-        correction_gamma=None,
-        correction_degree=None,
-        correction_coef0=None,
-        correction_penalty=1.0,
-        tol=1e-3,
-        max_iter=-1,
-        cache_size=200,
-        warm_start=False,
-    ):
+        epsilon: float | Literal["analytic"] = 0.1,
+        privileged: str | int | Sequence[str] | Sequence[int] | None = None,
+        group: TaskColumn = None,
+        kernel: KernelName = "rbf",
+        gamma: Gamma = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        correction_kernel: KernelName | None = None,
+        correction_gamma: Gamma | None = None,
+        correction_degree: int | None = None,
+        correction_coef0: float | None = None,
+        correction_penalty: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        warm_start: bool = False,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.privileged = privileged
@@ -180,7 +185,9 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         self.warm_start = warm_start
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the function.
 
         Parameters
@@ -210,7 +217,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         self.correcting_values_[problem.rows] = solution.slack.reshape(2, -1).T
         return self
 
-    def _tube(self, data, weight):
+    def _tube(self, data: TaskData, weight: np.ndarray) -> float:
         if self.epsilon != "analytic":
             return float(self.epsilon)
         if self.kernel == "precomputed":
@@ -221,7 +228,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         rows = np.flatnonzero(weight)
         return analytic_epsilon(data.X[rows], data.y[rows])
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """Values of the regression function.
 
         Parameters

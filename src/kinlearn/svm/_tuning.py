@@ -1,9 +1,10 @@
 """Two-stage tuning (Cai 2011): first as a plain SVM, then what is of SVM+ alone."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -16,8 +17,9 @@ from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
 from kinlearn.svm._plus_base import SVMPlusBase, without_task
 from kinlearn.svm._space import make_space
-from kinlearn.tasks import check_task_data, check_task_rows
+from kinlearn.tasks import TaskData, check_task_data, check_task_rows
 from kinlearn.utils import deal_to_folds
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["TwoStageResult", "tune_in_two_stages"]
 
@@ -60,10 +62,10 @@ class _PlainMachine(BaseEstimator):
     It takes the same X, so that folds, scorers and searches see the same rows.
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X, y, **weights):
+    def fit(self, X: Table, y: ArrayLike, **weights: Any) -> Self:
         params = self.estimator.get_params(deep=False)
         data = check_task_data(X, accept_sparse=True, **_columns(params))
         self._columns = without_task(data.columns)
@@ -76,27 +78,27 @@ class _PlainMachine(BaseEstimator):
             self.classes_ = self.estimator_.classes_
         return self
 
-    def _features(self, X):
+    def _features(self, X: Table) -> Any:
         none = np.zeros(1, dtype=int)
         return check_task_rows(
             X, columns=self._columns, tasks=none, accept_sparse=True
         ).X
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         return self.estimator_.predict(self._features(X))
 
     @available_if(lambda self: hasattr(self.estimator, "decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         return self.estimator_.decision_function(self._features(X))
 
-    def score(self, X, y, **weights):
+    def score(self, X: Table, y: ArrayLike, **weights: Any) -> float:
         return self.estimator_.score(self._features(X), y, **weights)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         return get_tags(self.estimator)
 
 
-def _columns(params):
+def _columns(params: dict[str, Any]) -> dict[str, Any]:
     """Which columns are no features, as `check_task_data` calls them."""
     task = params.get("task") if params.get("group") is None else params["group"]
     return {
@@ -106,7 +108,7 @@ def _columns(params):
     }
 
 
-def _machine(estimator):
+def _machine(estimator: Any) -> SVMPlusBase | MultiTaskSVMBase:
     """The estimator itself, or the last step of a pipeline."""
     machine = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     if isinstance(machine, SVMPlusBase | MultiTaskSVMBase):
@@ -118,14 +120,16 @@ def _machine(estimator):
     )
 
 
-def _prefix(estimator):
+def _prefix(estimator: Any) -> str:
     """What stands before the names of the machine's parameters."""
     if isinstance(estimator, Pipeline):
         return f"{estimator.steps[-1][0]}__"
     return ""
 
 
-def _data(estimator, machine, X, y):
+def _data(
+    estimator: Any, machine: SVMPlusBase | MultiTaskSVMBase, X: Table, y: ArrayLike
+) -> TaskData:
     """The checked rows as the machine gets to see them."""
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         X = clone(estimator[:-1]).fit_transform(X, y)
@@ -139,7 +143,9 @@ def _data(estimator, machine, X, y):
     )
 
 
-def _default_grids(machine, data):
+def _default_grids(
+    machine: SVMPlusBase | MultiTaskSVMBase, data: TaskData
+) -> tuple[dict[str, list], dict[str, list]]:
     """Grids for what the kernels and the kind of target have."""
     params = machine.get_params(deep=False)
     X = data.X
@@ -160,7 +166,9 @@ def _default_grids(machine, data):
     return plain, correction
 
 
-def _read_grid(grid, second, estimator):
+def _read_grid(
+    grid: dict[str, Any] | Sequence[dict[str, Any]], second: bool, estimator: Any
+) -> list[dict[str, Any]]:
     """A list of grids with short names: a stage has its own parameters."""
     parts = [grid] if isinstance(grid, dict) else grid
     prefix = _prefix(estimator)
@@ -178,7 +186,9 @@ def _read_grid(grid, second, estimator):
     return parts
 
 
-def _folds(cv, X, y, data):
+def _folds(
+    cv: Any, X: Table, y: ArrayLike, data: TaskData
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of training and test rows, the same for both searches."""
     if data.columns.task is None or not (cv is None or isinstance(cv, Integral)):
         return list(check_cv(cv, y, classifier=data.classes is not None).split(X, y))
@@ -201,7 +211,7 @@ def _folds(cv, X, y, data):
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n)]
 
 
-def _check_scores(results):
+def _check_scores(results: dict[str, Any]) -> None:
     """Refuse a search in which a score is missing: its best would be a guess."""
     folds = sorted(key for key in results if key.startswith("split"))
     scores = np.array([results[key] for key in folds])
@@ -217,17 +227,17 @@ def _check_scores(results):
 
 
 def tune_in_two_stages(
-    estimator,
-    X,
-    y,
+    estimator: Any,
+    X: Table,
+    y: ArrayLike,
     *,
-    plain_grid=None,
-    correction_grid=None,
-    cv=5,
-    scoring=None,
-    n_jobs=None,
-    callbacks=(),
-):
+    plain_grid: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
+    correction_grid: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
+    cv: Any = 5,
+    scoring: str | Callable[..., Any] | None = None,
+    n_jobs: int | None = None,
+    callbacks: Sequence[Any] = (),
+) -> TwoStageResult:
     """Tune an SVM+ or a multi-task SVM, in two searches instead of one large one.
 
     The first search takes the estimator as a plain SVM on the features alone (no
@@ -302,7 +312,9 @@ def tune_in_two_stages(
         "error_score": "raise",
     }
 
-    def run(model, grid, prefix, **more):
+    def run(
+        model: Any, grid: list[dict[str, Any]], prefix: str, **more: Any
+    ) -> tuple[Any, dict[str, Any]]:
         grid = [
             {k if "__" in k else prefix + k: v for k, v in part.items()}
             for part in grid

@@ -1,15 +1,17 @@
-"""What the transfer estimators share: targets, rows, rounds, and who answers."""
+"""What the transfer estimators share: targets, rows, rounds, and who predicts."""
 
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.tasks import TaskMixin
-from kinlearn.transfer._boost import Boosted, Transfer
+from kinlearn.tasks import TaskData, TaskMixin
+from kinlearn.transfer._boost import Boosted, Transfer, WeightHistory
 from kinlearn.utils import check_takes_weights
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -17,12 +19,14 @@ from kinlearn.utils._sklearn import Interval, StrOptions
 __all__ = ["TransferBase", "fold_of_target", "no_round"]
 
 
-def no_round(_):
-    """For boosting that callbacks do not hear of."""
+def no_round(_: int) -> nullcontext[None]:
+    """For boosting without callbacks."""
     return nullcontext()
 
 
-def fold_of_target(transfer, n_folds, rng):
+def fold_of_target(
+    transfer: Transfer, n_folds: int, rng: np.random.RandomState
+) -> np.ndarray:
     """Fold of each row of the target; -1 for the source, which is never left out.
 
     Parameters
@@ -62,15 +66,15 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
 
     # --------------------------------------------------------------- fitting
 
-    def _check_estimator(self, kind):
+    def _check_estimator(self, kind: Literal["classifier", "regressor"]) -> None:
         if self.estimator is not None:
             check_takes_weights(self.estimator, kind)
 
-    def _target_codes(self, data):
+    def _target_codes(self, data: TaskData) -> Sequence[int]:
         """The targets: the one that was named, or every task in turn."""
         return range(data.n_tasks) if data.target is None else [data.target]
 
-    def _transfer(self, data, target, start):
+    def _transfer(self, data: TaskData, target: int, start: np.ndarray) -> Transfer:
         """The rows of one transfer, those without weight left out."""
         is_target = data.task == target
         rows = start > 0
@@ -99,12 +103,12 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
             n_classes=n_classes,
         )
 
-    # ------------------------------------------------------------- answering
+    # ------------------------------------------------------------ predicting
 
-    def _rows_of_targets(self, task):
-        """(target, rows that it answers for); unknown tasks are of nobody's.
+    def _rows_of_targets(self, task: np.ndarray) -> Iterator[tuple[object, np.ndarray]]:
+        """(target, rows that its model predicts); unknown tasks are of nobody's.
 
-        With one target, it answers for every row.
+        With one target, its model predicts every row.
         """
         targets = list(self.boosts_)
         if len(targets) == 1:
@@ -116,7 +120,7 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
                 yield target, rows
 
     @property
-    def source_weight_(self):
+    def source_weight_(self) -> dict[Any, dict[Any, float]]:
         """For each target, the share of each source in the last round's weight."""
         check_is_fitted(self)
         names = self.tasks_.tolist()
@@ -132,12 +136,12 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         }
 
     @property
-    def weight_history_(self):
+    def weight_history_(self) -> dict[Any, WeightHistory]:
         """For each target, where the weight was in each round."""
         check_is_fitted(self)
         return {target: boosted.history for target, boosted in self.boosts_.items()}
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = None if self.estimator is None else get_tags(self.estimator).input_tags
         tags.input_tags.sparse = True if inner is None else inner.sparse

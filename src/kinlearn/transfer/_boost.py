@@ -2,9 +2,11 @@
 
 Weights live as logarithms, and each group of rows (the target, the source, a
 label of the source) is normalised by its own largest weight where a share is
-asked for. So no number of rounds makes a weight vanish, or an error 0 / 0.
+needed. So no number of rounds makes a weight vanish, or an error 0 / 0.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,11 +52,11 @@ class Transfer:
     n_classes: int
 
     @property
-    def has_source(self):
+    def has_source(self) -> bool:
         """Whether there is a row to transfer from."""
         return not self.is_target.all()
 
-    def some(self, kept):
+    def some(self, kept: np.ndarray) -> "Transfer":
         """The transfer with those rows only for which a mask is True."""
         return Transfer(
             rows=self.rows[kept],
@@ -102,7 +104,7 @@ class Boosted:
     alone: bool = False  # whether the source was left out, because none could vote
 
 
-def voting_rounds(n_rounds, keep, has_source):
+def voting_rounds(n_rounds: int, keep: str, has_source: bool) -> np.ndarray:
     """Which rounds vote: the second half, from round N/2 to N; or all.
 
     Without a source there is nothing that must settle first, so all do.
@@ -110,9 +112,9 @@ def voting_rounds(n_rounds, keep, has_source):
     Parameters
     ----------
     n_rounds : int
-        Rounds that were played.
+        Rounds that were run.
     keep : {"second_half", "all"}
-        What was asked for.
+        The parameter of the estimator.
     has_source : bool
         Whether there is a source.
 
@@ -134,21 +136,21 @@ def voting_rounds(n_rounds, keep, has_source):
 class Weights:
     """Weights of the rows of a transfer, as logarithms."""
 
-    def __init__(self, transfer, start=None):
+    def __init__(self, transfer: Transfer, start: np.ndarray | None = None) -> None:
         self._transfer = transfer
         self._log = np.log(transfer.start if start is None else start)
         self._source = np.flatnonzero(~transfer.is_target)
         self._target = np.flatnonzero(transfer.is_target)
 
-    def normalised(self):
+    def normalised(self) -> np.ndarray:
         """Weights that sum to one."""
         return _shares(self._log)
 
-    def of_target(self):
+    def of_target(self) -> np.ndarray:
         """Weights of the target's rows, which sum to one."""
         return _shares(self._log[self._target])
 
-    def source_errors(self, wrong):
+    def source_errors(self, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By label, wrong weight as a share of all source's and of the label's."""
         n_classes = self._transfer.n_classes
         if not len(self._source):
@@ -163,18 +165,20 @@ class Weights:
         bad = np.bincount(y, in_label * wrong, minlength=n_classes)
         return of_all, bad / np.where(total > 0, total, 1.0)
 
-    def scale(self, target, source):
+    def scale(self, target: np.ndarray, source: np.ndarray | float) -> None:
         """Add to the logarithms of the target's and of the source's weights."""
         self._log[self._target] += target
         self._log[self._source] += source
 
-    def restart_target(self):
+    def restart_target(self) -> None:
         """Spread the target's weight as it was in the beginning."""
         log = self._log[self._target]
         start = np.log(self._transfer.start[self._target])
         self._log[self._target] = start + _log_sum(log) - _log_sum(start)
 
-    def by_task(self, normalised):
+    def by_task(
+        self, normalised: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Share of each task, and of each class of the source and the target."""
         t = self._transfer
         n_classes = max(t.n_classes, 1)
@@ -185,12 +189,12 @@ class Weights:
         return by_task, by_class[:n_classes], by_class[n_classes:]
 
 
-def _shares(log):
+def _shares(log: np.ndarray) -> np.ndarray:
     share = np.exp(log - log.max())
     return share / share.sum()
 
 
-def _log_sum(log):
+def _log_sum(log: np.ndarray) -> float:
     top = log.max()
     return top + np.log(np.exp(log - top).sum())
 
@@ -198,17 +202,27 @@ def _log_sum(log):
 class Notes:
     """The history while it is being written."""
 
-    def __init__(self):
-        self._lines = []
+    def __init__(self) -> None:
+        self._lines: list[tuple[Any, ...]] = []
 
-    def add(self, shares, target_error, vote):
+    def add(
+        self, shares: tuple[np.ndarray, ...], target_error: float, vote: float
+    ) -> None:
         self._lines.append((*shares, target_error, vote))
 
-    def history(self):
+    def history(self) -> WeightHistory:
         return WeightHistory(*map(np.array, zip(*self._lines, strict=True)))
 
 
-def boost(transfer, learner, *, n_rounds, correct, keep, on_round):
+def boost(
+    transfer: Transfer,
+    learner: Any,
+    *,
+    n_rounds: int,
+    correct: Callable[[RoundErrors], np.ndarray],
+    keep: str,
+    on_round: Callable[[int], AbstractContextManager[Any]],
+) -> Boosted:
     """Boost classifiers on a source and a target.
 
     Parameters
@@ -217,8 +231,8 @@ def boost(transfer, learner, *, n_rounds, correct, keep, on_round):
         The rows.
     learner : object
         ``learner.learn(transfer, weight)`` fits one classifier to weights that
-        sum to one, keeps it, and gives its answers for the rows;
-        ``learner.finish()`` gives all that it kept.
+        sum to one, keeps it, and returns its predictions for the rows;
+        ``learner.finish()`` returns all that it kept.
     n_rounds : int
         Number of rounds.
     correct : callable
@@ -226,7 +240,7 @@ def boost(transfer, learner, *, n_rounds, correct, keep, on_round):
     keep : {"second_half", "all"}
         Which rounds vote.
     on_round : callable
-        Gives a context manager for a round's number.
+        Returns a context manager for a round's number.
 
     Returns
     -------
@@ -269,6 +283,6 @@ def boost(transfer, learner, *, n_rounds, correct, keep, on_round):
     )
 
 
-def _votes_that_count(vote, keep, has_source):
+def _votes_that_count(vote: np.ndarray, keep: str, has_source: bool) -> np.ndarray:
     chosen = np.where(voting_rounds(len(vote), keep, has_source), vote, 0.0)
     return chosen if chosen.any() else vote

@@ -4,10 +4,14 @@ An error of a row is its absolute residual over the largest one, from 0 to 1; it
 takes the place of right and wrong. Weights live as logarithms.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 
-from kinlearn.transfer._boost import Boosted, Notes, Weights, voting_rounds
+from kinlearn.transfer._boost import Boosted, Notes, Transfer, Weights, voting_rounds
 from kinlearn.transfer._weight_updates import (
     CHANCE,
     learner_vote,
@@ -40,14 +44,14 @@ class RegressorLearner:
         Seeds the clones.
     """
 
-    def __init__(self, estimator, X, rng):
+    def __init__(self, estimator: Any, X: Any, rng: np.random.RandomState) -> None:
         self._estimator = estimator
         self._X = X
         self._rng = rng
-        self.models = []
+        self.models: list[Any] = []
 
-    def learn(self, transfer, weight):
-        """Fit the round's regressor; its answers for the rows."""
+    def learn(self, transfer: Transfer, weight: np.ndarray) -> np.ndarray:
+        """Fit the round's regressor; its predictions for the rows."""
         model = clone_for_round(self._estimator, self._rng)
         weight = weight * transfer.start.sum()
         model.fit(self._X, transfer.y, sample_weight=weight)
@@ -55,7 +59,15 @@ class RegressorLearner:
         return model.predict(self._X)
 
 
-def boost_numbers(transfer, learner, *, n_rounds, keep, on_round, frozen=None):
+def boost_numbers(
+    transfer: Transfer,
+    learner: RegressorLearner,
+    *,
+    n_rounds: int,
+    keep: str,
+    on_round: Callable[[int], AbstractContextManager[Any]],
+    frozen: np.ndarray | None = None,
+) -> Boosted:
     """Boost regressors on a source and a target.
 
     Parameters
@@ -69,7 +81,7 @@ def boost_numbers(transfer, learner, *, n_rounds, keep, on_round, frozen=None):
     keep : {"second_half", "all"}
         Which rounds vote.
     on_round : callable
-        Gives a context manager for a round's number.
+        Returns a context manager for a round's number.
     frozen : float array of shape (m,), default=None
         Weights to begin with instead of the transfer's; the source keeps its
         own, and only rows of the target gain (AdaBoost.R2' of the two-stage
@@ -107,7 +119,9 @@ def boost_numbers(transfer, learner, *, n_rounds, keep, on_round, frozen=None):
     return Boosted(learner.models, votes, history)
 
 
-def source_shrink(start, error, is_target, share):
+def source_shrink(
+    start: np.ndarray, error: np.ndarray, is_target: np.ndarray, share: float
+) -> np.ndarray:
     """Weights of the next stage: the source loses until the target has its share.
 
     Parameters
@@ -131,7 +145,7 @@ def source_shrink(start, error, is_target, share):
     source, target = start[~is_target], start[is_target].sum()
     wanted = target * (1.0 - share) / share  # weight that the source may keep
 
-    def excess(log_beta):
+    def excess(log_beta: float) -> float:
         return (source * np.exp(error[~is_target] * log_beta)).sum() - wanted
 
     kept = source
@@ -146,20 +160,20 @@ def source_shrink(start, error, is_target, share):
     return np.maximum(out / out.sum(), TINY)
 
 
-def weighted_median(answers, votes):
-    """For each row the answer at which half of the votes is reached.
+def weighted_median(answers: np.ndarray, votes: np.ndarray) -> np.ndarray:
+    """For each row the prediction at which half of the votes is reached.
 
     Parameters
     ----------
     answers : float array of shape (n, n_learners)
-        What each learner answers.
+        What each learner predicts.
     votes : float array of shape (n_learners,)
         Weights of the learners.
 
     Returns
     -------
     float array of shape (n,)
-        One of the row's answers.
+        One of the row's predictions.
 
     Examples
     --------

@@ -1,11 +1,16 @@
-"""Does the source help? Asked of target rows that were left out."""
+"""Does the source help? Judged on target rows that were left out."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+
+from kinlearn.transfer._boost import Boosted, Transfer
 
 __all__ = ["held_out_error", "vote_shares"]
 
 
-def vote_shares(boosted, X, shares):
+def vote_shares(boosted: Boosted, X: Any, shares: np.ndarray) -> np.ndarray:
     """Share of the votes for each class that the target has.
 
     Parameters
@@ -15,7 +20,7 @@ def vote_shares(boosted, X, shares):
     X : ndarray or sparse array of shape (n, n_features)
         Rows.
     shares : float array of shape (n_classes,)
-        What answers where no learner has a vote.
+        What is predicted where no learner has a vote.
 
     Returns
     -------
@@ -30,7 +35,12 @@ def vote_shares(boosted, X, shares):
     return out / total
 
 
-def held_out_error(transfer, X, fold, boost_rows):
+def held_out_error(
+    transfer: Transfer,
+    X: Any,
+    fold: np.ndarray,
+    boost_rows: Callable[[Transfer], Boosted],
+) -> float:
     """Balanced error on rows of the target, each left out once.
 
     Parameters

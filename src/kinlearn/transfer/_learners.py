@@ -1,10 +1,13 @@
 """Base learners of the boosted classifiers: our trees, or any classifier."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
+from kinlearn.transfer._boost import Transfer
 from kinlearn.transfer._weight_updates import CHANCE
-from kinlearn.transfer._weighted_trees import TreeVotes
+from kinlearn.transfer._weighted_trees import BinnedRows, TreeVotes
 from kinlearn.utils import clone_for_round
 
 __all__ = ["ClassifierLearner", "ModelVotes", "TreeLearner"]
@@ -23,13 +26,16 @@ class TreeLearner:
         Whether a tree ends at the first depth with a target error below 1/2.
     """
 
-    def __init__(self, binned, max_depth, trim):
+    def __init__(self, binned: BinnedRows, max_depth: int | None, trim: bool) -> None:
         self._binned = binned
-        self._settings = {"max_depth": max_depth, "trim": CHANCE if trim else 0.0}
-        self._trees = []
+        self._settings: dict[str, Any] = {
+            "max_depth": max_depth,
+            "trim": CHANCE if trim else 0.0,
+        }
+        self._trees: list[np.ndarray] = []
 
-    def learn(self, transfer, weight):
-        """Grow the round's tree; its answers for the rows."""
+    def learn(self, transfer: Transfer, weight: np.ndarray) -> np.ndarray:
+        """Grow the round's tree; its predictions for the rows."""
         steps, answers = self._binned.grow(
             transfer.rows,
             transfer.y,
@@ -41,7 +47,7 @@ class TreeLearner:
         self._trees.append(steps)
         return answers
 
-    def finish(self):
+    def finish(self) -> TreeVotes:
         """The trees, ready to vote."""
         return TreeVotes.join(self._trees)
 
@@ -61,14 +67,16 @@ class ClassifierLearner:
         Seeds the clones.
     """
 
-    def __init__(self, estimator, X, rows, rng):
+    def __init__(
+        self, estimator: Any, X: Any, rows: np.ndarray, rng: np.random.RandomState
+    ) -> None:
         self._estimator = estimator
         self._X = X if len(rows) == X.shape[0] else X[rows]
         self._rng = rng
-        self._models = []
+        self._models: list[Any] = []
 
-    def learn(self, transfer, weight):
-        """Fit the round's classifier; its answers for the rows."""
+    def learn(self, transfer: Transfer, weight: np.ndarray) -> np.ndarray:
+        """Fit the round's classifier; its predictions for the rows."""
         model = clone_for_round(self._estimator, self._rng)
         # As much in all as in the beginning, so that penalties mean the same.
         weight = weight * transfer.start.sum()
@@ -78,7 +86,7 @@ class ClassifierLearner:
         self._models.append(model)
         return model.predict(self._X)
 
-    def finish(self):
+    def finish(self) -> "ModelVotes":
         """The classifiers, ready to vote."""
         return ModelVotes(self._models)
 
@@ -92,11 +100,11 @@ class ModelVotes:
         Their classes are codes.
     """
 
-    def __init__(self, models):
+    def __init__(self, models: list[Any]) -> None:
         self.models = models
 
-    def add_votes(self, X, votes, out):
-        """Add the vote of each classifier to the class that it answers.
+    def add_votes(self, X: Any, votes: np.ndarray, out: np.ndarray) -> None:
+        """Add the vote of each classifier to the class that it predicts.
 
         Parameters
         ----------

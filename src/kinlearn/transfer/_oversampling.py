@@ -1,7 +1,9 @@
 """Auxiliary domain over-sampling, ADOS (Al-Stouhi 2013, section 5.4)."""
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal, Self, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -10,13 +12,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
 
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.tasks import TaskMixin
+from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.transfer._weight_updates import CHANCE, source_factor, target_factor
 from kinlearn.transfer._weighted_trees import BinnedRows, TreeVotes
 from kinlearn.utils import check_takes_weights, clone_for_round
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["AuxiliaryOverSampler"]
+
+# From labels and weights of a draw to predictions for it and for the source.
+_Learn: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 _STRATEGIES = {"auto", "not majority", "minority"}
 
@@ -54,7 +60,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         What to fill up. "auto" or "not majority": every class to the number of rows
         of the largest; "minority": the rarest class alone; a number (two classes):
         the rare class to that ratio of the common one; a dict: number of rows of
-        each class afterwards, which may be the largest class too; a callable: gives
+        each class afterwards, which may be the largest class too; a callable: returns
         such a dict from the target's labels.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, and which of equally good source rows are taken.
@@ -91,11 +97,11 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
     -----
     The result holds the target's rows and those taken, and no other. All of
     them carry the target's value in the task column, so that what follows in a
-    pipeline cannot tell them apart by it.
+    pipeline cannot distinguish them by it.
 
     Where this differs from the thesis, or it is silent:
 
-    - Its algorithm prints *src* where its text says target: the learners are
+    - Its algorithm prints *src* where its text has target: the learners are
       trained on target rows.
     - A draw ends where the learner's error reaches 1/2, or 0.
     - Rows of equal weight are taken in random order. Many are equal: all that
@@ -135,20 +141,23 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         ],
         "random_state": ["random_state"],
     }
-    # imbalanced-learn asks a sampler what it does
+    # imbalanced-learn reads from it what a sampler does
     _sampling_type = "over-sampling"
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        task=None,
-        target=None,
-        n_estimators=30,
-        n_repeats=10,
-        sampling_strategy="auto",
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        target: Any = None,
+        n_estimators: int = 30,
+        n_repeats: int = 10,
+        sampling_strategy: Literal["auto", "not majority", "minority"]
+        | float
+        | dict[Any, int]
+        | Callable[[np.ndarray], Any] = "auto",
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.target = target
@@ -157,8 +166,8 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         self.sampling_strategy = sampling_strategy
         self.random_state = random_state
 
-    def fit(self, X, y):
-        """Check the data and say what is to be added; takes no row.
+    def fit(self, X: Table, y: ArrayLike) -> Self:
+        """Check the data and count the rows to add; takes none.
 
         Parameters
         ----------
@@ -175,7 +184,9 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         self._open(X, y)
         return self
 
-    def _open(self, X, y):
+    def _open(
+        self, X: Table, y: ArrayLike
+    ) -> tuple[TaskData, np.ndarray, dict[int, int]]:
         """Checked data, and the rows of the target."""
         self._validate_params()
         if self.estimator is not None:
@@ -183,7 +194,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         data = self._fit_data(X, y, labels="classes")
         if data.target is None and data.n_tasks > 1:
             raise ValueError(
-                f"There are {data.n_tasks} tasks, and target=None does not say which "
+                f"There are {data.n_tasks} tasks, and target=None leaves open which "
                 "one is to be filled up. Set target."
             )
         rows = data.rows(data.target or 0)
@@ -197,7 +208,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         self.sampling_strategy_ = {names[c]: int(n) for c, n in wanted.items()}
         return data, rows, wanted
 
-    def fit_resample(self, X, y):
+    def fit_resample(self, X: Table, y: Any) -> tuple[Any, Any]:
         """Find source rows and add them to the target's.
 
         Parameters
@@ -216,13 +227,13 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
             Their labels.
         """
         if sp.issparse(X) and X.format not in ("csr", "csc"):
-            X = X.tocsr()  # others cannot be asked for rows
+            X = X.tocsr()  # others cannot be indexed by rows
         data, rows, wanted = self._open(X, y)
         source = np.flatnonzero(data.task != (data.target or 0))
         if not len(source):
             raise ValueError(
                 "There is no source to take rows from: all rows belong to one task. "
-                "Say with task and target which rows are the target's."
+                "Set task and target, which define the target's rows."
             )
         rng = check_random_state(self.random_state)
         self.source_scores_ = self._score_source(data, rows, source, rng)
@@ -239,7 +250,13 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
 
     # ----------------------------------------------------------- the weights
 
-    def _score_source(self, data, rows, source, rng):
+    def _score_source(
+        self,
+        data: TaskData,
+        rows: np.ndarray,
+        source: np.ndarray,
+        rng: np.random.RandomState,
+    ) -> np.ndarray:
         """Mean over the draws of the source rows' normalised weights."""
         present = np.unique(data.y[rows])
         source = source[np.isin(data.y[source], present)]
@@ -257,14 +274,16 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
             scores[source] += weight / weight.sum() / self.n_repeats
         return scores
 
-    def _learners(self, X, X_source, n_classes, rng):
-        """What makes, for a draw, a function from labels and weights to answers."""
+    def _learners(
+        self, X: Any, X_source: Any, n_classes: int, rng: np.random.RandomState
+    ) -> Callable[[np.ndarray], _Learn]:
+        """What makes, for a draw, a function from labels and weights to predictions."""
         if self.estimator is None:
             binned = BinnedRows.of(X)
             return lambda draw: _tree_learner(binned, draw, X_source, n_classes)
         return lambda draw: _model_learner(self.estimator, X[draw], X_source, rng)
 
-    def _boost(self, y, y_source, learn):
+    def _boost(self, y: np.ndarray, y_source: np.ndarray, learn: _Learn) -> np.ndarray:
         """Logarithms of the source rows' weights after boosting on a draw."""
         log = np.zeros(len(y))
         log_source = np.zeros(len(y_source))
@@ -285,7 +304,13 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
 
     # -------------------------------------------------------------- the rows
 
-    def _take(self, data, source, wanted, rng):
+    def _take(
+        self,
+        data: TaskData,
+        source: np.ndarray,
+        wanted: dict[int, int],
+        rng: np.random.RandomState,
+    ) -> np.ndarray:
         taken, short = [], []
         names = data.classes.tolist()
         for code, number in sorted(wanted.items()):
@@ -303,7 +328,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
             )
         return np.concatenate([*taken, np.empty(0, dtype=np.intp)]).astype(np.intp)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = None if self.estimator is None else get_tags(self.estimator).input_tags
         tags.target_tags.required = True
@@ -312,18 +337,20 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         return tags
 
 
-def _check_answer(strategy):
-    """Refuse what a callable may not give, as `fit` refuses it of a user."""
+def _check_answer(strategy: Any) -> None:
+    """Refuse what a callable may not return, as `fit` refuses it of a user."""
     named = isinstance(strategy, str) and strategy in _STRATEGIES
     ratio = isinstance(strategy, Real) and float(strategy) > 0
     if not (named or ratio or isinstance(strategy, dict)):
         raise ValueError(
-            "sampling_strategy, a callable, must give a dict, a ratio above 0 or one "
-            f"of {sorted(_STRATEGIES)}; it gave {strategy!r}."
+            "sampling_strategy, a callable, must return a dict, a ratio above 0 or one "
+            f"of {sorted(_STRATEGIES)}; it returned {strategy!r}."
         )
 
 
-def _rows_wanted(strategy, classes, counts):
+def _rows_wanted(
+    strategy: Any, classes: np.ndarray, counts: np.ndarray
+) -> dict[int, int]:
     """Rows to add to each class, by its code; classes that need none are left out."""
     present = np.flatnonzero(counts)
     largest = counts.max()
@@ -339,12 +366,12 @@ def _rows_wanted(strategy, classes, counts):
         for code, n in goal.items():
             if not isinstance(n, Integral):
                 raise ValueError(
-                    f"sampling_strategy asks for {n!r} rows of class {names[code]!r}; "
+                    f"sampling_strategy requests {n!r} rows of class {names[code]!r}; "
                     "it must be a whole number."
                 )
             if n < counts[code]:
                 raise ValueError(
-                    f"sampling_strategy asks for {n} rows of class {names[code]!r}, "
+                    f"sampling_strategy requests {n} rows of class {names[code]!r}, "
                     f"but the target has {counts[code]}. Rows are added, not removed."
                 )
     elif strategy in ("auto", "not majority"):
@@ -361,7 +388,7 @@ def _rows_wanted(strategy, classes, counts):
     return {c: n - counts[c] for c, n in goal.items() if n > counts[c]}
 
 
-def _balanced_draw(y, rng):
+def _balanced_draw(y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """As many rows of each class as the rarest has."""
     size = np.bincount(y).min()
     return np.sort(
@@ -374,8 +401,10 @@ def _balanced_draw(y, rng):
     )
 
 
-def _tree_learner(binned, draw, X_source, n_classes):
-    def learn(y, weight):
+def _tree_learner(
+    binned: BinnedRows, draw: np.ndarray, X_source: Any, n_classes: int
+) -> _Learn:
+    def learn(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         everyone = np.ones(len(draw), dtype=np.uint8)
         steps, answer = binned.grow(
             draw.astype(np.int32), y, weight, everyone, n_classes,
@@ -388,8 +417,10 @@ def _tree_learner(binned, draw, X_source, n_classes):
     return learn
 
 
-def _model_learner(estimator, X, X_source, rng):
-    def learn(y, weight):
+def _model_learner(
+    estimator: Any, X: Any, X_source: Any, rng: np.random.RandomState
+) -> _Learn:
+    def learn(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         model = clone_for_round(estimator, rng)
         model.fit(X, y, sample_weight=weight * len(weight))
         return model.predict(X), model.predict(X_source)
@@ -397,7 +428,7 @@ def _model_learner(estimator, X, X_source, rng):
     return learn
 
 
-def _as_target(X, rows, position, one):
+def _as_target(X: Any, rows: np.ndarray, position: int | None, one: int) -> Any:
     """Rows of X, each with the task value of the row `one`."""
     out = safe_indexing(X, rows)
     if position is None:

@@ -1,8 +1,11 @@
 """TrAdaBoost.R2, in one stage and in two (Pardoe & Stone 2010)."""
 
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -11,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
+from kinlearn.transfer._boost import Boosted, Transfer
 from kinlearn.transfer._boost_numbers import (
     TINY,
     RegressorLearner,
@@ -21,6 +25,7 @@ from kinlearn.transfer._boost_numbers import (
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["TrAdaBoostRegressor"]
 
@@ -39,7 +44,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         w_{src} \leftarrow w_{src}\, \beta_{src}^{e_i}, \qquad
         \beta_{src} = \frac{1}{1 + \sqrt{2 \ln n / N}}.
 
-    The answer is the median of the learners' answers, weighted by their votes
+    The prediction is the median of the learners' predictions, weighted by their votes
     :math:`\ln((1 - \epsilon) / \epsilon)`.
 
     In two stages (``two_stage=True``), the weight moves from the source to the
@@ -71,8 +76,8 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         Which rounds vote: from N/2 to N, when the source has settled, or all.
         Without a source, and in the two-stage form, all do.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or let the target's
-        model answer (the average over all models if ``target=None``).
+        What to do about tasks not seen in fit: refuse them, or predict with the
+        target's model (the average over all models if ``target=None``).
     random_state : int, RandomState instance or None, default=None
         Seeds the regressors and deals the folds.
 
@@ -148,18 +153,18 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        task=None,
-        target=None,
-        n_estimators=30,
-        two_stage=False,
-        n_stages=10,
-        n_folds=5,
-        keep="second_half",
-        unknown_task="error",
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        target: Any = None,
+        n_estimators: int = 30,
+        two_stage: bool = False,
+        n_stages: int = 10,
+        n_folds: int = 5,
+        keep: Literal["second_half", "all"] = "second_half",
+        unknown_task: Literal["error", "share"] = "error",
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.target = target
@@ -172,7 +177,9 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Boost on source and target.
 
         Parameters
@@ -212,7 +219,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         self._warn_of_useless_sources()
         return self
 
-    def _warn_of_useless_sources(self):
+    def _warn_of_useless_sources(self) -> None:
         alone = [name for name, each in self.boosts_.items() if each.alone]
         if alone:
             warnings.warn(
@@ -224,14 +231,20 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
                 stacklevel=4,
             )
 
-    def _learner(self, X):
+    def _learner(self, X: Any) -> RegressorLearner:
         estimator = self.estimator
         if estimator is None:
             estimator = DecisionTreeRegressor(max_depth=3)
         return RegressorLearner(estimator, X, self._rng)
 
-    def _fit_once(self, X, transfer, on_round, frozen=None):
-        settings = {"n_rounds": self.n_estimators, "keep": self.keep}
+    def _fit_once(
+        self,
+        X: Any,
+        transfer: Transfer,
+        on_round: Callable[[int], AbstractContextManager[Any]],
+        frozen: np.ndarray | None = None,
+    ) -> tuple[Boosted, np.ndarray]:
+        settings: dict[str, Any] = {"n_rounds": self.n_estimators, "keep": self.keep}
         boosted = boost_numbers(
             transfer, self._learner(X), on_round=on_round, frozen=frozen, **settings
         )
@@ -246,13 +259,19 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
             boosted = replace(boosted, votes=np.eye(1, len(boosted.votes))[0])
         return boosted, np.empty(0)
 
-    def _fit_stages(self, X, transfer, on_stage):
+    def _fit_stages(
+        self,
+        X: Any,
+        transfer: Transfer,
+        on_stage: Callable[[int], AbstractContextManager[Any]],
+    ) -> tuple[Boosted, np.ndarray]:
         """Move weight to the target step by step; keep the best stage."""
         is_target = transfer.is_target
         weight = np.maximum(transfer.start / transfer.start.sum(), TINY)
         first = weight[is_target].sum()
         fold = fold_of_target(transfer, self.n_folds, self._rng)
-        errors, best = [], None
+        errors: list[float] = []
+        best: Any = None
         for stage in range(self.n_stages):
             with on_stage(stage):
                 error = self._held_out_error(X, transfer, weight, fold)
@@ -273,7 +292,9 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
                 )
         return best, np.array(errors)
 
-    def _held_out_error(self, X, transfer, weight, fold):
+    def _held_out_error(
+        self, X: Any, transfer: Transfer, weight: np.ndarray, fold: np.ndarray
+    ) -> float:
         """Mean absolute error on the target's rows, each left out once."""
         total = n = 0.0
         for k in range(fold.max() + 1):
@@ -287,8 +308,8 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
             n += transfer.start[out].sum()
         return total / n if n else 0.0
 
-    def predict(self, X):
-        """Weighted median of the learners' answers.
+    def predict(self, X: Table) -> np.ndarray:
+        """Weighted median of the learners' predictions.
 
         Parameters
         ----------
@@ -313,7 +334,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         return out
 
 
-def _median_of(boosted, X):
+def _median_of(boosted: Boosted, X: Any) -> np.ndarray:
     voting = np.flatnonzero(boosted.votes)
     answers = np.column_stack([boosted.learners[t].predict(X) for t in voting])
     return weighted_median(answers, boosted.votes[voting])

@@ -1,15 +1,19 @@
 """TrAdaBoost and its corrections (Dai et al. 2007, Al-Stouhi 2013)."""
 
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from numbers import Integral, Real
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
+from kinlearn.tasks import TaskData
 from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
-from kinlearn.transfer._boost import boost
+from kinlearn.transfer._boost import Boosted, Transfer, boost
 from kinlearn.transfer._guard import held_out_error, vote_shares
 from kinlearn.transfer._learners import ClassifierLearner, TreeLearner
 from kinlearn.transfer._weight_updates import find_correction
@@ -17,6 +21,7 @@ from kinlearn.transfer._weighted_trees import BinnedRows
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["TrAdaBoostClassifier"]
 
@@ -91,8 +96,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         50 rows is dealt into folds several times, and takes as many times as
         long. None trusts the sources, as the papers do.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or let the target's
-        model answer (the average over all models if ``target=None``).
+        What to do about tasks not seen in fit: refuse them, or predict with the
+        target's model (the average over all models if ``target=None``).
     random_state : int, RandomState instance or None, default=None
         Seeds an `estimator` that has a random state, and deals the folds of
         `guard`. Our own trees have none.
@@ -141,15 +146,15 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     - The thesis prints :math:`2 (1 - \epsilon_{src})` in the algorithm, and
       derives the target error in its theorem. The theorem counts. Where no row
       of the target is wrong, its weight does not change, and C is 1.
-    - The thesis does not say what the error of "rare" is a share of. Within the
+    - The thesis does not define what the error of "rare" is a share of. Within the
       label, the rare label would collapse; of all source weight, as in its own
       simulation, it does what is claimed. C is at least 1e-6.
     - *Target error of 1/2 or more.* The learner gets no vote, the weight of the
       target is spread as in the beginning, and all source rows are multiplied by
       :math:`\beta_{src}`, wrong ones twice: the source fades until the target
       can be learned. Without a source, boosting ends there, as AdaBoost does.
-      If no round is below 1/2, the classes' shares in the target answer, with a
-      warning.
+      If no round is below 1/2, the classes' shares in the target are predicted,
+      with a warning.
     - *Target error of 0.* AdaBoost would end, and here every later learner would
       be the same one. So the weight of the target is spread as in the beginning,
       and boosting goes on; without a source, it ends.
@@ -157,7 +162,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
       without a fault on a few rows does not outvote all others.
     - *A source that does harm.* Trees learn noise by heart, so rows of a useless
       source are right too often to fade within the rounds, under any correction.
-      `guard` is ours, and asks rows that no learner has seen.
+      `guard` is ours, and judges by rows that no learner has seen.
     - Votes are shared out as probabilities; they rank, but are not calibrated.
     - Source rows of classes that the target lacks are left out.
     - Sample weights count rows: n and half a row are in their unit.
@@ -198,20 +203,20 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        task=None,
-        target=None,
-        n_estimators=30,
-        correction="dynamic",
-        keep="second_half",
-        balance_start=False,
-        max_depth=None,
-        trim=True,
-        guard=None,
-        unknown_task="error",
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        target: Any = None,
+        n_estimators: int = 30,
+        correction: Literal["dynamic", "rare", "balanced"] | float | None = "dynamic",
+        keep: Literal["second_half", "all"] = "second_half",
+        balance_start: bool = False,
+        max_depth: int | None = None,
+        trim: bool = True,
+        guard: int | None = None,
+        unknown_task: Literal["error", "share"] = "error",
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.target = target
@@ -226,7 +231,9 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Boost on source and target.
 
         Parameters
@@ -251,7 +258,10 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         rng = check_random_state(self.random_state)
         new_learner = self._learners(data, start, rng)
 
-        def boost_rows(transfer, on_round=no_round):
+        def boost_rows(
+            transfer: Transfer,
+            on_round: Callable[[int], AbstractContextManager[Any]] = no_round,
+        ) -> Boosted:
             return boost(
                 transfer,
                 new_learner(transfer),
@@ -283,16 +293,23 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         self._warn_of_mute_targets()
         return self
 
-    def _guarded(self, transfer, X, boost_rows, rng):
+    def _guarded(
+        self,
+        transfer: Transfer,
+        X: Any,
+        boost_rows: Callable[[Transfer], Boosted],
+        rng: np.random.RandomState,
+    ) -> tuple[Transfer, dict[str, float]]:
         """The transfer, without its source where that does harm; and the errors."""
         alone = transfer.some(transfer.is_target)
         n_rows = len(alone.rows)
         if n_rows < 2:  # nothing of the target would be left
             return transfer, {}
+        n_folds = min(cast(int, self.guard), n_rows)
         n_deals = -(-_LEAST_ANSWERS // n_rows)
         errors = {"with source": 0.0, "alone": 0.0}
         for _ in range(n_deals):
-            fold = fold_of_target(transfer, min(self.guard, n_rows), rng)
+            fold = fold_of_target(transfer, n_folds, rng)
             both = held_out_error(transfer, X, fold, boost_rows)
             own = held_out_error(alone, X, fold[transfer.is_target], boost_rows)
             errors["with source"] += both / n_deals
@@ -300,17 +317,19 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         harm = errors["with source"] > errors["alone"] + 1e-9  # not by rounding
         return (alone if harm else transfer), errors
 
-    def _learners(self, data, start, rng):
+    def _learners(
+        self, data: TaskData, start: np.ndarray, rng: np.random.RandomState
+    ) -> Callable[[Transfer], ClassifierLearner | TreeLearner]:
         """What makes a new base learner for the rows of a transfer."""
         if self.estimator is not None:
             return lambda t: ClassifierLearner(self.estimator, data.X, t.rows, rng)
-        # Bins that are quantiles hear each task alike, however many rows it has:
+        # Bins that are quantiles weigh each task alike, however many rows it has:
         # otherwise a large source would leave the target a few coarse bins.
         size = np.bincount(data.task, minlength=data.n_tasks)
         binned = BinnedRows.of(data.X, (start > 0) / size[data.task])
         return lambda _: TreeLearner(binned, self.max_depth, self.trim)
 
-    def _warn_of_foreign_labels(self, targets):
+    def _warn_of_foreign_labels(self, targets: list[Any]) -> None:
         if targets:
             warnings.warn(
                 f"No source has a class of task {targets[0]!r}, whose classes are "
@@ -321,19 +340,19 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
                 stacklevel=4,
             )
 
-    def _warn_of_mute_targets(self):
+    def _warn_of_mute_targets(self) -> None:
         mute = [name for name, b in self.boosts_.items() if not b.votes.any()]
         if mute:
             warnings.warn(
                 f"No learner had a target error below 1/2 for task {mute[0]!r} "
                 f"({len(mute)} of {len(self.boosts_)} targets): the shares of the "
-                "classes in the target answer for it. Try a stronger estimator, or "
-                "more rounds.",
+                "classes in the target are predicted for it. Try a stronger estimator, "
+                "or more rounds.",
                 TaskFallbackWarning,
                 stacklevel=4,
             )
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Share of the votes for each class.
 
         Parameters
@@ -358,14 +377,14 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
             out[unknown] = np.mean([self._ask(t, some) for t in self.boosts_], axis=0)
         return out
 
-    def _ask(self, target, X):
+    def _ask(self, target: object, X: Any) -> np.ndarray:
         shares = self._shares[target]
         present = np.flatnonzero(shares)
         out = np.zeros((X.shape[0], len(shares)))
         out[:, present] = vote_shares(self.boosts_[target], X, shares[present])
         return out
 
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Scores of the classes: their shares of the votes.
 
         Parameters
@@ -381,7 +400,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         share = self.predict_proba(X)
         return share[:, 1] - share[:, 0] if share.shape[1] == 2 else share
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The class with the most votes.
 
         Parameters
@@ -398,7 +417,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         return self.classes_[best]
 
 
-def _start_weights(data, balanced):
+def _start_weights(data: TaskData, balanced: bool) -> np.ndarray:
     """Weights to begin with; balanced, each class of a task has the same sum."""
     start = np.ones(data.n_samples)
     if data.sample_weight is not None:
@@ -414,7 +433,7 @@ def _start_weights(data, balanced):
     return start * (wanted / np.where(of_cell > 0, of_cell, 1.0))[cell]
 
 
-def _class_shares(data, target, start):
+def _class_shares(data: TaskData, target: int, start: np.ndarray) -> np.ndarray:
     """Share of each class in the target's weight."""
     rows = data.rows(target)
     weight = np.bincount(data.y[rows], start[rows], minlength=len(data.classes))

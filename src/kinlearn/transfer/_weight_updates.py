@@ -68,7 +68,7 @@ class RoundErrors:
     beta_source: float
 
 
-def source_factor(n_source, n_rounds):
+def source_factor(n_source: float, n_rounds: int) -> float:
     """Factor of a wrong source row, 1 / (1 + sqrt(2 ln n / N)).
 
     Parameters
@@ -92,17 +92,17 @@ def source_factor(n_source, n_rounds):
     return float(1.0 / (1.0 + np.sqrt(2.0 * np.log(max(n_source, 2.0)) / n_rounds)))
 
 
-def target_factor(target_error):
+def target_factor(target_error: float) -> float:
     """Factor of a wrong target row, (1 - error) / error."""
     return (1.0 - target_error) / max(target_error, _LEAST_ERROR)
 
 
-def learner_vote(target_error, n_target):
+def learner_vote(target_error: float, n_target: float) -> float:
     """Vote of a learner: the logarithm of `target_factor`, with a limit.
 
-    Less than half of one of n rows cannot be told from no error at all. Without
-    the limit, a learner that happens to answer a dozen target rows without a
-    fault would outvote all others together.
+    Less than half of one of n rows cannot be distinguished from no error at all.
+    Without the limit, a learner that happens to predict a dozen target rows without
+    a fault would outvote all others together.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def learner_vote(target_error, n_target):
     return float(np.log(target_factor(max(target_error, least))))
 
 
-def _target_growth(target_error):
+def _target_growth(target_error: float) -> float:
     """Factor by which a round changes the target's weight as a whole.
 
     Right rows keep (1 - e), wrong rows go from e to 1 - e: together 2 (1 - e), but
@@ -137,22 +137,22 @@ def _target_growth(target_error):
     return (1.0 - target_error) + target_error * target_factor(target_error)
 
 
-def fixed_correction(errors, cost=1.0):
+def fixed_correction(errors: RoundErrors, cost: float = 1.0) -> np.ndarray:
     """The same factor for all source rows; 1 is TrAdaBoost."""
     return np.full(len(errors.source), float(cost))
 
 
-def dynamic_correction(errors):
+def dynamic_correction(errors: RoundErrors) -> np.ndarray:
     """Dynamic-TrAdaBoost: a right source row keeps its share of all weight."""
     return np.full(len(errors.source), _target_growth(errors.target))
 
 
-def rare_correction(errors):
+def rare_correction(errors: RoundErrors) -> np.ndarray:
     """Rare-Transfer: the label with more wrong weight falls faster."""
     return np.maximum(1.0 - errors.source, _LEAST_CORRECTION)
 
 
-def balanced_correction(errors):
+def balanced_correction(errors: RoundErrors) -> np.ndarray:
     """Each label of the source keeps its share of all weight."""
     kept = 1.0 - errors.within * (1.0 - errors.beta_source)
     return _target_growth(errors.target) / kept
@@ -166,13 +166,15 @@ _BY_NAME: dict[str | None, Callable[[RoundErrors], np.ndarray]] = {
 }
 
 
-def find_correction(correction):
+def find_correction(
+    correction: str | float | None,
+) -> Callable[[RoundErrors], np.ndarray]:
     """The rule for a value of the estimators' parameter.
 
     Parameters
     ----------
     correction : None, float, "dynamic", "rare" or "balanced"
-        What the user asked for.
+        The parameter's value.
 
     Returns
     -------

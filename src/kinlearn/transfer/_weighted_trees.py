@@ -1,6 +1,8 @@
 """Weighted trees over bins that are computed once for all rounds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +21,9 @@ __all__ = ["BinnedRows", "TreeVotes"]
 _FIXED_POINT = 2.0**50
 # Up to this share of cells outside the common bins, only they are stored.
 _SPARSE_SHARE = 0.25
+
+# Row by row: where rows start, columns and bins of the cells outside the common bins.
+_Cells: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +50,7 @@ class BinnedRows:
     common: np.ndarray
 
     @classmethod
-    def of(cls, X, say=None):
+    def of(cls, X: Any, say: np.ndarray | None = None) -> Self:
         """Bin the features.
 
         Parameters
@@ -70,7 +75,17 @@ class BinnedRows:
             indptr, columns, codes = np.zeros(1, np.int64), columns[:0], codes[:0]
         return cls(bins, lines, indptr, columns, codes, common)
 
-    def grow(self, rows, labels, weight, is_target, n_classes, *, max_depth, trim):
+    def grow(
+        self,
+        rows: np.ndarray,
+        labels: np.ndarray,
+        weight: np.ndarray,
+        is_target: np.ndarray,
+        n_classes: int,
+        *,
+        max_depth: int | None,
+        trim: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Grow one tree.
 
         Parameters
@@ -91,9 +106,9 @@ class BinnedRows:
         steps : structured array
             The nodes, with real thresholds.
         answers : int32 array of shape (m,)
-            Class that the tree answers for these rows.
+            Class that the tree predicts for these rows.
         """
-        # A row never has no weight at all: then its answer would be unknown.
+        # A row never has no weight at all: then its prediction would be unknown.
         whole = np.maximum(np.rint(weight * _FIXED_POINT), 1.0).astype(np.int64)
         answers = np.empty(len(rows), dtype=np.int32)
         nodes = grow_tree(
@@ -119,7 +134,7 @@ class BinnedRows:
         return steps, answers
 
 
-def _dense(X, say):
+def _dense(X: Any, say: np.ndarray | None) -> tuple[Bins, _Cells, np.ndarray]:
     """Bins of an array, the cells outside the common bins, and those bins."""
     bins, codes = bin_features(X, say)
     np.minimum(codes, bins.n_bins.astype(np.uint8), out=codes)
@@ -130,7 +145,7 @@ def _dense(X, say):
     return bins, (indptr, columns, np.ascontiguousarray(codes)[other]), common
 
 
-def _sparse(X, say):
+def _sparse(X: Any, say: np.ndarray | None) -> tuple[Bins, _Cells, np.ndarray]:
     """The same of a sparse array, from what it stores: a zero is never written out."""
     X = sp.csc_array(X)
     if not X.has_canonical_format:
@@ -161,7 +176,7 @@ def _sparse(X, say):
     return join_bins(edges), _by_row(cells, n), common
 
 
-def _by_row(cells, n):
+def _by_row(cells: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> _Cells:
     """Cells given feature by feature, row by row as the kernel reads them."""
     row = np.concatenate([rows for rows, _ in cells])
     code = np.concatenate([codes for _, codes in cells]).astype(np.uint8)
@@ -191,15 +206,15 @@ class TreeVotes:
     roots: np.ndarray
 
     @classmethod
-    def join(cls, trees):
-        """Trees as `BinnedRows.grow` gives them, in one piece."""
+    def join(cls, trees: Sequence[np.ndarray]) -> Self:
+        """Trees as `BinnedRows.grow` returns them, in one piece."""
         sizes = [len(tree) for tree in trees]
         roots = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int32)
         steps = np.concatenate(trees) if trees else np.empty(0, dtype=STEP)
         return cls(steps, roots)
 
-    def add_votes(self, X, votes, out):
-        """Add the vote of each tree to the class that it answers.
+    def add_votes(self, X: Any, votes: np.ndarray, out: np.ndarray) -> None:
+        """Add the vote of each tree to the class that it predicts.
 
         Parameters
         ----------
