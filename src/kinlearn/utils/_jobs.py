@@ -1,6 +1,8 @@
 """What joblib's backends beyond this machine need to be told."""
 
+from collections.abc import Iterator
 from itertools import cycle
+from typing import Any, Literal, Self
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -8,7 +10,9 @@ from joblib.parallel import get_active_backend
 __all__ = ["SentOnce", "one_by_one"]
 
 
-def one_by_one(return_as="generator"):
+def one_by_one(
+    return_as: Literal["generator", "generator_unordered"] = "generator",
+) -> Literal["generator", "generator_unordered", "list"]:
     """How joblib's `Parallel` returns results: each when it is there, if it can.
 
     Parameters
@@ -45,14 +49,14 @@ class SentOnce:
         The argument.
     """
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __sizeof__(self):
+    def __sizeof__(self) -> int:
         return 1 << 20
 
     @classmethod
-    def in_turn(cls, value, n_jobs):
+    def in_turn(cls, value: Any, n_jobs: int | None) -> Iterator[Self]:
         """The argument for job after job, without end.
 
         Parameters

@@ -1,11 +1,12 @@
 """Packages that only some users have."""
 
 from importlib import import_module
+from typing import Any
 
 __all__ = ["import_optional"]
 
 
-def import_optional(name, *, extra, purpose):
+def import_optional(name: str, *, extra: str, purpose: str) -> Any:
     """Import a package of an extra, or say how to get it.
 
     Parameters

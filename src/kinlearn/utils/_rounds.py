@@ -1,10 +1,15 @@
 """Rounds of a fit: what they need of an estimator, its seeds, and callbacks."""
 
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
+from typing import Any, Literal
 
+import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
+
+from kinlearn.utils._typing import Table
 
 __all__ = [
     "check_takes_weights",
@@ -14,7 +19,9 @@ __all__ = [
 ]
 
 
-def check_takes_weights(estimator, kind=None):
+def check_takes_weights(
+    estimator: Any, kind: Literal["classifier", "regressor"] | None = None
+) -> None:
     """Refuse an estimator that cannot be boosted.
 
     Parameters
@@ -47,7 +54,7 @@ def check_takes_weights(estimator, kind=None):
         )
 
 
-def clone_for_round(estimator, rng):
+def clone_for_round(estimator: Any, rng: np.random.RandomState) -> Any:
     """A copy whose random parts are seeded for the round.
 
     Parameters
@@ -78,7 +85,9 @@ def clone_for_round(estimator, rng):
 
 
 @contextmanager
-def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
+def rounds_with_callbacks(
+    estimator: Any, X: Table, y: Any, n_rounds: int, what: str = "round"
+) -> Iterator[Callable[[int], AbstractContextManager[SimpleNamespace]]]:
     """Tell callbacks about a fit, and give what tells them about a round.
 
     Parameters
@@ -102,7 +111,7 @@ def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
     fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     @contextmanager
-    def on_round(number):
+    def on_round(number: int) -> Iterator[SimpleNamespace]:
         step = fit.subcontext(task_name=f"{what} {number}")
         step.call_on_fit_task_begin(estimator=estimator)
         told = SimpleNamespace(stop=False)
@@ -113,7 +122,7 @@ def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y)
 
 
-def quiet_round(number):
+def quiet_round(number: int) -> AbstractContextManager[SimpleNamespace]:
     """What `rounds_with_callbacks` gives, for rounds that no callback hears of.
 
     Parameters

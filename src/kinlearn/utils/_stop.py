@@ -1,6 +1,6 @@
 """Searches that may be told to stop, and then answer with what they have found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -10,7 +10,7 @@ _asked: ContextVar[Callable[[], bool] | None] = ContextVar("_asked", default=Non
 
 
 @contextmanager
-def stop_searches_if(asked):
+def stop_searches_if(asked: Callable[[], bool]) -> Iterator[None]:
     """Tell the searches inside to stop from when `asked` says so.
 
     A search asks between its steps, so the one that is under way is finished.
@@ -36,7 +36,7 @@ def stop_searches_if(asked):
         _asked.reset(token)
 
 
-def told_to_stop():
+def told_to_stop() -> bool:
     """Whether a search should make do with what it has.
 
     Returns

@@ -3,6 +3,7 @@
 import platform
 import sys
 from importlib import metadata
+from typing import TextIO
 
 __all__ = ["show_versions"]
 
@@ -26,7 +27,7 @@ _PACKAGES = (
 )
 
 
-def show_versions(file=None):
+def show_versions(file: TextIO | None = None) -> None:
     """Print the versions of Python, kinlearn and what it works with.
 
     Parameters
