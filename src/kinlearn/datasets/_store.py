@@ -13,7 +13,9 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +24,7 @@ from kinlearn.datasets._catalogue import CATALOGUE
 from kinlearn.datasets._checksums import SHA256
 
 __all__ = [
+    "DataHome",
     "cache_home",
     "cached_arrays",
     "data_home",
@@ -34,6 +37,9 @@ __all__ = [
     "read_npz",
     "sha256_of",
 ]
+
+# The data folder; None looks into the environment.
+DataHome: TypeAlias = str | os.PathLike[str] | None
 
 # What a damaged or foreign file makes the readers raise.
 _BROKEN = (
@@ -48,14 +54,14 @@ _BROKEN = (
 )
 
 
-def data_home(path=None):
+def data_home(path: DataHome = None) -> Path:
     """Folder of the data files: `path`, else KINLEARN_DATA, else ~/kinlearn_data."""
     if path is None:
         path = os.environ.get("KINLEARN_DATA") or Path.home() / "kinlearn_data"
     return Path(path).expanduser()
 
 
-def cache_home():
+def cache_home() -> Path:
     """Folder of parsed forms: KINLEARN_CACHE, else the user's cache folder."""
     chosen = os.environ.get("KINLEARN_CACHE")
     if chosen:
@@ -64,18 +70,18 @@ def cache_home():
     return Path(base) / "kinlearn"
 
 
-def file_path(file, home=None):
+def file_path(file: str, home: DataHome = None) -> Path:
     """Path of a file of the catalogue, there or not."""
     return data_home(home).joinpath(*file.split("/"))
 
 
-def sha256_of(path):
+def sha256_of(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def locate(name, file, home=None, *, verify=True):
+def locate(name: str, file: str, home: DataHome = None, *, verify: bool = True) -> Path:
     """Path of a file that is there and is the right one.
 
     Parameters
@@ -123,12 +129,12 @@ def locate(name, file, home=None, *, verify=True):
     return path
 
 
-def _unreadable(path, why):
+def _unreadable(path: Path, why: object) -> OSError:
     detail = str(why) or type(why).__name__
     return OSError(f"The file {path} cannot be read as expected: {detail}.")
 
 
-def _load_arrays(path, names):
+def _load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     # opened here: numpy leaves a file open that turns out to be damaged
     with (
         open(path, "rb") as stream,
@@ -140,7 +146,7 @@ def _load_arrays(path, names):
         return {name: stored[name] for name in names}
 
 
-def read_npz(path, names):
+def read_npz(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Arrays of an .npz file by name; pickled objects are refused."""
     try:
         return _load_arrays(path, names)
@@ -148,7 +154,7 @@ def read_npz(path, names):
         raise _unreadable(path, error) from error
 
 
-def read_csr(path, *, suffix=""):
+def read_csr(path: Path, *, suffix: str = "") -> Any:
     """A sparse matrix stored as data, indices, indptr and shape."""
     names = [f"{part}{suffix}" for part in ("data", "indices", "indptr", "shape")]
     parts = read_npz(path, names)
@@ -159,7 +165,7 @@ def read_csr(path, *, suffix=""):
         raise _unreadable(path, error) from error
 
 
-def read_lines(path):
+def read_lines(path: Path) -> list[str]:
     """Lines of a gzipped text file."""
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
@@ -168,7 +174,7 @@ def read_lines(path):
         raise _unreadable(path, error) from error
 
 
-def read_jsonl(path, fields):
+def read_jsonl(path: Path, fields: Sequence[str]) -> dict[str, list]:
     """Columns of a gzipped file with one JSON object on each line."""
     columns: dict[str, list] = {field: [] for field in fields}
     try:
@@ -187,7 +193,7 @@ def read_jsonl(path, fields):
     return columns
 
 
-def read_csv(path):
+def read_csv(path: Path) -> dict[str, np.ndarray]:
     """Columns of a csv file with a header; an empty cell is missing.
 
     Returns
@@ -210,14 +216,16 @@ def read_csv(path):
     return {name: _column(cells) for name, *cells in zip(header, *rows, strict=True)}
 
 
-def _column(cells):
+def _column(cells: Sequence[str]) -> np.ndarray:
     try:
         return np.array([cell or "nan" for cell in cells], dtype=np.float64)
     except ValueError:
         return np.array([cell or None for cell in cells], dtype=object)
 
 
-def cached_arrays(key, names, make):
+def cached_arrays(
+    key: str, names: Sequence[str], make: Callable[[], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
     """Arrays from the cache, or made and put there.
 
     The file is written under a temporary name and renamed, so that a reader
@@ -249,7 +257,7 @@ def cached_arrays(key, names, make):
     return arrays
 
 
-def _write_atomically(path, arrays):
+def _write_atomically(path: Path, arrays: dict[str, Any]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from inspect import signature
+from typing import Any
 
 from kinlearn.relatedness._label_shift import label_shift
 from kinlearn.relatedness._marginals import hellinger, ks, symmetric_kl
@@ -9,6 +10,7 @@ from kinlearn.relatedness._mmd import mmd
 from kinlearn.relatedness._proxy_a import proxy_a
 from kinlearn.relatedness._result import TaskDistances
 from kinlearn.tasks import check_task_data, task_codes
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["task_distances"]
 
@@ -24,7 +26,7 @@ _SKIP_NAN = ("hellinger", "kl", "ks")
 _MAX_TASKS = 10_000
 
 
-def _check_options(method, options):
+def _check_options(method: str, options: dict[str, Any]) -> None:
     """Refuse options that the method does not have, rather than ignore them."""
     parameters = signature(_METHODS[method]).parameters.values()
     known = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -37,7 +39,7 @@ def _check_options(method, options):
         )
 
 
-def _check_n_tasks(n_tasks):
+def _check_n_tasks(n_tasks: int) -> None:
     if n_tasks > _MAX_TASKS:
         raise ValueError(
             f"Found {n_tasks} tasks; a matrix of all their pairs would take "
@@ -47,8 +49,15 @@ def _check_n_tasks(n_tasks):
 
 
 def task_distances(
-    X, y=None, *, task, method="mmd", n_jobs=None, random_state=None, **options
-):
+    X: Table,
+    y: ArrayLike | None = None,
+    *,
+    task: TaskColumn,
+    method: str = "mmd",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> TaskDistances:
     """Distances between the tasks of a data set.
 
     Parameters
