@@ -1,4 +1,4 @@
-"""How generated and loaded data is handed over: arrays, frames, bunches."""
+"""How generated and loaded data is returned: arrays, frames, bunches."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

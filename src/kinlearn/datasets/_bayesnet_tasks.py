@@ -231,9 +231,9 @@ def make_bayesnet_tasks(
     """Multi-class tasks with different label sets that are related locally.
 
     Rows come from random Bayesian networks, the patterns; every task labels
-    whole patterns or halves of them in its own way. Knowing where two rows lie
-    tells much about both tasks; knowing a label of one task tells little about
-    the other.
+    whole patterns or halves of them in its own way. Where a row lies is
+    informative for both tasks; a label of one task is hardly informative for the
+    other.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def make_bayesnet_tasks(
     The thesis describes the construction in words and refers to Freno et al.
     for it: random graph, edge functions (linear, quadratic, cubic, exponential)
     and node densities (Gaussian, Laplace, Beta), all with random parameters. It
-    says of DS1 that one class of the first task is shared, half and half, by
+    states of DS1 that one class of the first task is shared, half and half, by
     both classes of the second; that is the cut made here. Not stated, and our
     choice: the labels of DS2, all parameters' ranges, and `class_sep`,
     `task_shift` and `cut_prob`. These were set so that a forest of 20 trees for

@@ -290,7 +290,7 @@ _uci(
     3,
     "regression",
     "jbrownlee/Datasets",
-    "Rings, which tell the age of the snail. Task: sex M, F or I (infant); the "
+    "Rings, which give the age of the snail. Task: sex M, F or I (infant); the "
     "transfer papers take male as source and female as target.",
 )
 _uci(

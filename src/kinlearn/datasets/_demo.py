@@ -1,4 +1,4 @@
-"""A small story with named groups, for demonstrations and first tries."""
+"""A small made-up example with named groups, for demonstrations and first tries."""
 
 from typing import Literal
 
@@ -39,7 +39,7 @@ _FEATURES = (
     ("dementia", 0.25, None, 0, 1.6, -1.6),
     ("replaced", 0.50, None, 0, 0.0, 0.0),
 )
-# A linear model cannot say this, and a tree needs many patients to find it.
+# A linear model cannot represent this, and a tree needs many patients to find it.
 _TURN_IF_REPLACED = ("age", "grip_strength", "therapy_hours")
 
 _DESCR = """\
@@ -63,8 +63,8 @@ of all the smallest, with 140. Two stand apart:
   good recovery elsewhere points to a bad one there.
 
 So a model for all clinics together serves the small ones and fails Juniper and
-Larch; a model for each clinic alone does the reverse. `truth.role` tells which
-clinic is which, `truth.coef` gives the effects of the standardised columns after
+Larch; a model for each clinic alone does the reverse. `truth.role` names the
+role of each clinic, `truth.coef` gives the effects of the standardised columns after
 pinning; those of `age`, `grip_strength` and `therapy_hours` turn round if the hip was
 replaced.
 """

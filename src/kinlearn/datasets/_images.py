@@ -1,6 +1,6 @@
 """Loaders of letters and digits, whole or as many small tasks.
 
-The papers make tasks of them: tell two letters apart, or one digit from the
+The papers make tasks of them: separate two letters, or one digit from the
 rest. A task is then a pair of labels, or a single one.
 """
 
@@ -250,7 +250,7 @@ def fetch_usps(
         None loads the digits with their 10 labels and no tasks. A sequence makes
         binary tasks: pairs of digits such as ``(3, 5)``, or single digits
         against the rest. ``"published"`` is 0/1, 1/2, ..., 8/9: Zhang and Yeung
-        (2012) say nine pairs, not which; these are our reading.
+        (2012) mention nine pairs, not which; these are our reading.
     n_samples_per_task : int, default=None
         Draw that many rows for each task; None takes all.
     random_state : int, Generator, RandomState or None, default=None

@@ -55,7 +55,7 @@ def fetch_20newsgroups_tasks(
     Parameters
     ----------
     problem : {"rec-talk", "rec-sci", "sci-talk"}, default=None
-        Tell two top categories apart; some groups of each are the task
+        Separate two top categories; some groups of each are the task
         ``"source"``, others ``"target"`` (Al-Stouhi 2013, table 4.1). None loads
         all 20 groups, with the group as target and no tasks.
     subset : {"all", "train", "test"}, default="all"

@@ -23,7 +23,7 @@ __all__ = ["make_clustered_classification", "make_clustered_regression"]
 
 
 def _directions(n: int, n_features: int, rng: np.random.RandomState) -> np.ndarray:
-    """Unit vectors: orthogonal as far as there is room, random beyond."""
+    """Unit vectors: orthogonal as far as `n_features` allows, random beyond."""
     basis, triangle = np.linalg.qr(rng.standard_normal((n_features, n_features)))
     basis = (basis * np.sign(np.diag(triangle))).T  # uniform over rotations
     more = rng.standard_normal((max(n - n_features, 0), n_features))
@@ -67,7 +67,7 @@ def _checked_sizes(
         raise ValueError(
             f"n_tasks={n_tasks} leaves {inside} tasks for n_clusters={n_clusters} "
             f"after n_outliers={n_outliers} and n_negative={n_negative}. Raise "
-            "n_tasks, or ask for fewer of the others."
+            "n_tasks, or lower the others."
         )
     return n_tasks, n_clusters, n_outliers, n_negative
 

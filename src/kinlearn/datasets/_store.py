@@ -1,7 +1,8 @@
 """Files on disk: where they lie, whether they are the right ones, caches.
 
 Nothing here uses the network. A loader names a file of the catalogue; this
-module finds it, checks its SHA-256 and reads it, or says what is missing.
+module finds it, checks its SHA-256 and reads it, or raises an error that names what is
+missing.
 """
 
 import csv
@@ -113,8 +114,8 @@ def locate(name: str, file: str, home: DataHome = None, *, verify: bool = True) 
         origin = entry.home or "not known"
         raise FileNotFoundError(
             f"The data set {name!r} needs the file {path}, which is not there. "
-            "kinlearn downloads nothing: put the file there, or say where the data "
-            "lies by data_home= or the environment variable KINLEARN_DATA. "
+            "kinlearn downloads nothing: put the file there, or pass the folder "
+            "of the data by data_home= or the environment variable KINLEARN_DATA. "
             f"Original source: {origin}. The guide page 'Data sets' describes the "
             "form of the file."
         )
@@ -235,7 +236,7 @@ def cached_arrays(
     Parameters
     ----------
     key : str
-        Says all that the arrays depend on, such as the source's checksum.
+        Everything that the arrays depend on, such as the source's checksum.
     names : sequence of str
         The arrays' names; a file that lacks one is made again.
     make : callable

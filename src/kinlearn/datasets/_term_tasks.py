@@ -74,7 +74,7 @@ def make_term_tasks(
     Notes
     -----
     The thesis's example has 1,600 rows, 400 for each label of each of 2 tasks,
-    and no connection between the tasks; how its rows were drawn is not said.
+    and no connection between the tasks; how its rows were drawn is not stated.
 
     References
     ----------

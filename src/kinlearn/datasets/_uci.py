@@ -19,8 +19,8 @@ class Recipe(NamedTuple):
     """How a set becomes a multi-task problem.
 
     `group` is the column that makes the tasks; `cuts` the limits between them,
-    by column, where they are not the column's values; `kept` says which group
-    columns stay features. `parts` names the tasks of a set that comes in two
+    by column, where they are not the column's values; `kept` names the group
+    columns that stay features. `parts` names the tasks of a set that comes in two
     files.
     """
 
@@ -121,7 +121,7 @@ def _make_tasks(
     if (codes == -1).any():
         raise ValueError(
             f"The column {column!r} is missing in {(codes == -1).sum()} rows, so it "
-            "cannot say which task they belong to. Choose another group."
+            "does not give the task of all rows. Choose another group."
         )
     return codes, names
 

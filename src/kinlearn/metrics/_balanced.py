@@ -101,7 +101,7 @@ def g_mean_score(
     -----
     imbalanced-learn's ``geometric_mean_score`` gives the same, with two
     exceptions. It counts a class that occurs in `y_pred` only as one with
-    recall zero; here the classes are those of `y_true`. It answers for a
+    recall zero; here the classes are those of `y_true`. It returns a number for a
     `y_true` with one class; here that is undefined.
 
     Examples

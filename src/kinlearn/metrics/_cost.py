@@ -42,8 +42,8 @@ def _matrix_costs(cost_matrix: ArrayLike, n_labels: int) -> np.ndarray:
         )
     if (costs < 0).any() or costs.diagonal().any() or not costs.any():
         raise ValueError(
-            "cost_matrix must be non-negative, zero on the diagonal (a right answer "
-            f"costs nothing) and not all zero; got {costs.tolist()}."
+            "cost_matrix must be non-negative, zero on the diagonal (a correct "
+            f"prediction costs nothing) and not all zero; got {costs.tolist()}."
         )
     return costs
 
@@ -69,7 +69,7 @@ def cost_rows(
     cost_matrix: ArrayLike | None = None,
     labels: ArrayLike | None = None,
 ) -> Rows:
-    """Rows with what the answer cost (`pred`) and what the worst would (`true`)."""
+    """Rows with the cost of the prediction (`pred`) and of the worst one (`true`)."""
     if cost_matrix is None:
         costs = _pair_costs(cost_fp, cost_fn)
         rows = binary_rows(y_true, y_pred, sample_weight, pos_label=pos_label)
@@ -109,8 +109,8 @@ def cost_weighted_error(
     .. math::
         \frac{C_{fn} N_{fn} + C_{fp} N_{fp}}{C_{fn} N_p + C_{fp} N_n},
 
-    and for a cost matrix the cost of each row's answer over the cost of its
-    worst answer, both summed over the rows.
+    and for a cost matrix the cost of each row's prediction over the cost of its
+    worst prediction, both summed over the rows.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def cost_weighted_error(
     -------
     float
         0 is best; 1 is worst if `normalize`. NaN with an
-        ``UndefinedMetricWarning`` if no answer to any row could cost anything.
+        ``UndefinedMetricWarning`` if no prediction could cost anything.
 
     References
     ----------
@@ -148,7 +148,7 @@ def cost_weighted_error(
 
     Examples
     --------
-    A missed patient costs five times a false alarm, as in Statlog heart:
+    A false negative costs five times a false positive, as in Statlog heart:
 
     >>> from kinlearn.metrics import cost_weighted_error
     >>> y_true, y_pred = [0, 0, 0, 1, 1], [0, 0, 1, 1, 0]

@@ -1,7 +1,7 @@
 """One metric on all rows and on each task's, with the reasons where it fails.
 
-Rows stand task by task. Both evaluators answer the same two questions, for the
-rows as they are or for a bootstrap sample of them.
+Rows stand task by task. Both evaluators have the methods `overall` and
+`by_task`, for the rows as they are or for a bootstrap sample of them.
 """
 
 import warnings
@@ -28,7 +28,7 @@ _NEED_TWO_CLASSES = (
     skm.cohen_kappa_score,
     skm.matthews_corrcoef,
 )
-# Said of a task that lacks a class, which is nothing to warn of.
+# scikit-learn's warning for a task that lacks a class, which is no fault.
 _EXPECTED = "y_pred contains classes not in y_true"
 
 
@@ -97,7 +97,7 @@ class CallEvaluator:
 
     @cached_property
     def _labels(self) -> dict[str, np.ndarray]:
-        """The classes of all rows, for metrics that cannot tell them from a task's.
+        """The classes of all rows, for metrics that cannot infer them from a task's.
 
         Only those of scores or probabilities: the others take `labels` as the
         classes to look at, which is not ours to choose.

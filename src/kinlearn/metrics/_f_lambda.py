@@ -112,7 +112,7 @@ def f_lambda_curve(
     :func:`sensitivity_specificity_f_score`.
 
     The figure's lambda is infinite. The curve then is a step from one rate to
-    the other, which `other` and `recall` tell; take a large lambda to draw it.
+    the other, which `other` and `recall` give; take a large lambda to draw it.
 
     References
     ----------

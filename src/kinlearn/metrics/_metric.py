@@ -39,7 +39,7 @@ class Metric:
     greater_is_better : bool
         Of the score, sign included.
     response_method : str or tuple of str
-        Method of an estimator whose answer the metric takes.
+        Method of an estimator whose output the metric takes.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Metric:
 
 
 def _parameters(function: Callable) -> dict[str, Parameter] | None:
-    """Parameters by name; None for built-in functions that do not say."""
+    """Parameters by name; None for built-in functions without a signature."""
     try:
         found = signature(function).parameters
     except (TypeError, ValueError):
@@ -100,9 +100,9 @@ def resolve_metric(
     name : str, default=None
         Its name; None takes the function's or scorer's.
     greater_is_better : bool, default=None
-        None tells by the name of the function, as scikit-learn does.
+        None goes by the name of the function, as scikit-learn does.
     response_method : str or list of str, default=None
-        None tells by the scorer, or by the function's second parameter.
+        None goes by the scorer, or by the function's second parameter.
 
     Returns
     -------

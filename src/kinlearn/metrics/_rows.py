@@ -99,7 +99,7 @@ def binary_rows(
     *,
     pos_label: Any = None,
 ) -> Rows:
-    """Rows that say whether each is positive; two classes at the most."""
+    """Rows with whether each is positive; two classes at the most."""
     rows = label_rows(y_true, y_pred, sample_weight)
     known = rows.classes.tolist()
     positive = known[-1] if pos_label is None else pos_label

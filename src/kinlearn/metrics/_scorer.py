@@ -125,7 +125,7 @@ class TaskScorer:
         return float(_AGGREGATES.get(self._aggregate, self._aggregate)(scores))
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
-        """Ask scikit-learn's metadata routing for sample weights.
+        """Request sample weights from scikit-learn's metadata routing.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class TaskScorer:
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What the scorer asks of scikit-learn's metadata routing.
+        """What the scorer requests from scikit-learn's metadata routing.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class TaskScorer:
         return self._request
 
     def _accept_sample_weight(self) -> bool:
-        # scikit-learn asks its scorers this when several are scored at a time.
+        # scikit-learn calls this when several scorers are used at a time.
         return True
 
     def __repr__(self) -> str:
@@ -191,7 +191,7 @@ def make_task_scorer(
         second parameter: ``decision_function`` or ``predict_proba`` for
         ``y_score``, ``predict_proba`` for ``y_proba``, else ``predict``.
     greater_is_better : bool, default=None
-        False turns the sign of an error. None tells by the name of the function:
+        False turns the sign of an error. None goes by the name of the function:
         ``_error``, ``_loss``, ``_deviance`` and ``_distance`` are errors.
 
     Returns

@@ -111,7 +111,7 @@ class TaskFrame:
     Made after fairlearn's ``MetricFrame``. Our own metrics and the common ones of
     scikit-learn are computed for all tasks in one go; any other function is
     called once for each task. ``r2_score`` of a constant truth is undefined
-    here, while scikit-learn answers 0 or 1. So are ``balanced_accuracy_score``,
+    here, while scikit-learn returns 0 or 1. So are ``balanced_accuracy_score``,
     ``matthews_corrcoef`` and ``cohen_kappa_score`` of a truth of one class.
     Metrics of scores that take ``labels``, such as ``log_loss``, are given the
     classes of all rows.

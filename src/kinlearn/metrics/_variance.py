@@ -106,7 +106,7 @@ def explained_variance_percent(
     -----
     It is 100 times scikit-learn's ``r2_score``, and not its
     ``explained_variance_score``: that one subtracts the mean error first, so it
-    forgives predictions that are all too high. ``r2_score`` answers 0 or 1 for
+    forgives predictions that are all too high. ``r2_score`` returns 0 or 1 for
     a constant `y_true`; here that is undefined.
 
     The papers pool the rows of all tasks, so differences between the tasks'

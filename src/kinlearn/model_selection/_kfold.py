@@ -108,7 +108,7 @@ class TaskStratifiedKFold(_FoldSplitter):
         What is kept in proportion within each task. "quantiles" cuts the target
         at each task's own quantiles into ten bins, or fewer, so that a bin has a
         row for each fold. "auto" takes quantiles for targets with fractions and
-        classes otherwise: say "quantiles" if a target to be regressed on is
+        classes otherwise: pass "quantiles" if a target to be regressed on is
         made of integers. None splits by task only.
 
     See Also
@@ -121,7 +121,7 @@ class TaskStratifiedKFold(_FoldSplitter):
     A task with fewer rows than `n_splits` has no test row in some folds: by-task
     scores of one fold lack it there. From two rows on, every task has training
     rows in every split. The only row of a task, however, is in the test set once,
-    and then the model has never seen the task: a warning says so.
+    and then the model has never seen the task: there is a warning.
 
     Examples
     --------

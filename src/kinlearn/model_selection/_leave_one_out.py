@@ -15,7 +15,7 @@ __all__ = ["LeaveOneTaskOut"]
 class LeaveOneTaskOut(BaseCrossValidator):
     """Every task is the test set once, and the other tasks are the training set.
 
-    It asks how well a model serves a task that it has not met. Estimators of
+    It measures how well a model predicts for a task that it has not seen. Estimators of
     kinlearn need ``unknown_task="share"`` for it.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The one door to all distances between tasks."""
+"""The one function for all distances between tasks."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -82,8 +82,8 @@ def task_distances(
           marginals, the sum of both directions.
         - "hellinger": Hellinger distance between binned marginals, in 0 .. 1.
         - "proxy_a": proxy A-distance 2 (1 - 2 err), in 0 .. 2, where err is the
-          balanced cross-validated error of a linear classifier that tells the
-          two tasks apart.
+          balanced cross-validated error of a linear classifier that
+          separates the two tasks.
         - "label_shift": distance between the distributions of y.
     n_jobs : int, default=None
         Workers of "proxy_a", and threads of "ks" and of Wasserstein distances.
@@ -98,7 +98,7 @@ def task_distances(
           "hellinger" make one number of all features.
         - n_bins : int, default=20. Bins of a feature at the most, for "kl" and
           "hellinger". They are cut at quantiles of all tasks together, each task
-          with the same say; a feature with few distinct values gets a bin for
+          with the same weight; a feature with few distinct values gets a bin for
           each.
         - smoothing : float, default=0.5. Rows that "kl" adds to every bin.
         - gamma : float, default=None. Of the kernel of "mmd",

@@ -1,4 +1,4 @@
-"""How far the tasks' targets are apart, whatever the features say."""
+"""How far the tasks' targets are apart, whatever the features are."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Distances between the tasks' marginals, feature by feature.
 
 Each feature is summarised once per task, as a sorted column or a histogram, and
-all pairs are met at once. A feature never meets another one, so what only shows
+all pairs are compared at once. Features are never combined, so what only shows
 in their joint distribution is not seen.
 """
 
@@ -36,9 +36,9 @@ def _check_aggregate(aggregate: str) -> None:
 def _over_features(
     total: np.ndarray, present: np.ndarray, aggregate: str, data: TaskData
 ) -> np.ndarray:
-    """Turn the sum or maximum over features into the answer.
+    """Turn the sum or maximum over features into distances.
 
-    A feature of which a task has no value at all says nothing about its pairs,
+    A feature of which a task has no value at all has no distance for its pairs,
     and is not counted there.
     """
     names = data.tasks.tolist()
@@ -97,7 +97,7 @@ def bin_codes(
     """Bins in which all tasks together lie evenly.
 
     A feature with at most `n_bins` distinct values gets a bin for each. Else the
-    bins are cut at quantiles in which every task has the same say, however many
+    bins are cut at quantiles in which every task has the same weight, however many
     rows it has: a large task would otherwise put all small ones into its tails.
 
     Parameters
@@ -126,7 +126,7 @@ def bin_codes(
         share = 1.0 / np.maximum(np.bincount(task, minlength=n_tasks), 1)
         mass = np.cumsum(share[task[order]])
         goals = mass[-1] * np.arange(1, n_bins) / n_bins
-        # a hair less than the goal, so that rounding never decides about an edge
+        # slightly less than the goal, so that rounding never decides about an edge
         edges = np.unique(ascending[np.searchsorted(mass, goals * (1 - 1e-9))])
     return np.searchsorted(edges, column), len(edges) + 1
 

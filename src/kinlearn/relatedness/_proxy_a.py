@@ -1,4 +1,4 @@
-"""Proxy A-distance: how well can a linear classifier tell two tasks apart?"""
+"""Proxy A-distance: how well can a linear classifier separate two tasks?"""
 
 from itertools import combinations
 from numbers import Integral
@@ -88,7 +88,7 @@ def proxy_a(
         hasattr(estimator, "fit") and is_classifier(estimator)
     ):
         raise ValueError(
-            "estimator must be a classifier, which tells the rows of two tasks apart; "
+            "estimator must be a classifier, which separates the rows of two tasks; "
             f"got {estimator!r}."
         )
     sizes = np.diff(data.indptr)

@@ -105,7 +105,7 @@ class TaskColumns:
         return f"Task column {key!r}"
 
     def match(self, table: AnyTable, estimator: str) -> "TaskColumns":
-        """The same columns in new data, or an error that says what changed.
+        """The same columns in new data, or an error that names what changed.
 
         Parameters
         ----------

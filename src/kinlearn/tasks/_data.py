@@ -160,7 +160,7 @@ class TaskData:
 
     @property
     def label_sets(self) -> LabelSets:
-        """The classes of each task, with the answers that keep to them."""
+        """The classes of each task, which restrict predictions to them."""
         return LabelSets(
             self.task_class_indptr, self.task_class_codes, len(self.classes)
         )

@@ -223,7 +223,7 @@ def classes_by_task(
 
 @dataclass(frozen=True, eq=False)
 class LabelSets:
-    """The classes that each task has, and answers that keep to them.
+    """The classes that each task has, and predictions restricted to them.
 
     Attributes
     ----------

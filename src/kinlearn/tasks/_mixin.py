@@ -1,4 +1,4 @@
-"""What every task-aware estimator shares: the gate for X, and fitted names."""
+"""What every task-aware estimator shares: validation of X, and fitted names."""
 
 from numbers import Integral
 from typing import Any, Literal

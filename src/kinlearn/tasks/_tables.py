@@ -1,4 +1,4 @@
-"""One face for the three kinds of X: array, sparse matrix and data frame.
+"""One interface to the three kinds of X: array, sparse matrix and data frame.
 
 A table knows its size and column names, gives one column as it is, and a block
 of columns as a numeric matrix with at most one copy. Nothing here knows what a
@@ -65,7 +65,7 @@ class ArrayTable:
     def matrix(
         self, positions: Sequence[int], *, order: Literal["C", "F"] | None, **_: Any
     ) -> np.ndarray:
-        """The columns as floats; a copy only where type or order ask for one."""
+        """The columns as floats; a copy only where type or order need one."""
         values = self.native
         if values.dtype.kind in "SU":
             # the same words as scikit-learn's

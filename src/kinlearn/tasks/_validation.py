@@ -1,4 +1,4 @@
-"""From what users pass to `TaskData` and `TaskRows`: the one gate for X."""
+"""From what users pass to `TaskData` and `TaskRows`: where X is checked."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -82,8 +82,8 @@ def _target_code(target: Any, task: TaskColumn, tasks: np.ndarray) -> int | None
         return None
     if task is None:
         raise ValueError(
-            f"target={target!r} names a task, but task=None. Say which column holds "
-            "the task."
+            f"target={target!r} names a task, but task=None. Name the column that "
+            "holds the task with task=."
         )
     hits = [i for i, known in enumerate(tasks.tolist()) if known == target]
     if not hits:
@@ -181,8 +181,8 @@ def split_task(
 ) -> tuple[Table, np.ndarray, np.ndarray, TaskColumns]:
     """Take the task column out of X, and leave the rest as it is.
 
-    For estimators that hand the other columns to somebody else, who reads them
-    in their own way (categories, strings, missing values).
+    For estimators that pass the other columns to another estimator, which reads
+    them in its own way (categories, strings, missing values).
 
     Parameters
     ----------

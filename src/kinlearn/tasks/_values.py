@@ -29,7 +29,7 @@ def show_values(values: Any, limit: int = 5) -> str:
 
 
 def name_task(row: int, task: np.ndarray | None, tasks: np.ndarray | None) -> str:
-    """Write the task of a row for a message: ``task 'b'``, or nothing to tell.
+    """Write the task of a row for a message: ``task 'b'``, or an empty string.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _from_objects(values: np.ndarray, where: str) -> np.ndarray:
 
 
 def task_values(raw: np.ndarray, where: str) -> np.ndarray:
-    """Bring a raw task column into one of the two forms, or say why not.
+    """Bring a raw task column into one of the two forms, or raise an error.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ __all__ = ["FOR_ALL", "FOR_CLASSIFIERS", "FOR_N_JOBS", "FOR_UNKNOWN_TASKS"]
 
 
 def _answers(model: Any, X: Table) -> dict[str, np.ndarray]:
-    """All that a model says about rows."""
+    """All predictions of a model for rows."""
     out = {"predict": model.predict(X)}
     if hasattr(model, "predict_proba"):
         out["predict_proba"] = model.predict_proba(X)
@@ -161,7 +161,7 @@ def check_one_task_is_the_plain_estimator(estimator: Any) -> None:
 
 
 def check_noise_task(estimator: Any) -> None:
-    """A task of pure noise is survived, and its answers are finite."""
+    """A task of pure noise is survived, and its predictions are finite."""
     X, y, task = make_problem(estimator)
     rng = np.random.default_rng(3)
     y = y.copy()
@@ -172,7 +172,7 @@ def check_noise_task(estimator: Any) -> None:
 
 
 def check_task_of_one_row(estimator: Any) -> None:
-    """A task of one row gets an answer, or an error that names it."""
+    """A task of one row gets a prediction, or an error that names it."""
     X, y, task = make_problem(estimator)
     task = task.copy()
     task[0] = 77
@@ -236,7 +236,7 @@ def check_input_is_left_alone(estimator: Any) -> None:
 
 
 def check_pickled_model(estimator: Any) -> None:
-    """A model that was saved and loaded answers the same."""
+    """A model that was saved and loaded predicts the same."""
     X, y, task = make_problem(estimator)
     packed = with_task(X, task)
     model = set_up(estimator, task=-1).fit(packed, y)
@@ -330,7 +330,7 @@ def check_unknown_task_is_refused(estimator: Any) -> None:
 
 
 def check_unknown_task_shares(estimator: Any) -> None:
-    """With "share", a new task gets a finite answer; known ones keep theirs."""
+    """With "share", a new task gets a finite prediction; known ones keep theirs."""
     X, y, task = make_problem(estimator)
     model = fit_on(estimator, X, y, task, unknown_task="share")
     known = with_task(X, task)

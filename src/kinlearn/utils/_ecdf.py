@@ -1,4 +1,4 @@
-"""Empirical distribution functions of many groups, made once and met in pairs."""
+"""Empirical distribution functions of many groups, made once and compared in pairs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

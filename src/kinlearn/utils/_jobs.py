@@ -1,4 +1,4 @@
-"""What joblib's backends beyond this machine need to be told."""
+"""Settings for joblib's backends beyond this machine."""
 
 from collections.abc import Iterator
 from itertools import cycle
@@ -18,7 +18,7 @@ def one_by_one(
     Parameters
     ----------
     return_as : {"generator", "generator_unordered"}, default="generator"
-        The way that is wished for.
+        The preferred way.
 
     Returns
     -------
@@ -39,7 +39,7 @@ class SentOnce:
     """A large argument that many jobs share.
 
     Joblib's Dask backend puts large arguments onto the cluster once for all jobs, but
-    asks `sys.getsizeof` what is large: an object that only refers to arrays would go
+    measures them by `sys.getsizeof`: an object that only refers to arrays would go
     with every job. Jobs run where their arguments are (unless idle workers steal them),
     so there should be one for each worker; see `in_turn`.
 

@@ -7,7 +7,7 @@ __all__ = ["import_optional"]
 
 
 def import_optional(name: str, *, extra: str, purpose: str) -> Any:
-    """Import a package of an extra, or say how to get it.
+    """Import a package of an extra, or raise an error with how to install it.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def check_takes_weights(
     estimator : estimator
         What each round would fit.
     kind : {"classifier", "regressor"}, default=None
-        What it must be; None is either. An estimator that does not say is believed.
+        What it must be; None is either. An estimator without a kind is accepted.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def clone_for_round(estimator: Any, rng: np.random.RandomState) -> Any:
 def rounds_with_callbacks(
     estimator: Any, X: Table, y: Any, n_rounds: int, what: str = "round"
 ) -> Iterator[Callable[[int], AbstractContextManager[SimpleNamespace]]]:
-    """Tell callbacks about a fit, and give what tells them about a round.
+    """Report a fit to callbacks, and yield what reports its rounds.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def rounds_with_callbacks(
     n_rounds : int
         The most rounds there can be.
     what : str, default="round"
-        What callbacks see a round called, before its number.
+        Name of a round for callbacks, before its number.
 
     Yields
     ------
     callable
-        Gives a context manager for a round's number. After the round, ``stop`` of
-        what that gave says whether a callback wants the rounds to end.
+        Returns a context manager for a round's number. After the round, ``stop`` of
+        what it yields is True if a callback requests that the rounds end.
     """
     fit = estimator._init_callback_context(max_subtasks=n_rounds)
     fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
@@ -123,23 +123,23 @@ def rounds_with_callbacks(
 
 
 def quiet_round(number: int) -> AbstractContextManager[SimpleNamespace]:
-    """What `rounds_with_callbacks` gives, for rounds that no callback hears of.
+    """What `rounds_with_callbacks` yields, for rounds without callbacks.
 
     Parameters
     ----------
     number : int
-        Of the round.
+        Number of the round.
 
     Returns
     -------
     context manager
-        Gives something whose ``stop`` is False.
+        Yields an object whose ``stop`` is False.
 
     Examples
     --------
     >>> from kinlearn.utils import quiet_round
-    >>> with quiet_round(0) as told:
-    ...     told.stop
+    >>> with quiet_round(0) as outcome:
+    ...     outcome.stop
     False
     """
     return nullcontext(SimpleNamespace(stop=False))

@@ -1,4 +1,4 @@
-"""Searches that may be told to stop, and then answer with what they have found."""
+"""Searches that stop on request, and then return the best they have found."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,14 +11,14 @@ _asked: ContextVar[Callable[[], bool] | None] = ContextVar("_asked", default=Non
 
 @contextmanager
 def stop_searches_if(asked: Callable[[], bool]) -> Iterator[None]:
-    """Tell the searches inside to stop from when `asked` says so.
+    """Stop the searches inside as soon as `asked` returns True.
 
-    A search asks between its steps, so the one that is under way is finished.
+    A search calls it between its steps, so the step under way is finished.
 
     Parameters
     ----------
     asked : callable
-        Without arguments; whether the time is over. Once True, it stays so.
+        Without arguments; returns whether the time is over. Once True, it stays so.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def stop_searches_if(asked: Callable[[], bool]) -> Iterator[None]:
 
 
 def told_to_stop() -> bool:
-    """Whether a search should make do with what it has.
+    """Whether a search should stop and return the best it has found.
 
     Returns
     -------

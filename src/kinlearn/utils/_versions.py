@@ -1,4 +1,4 @@
-"""What a bug report should say about the machine."""
+"""Versions of the packages, for bug reports."""
 
 import platform
 import sys
