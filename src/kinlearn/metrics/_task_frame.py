@@ -30,7 +30,7 @@ class WorstTask:
         Its score.
     """
 
-    task: object
+    task: Any
     score: float
 
 
@@ -49,7 +49,7 @@ class UndefinedScore:
     """
 
     metric: str
-    task: object
+    task: Any
     reason: str
 
 

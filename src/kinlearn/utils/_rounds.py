@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
@@ -19,9 +19,7 @@ __all__ = [
 ]
 
 
-def check_takes_weights(
-    estimator: Any, kind: Literal["classifier", "regressor"] | None = None
-) -> None:
+def check_takes_weights(estimator: Any, kind: str | None = None) -> None:
     """Refuse an estimator that cannot be boosted.
 
     Parameters
