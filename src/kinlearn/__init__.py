@@ -8,7 +8,7 @@ Importing this package does no work: every name is loaded when it is first used.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
 
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _SUBPACKAGES:
         return import_module(f"kinlearn.{name}")
     if name in _HOMES:
@@ -60,5 +60,5 @@ def __getattr__(name):
     raise AttributeError(f"module 'kinlearn' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*__all__, *_SUBPACKAGES])

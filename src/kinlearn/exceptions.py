@@ -16,4 +16,4 @@ class FeatureScaleWarning(KinlearnWarning):
 
 
 class TaskFallbackWarning(KinlearnWarning):
-    """A task could not be learned as asked, and a simpler answer stands in."""
+    """A task could not be fitted as requested, and a simpler prediction stands in."""

@@ -1,7 +1,7 @@
 """Generated tasks, a demonstration, and loaders of real data.
 
 ``make_*`` generate the synthetic problems of the founding documents,
-``load_demo`` tells a small story, ``fetch_*`` read real data from files that the
+``load_demo`` is a small made-up example, ``fetch_*`` read real data from files that the
 user has; nothing is downloaded. All return X with the task as its last column.
 """
 

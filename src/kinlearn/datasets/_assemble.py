@@ -1,4 +1,7 @@
-"""How generated and loaded data is handed over: arrays, frames, bunches."""
+"""How generated and loaded data is returned: arrays, frames, bunches."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -6,16 +9,30 @@ from sklearn.utils import Bunch
 
 from kinlearn.tasks import with_task
 from kinlearn.utils import import_optional
+from kinlearn.utils._typing import Table
 
-__all__ = ["as_table", "hand_over", "numbered", "to_bunch"]
+__all__ = ["Generated", "Loaded", "as_table", "hand_over", "numbered", "to_bunch"]
+
+# What a generator returns: (X, y), or (X, y, truth) with return_truth=True.
+Generated: TypeAlias = tuple[Any, ...]
+# What a loader returns: a Bunch, or (data, target) with return_X_y=True.
+Loaded: TypeAlias = Any
 
 
-def numbered(n, prefix="x"):
+def numbered(n: int, prefix: str = "x") -> list[str]:
     """Column names x0, x1, ... for features that have none."""
     return [f"{prefix}{i}" for i in range(n)]
 
 
-def as_table(X, task, *, feature_names, task_names, task_name, as_frame):
+def as_table(
+    X: Table,
+    task: np.ndarray | None,
+    *,
+    feature_names: Sequence[str],
+    task_names: Any,
+    task_name: Any,
+    as_frame: bool,
+) -> Table:
     """X with the task as its last column.
 
     Parameters
@@ -50,7 +67,7 @@ def as_table(X, task, *, feature_names, task_names, task_name, as_frame):
     return with_task(X, task)
 
 
-def as_series(y, *, target_name, as_frame):
+def as_series(y: Any, *, target_name: str, as_frame: bool) -> Any:
     """The target, as a named series if a frame is wanted."""
     if not as_frame or y is None:
         return y
@@ -59,19 +76,19 @@ def as_series(y, *, target_name, as_frame):
 
 
 def hand_over(
-    X,
-    task,
-    y,
-    truth,
+    X: Any,
+    task: np.ndarray,
+    y: np.ndarray,
+    truth: dict[str, Any],
     *,
-    rng,
-    shuffle,
-    as_frame,
-    return_truth,
-    row_truth=None,
-    feature_names=None,
-    task_names=None,
-):
+    rng: np.random.RandomState,
+    shuffle: bool,
+    as_frame: bool,
+    return_truth: bool,
+    row_truth: dict[str, np.ndarray] | None = None,
+    feature_names: Sequence[str] | None = None,
+    task_names: Any = None,
+) -> Generated:
     """What a generator returns: (X, y), or (X, y, truth).
 
     Rows are shuffled here, after everything was drawn, so that the same seed
@@ -104,20 +121,20 @@ def hand_over(
 
 
 def to_bunch(
-    X,
-    y,
+    X: Table,
+    y: Any,
     *,
-    descr,
-    feature_names,
-    task=None,
-    task_names=(),
-    task_name=None,
-    target_name="target",
-    target_names=None,
-    as_frame=False,
-    return_X_y=False,
-    **extra,
-):
+    descr: str,
+    feature_names: Sequence[str],
+    task: np.ndarray | None = None,
+    task_names: Any = (),
+    task_name: str | None = None,
+    target_name: str = "target",
+    target_names: Sequence[str] | None = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    **extra: Any,
+) -> Loaded:
     """What a loader returns: a bunch, or (X, y).
 
     Parameters are the parts of the data set; `extra` entries are kept as they

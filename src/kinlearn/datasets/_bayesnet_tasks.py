@@ -8,13 +8,15 @@ there. So tasks are related place by place, with no class of one standing for a
 class of the other.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from kinlearn.datasets._assemble import hand_over
+from kinlearn.datasets._assemble import Generated, hand_over
 from kinlearn.datasets._checks import (
+    Seed,
     as_count,
     as_counts,
     as_number,
@@ -72,7 +74,7 @@ class Network(NamedTuple):
     center: np.ndarray
 
 
-def _quantile(u, density, shape):
+def _quantile(u: np.ndarray, density: str, shape: tuple[float, float]) -> np.ndarray:
     """Quantiles of a density of mean 0 and variance 1."""
     if density == "gaussian":
         return ndtri(u)
@@ -84,7 +86,9 @@ def _quantile(u, density, shape):
     return (betaincinv(a, b, u) - a / (a + b)) / spread
 
 
-def _random_network(n_features, center, rng):
+def _random_network(
+    n_features: int, center: np.ndarray, rng: np.random.RandomState
+) -> Network:
     """A random graph, functions on its edges and densities at its nodes."""
     order = rng.permutation(n_features)
     nodes = {}
@@ -104,7 +108,9 @@ def _random_network(n_features, center, rng):
     return Network(tuple(int(name) for name in order), nodes, center)
 
 
-def _sample(network, root_quantiles, rng):
+def _sample(
+    network: Network, root_quantiles: np.ndarray, rng: np.random.RandomState
+) -> np.ndarray:
     """Rows of a network, given the quantile of each row at the root node."""
     n = len(root_quantiles)
     z = np.empty((n, len(network.order)))
@@ -124,7 +130,9 @@ def _sample(network, root_quantiles, rng):
     return network.center + z
 
 
-def _spread_centers(n_patterns, n_features, class_sep, rng):
+def _spread_centers(
+    n_patterns: int, n_features: int, class_sep: float, rng: np.random.RandomState
+) -> np.ndarray:
     """Centres that keep apart: of 20 tries, the farthest from those placed."""
     side = class_sep * n_patterns ** (1.0 / n_features)
     centers = [rng.uniform(0.0, side, n_features)]
@@ -135,7 +143,9 @@ def _spread_centers(n_patterns, n_features, class_sep, rng):
     return np.array(centers)
 
 
-def _label_patterns(n_patterns, n_classes, cut_prob, rng):
+def _label_patterns(
+    n_patterns: int, n_classes: int, cut_prob: float, rng: np.random.RandomState
+) -> np.ndarray:
     """Class of the lower and of the upper half of every pattern, for one task.
 
     Every class gets a pattern of its own. Patterns left over are cut between
@@ -156,14 +166,24 @@ def _label_patterns(n_patterns, n_classes, cut_prob, rng):
     return labels
 
 
-def _add_label_noise(y, n_classes, label_noise, rng):
+def _add_label_noise(
+    y: np.ndarray, n_classes: int, label_noise: float, rng: np.random.RandomState
+) -> np.ndarray:
     """Replace a share of the labels by another label of the same task."""
     hit = rng.random_sample(len(y)) < label_noise
     step = 1 + rng.randint(n_classes - 1, size=len(y)) if n_classes > 1 else 0
     return np.where(hit, (y + step) % n_classes, y)
 
 
-def _one_task(networks, labels, n_classes, counts, task_shift, label_noise, rng):
+def _one_task(
+    networks: list[Network],
+    labels: np.ndarray,
+    n_classes: int,
+    counts: np.ndarray,
+    task_shift: float,
+    label_noise: float,
+    rng: np.random.RandomState,
+) -> tuple[np.ndarray, ...]:
     """Rows of one task, class by class."""
     shifted = [
         network._replace(
@@ -192,28 +212,28 @@ def _one_task(networks, labels, n_classes, counts, task_shift, label_noise, rng)
 
 
 def make_bayesnet_tasks(
-    design="DS1",
+    design: Literal["DS1", "DS2", "DS3"] = "DS1",
     *,
-    n_classes=None,
-    n_samples_per_class=None,
-    n_features=2,
-    n_patterns=None,
-    cut_prob=None,
-    class_sep=3.0,
-    task_shift=0.1,
-    label_noise=0.1,
-    disjoint_labels=True,
-    shuffle=True,
-    as_frame=False,
-    return_truth=False,
-    random_state=None,
-):
+    n_classes: Sequence[int] | None = None,
+    n_samples_per_class: int | None = None,
+    n_features: int = 2,
+    n_patterns: int | None = None,
+    cut_prob: float | None = None,
+    class_sep: float = 3.0,
+    task_shift: float = 0.1,
+    label_noise: float = 0.1,
+    disjoint_labels: bool = True,
+    shuffle: bool = True,
+    as_frame: bool = False,
+    return_truth: bool = False,
+    random_state: Seed = None,
+) -> Generated:
     """Multi-class tasks with different label sets that are related locally.
 
     Rows come from random Bayesian networks, the patterns; every task labels
-    whole patterns or halves of them in its own way. Knowing where two rows lie
-    tells much about both tasks; knowing a label of one task tells little about
-    the other.
+    whole patterns or halves of them in its own way. Where a row lies is
+    informative for both tasks; a label of one task is hardly informative for the
+    other.
 
     Parameters
     ----------
@@ -270,7 +290,7 @@ def make_bayesnet_tasks(
     The thesis describes the construction in words and refers to Freno et al.
     for it: random graph, edge functions (linear, quadratic, cubic, exponential)
     and node densities (Gaussian, Laplace, Beta), all with random parameters. It
-    says of DS1 that one class of the first task is shared, half and half, by
+    states of DS1 that one class of the first task is shared, half and half, by
     both classes of the second; that is the cut made here. Not stated, and our
     choice: the labels of DS2, all parameters' ranges, and `class_sep`,
     `task_shift` and `cut_prob`. These were set so that a forest of 20 trees for
@@ -295,7 +315,7 @@ def make_bayesnet_tasks(
     [[0, 1, 2], [3, 4]]
     """
     plan = DESIGNS[as_option(design, "design", tuple(DESIGNS))]
-    classes = plan.n_classes if n_classes is None else n_classes
+    classes: Any = plan.n_classes if n_classes is None else n_classes
     if np.ndim(classes) != 1 or len(classes) == 0:
         raise ValueError(
             f"n_classes must hold the number of labels of each task; got {classes!r}."

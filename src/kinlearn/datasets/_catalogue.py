@@ -179,7 +179,18 @@ CATALOGUE = {
 }
 
 
-def _uci(name, title, file, rows, features, tasks, kind, copies, about, home=UCI):
+def _uci(
+    name: str,
+    title: str,
+    file: str | tuple[str, ...],
+    rows: int,
+    features: int | None,
+    tasks: int | None,
+    kind: str,
+    copies: str,
+    about: str,
+    home: str = UCI,
+) -> None:
     files = (file,) if isinstance(file, str) else file
     CATALOGUE[f"uci:{name}"] = Entry(
         title,
@@ -279,7 +290,7 @@ _uci(
     3,
     "regression",
     "jbrownlee/Datasets",
-    "Rings, which tell the age of the snail. Task: sex M, F or I (infant); the "
+    "Rings, which give the age of the snail. Task: sex M, F or I (infant); the "
     "transfer papers take male as source and female as target.",
 )
 _uci(
@@ -320,7 +331,9 @@ _uci(
 )
 
 
-def _nips(name, title, rows, features, copies, about):
+def _nips(
+    name: str, title: str, rows: int, features: int, copies: str, about: str
+) -> None:
     file = "dexter_train.npz" if name == "dexter" else f"{name}.npz"
     CATALOGUE[f"nips2003:{name}"] = Entry(
         title,
@@ -373,7 +386,7 @@ _nips(
 )
 
 
-def describe(name):
+def describe(name: str) -> str:
     """The text that a loader returns as DESCR."""
     entry = CATALOGUE[name]
     return "\n".join(

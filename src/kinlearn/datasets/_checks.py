@@ -1,10 +1,14 @@
 """Checks of the generators' and loaders' arguments, one message each."""
 
 from numbers import Integral, Real
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from kinlearn.utils._typing import RandomState
+
 __all__ = [
+    "Seed",
     "as_count",
     "as_counts",
     "as_number",
@@ -12,8 +16,11 @@ __all__ = [
     "as_random_state",
 ]
 
+# What decides the randomness of a generator; None differs each time.
+Seed: TypeAlias = RandomState | np.random.Generator
 
-def as_option(value, name, options):
+
+def as_option(value: Any, name: str, options: tuple) -> Any:
     """One of a few strings (or None), or a ValueError that lists them."""
     if not (value is None or isinstance(value, str)) or value not in options:
         raise ValueError(
@@ -22,7 +29,7 @@ def as_option(value, name, options):
     return value
 
 
-def as_count(value, name, *, minimum=1):
+def as_count(value: Any, name: str, *, minimum: int = 1) -> int:
     """An int of at least `minimum`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number; got {value!r}.")
@@ -31,7 +38,9 @@ def as_count(value, name, *, minimum=1):
     return int(value)
 
 
-def as_counts(value, name, n, *, of="task", minimum=1):
+def as_counts(
+    value: Any, name: str, n: int, *, of: str = "task", minimum: int = 1
+) -> np.ndarray:
     """Counts for each of n tasks, from one number or a sequence of n."""
     if np.ndim(value) == 0:
         return np.full(n, as_count(value, name, minimum=minimum))
@@ -45,7 +54,14 @@ def as_counts(value, name, n, *, of="task", minimum=1):
     )
 
 
-def as_number(value, name, *, low=-np.inf, high=np.inf, open_low=False):
+def as_number(
+    value: Any,
+    name: str,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    open_low: bool = False,
+) -> float:
     """A finite float in [low, high], or in (low, high]."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; got {value!r}.")
@@ -61,7 +77,7 @@ def as_number(value, name, *, low=-np.inf, high=np.inf, open_low=False):
     return number
 
 
-def as_random_state(random_state):
+def as_random_state(random_state: Seed) -> np.random.RandomState:
     """A generator whose stream is the same in every version of NumPy.
 
     None gives a fresh one: NumPy's global generator is neither read nor moved.

@@ -1,9 +1,11 @@
-"""A small story with named groups, for demonstrations and first tries."""
+"""A small made-up example with named groups, for demonstrations and first tries."""
+
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from kinlearn.datasets._assemble import to_bunch
+from kinlearn.datasets._assemble import Loaded, to_bunch
 from kinlearn.datasets._checks import as_option
 
 __all__ = ["load_demo"]
@@ -37,7 +39,7 @@ _FEATURES = (
     ("dementia", 0.25, None, 0, 1.6, -1.6),
     ("replaced", 0.50, None, 0, 0.0, 0.0),
 )
-# A linear model cannot say this, and a tree needs many patients to find it.
+# A linear model cannot represent this, and a tree needs many patients to find it.
 _TURN_IF_REPLACED = ("age", "grip_strength", "therapy_hours")
 
 _DESCR = """\
@@ -61,8 +63,8 @@ of all the smallest, with 140. Two stand apart:
   good recovery elsewhere points to a bad one there.
 
 So a model for all clinics together serves the small ones and fails Juniper and
-Larch; a model for each clinic alone does the reverse. `truth.role` tells which
-clinic is which, `truth.coef` gives the effects of the standardised columns after
+Larch; a model for each clinic alone does the reverse. `truth.role` names the
+role of each clinic, `truth.coef` gives the effects of the standardised columns after
 pinning; those of `age`, `grip_strength` and `therapy_hours` turn round if the hip was
 replaced.
 """
@@ -80,7 +82,7 @@ _TARGETS = {
 }
 
 
-def _draw_features(n, rng):
+def _draw_features(n: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     """Columns as a clinic would record them, and the same standardised."""
     X, Z = np.empty((n, len(_FEATURES))), np.empty((n, len(_FEATURES)))
     for j, (_, mean, spread, decimals, _, _) in enumerate(_FEATURES):
@@ -95,7 +97,7 @@ def _draw_features(n, rng):
     return X, Z
 
 
-def _effects(rng):
+def _effects(rng: np.random.RandomState) -> tuple[np.ndarray, list[str]]:
     """Effect of every standardised column in every clinic, and their roles."""
     common = np.array([feature[4] for feature in _FEATURES])
     different = np.array([feature[5] for feature in _FEATURES])
@@ -110,7 +112,7 @@ def _effects(rng):
     return coef, role
 
 
-def _risk(X, Z, coef):
+def _risk(X: np.ndarray, Z: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """Sum of the effects, of which three turn round if the hip was replaced."""
     names = [feature[0] for feature in _FEATURES]
     replaced = X[:, [names.index("replaced")]] == 1
@@ -118,7 +120,12 @@ def _risk(X, Z, coef):
     return (np.where(replaced & turns, -Z, Z) * coef).sum(axis=1)
 
 
-def load_demo(kind="classification", *, as_frame=None, return_X_y=False):
+def load_demo(
+    kind: Literal["classification", "regression"] = "classification",
+    *,
+    as_frame: bool | None = None,
+    return_X_y: bool = False,
+) -> Loaded:
     """Load a small made-up data set of 10 named clinics.
 
     Eight clinics are alike, most of them with few patients; one is different, and
@@ -191,7 +198,7 @@ def load_demo(kind="classification", *, as_frame=None, return_X_y=False):
     )
 
 
-def _has_pandas():
+def _has_pandas() -> bool:
     try:
         import pandas  # noqa: F401
     except ImportError:

@@ -1,17 +1,19 @@
 """Loaders of letters and digits, whole or as many small tasks.
 
-The papers make tasks of them: tell two letters apart, or one digit from the
+The papers make tasks of them: separate two letters, or one digit from the
 rest. A task is then a pair of labels, or a single one.
 """
 
 import string
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
-from kinlearn.datasets._assemble import numbered, to_bunch
+from kinlearn.datasets._assemble import Loaded, numbered, to_bunch
 from kinlearn.datasets._catalogue import describe
-from kinlearn.datasets._checks import as_count, as_option, as_random_state
-from kinlearn.datasets._store import locate, read_npz
+from kinlearn.datasets._checks import Seed, as_count, as_option, as_random_state
+from kinlearn.datasets._store import DataHome, locate, read_npz
 
 __all__ = ["fetch_mnist", "fetch_ocr_letters", "fetch_usps"]
 
@@ -21,7 +23,9 @@ DIGIT_PAIRS = tuple((d, d + 1) for d in range(9))
 ONE_VERSUS_REST = (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)
 
 
-def _label_tasks(y, tasks, names):
+def _label_tasks(
+    y: np.ndarray, tasks: Sequence[Any], names: list[str]
+) -> tuple[Any, ...]:
     """Rows, task and 0/1 label of every (row, task) that takes part.
 
     Parameters
@@ -66,7 +70,9 @@ def _label_tasks(y, tasks, names):
     return *joined, task_names
 
 
-def _draw_rows(codes, n_tasks, n_samples_per_task, random_state):
+def _draw_rows(
+    codes: np.ndarray, n_tasks: int, n_samples_per_task: int, random_state: Seed
+) -> np.ndarray:
     """Positions of n rows drawn from each task, in their order."""
     n = as_count(n_samples_per_task, "n_samples_per_task")
     rng = as_random_state(random_state)
@@ -82,21 +88,21 @@ def _draw_rows(codes, n_tasks, n_samples_per_task, random_state):
 
 
 def _hand_over(
-    name,
-    X,
-    y,
-    names,
+    name: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    names: list[str],
     *,
-    published,
-    tasks,
-    n_samples_per_task,
-    random_state,
-    as_frame,
-    return_X_y,
-    **by_row,
-):
+    published: Sequence[Any],
+    tasks: Any,
+    n_samples_per_task: int | None,
+    random_state: Seed,
+    as_frame: bool,
+    return_X_y: bool,
+    **by_row: Any,
+) -> Loaded:
     """The bunch of the whole set, or of tasks made from it."""
-    common = {
+    common: dict[str, Any] = {
         "descr": describe(name),
         "feature_names": numbered(X.shape[1], "pixel"),
         "as_frame": as_frame,
@@ -130,14 +136,14 @@ def _hand_over(
 
 def fetch_ocr_letters(
     *,
-    tasks=None,
-    n_samples_per_task=None,
-    random_state=None,
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    tasks: Literal["published"] | Sequence[Any] | None = None,
+    n_samples_per_task: int | None = None,
+    random_state: Seed = None,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load 52,152 handwritten letters of 16 x 8 pixels.
 
     Nothing is downloaded: the file ``ocr_letters/ocr_letters.npz`` must lie in
@@ -202,7 +208,9 @@ def fetch_ocr_letters(
     )
 
 
-def _fetch_digits(name, *, subset, data_home, verify, **options):
+def _fetch_digits(
+    name: str, *, subset: str, data_home: DataHome, verify: bool, **options: Any
+) -> Loaded:
     as_option(subset, "subset", ("all", "train", "test"))
     path = locate(name, f"{name}/{name}.npz", data_home, verify=verify)
     parts = ["train", "test"] if subset == "all" else [subset]
@@ -220,15 +228,15 @@ def _fetch_digits(name, *, subset, data_home, verify, **options):
 
 def fetch_usps(
     *,
-    subset="all",
-    tasks=None,
-    n_samples_per_task=None,
-    random_state=None,
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    subset: Literal["all", "train", "test"] = "all",
+    tasks: Literal["published"] | Sequence[Any] | None = None,
+    n_samples_per_task: int | None = None,
+    random_state: Seed = None,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load 9,298 handwritten digits of 16 x 16 pixels from zip codes.
 
     Nothing is downloaded: the file ``usps/usps.npz`` must lie in the data
@@ -242,7 +250,7 @@ def fetch_usps(
         None loads the digits with their 10 labels and no tasks. A sequence makes
         binary tasks: pairs of digits such as ``(3, 5)``, or single digits
         against the rest. ``"published"`` is 0/1, 1/2, ..., 8/9: Zhang and Yeung
-        (2012) say nine pairs, not which; these are our reading.
+        (2012) mention nine pairs, not which; these are our reading.
     n_samples_per_task : int, default=None
         Draw that many rows for each task; None takes all.
     random_state : int, Generator, RandomState or None, default=None
@@ -286,15 +294,15 @@ def fetch_usps(
 
 def fetch_mnist(
     *,
-    subset="all",
-    tasks=None,
-    n_samples_per_task=None,
-    random_state=None,
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    subset: Literal["all", "train", "test"] = "all",
+    tasks: Literal["published"] | Sequence[Any] | None = None,
+    n_samples_per_task: int | None = None,
+    random_state: Seed = None,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load 70,000 handwritten digits of 28 x 28 pixels.
 
     Nothing is downloaded: the file ``mnist/mnist.npz`` must lie in the data

@@ -4,22 +4,25 @@ Chapters 4 and 6 of the thesis label rows by the sign of a linear function,
 chapter 5 adds noise to one; the tasks share most of their coefficients.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from kinlearn.datasets._assemble import hand_over
+from kinlearn.datasets._assemble import Generated, hand_over
 from kinlearn.datasets._checks import (
+    Seed,
     as_counts,
     as_number,
     as_option,
     as_random_state,
 )
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["make_linear_classification", "make_linear_regression"]
 
 
-def _padded(rows, n_features):
+def _padded(rows: Sequence[Sequence[float]], n_features: int) -> np.ndarray:
     """Coefficient vectors, filled up with zeros."""
     out = np.zeros((len(rows), n_features))
     for filled, row in zip(out, rows, strict=True):
@@ -77,7 +80,13 @@ REGRESSION_DESIGNS = {
 }
 
 
-def _chosen_design(designs, design, coef, n_samples_per_task, **given):
+def _chosen_design(
+    designs: dict[str, Design],
+    design: str,
+    coef: Any,
+    n_samples_per_task: Any,
+    **given: float | None,
+) -> tuple[Design, np.ndarray]:
     """The named problem, with what the caller replaced."""
     plan = designs[as_option(design, "design", tuple(designs))]
     if coef is not None:
@@ -91,7 +100,8 @@ def _chosen_design(designs, design, coef, n_samples_per_task, **given):
     for name, value in given.items():
         if value is not None:
             floor = 0.0 if name == "noise" else -np.inf
-            plan = plan._replace(**{name: as_number(value, name, low=floor)})
+            changed: dict[str, Any] = {name: as_number(value, name, low=floor)}
+            plan = plan._replace(**changed)
     if not plan.low < plan.high:
         raise ValueError(f"low must be below high; got {plan.low} and {plan.high}.")
     if n_samples_per_task is None:
@@ -100,7 +110,9 @@ def _chosen_design(designs, design, coef, n_samples_per_task, **given):
     return plan, counts
 
 
-def _draw(plan, counts, rng):
+def _draw(
+    plan: Design, counts: np.ndarray, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Features, task and the value of the task's linear function with noise."""
     task = np.repeat(np.arange(len(counts)), counts)
     X = rng.uniform(plan.low, plan.high, (len(task), plan.coef.shape[1]))
@@ -109,7 +121,7 @@ def _draw(plan, counts, rng):
     return X, task, value, noisy
 
 
-def _truth(plan):
+def _truth(plan: Design) -> dict[str, Any]:
     return {
         "coef": plan.coef.copy(),
         "intercept": np.full(len(plan.coef), plan.offset),
@@ -118,19 +130,19 @@ def _truth(plan):
 
 
 def make_linear_classification(
-    n_samples_per_task=None,
+    n_samples_per_task: int | Sequence[int] | None = None,
     *,
-    design="d20",
-    coef=None,
-    offset=None,
-    noise=None,
-    low=None,
-    high=None,
-    shuffle=True,
-    as_frame=False,
-    return_truth=False,
-    random_state=None,
-):
+    design: Literal["d20", "d30_costs", "d30_noise", "d2"] = "d20",
+    coef: ArrayLike | None = None,
+    offset: float | None = None,
+    noise: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    shuffle: bool = True,
+    as_frame: bool = False,
+    return_truth: bool = False,
+    random_state: Seed = None,
+) -> Generated:
     """Binary tasks whose linear boundaries share most coefficients.
 
     Features are uniform in ``(low, high)``; a row of task t has label 1 if
@@ -227,19 +239,19 @@ def make_linear_classification(
 
 
 def make_linear_regression(
-    n_samples_per_task=None,
+    n_samples_per_task: int | Sequence[int] | None = None,
     *,
-    design="d30_n20",
-    coef=None,
-    offset=None,
-    noise=None,
-    low=None,
-    high=None,
-    shuffle=True,
-    as_frame=False,
-    return_truth=False,
-    random_state=None,
-):
+    design: Literal["d30_n20", "d30_n50", "d20_n100"] = "d30_n20",
+    coef: ArrayLike | None = None,
+    offset: float | None = None,
+    noise: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    shuffle: bool = True,
+    as_frame: bool = False,
+    return_truth: bool = False,
+    random_state: Seed = None,
+) -> Generated:
     """Regression tasks whose linear functions share most coefficients.
 
     Features are uniform in ``(low, high)``; a row of task t has the target

@@ -1,10 +1,11 @@
 """What data sets there are, and which of them are on this machine."""
 
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kinlearn.datasets._assemble import Loaded
 from kinlearn.datasets._catalogue import CATALOGUE
-from kinlearn.datasets._store import file_path
+from kinlearn.datasets._store import DataHome, file_path
 
 __all__ = ["DatasetSummary", "fetch_dataset", "list_datasets"]
 
@@ -42,7 +43,7 @@ class DatasetSummary(NamedTuple):
 _DEMO = DatasetSummary("demo", 2060, 9, 10, "binary", True, "load_demo()", None)
 
 
-def list_datasets(data_home=None):
+def list_datasets(data_home: DataHome = None) -> list[DatasetSummary]:
     """List the real data sets that kinlearn can load, and the demonstration.
 
     Parameters
@@ -82,7 +83,7 @@ def list_datasets(data_home=None):
     return out
 
 
-def fetch_dataset(name, **options):
+def fetch_dataset(name: str, **options: Any) -> Loaded:
     """Load a data set by its name in :func:`list_datasets`.
 
     Parameters

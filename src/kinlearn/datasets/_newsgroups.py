@@ -1,11 +1,13 @@
 """Loader of 20 Newsgroups, with the papers' source and target problems."""
 
+from typing import Literal
+
 import numpy as np
 
-from kinlearn.datasets._assemble import to_bunch
+from kinlearn.datasets._assemble import Loaded, to_bunch
 from kinlearn.datasets._catalogue import describe
 from kinlearn.datasets._checks import as_option
-from kinlearn.datasets._store import locate, read_jsonl
+from kinlearn.datasets._store import DataHome, locate, read_jsonl
 from kinlearn.datasets._text_features import codes_of, text_features
 
 __all__ = ["fetch_20newsgroups_tasks"]
@@ -34,16 +36,16 @@ PROBLEMS = {
 
 
 def fetch_20newsgroups_tasks(
-    problem=None,
+    problem: Literal["rec-talk", "rec-sci", "sci-talk"] | None = None,
     *,
-    subset="all",
-    features="text",
-    min_df=5,
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    subset: Literal["all", "train", "test"] = "all",
+    features: Literal["text", "counts"] = "text",
+    min_df: int = 5,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load 20 Newsgroups, whole or as a source and a target.
 
     Nothing is downloaded: the file ``20newsgroups/20news_bydate.jsonl.gz`` must
@@ -53,7 +55,7 @@ def fetch_20newsgroups_tasks(
     Parameters
     ----------
     problem : {"rec-talk", "rec-sci", "sci-talk"}, default=None
-        Tell two top categories apart; some groups of each are the task
+        Separate two top categories; some groups of each are the task
         ``"source"``, others ``"target"`` (Al-Stouhi 2013, table 4.1). None loads
         all 20 groups, with the group as target and no tasks.
     subset : {"all", "train", "test"}, default="all"

@@ -1,28 +1,31 @@
 """Loaders of the NIPS 2003 feature selection challenge: no tasks, many features."""
 
+from pathlib import Path
+from typing import Any, Literal
+
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.datasets._assemble import numbered, to_bunch
+from kinlearn.datasets._assemble import Loaded, numbered, to_bunch
 from kinlearn.datasets._catalogue import CATALOGUE, describe
 from kinlearn.datasets._checks import as_option
-from kinlearn.datasets._store import locate, read_csr, read_npz
+from kinlearn.datasets._store import DataHome, locate, read_csr, read_npz
 
 __all__ = ["fetch_nips2003"]
 
 
-def _read_dense(path):
+def _read_dense(path: Path) -> tuple[Any, list[np.ndarray]]:
     parts = read_npz(path, ["X_train", "y_train", "X_valid", "y_valid"])
     X = np.vstack([parts["X_train"], parts["X_valid"]]).astype(np.float64)
     return X, [parts["y_train"], parts["y_valid"]]
 
 
-def _read_dexter(path):
+def _read_dexter(path: Path) -> tuple[Any, list[np.ndarray]]:
     X = read_csr(path).astype(np.float64)
     return X, [read_npz(path, ["y_train"])["y_train"]]
 
 
-def _read_dorothea(path):
+def _read_dorothea(path: Path) -> tuple[Any, list[np.ndarray]]:
     keys = [
         f"{k}_{part}" for part in ("train", "valid") for k in ("indices", "indptr", "y")
     ]
@@ -46,8 +49,13 @@ _READERS = {
 
 
 def fetch_nips2003(
-    name, *, data_home=None, as_frame=False, return_X_y=False, verify=True
-):
+    name: Literal["arcene", "madelon", "dexter", "dorothea"],
+    *,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load a data set of the NIPS 2003 feature selection challenge.
 
     There are no tasks; these serve feature selection with privileged columns.

@@ -5,10 +5,14 @@ tasks of a cluster alike, an outlier related to nobody, a negative task whose
 coefficients are turned round.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from kinlearn.datasets._assemble import hand_over
+from kinlearn.datasets._assemble import Generated, hand_over
 from kinlearn.datasets._checks import (
+    Seed,
     as_count,
     as_counts,
     as_number,
@@ -18,8 +22,8 @@ from kinlearn.datasets._checks import (
 __all__ = ["make_clustered_classification", "make_clustered_regression"]
 
 
-def _directions(n, n_features, rng):
-    """Unit vectors: orthogonal as far as there is room, random beyond."""
+def _directions(n: int, n_features: int, rng: np.random.RandomState) -> np.ndarray:
+    """Unit vectors: orthogonal as far as `n_features` allows, random beyond."""
     basis, triangle = np.linalg.qr(rng.standard_normal((n_features, n_features)))
     basis = (basis * np.sign(np.diag(triangle))).T  # uniform over rotations
     more = rng.standard_normal((max(n - n_features, 0), n_features))
@@ -27,7 +31,12 @@ def _directions(n, n_features, rng):
     return np.vstack([basis, more])[:n]
 
 
-def _plant(sizes, n_features, spread, rng):
+def _plant(
+    sizes: tuple[int, int, int, int],
+    n_features: int,
+    spread: float,
+    rng: np.random.RandomState,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Coefficients of every task, its cluster (-1: none) and its sign."""
     n_tasks, n_clusters, n_outliers, n_negative = sizes
     n_inside = n_tasks - n_outliers - n_negative
@@ -46,7 +55,9 @@ def _plant(sizes, n_features, spread, rng):
     return coef, cluster, sign, directions[:n_clusters]
 
 
-def _checked_sizes(n_tasks, n_clusters, n_outliers, n_negative):
+def _checked_sizes(
+    n_tasks: int, n_clusters: int, n_outliers: int, n_negative: int
+) -> tuple[int, int, int, int]:
     n_tasks = as_count(n_tasks, "n_tasks")
     n_clusters = as_count(n_clusters, "n_clusters")
     n_outliers = as_count(n_outliers, "n_outliers", minimum=0)
@@ -56,22 +67,22 @@ def _checked_sizes(n_tasks, n_clusters, n_outliers, n_negative):
         raise ValueError(
             f"n_tasks={n_tasks} leaves {inside} tasks for n_clusters={n_clusters} "
             f"after n_outliers={n_outliers} and n_negative={n_negative}. Raise "
-            "n_tasks, or ask for fewer of the others."
+            "n_tasks, or lower the others."
         )
     return n_tasks, n_clusters, n_outliers, n_negative
 
 
 def _make(
-    n_tasks,
-    n_clusters,
-    n_samples_per_task,
-    n_features,
-    n_outliers,
-    n_negative,
-    spread,
-    noise,
-    rng,
-):
+    n_tasks: int,
+    n_clusters: int,
+    n_samples_per_task: int | Sequence[int],
+    n_features: int,
+    n_outliers: int,
+    n_negative: int,
+    spread: float,
+    noise: float,
+    rng: np.random.RandomState,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
     sizes = _checked_sizes(n_tasks, n_clusters, n_outliers, n_negative)
     n_features = as_count(n_features, "n_features")
     counts = as_counts(n_samples_per_task, "n_samples_per_task", sizes[0])
@@ -93,20 +104,20 @@ def _make(
 
 
 def make_clustered_classification(
-    n_tasks=12,
+    n_tasks: int = 12,
     *,
-    n_clusters=2,
-    n_samples_per_task=50,
-    n_features=10,
-    n_outliers=1,
-    n_negative=1,
-    spread=0.2,
-    noise=0.3,
-    shuffle=True,
-    as_frame=False,
-    return_truth=False,
-    random_state=None,
-):
+    n_clusters: int = 2,
+    n_samples_per_task: int | Sequence[int] = 50,
+    n_features: int = 10,
+    n_outliers: int = 1,
+    n_negative: int = 1,
+    spread: float = 0.2,
+    noise: float = 0.3,
+    shuffle: bool = True,
+    as_frame: bool = False,
+    return_truth: bool = False,
+    random_state: Seed = None,
+) -> Generated:
     """Binary tasks in planted clusters, with outlier and negative tasks.
 
     Features are standard normal; a row of task t has label 1 if
@@ -196,20 +207,20 @@ def make_clustered_classification(
 
 
 def make_clustered_regression(
-    n_tasks=12,
+    n_tasks: int = 12,
     *,
-    n_clusters=2,
-    n_samples_per_task=50,
-    n_features=10,
-    n_outliers=1,
-    n_negative=1,
-    spread=0.2,
-    noise=0.3,
-    shuffle=True,
-    as_frame=False,
-    return_truth=False,
-    random_state=None,
-):
+    n_clusters: int = 2,
+    n_samples_per_task: int | Sequence[int] = 50,
+    n_features: int = 10,
+    n_outliers: int = 1,
+    n_negative: int = 1,
+    spread: float = 0.2,
+    noise: float = 0.3,
+    shuffle: bool = True,
+    as_frame: bool = False,
+    return_truth: bool = False,
+    random_state: Seed = None,
+) -> Generated:
     """Regression tasks in planted clusters, with outlier and negative tasks.
 
     Features are standard normal; a row of task t has the target

@@ -1,11 +1,14 @@
 """Loader of Reuters-21578."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import numpy as np
 
-from kinlearn.datasets._assemble import to_bunch
+from kinlearn.datasets._assemble import Loaded, to_bunch
 from kinlearn.datasets._catalogue import describe
 from kinlearn.datasets._checks import as_option
-from kinlearn.datasets._store import locate, read_jsonl
+from kinlearn.datasets._store import DataHome, locate, read_jsonl
 from kinlearn.datasets._text_features import text_features
 
 __all__ = ["fetch_reuters21578"]
@@ -13,7 +16,7 @@ __all__ = ["fetch_reuters21578"]
 PROBLEMS = ("orgs-people", "orgs-places", "people-places")
 
 
-def _as_objects(cells):
+def _as_objects(cells: Sequence[Any]) -> np.ndarray:
     """A column of lists, which numpy would take for a table."""
     out = np.empty(len(cells), dtype=object)
     for i, cell in enumerate(cells):
@@ -22,16 +25,16 @@ def _as_objects(cells):
 
 
 def fetch_reuters21578(
-    problem=None,
+    problem: Literal["orgs-people", "orgs-places", "people-places"] | None = None,
     *,
-    subset="all",
-    features="text",
-    min_df=5,
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    subset: Literal["all", "train", "test"] = "all",
+    features: Literal["text", "counts"] = "text",
+    min_df: int = 5,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load Reuters-21578: news with topics, places, people and organisations.
 
     Nothing is downloaded: the file ``reuters21578/reuters21578.jsonl.gz`` must

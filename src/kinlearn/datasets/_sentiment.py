@@ -1,11 +1,15 @@
 """Loader of the multi-domain sentiment reviews, in three versions."""
 
+from pathlib import Path
+from typing import Any, Literal
+
 import numpy as np
 
-from kinlearn.datasets._assemble import numbered, to_bunch
+from kinlearn.datasets._assemble import Loaded, numbered, to_bunch
 from kinlearn.datasets._catalogue import describe
 from kinlearn.datasets._checks import as_option
 from kinlearn.datasets._store import (
+    DataHome,
     locate,
     read_csr,
     read_jsonl,
@@ -18,14 +22,14 @@ __all__ = ["fetch_sentiment"]
 
 
 def fetch_sentiment(
-    version="terms5000",
+    version: Literal["terms5000", "bigrams", "text"] = "terms5000",
     *,
-    subset="all",
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    subset: Literal["all", "train", "test"] = "all",
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load reviews of four domains, positive or negative.
 
     Nothing is downloaded: the files, such as ``sentiment/sentiment_5000.npz``,
@@ -83,10 +87,11 @@ def fetch_sentiment(
     if subset != "all" and version != "terms5000":
         raise ValueError(f"version={version!r} has no training and test part.")
 
-    def find(file):
+    def find(file: str) -> Path:
         return locate("sentiment", f"sentiment/{file}", data_home, verify=verify)
 
-    extra = {}
+    extra: dict[str, np.ndarray] = {}
+    stored: Any
     if version == "text":
         path = find("sorted_data_acl_labelled.jsonl.gz")
         fields = ["domain", "label", "rating", "unique_id", "title", "text"]

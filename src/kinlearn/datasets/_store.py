@@ -1,7 +1,8 @@
 """Files on disk: where they lie, whether they are the right ones, caches.
 
 Nothing here uses the network. A loader names a file of the catalogue; this
-module finds it, checks its SHA-256 and reads it, or says what is missing.
+module finds it, checks its SHA-256 and reads it, or raises an error that names what is
+missing.
 """
 
 import csv
@@ -13,7 +14,9 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +25,7 @@ from kinlearn.datasets._catalogue import CATALOGUE
 from kinlearn.datasets._checksums import SHA256
 
 __all__ = [
+    "DataHome",
     "cache_home",
     "cached_arrays",
     "data_home",
@@ -34,6 +38,9 @@ __all__ = [
     "read_npz",
     "sha256_of",
 ]
+
+# The data folder; None looks into the environment.
+DataHome: TypeAlias = str | os.PathLike[str] | None
 
 # What a damaged or foreign file makes the readers raise.
 _BROKEN = (
@@ -48,14 +55,14 @@ _BROKEN = (
 )
 
 
-def data_home(path=None):
+def data_home(path: DataHome = None) -> Path:
     """Folder of the data files: `path`, else KINLEARN_DATA, else ~/kinlearn_data."""
     if path is None:
         path = os.environ.get("KINLEARN_DATA") or Path.home() / "kinlearn_data"
     return Path(path).expanduser()
 
 
-def cache_home():
+def cache_home() -> Path:
     """Folder of parsed forms: KINLEARN_CACHE, else the user's cache folder."""
     chosen = os.environ.get("KINLEARN_CACHE")
     if chosen:
@@ -64,18 +71,18 @@ def cache_home():
     return Path(base) / "kinlearn"
 
 
-def file_path(file, home=None):
+def file_path(file: str, home: DataHome = None) -> Path:
     """Path of a file of the catalogue, there or not."""
     return data_home(home).joinpath(*file.split("/"))
 
 
-def sha256_of(path):
+def sha256_of(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def locate(name, file, home=None, *, verify=True):
+def locate(name: str, file: str, home: DataHome = None, *, verify: bool = True) -> Path:
     """Path of a file that is there and is the right one.
 
     Parameters
@@ -107,8 +114,8 @@ def locate(name, file, home=None, *, verify=True):
         origin = entry.home or "not known"
         raise FileNotFoundError(
             f"The data set {name!r} needs the file {path}, which is not there. "
-            "kinlearn downloads nothing: put the file there, or say where the data "
-            "lies by data_home= or the environment variable KINLEARN_DATA. "
+            "kinlearn downloads nothing: put the file there, or pass the folder "
+            "of the data by data_home= or the environment variable KINLEARN_DATA. "
             f"Original source: {origin}. The guide page 'Data sets' describes the "
             "form of the file."
         )
@@ -123,12 +130,12 @@ def locate(name, file, home=None, *, verify=True):
     return path
 
 
-def _unreadable(path, why):
+def _unreadable(path: Path, why: object) -> OSError:
     detail = str(why) or type(why).__name__
     return OSError(f"The file {path} cannot be read as expected: {detail}.")
 
 
-def _load_arrays(path, names):
+def _load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     # opened here: numpy leaves a file open that turns out to be damaged
     with (
         open(path, "rb") as stream,
@@ -140,7 +147,7 @@ def _load_arrays(path, names):
         return {name: stored[name] for name in names}
 
 
-def read_npz(path, names):
+def read_npz(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Arrays of an .npz file by name; pickled objects are refused."""
     try:
         return _load_arrays(path, names)
@@ -148,7 +155,7 @@ def read_npz(path, names):
         raise _unreadable(path, error) from error
 
 
-def read_csr(path, *, suffix=""):
+def read_csr(path: Path, *, suffix: str = "") -> Any:
     """A sparse matrix stored as data, indices, indptr and shape."""
     names = [f"{part}{suffix}" for part in ("data", "indices", "indptr", "shape")]
     parts = read_npz(path, names)
@@ -159,7 +166,7 @@ def read_csr(path, *, suffix=""):
         raise _unreadable(path, error) from error
 
 
-def read_lines(path):
+def read_lines(path: Path) -> list[str]:
     """Lines of a gzipped text file."""
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
@@ -168,7 +175,7 @@ def read_lines(path):
         raise _unreadable(path, error) from error
 
 
-def read_jsonl(path, fields):
+def read_jsonl(path: Path, fields: Sequence[str]) -> dict[str, list]:
     """Columns of a gzipped file with one JSON object on each line."""
     columns: dict[str, list] = {field: [] for field in fields}
     try:
@@ -187,7 +194,7 @@ def read_jsonl(path, fields):
     return columns
 
 
-def read_csv(path):
+def read_csv(path: Path) -> dict[str, np.ndarray]:
     """Columns of a csv file with a header; an empty cell is missing.
 
     Returns
@@ -210,14 +217,16 @@ def read_csv(path):
     return {name: _column(cells) for name, *cells in zip(header, *rows, strict=True)}
 
 
-def _column(cells):
+def _column(cells: Sequence[str]) -> np.ndarray:
     try:
         return np.array([cell or "nan" for cell in cells], dtype=np.float64)
     except ValueError:
         return np.array([cell or None for cell in cells], dtype=object)
 
 
-def cached_arrays(key, names, make):
+def cached_arrays(
+    key: str, names: Sequence[str], make: Callable[[], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
     """Arrays from the cache, or made and put there.
 
     The file is written under a temporary name and renamed, so that a reader
@@ -227,7 +236,7 @@ def cached_arrays(key, names, make):
     Parameters
     ----------
     key : str
-        Says all that the arrays depend on, such as the source's checksum.
+        Everything that the arrays depend on, such as the source's checksum.
     names : sequence of str
         The arrays' names; a file that lacks one is made again.
     make : callable
@@ -249,7 +258,7 @@ def cached_arrays(key, names, make):
     return arrays
 
 
-def _write_atomically(path, arrays):
+def _write_atomically(path: Path, arrays: dict[str, Any]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")

@@ -2,14 +2,20 @@
 
 import numpy as np
 
-from kinlearn.datasets._assemble import numbered, to_bunch
+from kinlearn.datasets._assemble import Loaded, numbered, to_bunch
 from kinlearn.datasets._catalogue import describe
-from kinlearn.datasets._store import locate, read_npz
+from kinlearn.datasets._store import DataHome, locate, read_npz
 
 __all__ = ["fetch_landmine", "fetch_school"]
 
 
-def fetch_landmine(*, data_home=None, as_frame=False, return_X_y=False, verify=True):
+def fetch_landmine(
+    *,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load the landmine data: 29 minefields, 14,820 objects, 6% mines.
 
     Nothing is downloaded: the file ``landmine/landmine.npz`` must lie in the
@@ -71,8 +77,13 @@ def fetch_landmine(*, data_home=None, as_frame=False, return_X_y=False, verify=T
 
 
 def fetch_school(
-    *, bias=False, data_home=None, as_frame=False, return_X_y=False, verify=True
-):
+    *,
+    bias: bool = False,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load the school data: exam scores of 15,362 students of 139 schools.
 
     Nothing is downloaded: the file ``school/school.npz`` must lie in the data

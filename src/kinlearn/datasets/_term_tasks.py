@@ -3,27 +3,27 @@
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.datasets._assemble import hand_over, numbered
-from kinlearn.datasets._checks import as_count, as_number, as_random_state
+from kinlearn.datasets._assemble import Generated, hand_over, numbered
+from kinlearn.datasets._checks import Seed, as_count, as_number, as_random_state
 
 __all__ = ["make_term_tasks"]
 
 
 def make_term_tasks(
-    n_tasks=2,
+    n_tasks: int = 2,
     *,
-    n_classes=2,
-    n_samples_per_class=400,
-    n_terms_per_class=20,
-    n_common_terms=20,
-    shared=0.0,
-    focus=0.7,
-    length=30,
-    shuffle=True,
-    as_frame=False,
-    return_truth=False,
-    random_state=None,
-):
+    n_classes: int = 2,
+    n_samples_per_class: int = 400,
+    n_terms_per_class: int = 20,
+    n_common_terms: int = 20,
+    shared: float = 0.0,
+    focus: float = 0.7,
+    length: float = 30,
+    shuffle: bool = True,
+    as_frame: bool = False,
+    return_truth: bool = False,
+    random_state: Seed = None,
+) -> Generated:
     """Term counts of documents: classes within tasks, as in text clustering.
 
     A document has `length` terms on average. A share `focus` of them comes from
@@ -74,7 +74,7 @@ def make_term_tasks(
     Notes
     -----
     The thesis's example has 1,600 rows, 400 for each label of each of 2 tasks,
-    and no connection between the tasks; how its rows were drawn is not said.
+    and no connection between the tasks; how its rows were drawn is not stated.
 
     References
     ----------
@@ -130,7 +130,9 @@ def make_term_tasks(
     )
 
 
-def _columns_of_terms(n_tasks, sizes, shared):
+def _columns_of_terms(
+    n_tasks: int, sizes: list[int], shared: float
+) -> list[list[np.ndarray]]:
     """Columns that each task uses for each vocabulary: shared ones first."""
     columns: list[list[np.ndarray]] = [[] for _ in range(n_tasks)]
     used = 0

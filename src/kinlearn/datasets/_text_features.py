@@ -1,5 +1,9 @@
 """Texts as features: as they are, or as counts of their terms."""
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
@@ -14,13 +18,15 @@ __all__ = ["codes_of", "text_features"]
 _COUNTS_VERSION = 1
 
 
-def codes_of(values, names):
+def codes_of(values: Iterable[Any], names: Sequence[str]) -> np.ndarray:
     """Position of every value in a list of names."""
     place = {name: i for i, name in enumerate(names)}
     return np.array([place[value] for value in values], dtype=np.int64)
 
 
-def text_features(texts, rows, features, min_df, path):
+def text_features(
+    texts: list[str], rows: np.ndarray, features: str, min_df: int, path: Path
+) -> tuple[Any, list[str]]:
     """Texts of the wanted rows as one column, or as term counts.
 
     Parameters
@@ -62,7 +68,7 @@ def text_features(texts, rows, features, min_df, path):
     return X[:, frequent].tocsr(), [terms[j] for j in np.flatnonzero(frequent)]
 
 
-def _count_terms(texts):
+def _count_terms(texts: list[str]) -> dict[str, np.ndarray]:
     """Counts of all terms, as arrays that a cache can hold without pickling."""
     vectorizer = CountVectorizer(dtype=np.float64)
     counts = vectorizer.fit_transform(texts)

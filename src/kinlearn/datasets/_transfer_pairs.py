@@ -5,26 +5,28 @@ with few rows in the rare one. A source has more rows, but its classes lie
 elsewhere, together or each in its own direction.
 """
 
+from typing import Any
+
 import numpy as np
 
-from kinlearn.datasets._assemble import hand_over
-from kinlearn.datasets._checks import as_count, as_number, as_random_state
+from kinlearn.datasets._assemble import Generated, hand_over
+from kinlearn.datasets._checks import Seed, as_count, as_number, as_random_state
 
 __all__ = ["make_transfer_pair"]
 
 
-def _unit(rng, n_features):
+def _unit(rng: np.random.RandomState, n_features: int) -> np.ndarray:
     direction = rng.standard_normal(n_features)
     return direction / np.linalg.norm(direction)
 
 
-def _rare_count(n, ratio):
+def _rare_count(n: int, ratio: float) -> int:
     """Rows of the rare class among n, for a ratio rare : common."""
     rare = round(n * ratio / (1.0 + ratio))
     return min(max(rare, 1), n - 1)
 
 
-def _shifts(shift):
+def _shifts(shift: Any) -> tuple[float, float, bool]:
     """How far the common and the rare class move, and whether together."""
     if np.ndim(shift) == 0:
         size = as_number(shift, "shift", low=0.0)
@@ -39,21 +41,21 @@ def _shifts(shift):
 
 
 def make_transfer_pair(
-    n_source=1000,
-    n_target=100,
+    n_source: int = 1000,
+    n_target: int = 100,
     *,
-    n_features=5,
-    n_sources=1,
-    imbalance_ratio=0.1,
-    source_imbalance_ratio=None,
-    class_sep=2.0,
-    shift=1.0,
-    source_label_noise=0.0,
-    shuffle=True,
-    as_frame=False,
-    return_truth=False,
-    random_state=None,
-):
+    n_features: int = 5,
+    n_sources: int = 1,
+    imbalance_ratio: float = 0.1,
+    source_imbalance_ratio: float | None = None,
+    class_sep: float = 2.0,
+    shift: float | tuple[float, float] = 1.0,
+    source_label_noise: float = 0.0,
+    shuffle: bool = True,
+    as_frame: bool = False,
+    return_truth: bool = False,
+    random_state: Seed = None,
+) -> Generated:
     """A large source and a small target whose distributions differ.
 
     Both classes are normal with unit variance. In the target, the means lie

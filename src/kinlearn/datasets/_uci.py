@@ -1,14 +1,15 @@
 """Loader of the UCI sets, with the groups that the founding documents made."""
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinlearn.datasets._assemble import to_bunch
+from kinlearn.datasets._assemble import Loaded, to_bunch
 from kinlearn.datasets._catalogue import CATALOGUE, describe
 from kinlearn.datasets._checks import as_option
-from kinlearn.datasets._store import locate, read_csv
+from kinlearn.datasets._store import DataHome, locate, read_csv
 from kinlearn.utils import import_optional
 
 __all__ = ["fetch_uci"]
@@ -18,8 +19,8 @@ class Recipe(NamedTuple):
     """How a set becomes a multi-task problem.
 
     `group` is the column that makes the tasks; `cuts` the limits between them,
-    by column, where they are not the column's values; `kept` says which group
-    columns stay features. `parts` names the tasks of a set that comes in two
+    by column, where they are not the column's values; `kept` names the group
+    columns that stay features. `parts` names the tasks of a set that comes in two
     files.
     """
 
@@ -72,21 +73,25 @@ RECIPES = {
 }
 
 
-def _read(name, recipe, data_home, verify):
+def _read(
+    name: str, recipe: Recipe, data_home: DataHome, verify: bool
+) -> dict[str, np.ndarray]:
     """All columns of a set; the parts of one in two files become a column."""
     key = f"uci:{name}"
     parts = [
         read_csv(locate(key, file, data_home, verify=verify))
         for file in CATALOGUE[key].files
     ]
-    columns = {c: np.concatenate([part[c] for part in parts]) for c in parts[0]}
+    columns: dict[Any, np.ndarray] = {
+        c: np.concatenate([part[c] for part in parts]) for c in parts[0]
+    }
     if recipe.parts:
         sizes = [len(next(iter(part.values()))) for part in parts]
         columns[recipe.group] = np.repeat(np.array(recipe.parts, dtype=object), sizes)
     return columns
 
 
-def _levels(values):
+def _levels(values: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Codes of a column's values, -1 where missing, and the values' names."""
     if values.dtype == object:
         present = np.array([v is not None for v in values], dtype=bool)
@@ -101,7 +106,9 @@ def _levels(values):
     return codes, names
 
 
-def _make_tasks(column, values, cuts):
+def _make_tasks(
+    column: str, values: np.ndarray, cuts: tuple[float, ...] | None
+) -> tuple[np.ndarray, list[str]]:
     """Task of each row, and what the tasks are called."""
     if cuts:
         if values.dtype == object:  # decades, such as "40-49"
@@ -114,12 +121,14 @@ def _make_tasks(column, values, cuts):
     if (codes == -1).any():
         raise ValueError(
             f"The column {column!r} is missing in {(codes == -1).sum()} rows, so it "
-            "cannot say which task they belong to. Choose another group."
+            "does not give the task of all rows. Choose another group."
         )
     return codes, names
 
 
-def _make_target(name, column, values, classes):
+def _make_target(
+    name: str, column: str, values: np.ndarray, classes: Sequence[str]
+) -> tuple[np.ndarray, list[str] | None]:
     """The target and, for a classification, its names."""
     if name == "solar_flare" and column == "C_class_flares":
         return (values > 0).astype(np.int64), ["no C flare", "C flare"]
@@ -132,15 +141,15 @@ def _make_target(name, column, values, classes):
 
 
 def fetch_uci(
-    name,
+    name: str,
     *,
-    group="published",
-    target=None,
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    group: str | None = "published",
+    target: str | None = None,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load a set of the UCI repository, with tasks as the papers made them.
 
     Nothing is downloaded: the file, such as ``uci/heart_statlog.csv``, must lie
@@ -205,10 +214,11 @@ def fetch_uci(
         raise ValueError(f"The column {group!r} cannot be both group and target.")
 
     y, target_names = _make_target(name, target, columns[target], recipe.classes)
-    task, task_names = None, []
+    task: np.ndarray | None = None
+    task_names: list[str] = []
     if group is not None:
         task, task_names = _make_tasks(group, columns[group], recipe.cuts.get(group))
-    left_out = {target, *recipe.dropped}
+    left_out: set[str | None] = {target, *recipe.dropped}
     if recipe.parts:
         left_out.add(recipe.group)  # the file's name is never a feature
     if group not in recipe.kept:

@@ -1,13 +1,14 @@
 """Loader of the web pages of four universities."""
 
 import re
+from typing import Literal
 
 import numpy as np
 
-from kinlearn.datasets._assemble import to_bunch
+from kinlearn.datasets._assemble import Loaded, to_bunch
 from kinlearn.datasets._catalogue import describe
 from kinlearn.datasets._checks import as_option
-from kinlearn.datasets._store import locate, read_jsonl
+from kinlearn.datasets._store import DataHome, locate, read_jsonl
 from kinlearn.datasets._text_features import codes_of, text_features
 
 __all__ = ["fetch_webkb"]
@@ -16,23 +17,23 @@ WEBKB4 = ("student", "faculty", "course", "project")
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 
 
-def _page_text(html):
+def _page_text(html: str) -> str:
     """A page without its server's header and its tags."""
     body = re.split(r"\r?\n\r?\n", html, maxsplit=1)[-1]
     return re.sub(r"<[^>]*>", " ", body)
 
 
 def fetch_webkb(
-    problem="webkb4",
+    problem: Literal["webkb4", "personal-project", "all"] = "webkb4",
     *,
-    misc=False,
-    features="text",
-    min_df=5,
-    data_home=None,
-    as_frame=False,
-    return_X_y=False,
-    verify=True,
-):
+    misc: bool = False,
+    features: Literal["text", "counts"] = "text",
+    min_df: int = 5,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
     """Load web pages of computer science departments; universities are tasks.
 
     Nothing is downloaded: the file ``webkb/webkb_raw.jsonl.gz`` must lie in the

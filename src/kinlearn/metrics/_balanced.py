@@ -11,9 +11,12 @@ References
        one-sided selection", ICML 1997.
 """
 
+from typing import Any
+
 import numpy as np
 
 from kinlearn.metrics._rows import (
+    Rows,
     binary_rows,
     check_number,
     group_sums,
@@ -21,6 +24,7 @@ from kinlearn.metrics._rows import (
     one_group,
     ratio,
 )
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = [
     "g_mean_score",
@@ -31,7 +35,9 @@ __all__ = [
 ONE_CLASS = "y_true has fewer than two classes"
 
 
-def class_recalls(rows, group, n_groups):
+def class_recalls(
+    rows: Rows, group: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Recall of each class in each group, NaN where a group lacks the class.
 
     Returns
@@ -48,7 +54,9 @@ def class_recalls(rows, group, n_groups):
     return ratio(hits, support), support
 
 
-def g_mean_by_group(rows, group, n_groups, *, correction=0.0):
+def g_mean_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int, *, correction: float = 0.0
+) -> np.ndarray:
     """See :func:`g_mean_score`."""
     check_number(correction, "correction", high=1.0)
     recall, support = class_recalls(rows, group, n_groups)
@@ -60,7 +68,13 @@ def g_mean_by_group(rows, group, n_groups, *, correction=0.0):
     return np.where(n_present > 1, mean, np.nan)
 
 
-def g_mean_score(y_true, y_pred, *, correction=0.0, sample_weight=None):
+def g_mean_score(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    correction: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Geometric mean of the recalls of the classes.
 
     With two classes it is the square root of sensitivity times specificity. It
@@ -87,7 +101,7 @@ def g_mean_score(y_true, y_pred, *, correction=0.0, sample_weight=None):
     -----
     imbalanced-learn's ``geometric_mean_score`` gives the same, with two
     exceptions. It counts a class that occurs in `y_pred` only as one with
-    recall zero; here the classes are those of `y_true`. It answers for a
+    recall zero; here the classes are those of `y_true`. It returns a number for a
     `y_true` with one class; here that is undefined.
 
     Examples
@@ -105,7 +119,9 @@ def g_mean_score(y_true, y_pred, *, correction=0.0, sample_weight=None):
     )
 
 
-def sensitivity_specificity_by_group(rows, group, n_groups):
+def sensitivity_specificity_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int
+) -> list[np.ndarray]:
     """Share of the positives, and of the negatives, that were recognised."""
     shares = []
     for wanted in (rows.true, ~rows.true):
@@ -115,14 +131,16 @@ def sensitivity_specificity_by_group(rows, group, n_groups):
     return shares
 
 
-def f_mean(first, recall, beta):
+def f_mean(first: Any, recall: Any, beta: Any) -> np.ndarray:
     """Weighted harmonic mean; `recall` counts `beta` times as much as `first`."""
     weighted = (1 + beta**2) * first * recall
     below = beta**2 * first + recall
     return np.where(below == 0, 0.0, weighted / np.where(below == 0, 1.0, below))
 
 
-def sensitivity_specificity_f_by_group(rows, group, n_groups, *, beta=1.0):
+def sensitivity_specificity_f_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int, *, beta: float = 1.0
+) -> np.ndarray:
     """See :func:`sensitivity_specificity_f_score`."""
     check_number(beta, "beta")
     sensitivity, specificity = sensitivity_specificity_by_group(rows, group, n_groups)
@@ -130,8 +148,13 @@ def sensitivity_specificity_f_by_group(rows, group, n_groups, *, beta=1.0):
 
 
 def sensitivity_specificity_f_score(
-    y_true, y_pred, *, beta=1.0, pos_label=None, sample_weight=None
-):
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    beta: float = 1.0,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Harmonic mean of sensitivity and specificity.
 
     Unlike the usual F score, which is made of precision and recall, it does not
@@ -185,7 +208,9 @@ def sensitivity_specificity_f_score(
     )
 
 
-def rare_class_recall_by_group(rows, group, n_groups, *, label=None):
+def rare_class_recall_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int, *, label: Any = None
+) -> np.ndarray:
     """See :func:`rare_class_recall_score`."""
     recall, support = class_recalls(rows, group, n_groups)
     if label is not None:
@@ -200,7 +225,13 @@ def rare_class_recall_by_group(rows, group, n_groups, *, label=None):
     return np.where(np.isfinite(support).sum(axis=1) > 1, value, np.nan)
 
 
-def rare_class_recall_score(y_true, y_pred, *, label=None, sample_weight=None):
+def rare_class_recall_score(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Recall of the rarest class.
 
     Parameters

@@ -1,12 +1,15 @@
 """Percentile intervals from rows drawn within tasks."""
 
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 
 from kinlearn.utils import import_optional
+from kinlearn.utils._typing import RandomState
 
 __all__ = ["TaskIntervals", "bootstrap_intervals"]
 
@@ -35,7 +38,7 @@ class TaskIntervals:
     confidence: float
     n_boot: int
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Bounds by metric and task as a pandas data frame.
 
         Returns
@@ -54,7 +57,7 @@ class TaskIntervals:
         )
 
 
-def _percentiles(draws, confidence):
+def _percentiles(draws: np.ndarray, confidence: float) -> np.ndarray:
     """Bounds for each column of draws; NaN where most draws are undefined."""
     # NaN sorts last. numpy.nanquantile would take the columns one by one.
     draws = np.sort(draws, axis=0)
@@ -72,7 +75,15 @@ def _percentiles(draws, confidence):
     return bounds
 
 
-def bootstrap_intervals(evaluators, tasks, sizes, *, n_boot, confidence, random_state):
+def bootstrap_intervals(
+    evaluators: Mapping[str, Any],
+    tasks: np.ndarray,
+    sizes: np.ndarray,
+    *,
+    n_boot: int,
+    confidence: float,
+    random_state: RandomState,
+) -> TaskIntervals:
     """See :meth:`TaskFrame.intervals`."""
     check_scalar(n_boot, "n_boot", numbers.Integral, min_val=1)
     check_scalar(

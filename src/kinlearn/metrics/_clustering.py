@@ -5,11 +5,14 @@ from scipy.optimize import linear_sum_assignment
 
 from kinlearn.metrics._rows import check_pairs
 from kinlearn.utils._sklearn import check_sample_weight
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["clustering_accuracy_score"]
 
 
-def clustering_accuracy_score(y_true, y_pred, *, sample_weight=None):
+def clustering_accuracy_score(
+    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Accuracy of a clustering under the best matching of clusters to labels.
 
     Each cluster stands for at most one label and each label for at most one

@@ -6,6 +6,8 @@ References
        University of Minnesota, 2011, equation 4.18.
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_array
 
@@ -17,11 +19,12 @@ from kinlearn.metrics._rows import (
     one_group,
     ratio,
 )
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["cost_weighted_error"]
 
 
-def _pair_costs(cost_fp, cost_fn):
+def _pair_costs(cost_fp: float, cost_fn: float) -> np.ndarray:
     for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
         if not (np.isfinite(cost) and cost >= 0):
             raise ValueError(f"{name} must be a finite number >= 0; got {cost!r}.")
@@ -30,7 +33,7 @@ def _pair_costs(cost_fp, cost_fn):
     return np.array([[0.0, cost_fp], [cost_fn, 0.0]])
 
 
-def _matrix_costs(cost_matrix, n_labels):
+def _matrix_costs(cost_matrix: ArrayLike, n_labels: int) -> np.ndarray:
     costs = check_array(cost_matrix, dtype=np.float64, input_name="cost_matrix")
     if costs.shape != (n_labels, n_labels):
         raise ValueError(
@@ -39,13 +42,13 @@ def _matrix_costs(cost_matrix, n_labels):
         )
     if (costs < 0).any() or costs.diagonal().any() or not costs.any():
         raise ValueError(
-            "cost_matrix must be non-negative, zero on the diagonal (a right answer "
-            f"costs nothing) and not all zero; got {costs.tolist()}."
+            "cost_matrix must be non-negative, zero on the diagonal (a correct "
+            f"prediction costs nothing) and not all zero; got {costs.tolist()}."
         )
     return costs
 
 
-def _recode(rows, labels):
+def _recode(rows: Rows, labels: Any) -> Rows:
     """Codes in the order of `labels`, which must hold every class of the rows."""
     labels = np.asarray(labels).tolist()
     missing = [label for label in rows.classes.tolist() if label not in labels]
@@ -56,17 +59,17 @@ def _recode(rows, labels):
 
 
 def cost_rows(
-    y_true,
-    y_pred,
-    sample_weight=None,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    sample_weight: ArrayLike | None = None,
     *,
-    cost_fp=1.0,
-    cost_fn=1.0,
-    pos_label=None,
-    cost_matrix=None,
-    labels=None,
-):
-    """Rows with what the answer cost (`pred`) and what the worst would (`true`)."""
+    cost_fp: float = 1.0,
+    cost_fn: float = 1.0,
+    pos_label: Any = None,
+    cost_matrix: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+) -> Rows:
+    """Rows with the cost of the prediction (`pred`) and of the worst one (`true`)."""
     if cost_matrix is None:
         costs = _pair_costs(cost_fp, cost_fn)
         rows = binary_rows(y_true, y_pred, sample_weight, pos_label=pos_label)
@@ -78,7 +81,9 @@ def cost_rows(
     return Rows(costs.max(axis=1)[true], costs[true, pred], rows.weight)
 
 
-def cost_weighted_error_by_group(rows, group, n_groups, *, normalize=True):
+def cost_weighted_error_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int, *, normalize: bool = True
+) -> np.ndarray:
     """See :func:`cost_weighted_error`; rows are those of :func:`cost_rows`."""
     cost = group_sums(rows.weight * rows.pred, group, n_groups)
     worst = rows.weight * rows.true if normalize else rows.weight
@@ -86,17 +91,17 @@ def cost_weighted_error_by_group(rows, group, n_groups, *, normalize=True):
 
 
 def cost_weighted_error(
-    y_true,
-    y_pred,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
     *,
-    cost_fp=1.0,
-    cost_fn=1.0,
-    pos_label=None,
-    cost_matrix=None,
-    labels=None,
-    normalize=True,
-    sample_weight=None,
-):
+    cost_fp: float = 1.0,
+    cost_fn: float = 1.0,
+    pos_label: Any = None,
+    cost_matrix: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    normalize: bool = True,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Cost of the errors, as a share of the greatest possible cost.
 
     For two classes [1]_,
@@ -104,8 +109,8 @@ def cost_weighted_error(
     .. math::
         \frac{C_{fn} N_{fn} + C_{fp} N_{fp}}{C_{fn} N_p + C_{fp} N_n},
 
-    and for a cost matrix the cost of each row's answer over the cost of its
-    worst answer, both summed over the rows.
+    and for a cost matrix the cost of each row's prediction over the cost of its
+    worst prediction, both summed over the rows.
 
     Parameters
     ----------
@@ -134,7 +139,7 @@ def cost_weighted_error(
     -------
     float
         0 is best; 1 is worst if `normalize`. NaN with an
-        ``UndefinedMetricWarning`` if no answer to any row could cost anything.
+        ``UndefinedMetricWarning`` if no prediction could cost anything.
 
     References
     ----------
@@ -143,7 +148,7 @@ def cost_weighted_error(
 
     Examples
     --------
-    A missed patient costs five times a false alarm, as in Statlog heart:
+    A false negative costs five times a false positive, as in Statlog heart:
 
     >>> from kinlearn.metrics import cost_weighted_error
     >>> y_true, y_pred = [0, 0, 0, 1, 1], [0, 0, 1, 1, 0]

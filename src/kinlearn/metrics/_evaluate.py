@@ -1,10 +1,11 @@
 """One metric on all rows and on each task's, with the reasons where it fails.
 
-Rows stand task by task. Both evaluators answer the same two questions, for the
-rows as they are or for a bootstrap sample of them.
+Rows stand task by task. Both evaluators have the methods `overall` and
+`by_task`, for the rows as they are or for a bootstrap sample of them.
 """
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,8 @@ from sklearn.utils.multiclass import type_of_target
 
 from kinlearn.metrics._balanced import ONE_CLASS
 from kinlearn.metrics._grouped import find_grouped
-from kinlearn.metrics._rows import TooManyClassesError
+from kinlearn.metrics._metric import Metric
+from kinlearn.metrics._rows import Rows, TooManyClassesError
 
 __all__ = ["make_evaluator"]
 
@@ -26,31 +28,42 @@ _NEED_TWO_CLASSES = (
     skm.cohen_kappa_score,
     skm.matthews_corrcoef,
 )
-# Said of a task that lacks a class, which is nothing to warn of.
+# scikit-learn's warning for a task that lacks a class, which is no fault.
 _EXPECTED = "y_pred contains classes not in y_true"
 
 
 class GroupedEvaluator:
     """All tasks in one go."""
 
-    def __init__(self, metric, rows, indptr, by_group, undefined):
+    def __init__(
+        self,
+        metric: Metric,
+        rows: Rows,
+        indptr: np.ndarray,
+        by_group: Callable,
+        undefined: str,
+    ) -> None:
         self.metric = metric
         self.rows = rows
         self.indptr = indptr
         self.by_group = by_group
         self.undefined = undefined
 
-    def _values(self, sample, group, n_groups):
+    def _values(
+        self, sample: np.ndarray | None, group: np.ndarray, n_groups: int
+    ) -> np.ndarray:
         rows = self.rows if sample is None else self.rows.take(sample)
         return self.metric.sign * self.by_group(rows, group, n_groups)
 
-    def overall(self, sample=None):
+    def overall(self, sample: np.ndarray | None = None) -> tuple[float, str | None]:
         """Value on all rows, and None or the reason why it is undefined."""
         group = np.zeros(len(self.rows.true), dtype=np.intp)
         value = float(self._values(sample, group, 1)[0])
         return value, self.undefined if np.isnan(value) else None
 
-    def by_task(self, sample=None):
+    def by_task(
+        self, sample: np.ndarray | None = None
+    ) -> tuple[np.ndarray, dict[int, str]]:
         """Value of each task, and the reasons by task code."""
         n_tasks = len(self.indptr) - 1
         group = np.repeat(np.arange(n_tasks), np.diff(self.indptr))
@@ -61,7 +74,14 @@ class GroupedEvaluator:
 class CallEvaluator:
     """Any function, called once for each task."""
 
-    def __init__(self, metric, y_true, y_pred, params, indptr):
+    def __init__(
+        self,
+        metric: Metric,
+        y_true: np.ndarray,
+        y_pred: np.ndarray,
+        params: dict[str, np.ndarray],
+        indptr: np.ndarray,
+    ) -> None:
         self.metric = metric
         self.y_true = y_true
         self.y_pred = y_pred
@@ -69,15 +89,15 @@ class CallEvaluator:
         self.indptr = indptr
 
     @cached_property
-    def _classes(self):
+    def _classes(self) -> int | None:
         """Number of classes of y_true; None for numbers."""
         kind = type_of_target(self.y_true, input_name="y_true")
         discrete = kind in ("binary", "multiclass")
         return len(np.unique(self.y_true)) if discrete else None
 
     @cached_property
-    def _labels(self):
-        """The classes of all rows, for metrics that cannot tell them from a task's.
+    def _labels(self) -> dict[str, np.ndarray]:
+        """The classes of all rows, for metrics that cannot infer them from a task's.
 
         Only those of scores or probabilities: the others take `labels` as the
         classes to look at, which is not ours to choose.
@@ -92,14 +112,14 @@ class CallEvaluator:
             return {}
         return {"labels": np.unique(self.y_true)}
 
-    def _is_made_up(self, y_true, params):
+    def _is_made_up(self, y_true: np.ndarray, params: dict[str, np.ndarray]) -> bool:
         if self.metric.function not in _NEED_TWO_CLASSES:
             return False
         weight = params.get("sample_weight")
         counted = y_true if weight is None else y_true[weight > 0]
         return len(np.unique(counted)) < 2
 
-    def _call(self, rows, others):
+    def _call(self, rows: np.ndarray | slice, others: dict) -> tuple[float, str | None]:
         """Value and reason on some rows; other warnings are kept for later."""
         y_true = self.y_true[rows]
         params = {name: values[rows] for name, values in self.params.items()}
@@ -133,12 +153,12 @@ class CallEvaluator:
         value = self.metric.sign * float(value)
         return value, "the metric gave NaN" if np.isnan(value) else None
 
-    def _lacks_classes(self, y_true):
+    def _lacks_classes(self, y_true: np.ndarray) -> bool:
         """Whether an error may be due to the few classes or rows of a task."""
         found = len(np.unique(y_true, axis=0))
         return found < 2 or (self._classes is not None and found < self._classes)
 
-    def overall(self, sample=None):
+    def overall(self, sample: np.ndarray | None = None) -> tuple[float, str | None]:
         """Value on all rows, and None or the reason why it is undefined."""
         others: dict = {}
         try:
@@ -151,13 +171,15 @@ class CallEvaluator:
         return answer
 
     @cached_property
-    def _tasks_have_own_labels(self):
+    def _tasks_have_own_labels(self) -> bool:
         """Whether all rows together have more classes than any task."""
         tasks = np.split(self.y_true, self.indptr[1:-1])
         most = max(len(np.unique(y, axis=0)) for y in tasks)
         return self._classes is not None and most < self._classes
 
-    def by_task(self, sample=None):
+    def by_task(
+        self, sample: np.ndarray | None = None
+    ) -> tuple[np.ndarray, dict[int, str]]:
         """Value of each task, and the reasons by task code."""
         indptr = self.indptr
         values = np.empty(len(indptr) - 1)
@@ -174,14 +196,20 @@ class CallEvaluator:
         return values, reasons
 
 
-def _repeat(others, sample):
+def _repeat(others: dict, sample: np.ndarray | None) -> None:
     """Give a metric's own warnings once, and not again for bootstrap samples."""
     if sample is None:
         for category, text in others:
             warnings.warn(text, category, stacklevel=4)
 
 
-def make_evaluator(metric, y_true, y_pred, params, indptr):
+def make_evaluator(
+    metric: Metric,
+    y_true: np.ndarray,
+    y_pred: np.ndarray,
+    params: dict[str, np.ndarray],
+    indptr: np.ndarray,
+) -> GroupedEvaluator | CallEvaluator:
     """The evaluator for a metric.
 
     Parameters
@@ -210,7 +238,7 @@ def make_evaluator(metric, y_true, y_pred, params, indptr):
     except TooManyClassesError:
         return one_by_one
 
-    def by_group(rows, group, n_groups):
+    def by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
         return grouped.by_group(rows, group, n_groups, **group_params)
 
     return GroupedEvaluator(metric, rows, indptr, by_group, grouped.undefined)

@@ -10,6 +10,7 @@ References
 import numbers
 import warnings
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -17,6 +18,7 @@ from sklearn.utils import check_scalar
 
 from kinlearn.metrics._balanced import f_mean
 from kinlearn.metrics._rows import binary_rows
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["FLambdaCurve", "f_lambda_curve"]
 
@@ -53,15 +55,15 @@ class FLambdaCurve:
 
 
 def f_lambda_curve(
-    y_true,
-    y_pred,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
     *,
-    lambda_=10.0,
-    n_points=101,
-    against="precision",
-    pos_label=None,
-    sample_weight=None,
-):
+    lambda_: float = 10.0,
+    n_points: int = 101,
+    against: Literal["precision", "specificity"] = "precision",
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> FLambdaCurve:
     r"""F score against the weight of recall, for the F-lambda plot.
 
     .. math::
@@ -110,7 +112,7 @@ def f_lambda_curve(
     :func:`sensitivity_specificity_f_score`.
 
     The figure's lambda is infinite. The curve then is a step from one rate to
-    the other, which `other` and `recall` tell; take a large lambda to draw it.
+    the other, which `other` and `recall` give; take a large lambda to draw it.
 
     References
     ----------

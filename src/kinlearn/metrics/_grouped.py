@@ -6,9 +6,10 @@ those of scikit-learn that are sums over rows, or nearly so. Every other metric
 is called task by task.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 from sklearn import metrics as skm
@@ -28,7 +29,9 @@ from kinlearn.metrics._cost import (
     cost_weighted_error,
     cost_weighted_error_by_group,
 )
+from kinlearn.metrics._metric import Metric
 from kinlearn.metrics._rows import (
+    Rows,
     binary_rows,
     group_sums,
     label_rows,
@@ -42,50 +45,61 @@ from kinlearn.metrics._variance import (
     explained_variance_percent_by_group,
     mean_squared_error_by_group,
 )
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["GROUPED", "GroupedMetric", "find_grouped"]
 
 NO_WEIGHT = "all its rows have weight zero"
 
 
-def _weighted_mean(values, rows, group, n_groups):
+def _weighted_mean(
+    values: np.ndarray, rows: Rows, group: np.ndarray, n_groups: int
+) -> np.ndarray:
     total = group_sums(rows.weight, group, n_groups)
     return ratio(group_sums(rows.weight * values, group, n_groups), total)
 
 
-def accuracy_by_group(rows, group, n_groups):
+def accuracy_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """scikit-learn's accuracy_score."""
     return _weighted_mean(rows.true == rows.pred, rows, group, n_groups)
 
 
-def zero_one_loss_by_group(rows, group, n_groups):
+def zero_one_loss_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """scikit-learn's zero_one_loss."""
     return _weighted_mean(rows.true != rows.pred, rows, group, n_groups)
 
 
-def balanced_accuracy_by_group(rows, group, n_groups):
+def balanced_accuracy_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int
+) -> np.ndarray:
     """scikit-learn's balanced_accuracy_score, undefined where there is one class."""
     recall, support = class_recalls(rows, group, n_groups)
     n_present = (support > 0).sum(axis=1)
     return ratio(np.nansum(recall, axis=1), np.where(n_present > 1, n_present, 0))
 
 
-def mean_absolute_error_by_group(rows, group, n_groups):
+def mean_absolute_error_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int
+) -> np.ndarray:
     """scikit-learn's mean_absolute_error."""
     return _weighted_mean(np.abs(rows.true - rows.pred), rows, group, n_groups)
 
 
-def root_mean_squared_error_by_group(rows, group, n_groups):
+def root_mean_squared_error_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int
+) -> np.ndarray:
     """scikit-learn's root_mean_squared_error."""
     return np.sqrt(mean_squared_error_by_group(rows, group, n_groups))
 
 
-def r2_by_group(rows, group, n_groups):
+def r2_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """scikit-learn's r2_score, undefined where the truth is constant."""
     return explained_variance_percent_by_group(rows, group, n_groups) / 100
 
 
-def _binary_counts(rows, group, n_groups):
+def _binary_counts(
+    rows: Rows, group: np.ndarray, n_groups: int
+) -> Iterator[np.ndarray]:
     """Weight of the true positives, of the positives, and of those found."""
     return (
         group_sums(rows.weight * wanted, group, n_groups)
@@ -93,25 +107,25 @@ def _binary_counts(rows, group, n_groups):
     )
 
 
-def precision_by_group(rows, group, n_groups):
+def precision_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """scikit-learn's precision_score of two classes."""
     hits, _, found = _binary_counts(rows, group, n_groups)
     return ratio(hits, found)
 
 
-def recall_by_group(rows, group, n_groups):
+def recall_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """scikit-learn's recall_score of two classes."""
     hits, positives, _ = _binary_counts(rows, group, n_groups)
     return ratio(hits, positives)
 
 
-def f1_by_group(rows, group, n_groups):
+def f1_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """scikit-learn's f1_score of two classes."""
     hits, positives, found = _binary_counts(rows, group, n_groups)
     return ratio(2 * hits, positives + found)
 
 
-def roc_auc_by_group(rows, group, n_groups):
+def roc_auc_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """scikit-learn's roc_auc_score of two classes, by ranks; ties count half."""
     order = np.lexsort((rows.pred, group))
     group, score = group[order], rows.pred[order]
@@ -157,11 +171,17 @@ class GroupedMetric:
     defaults: tuple[tuple[str, str], ...] = ()
 
 
-def _positive_rows(y_true, y_pred, sample_weight=None, *, pos_label=1):
+def _positive_rows(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    pos_label: Any = 1,
+) -> Rows:
     return binary_rows(y_true, y_pred, sample_weight, pos_label=pos_label)
 
 
-def _of_two_classes(by_group, undefined):
+def _of_two_classes(by_group: Callable, undefined: str) -> GroupedMetric:
     return GroupedMetric(
         _positive_rows,
         by_group,
@@ -223,7 +243,9 @@ GROUPED = {
 }
 
 
-def find_grouped(metric, y_true, y_pred):
+def find_grouped(
+    metric: Metric, y_true: np.ndarray, y_pred: np.ndarray
+) -> tuple[GroupedMetric | None, dict[str, Any], dict[str, Any]]:
     """The way to compute a metric for all tasks in one go, or None.
 
     Parameters

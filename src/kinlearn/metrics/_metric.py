@@ -1,9 +1,9 @@
 """What users may call a metric, brought into one form."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from sklearn.metrics import get_scorer
@@ -14,7 +14,7 @@ __all__ = ["Metric", "resolve_metric", "resolve_metrics"]
 
 # scikit-learn's convention for names of functions to be minimised
 _LESS_IS_BETTER = ("_error", "_loss", "_deviance", "_distance")
-_RESPONSES = {
+_RESPONSES: dict[str, str | tuple[str, ...]] = {
     "y_score": ("decision_function", "predict_proba"),
     "y_proba": "predict_proba",
     "y_prob": "predict_proba",
@@ -39,7 +39,7 @@ class Metric:
     greater_is_better : bool
         Of the score, sign included.
     response_method : str or tuple of str
-        Method of an estimator whose answer the metric takes.
+        Method of an estimator whose output the metric takes.
     """
 
     name: str
@@ -50,16 +50,16 @@ class Metric:
     response_method: str | tuple[str, ...] = "predict"
 
     @property
-    def needs_scores(self):
+    def needs_scores(self) -> bool:
         """Whether it takes scores or probabilities rather than predictions."""
         return self.response_method != "predict"
 
-    def accepts(self, param):
+    def accepts(self, param: str) -> bool:
         """Whether the function takes a parameter of this name."""
         known = _parameters(self.function)
         return known is None or param in known or "kwargs" in known
 
-    def setting(self, param):
+    def setting(self, param: str) -> Any:
         """Value of a parameter: the one given, the function's default, or None."""
         if param in self.params:
             return self.params[param]
@@ -67,8 +67,8 @@ class Metric:
         return None if known is None or known.default is known.empty else known.default
 
 
-def _parameters(function):
-    """Parameters by name; None for built-in functions that do not say."""
+def _parameters(function: Callable) -> dict[str, Parameter] | None:
+    """Parameters by name; None for built-in functions without a signature."""
     try:
         found = signature(function).parameters
     except (TypeError, ValueError):
@@ -78,12 +78,18 @@ def _parameters(function):
     }
 
 
-def _response_method(function):
+def _response_method(function: Callable) -> str | tuple[str, ...]:
     names = list(_parameters(function) or ())[:2]
     return _RESPONSES.get(names[1], "predict") if len(names) == 2 else "predict"
 
 
-def resolve_metric(metric, *, name=None, greater_is_better=None, response_method=None):
+def resolve_metric(
+    metric: Any,
+    *,
+    name: str | None = None,
+    greater_is_better: bool | None = None,
+    response_method: Any = None,
+) -> Metric:
     """One metric in its one form.
 
     Parameters
@@ -94,9 +100,9 @@ def resolve_metric(metric, *, name=None, greater_is_better=None, response_method
     name : str, default=None
         Its name; None takes the function's or scorer's.
     greater_is_better : bool, default=None
-        None tells by the name of the function, as scikit-learn does.
+        None goes by the name of the function, as scikit-learn does.
     response_method : str or list of str, default=None
-        None tells by the scorer, or by the function's second parameter.
+        None goes by the scorer, or by the function's second parameter.
 
     Returns
     -------
@@ -133,7 +139,9 @@ def resolve_metric(metric, *, name=None, greater_is_better=None, response_method
     )
 
 
-def resolve_metrics(metrics, greater_is_better=None):
+def resolve_metrics(
+    metrics: Any, greater_is_better: bool | Mapping[str, bool] | None = None
+) -> dict[str, Metric]:
     """One or several metrics, by name.
 
     Parameters
@@ -175,7 +183,11 @@ def resolve_metrics(metrics, greater_is_better=None):
     }
 
 
-def _with_direction(metric, greater_is_better, names):
+def _with_direction(
+    metric: Metric,
+    greater_is_better: bool | Mapping[str, bool] | None,
+    names: Sequence[str],
+) -> Metric:
     if isinstance(greater_is_better, Mapping):
         strange = [name for name in greater_is_better if name not in names]
         if strange:

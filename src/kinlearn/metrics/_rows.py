@@ -7,8 +7,10 @@ gets NaN.
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -16,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from kinlearn.utils._sklearn import check_sample_weight
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = [
     "Rows",
@@ -53,20 +56,22 @@ class Rows:
     true: np.ndarray
     pred: np.ndarray
     weight: np.ndarray
-    classes: np.ndarray | None = None
+    classes: Any = None
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> "Rows":
         """Some of the rows, perhaps repeated."""
         return Rows(self.true[rows], self.pred[rows], self.weight[rows], self.classes)
 
 
-def _weights(sample_weight, y):
+def _weights(sample_weight: ArrayLike | None, y: np.ndarray) -> np.ndarray:
     return check_sample_weight(
         sample_weight, y, dtype=np.float64, ensure_non_negative=True
     )
 
 
-def check_pairs(y_true, y_pred, sample_weight=None):
+def check_pairs(
+    y_true: Any, y_pred: Any, sample_weight: ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Truth and prediction as vectors of one length, with a row at the least."""
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
@@ -75,7 +80,9 @@ def check_pairs(y_true, y_pred, sample_weight=None):
     return y_true, y_pred
 
 
-def label_rows(y_true, y_pred, sample_weight=None):
+def label_rows(
+    y_true: Any, y_pred: Any, sample_weight: ArrayLike | None = None
+) -> Rows:
     """Rows with class codes, over the classes of both truth and prediction."""
     y_true, y_pred = check_pairs(y_true, y_pred, sample_weight)
     for y in (y_true, y_pred):
@@ -85,8 +92,14 @@ def label_rows(y_true, y_pred, sample_weight=None):
     return Rows(true, pred, _weights(sample_weight, y_true), classes)
 
 
-def binary_rows(y_true, y_pred, sample_weight=None, *, pos_label=None):
-    """Rows that say whether each is positive; two classes at the most."""
+def binary_rows(
+    y_true: Any,
+    y_pred: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+) -> Rows:
+    """Rows with whether each is positive; two classes at the most."""
     rows = label_rows(y_true, y_pred, sample_weight)
     known = rows.classes.tolist()
     positive = known[-1] if pos_label is None else pos_label
@@ -101,7 +114,9 @@ def binary_rows(y_true, y_pred, sample_weight=None, *, pos_label=None):
     return Rows(rows.true == code, rows.pred == code, rows.weight)
 
 
-def score_rows(y_true, y_score, sample_weight=None):
+def score_rows(
+    y_true: Any, y_score: Any, sample_weight: ArrayLike | None = None
+) -> Rows:
     """Rows with a truth that is positive (the greater class) or not, and a score."""
     y_true, y_score = check_pairs(y_true, y_score, sample_weight)
     check_classification_targets(y_true)
@@ -115,7 +130,9 @@ def score_rows(y_true, y_score, sample_weight=None):
     return Rows(y_true == classes[-1], y_score, weight, classes)
 
 
-def number_rows(y_true, y_pred, sample_weight=None):
+def number_rows(
+    y_true: Any, y_pred: Any, sample_weight: ArrayLike | None = None
+) -> Rows:
     """Rows with numbers."""
     y_true, y_pred = check_pairs(y_true, y_pred, sample_weight)
     y_true, y_pred = (
@@ -125,7 +142,14 @@ def number_rows(y_true, y_pred, sample_weight=None):
     return Rows(y_true, y_pred, _weights(sample_weight, y_true))
 
 
-def check_number(value, name, *, low=0.0, high=np.inf, open_low=False):
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    low: float = 0.0,
+    high: float = np.inf,
+    open_low: bool = False,
+) -> None:
     """Refuse a setting that is not a finite number within its bounds."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     inside = real and np.isfinite(value) and low <= value <= high
@@ -135,18 +159,20 @@ def check_number(value, name, *, low=0.0, high=np.inf, open_low=False):
         raise ValueError(f"{name} must be a finite number {wanted}; got {value!r}.")
 
 
-def group_sums(values, group, n_groups):
+def group_sums(values: np.ndarray, group: np.ndarray, n_groups: int) -> np.ndarray:
     """Sum of the values in each group."""
     return np.bincount(group, weights=values, minlength=n_groups)
 
 
-def ratio(above, below):
+def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """The quotient, NaN where the denominator is zero."""
     out = np.full(np.shape(below), np.nan)
     return np.divide(above, below, out=out, where=np.asarray(below) > 0)
 
 
-def one_group(by_group, rows, *, undefined, **params):
+def one_group(
+    by_group: Callable, rows: Rows, *, undefined: str, **params: Any
+) -> float:
     """A metric on all rows; NaN and a warning where it is not defined."""
     group = np.zeros(len(rows.true), dtype=np.intp)
     value = float(by_group(rows, group, 1, **params)[0])

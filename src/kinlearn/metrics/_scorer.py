@@ -1,20 +1,23 @@
 """Scorers that look at each task: for cross-validation and grid search."""
 
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import make_scorer
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from kinlearn.metrics._metric import resolve_metric
+from kinlearn.metrics._metric import Metric, resolve_metric
 from kinlearn.metrics._task_frame import TaskFrame
 from kinlearn.tasks import task_codes
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["make_task_scorer"]
 
 # Over the scores of the tasks, greater being better.
-_AGGREGATES = {
+_AGGREGATES: dict[Any, Callable] = {
     "macro": np.mean,
     "worst": np.min,
     "spread": lambda scores: -np.ptp(scores),
@@ -37,14 +40,25 @@ class TaskScorer:
         How the tasks' scores become one.
     """
 
-    def __init__(self, metric, task, aggregate):
+    def __init__(
+        self,
+        metric: Metric,
+        task: TaskColumn,
+        aggregate: Any,
+    ) -> None:
         self._metric = metric
         self._task = task
         self._aggregate = aggregate
         self._request = MetadataRequest(owner=self)
         self._request.score.add_request(param="sample_weight", alias=None)
 
-    def __call__(self, estimator, X, y_true, sample_weight=None):
+    def __call__(
+        self,
+        estimator: Any,
+        X: Table,
+        y_true: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Score of an estimator on the rows of X.
 
         Parameters
@@ -65,7 +79,7 @@ class TaskScorer:
         """
         _, codes = task_codes(X, self._task)
 
-        def score(y_true, y_pred, pos_label):
+        def score(y_true: np.ndarray, y_pred: np.ndarray, pos_label: Any) -> float:
             # pos_label has done its work: the scorer took that class's column
             return self._score(y_true, y_pred, codes, sample_weight)
 
@@ -76,7 +90,13 @@ class TaskScorer:
         )
         return scorer(estimator, X, y_true)
 
-    def _score(self, y_true, y_pred, codes, sample_weight):
+    def _score(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        codes: np.ndarray,
+        sample_weight: ArrayLike | None,
+    ) -> float:
         name = self._metric.name
         frame = TaskFrame(
             {name: self._metric},
@@ -104,8 +124,8 @@ class TaskScorer:
             return float(scores[0])
         return float(_AGGREGATES.get(self._aggregate, self._aggregate)(scores))
 
-    def set_score_request(self, *, sample_weight):
-        """Ask scikit-learn's metadata routing for sample weights.
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Request sample weights from scikit-learn's metadata routing.
 
         Parameters
         ----------
@@ -120,8 +140,8 @@ class TaskScorer:
         self._request.score.add_request(param="sample_weight", alias=sample_weight)
         return self
 
-    def get_metadata_routing(self):
-        """What the scorer asks of scikit-learn's metadata routing.
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What the scorer requests from scikit-learn's metadata routing.
 
         Returns
         -------
@@ -130,11 +150,11 @@ class TaskScorer:
         """
         return self._request
 
-    def _accept_sample_weight(self):
-        # scikit-learn asks its scorers this when several are scored at a time.
+    def _accept_sample_weight(self) -> bool:
+        # scikit-learn calls this when several scorers are used at a time.
         return True
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"make_task_scorer({self._metric.name}, task={self._task!r}, "
             f"aggregate={self._aggregate!r})"
@@ -142,13 +162,14 @@ class TaskScorer:
 
 
 def make_task_scorer(
-    metric,
+    metric: Callable | str,
     *,
-    task,
-    aggregate="macro",
-    response_method=None,
-    greater_is_better=None,
-):
+    task: TaskColumn,
+    aggregate: Literal["macro", "worst", "micro", "spread"]
+    | Callable[[np.ndarray], float] = "macro",
+    response_method: str | Sequence[str] | None = None,
+    greater_is_better: bool | None = None,
+) -> TaskScorer:
     """Make a scorer out of a metric by task.
 
     The task is a column of X, so the scorer finds it in every fold by itself.
@@ -170,7 +191,7 @@ def make_task_scorer(
         second parameter: ``decision_function`` or ``predict_proba`` for
         ``y_score``, ``predict_proba`` for ``y_proba``, else ``predict``.
     greater_is_better : bool, default=None
-        False turns the sign of an error. None tells by the name of the function:
+        False turns the sign of an error. None goes by the name of the function:
         ``_error``, ``_loss``, ``_deviance`` and ``_distance`` are errors.
 
     Returns

@@ -1,17 +1,19 @@
 """Any metric by task: overall, macro, worst, spread, intervals."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from kinlearn.metrics._bootstrap import bootstrap_intervals
+from kinlearn.metrics._bootstrap import TaskIntervals, bootstrap_intervals
 from kinlearn.metrics._evaluate import make_evaluator
 from kinlearn.metrics._metric import resolve_metrics
 from kinlearn.tasks import encode_tasks
 from kinlearn.utils import group_rows, import_optional
+from kinlearn.utils._typing import ArrayLike, RandomState
 
 __all__ = ["TaskFrame", "UndefinedScore", "WorstTask"]
 
@@ -28,7 +30,7 @@ class WorstTask:
         Its score.
     """
 
-    task: object
+    task: Any
     score: float
 
 
@@ -47,7 +49,7 @@ class UndefinedScore:
     """
 
     metric: str
-    task: object
+    task: Any
     reason: str
 
 
@@ -109,7 +111,7 @@ class TaskFrame:
     Made after fairlearn's ``MetricFrame``. Our own metrics and the common ones of
     scikit-learn are computed for all tasks in one go; any other function is
     called once for each task. ``r2_score`` of a constant truth is undefined
-    here, while scikit-learn answers 0 or 1. So are ``balanced_accuracy_score``,
+    here, while scikit-learn returns 0 or 1. So are ``balanced_accuracy_score``,
     ``matthews_corrcoef`` and ``cohen_kappa_score`` of a truth of one class.
     Metrics of scores that take ``labels``, such as ``log_loss``, are given the
     classes of all rows.
@@ -136,16 +138,16 @@ class TaskFrame:
 
     def __init__(
         self,
-        metrics,
-        y_true,
-        y_pred=None,
+        metrics: Callable | str | Sequence[Callable | str] | Mapping[str, Any],
+        y_true: ArrayLike,
+        y_pred: ArrayLike | None = None,
         *,
-        tasks,
-        y_score=None,
-        sample_weight=None,
-        sample_params=None,
-        greater_is_better=None,
-    ):
+        tasks: ArrayLike,
+        y_score: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_params: Mapping[str, Mapping[str, ArrayLike]] | None = None,
+        greater_is_better: bool | Mapping[str, bool] | None = None,
+    ) -> None:
         self._metrics = resolve_metrics(metrics, greater_is_better)
         y_true = np.asarray(y_true)
         self.tasks, codes = encode_tasks(tasks)
@@ -170,7 +172,13 @@ class TaskFrame:
                 self._indptr,
             )
 
-    def _row_params(self, sample_weight, sample_params, y_true, order):
+    def _row_params(
+        self,
+        sample_weight: ArrayLike | None,
+        sample_params: Any,
+        y_true: np.ndarray,
+        order: np.ndarray,
+    ) -> dict[str, dict[str, np.ndarray]]:
         """Parameters with a value per row: by metric and name, task by task."""
         sample_params = {} if sample_params is None else sample_params
         if not isinstance(sample_params, Mapping) or not all(
@@ -198,35 +206,35 @@ class TaskFrame:
         return found
 
     @property
-    def metrics(self):
+    def metrics(self) -> list[str]:
         """Names of the metrics."""
         return list(self._metrics)
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> np.ndarray:
         """Rows of each task."""
         return np.diff(self._indptr)
 
     @cached_property
-    def _overall(self):
+    def _overall(self) -> dict[str, tuple[float, str | None]]:
         return {name: e.overall() for name, e in self._evaluators.items()}
 
     @cached_property
-    def _by_task(self):
+    def _by_task(self) -> dict[str, tuple[np.ndarray, dict[int, str]]]:
         return {name: e.by_task() for name, e in self._evaluators.items()}
 
     @property
-    def overall(self):
+    def overall(self) -> dict[str, float]:
         """Each metric on all rows together."""
         return {name: value for name, (value, _) in self._overall.items()}
 
     @property
-    def values(self):
+    def values(self) -> dict[str, np.ndarray]:
         """Each metric's score of every task, as an array in the order of `tasks`."""
         return {name: values for name, (values, _) in self._by_task.items()}
 
     @cached_property
-    def by_task(self):
+    def by_task(self) -> dict[str, dict[Any, float]]:
         """Each metric's score of every task, as a dict by task."""
         keys = self.tasks.tolist()
         return {
@@ -235,21 +243,21 @@ class TaskFrame:
         }
 
     @property
-    def n_defined(self):
+    def n_defined(self) -> dict[str, int]:
         """Number of tasks on which each metric is defined."""
         return {name: int((~np.isnan(v)).sum()) for name, v in self.values.items()}
 
     @property
-    def macro(self):
+    def macro(self) -> dict[str, float]:
         """Mean over the tasks on which the metric is defined (see `n_defined`)."""
         return {name: mean_defined(v) for name, v in self.values.items()}
 
     @property
-    def worst(self):
+    def worst(self) -> dict[str, WorstTask]:
         """The task with the worst score, and that score."""
         return {name: self._worst(name, v) for name, v in self.values.items()}
 
-    def _worst(self, name, values):
+    def _worst(self, name: str, values: np.ndarray) -> WorstTask:
         if np.isnan(values).all():
             return WorstTask(None, np.nan)
         better = self._metrics[name].greater_is_better
@@ -257,7 +265,7 @@ class TaskFrame:
         return WorstTask(self.tasks[[place]].tolist()[0], float(values[place]))
 
     @property
-    def spread(self):
+    def spread(self) -> dict[str, float]:
         """Greatest minus least score over the tasks."""
         return {
             name: np.nan if np.isnan(v).all() else float(np.nanmax(v) - np.nanmin(v))
@@ -265,7 +273,7 @@ class TaskFrame:
         }
 
     @property
-    def undefined(self):
+    def undefined(self) -> list[UndefinedScore]:
         """Scores that do not exist, with the reason; task None is all rows."""
         found = []
         keys = self.tasks.tolist()
@@ -277,7 +285,13 @@ class TaskFrame:
             found += [UndefinedScore(name, keys[t], reasons[t]) for t in reasons]
         return found
 
-    def intervals(self, n_boot=1000, *, confidence=0.95, random_state=None):
+    def intervals(
+        self,
+        n_boot: int = 1000,
+        *,
+        confidence: float = 0.95,
+        random_state: RandomState = None,
+    ) -> TaskIntervals:
         """Bootstrap intervals of the scores.
 
         Rows are drawn with replacement within each task, as many as it has, so
@@ -314,7 +328,7 @@ class TaskFrame:
             random_state=random_state,
         )
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Scores by task as a pandas data frame.
 
         Returns
@@ -326,7 +340,7 @@ class TaskFrame:
         index = pandas.Index(self.tasks, name="task")
         return pandas.DataFrame({"n_rows": self.n_rows, **self.values}, index=index)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         head = ["", "overall", "macro", "defined", "worst", "worst task", "spread"]
         table = [head]
         overall, macro, spread, worst = (
@@ -348,7 +362,7 @@ class TaskFrame:
             lines.append("  ".join([name.ljust(widths[0]), *padded]))
         return "\n".join(lines + self._undefined_lines())
 
-    def _undefined_lines(self):
+    def _undefined_lines(self) -> list[str]:
         keys, lines = self.tasks.tolist(), []
         for name, (_, reasons) in self._by_task.items():
             if not reasons:
@@ -365,7 +379,7 @@ class TaskFrame:
         return lines
 
 
-def mean_defined(values):
+def mean_defined(values: np.ndarray) -> float:
     """Mean of the values that are not NaN; NaN if there are none."""
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else np.nan

@@ -10,20 +10,23 @@ from kinlearn.metrics._rows import (
     one_group,
     ratio,
 )
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["explained_variance_percent"]
 
 CONSTANT = "y_true is constant, so there is no variance to explain"
 
 
-def mean_squared_error_by_group(rows, group, n_groups):
+def mean_squared_error_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int
+) -> np.ndarray:
     """Weighted mean of the squared errors."""
     squared = rows.weight * (rows.true - rows.pred) ** 2
     total = group_sums(rows.weight, group, n_groups)
     return ratio(group_sums(squared, group, n_groups), total)
 
 
-def variance_by_group(rows, group, n_groups):
+def variance_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
     """Weighted variance of the truth around the mean of its group."""
     # Counted from a value of the group, so that a constant group gives exactly 0.
     counts = rows.weight > 0
@@ -36,7 +39,7 @@ def variance_by_group(rows, group, n_groups):
     return ratio(group_sums(squared, group, n_groups), total)
 
 
-def _in_units(rows, group, n_groups):
+def _in_units(rows: Rows, group: np.ndarray, n_groups: int) -> tuple[Rows, np.ndarray]:
     """Rows over a power of two by group, so that squares neither overflow nor vanish.
 
     The quotient of two squares is the same in every unit.
@@ -48,7 +51,9 @@ def _in_units(rows, group, n_groups):
     return Rows(rows.true / mine, rows.pred / mine, rows.weight), unit
 
 
-def explained_variance_percent_by_group(rows, group, n_groups, *, total_variance=None):
+def explained_variance_percent_by_group(
+    rows: Rows, group: np.ndarray, n_groups: int, *, total_variance: float | None = None
+) -> np.ndarray:
     """See :func:`explained_variance_percent`."""
     if total_variance is not None:
         check_number(total_variance, "total_variance", open_low=True)
@@ -64,8 +69,12 @@ def explained_variance_percent_by_group(rows, group, n_groups, *, total_variance
 
 
 def explained_variance_percent(
-    y_true, y_pred, *, total_variance=None, sample_weight=None
-):
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    total_variance: float | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     r"""Share of the variance that the predictions explain, in percent.
 
     .. math::
@@ -97,7 +106,7 @@ def explained_variance_percent(
     -----
     It is 100 times scikit-learn's ``r2_score``, and not its
     ``explained_variance_score``: that one subtracts the mean error first, so it
-    forgives predictions that are all too high. ``r2_score`` answers 0 or 1 for
+    forgives predictions that are all too high. ``r2_score`` returns 0 or 1 for
     a constant `y_true`; here that is undefined.
 
     The papers pool the rows of all tasks, so differences between the tasks'

@@ -2,6 +2,8 @@
 
 import numbers
 import warnings
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
@@ -15,11 +17,20 @@ from kinlearn.model_selection._strata import (
     strata,
 )
 from kinlearn.utils import deal_to_folds
+from kinlearn.utils._typing import RandomState, Table, TaskColumn
 
 __all__ = ["RepeatedTaskStratifiedKFold", "TargetKFold", "TaskStratifiedKFold"]
 
 
-def deal_rows(y, codes, n_tasks, *, n_splits, stratify, rng):
+def deal_rows(
+    y: Any,
+    codes: np.ndarray,
+    n_tasks: int,
+    *,
+    n_splits: int,
+    stratify: str | None,
+    rng: np.random.RandomState | None,
+) -> np.ndarray:
     """Fold of each row."""
     cells = make_cells(codes, strata(y, codes, n_tasks, stratify, n_splits), rng)
     quota = deal_to_folds(cells.tasks, cells.strata, cells.counts, n_splits)
@@ -35,7 +46,7 @@ class _FoldSplitter(BaseCrossValidator):
     # Makes scikit-learn's metadata routing hand `groups` over.
     __metadata_request__split = {"groups": True}
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_scalar(self.n_splits, "n_splits", numbers.Integral, min_val=2)
         check_stratify(self.stratify)
         if not isinstance(self.shuffle, bool):
@@ -47,15 +58,17 @@ class _FoldSplitter(BaseCrossValidator):
             )
 
     @property
-    def _rng(self):
+    def _rng(self) -> np.random.RandomState | None:
         return check_random_state(self.random_state) if self.shuffle else None
 
-    def _iter_test_masks(self, X=None, y=None, groups=None):
+    def _iter_test_masks(
+        self, X: Table = None, y: Any = None, groups: Any = None
+    ) -> Iterator[np.ndarray]:
         fold = self._fold_of_rows(X, y, groups)
         for test in range(self.n_splits):
             yield fold == test
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of splits.
 
         Parameters
@@ -95,7 +108,7 @@ class TaskStratifiedKFold(_FoldSplitter):
         What is kept in proportion within each task. "quantiles" cuts the target
         at each task's own quantiles into ten bins, or fewer, so that a bin has a
         row for each fold. "auto" takes quantiles for targets with fractions and
-        classes otherwise: say "quantiles" if a target to be regressed on is
+        classes otherwise: pass "quantiles" if a target to be regressed on is
         made of integers. None splits by task only.
 
     See Also
@@ -108,7 +121,7 @@ class TaskStratifiedKFold(_FoldSplitter):
     A task with fewer rows than `n_splits` has no test row in some folds: by-task
     scores of one fold lack it there. From two rows on, every task has training
     rows in every split. The only row of a task, however, is in the test set once,
-    and then the model has never seen the task: a warning says so.
+    and then the model has never seen the task: there is a warning.
 
     Examples
     --------
@@ -124,13 +137,13 @@ class TaskStratifiedKFold(_FoldSplitter):
 
     def __init__(
         self,
-        n_splits=5,
+        n_splits: int = 5,
         *,
-        task=None,
-        shuffle=False,
-        random_state=None,
-        stratify="auto",
-    ):
+        task: TaskColumn = None,
+        shuffle: bool = False,
+        random_state: RandomState = None,
+        stratify: Literal["auto", "classes", "quantiles"] | None = "auto",
+    ) -> None:
         self.n_splits = n_splits
         self.task = task
         self.shuffle = shuffle
@@ -138,7 +151,7 @@ class TaskStratifiedKFold(_FoldSplitter):
         self.stratify = stratify
         self._check_parameters()
 
-    def _fold_of_rows(self, X, y, groups):
+    def _fold_of_rows(self, X: Table, y: Any, groups: Any) -> np.ndarray:
         tasks, codes = read_tasks(X, self.task, groups)
         if len(codes) < self.n_splits:
             raise ValueError(
@@ -156,7 +169,7 @@ class TaskStratifiedKFold(_FoldSplitter):
         )
 
 
-def _warn_of_single_rows(tasks, codes):
+def _warn_of_single_rows(tasks: np.ndarray, codes: np.ndarray) -> None:
     single = tasks[np.bincount(codes) == 1].tolist()
     if single:
         some = ", ".join(map(repr, single[:5])) + (", ..." if len(single) > 5 else "")
@@ -205,14 +218,14 @@ class TargetKFold(_FoldSplitter):
 
     def __init__(
         self,
-        n_splits=5,
+        n_splits: int = 5,
         *,
-        task=None,
-        target,
-        shuffle=False,
-        random_state=None,
-        stratify="auto",
-    ):
+        task: TaskColumn = None,
+        target: Any,
+        shuffle: bool = False,
+        random_state: RandomState = None,
+        stratify: Literal["auto", "classes", "quantiles"] | None = "auto",
+    ) -> None:
         self.n_splits = n_splits
         self.task = task
         self.target = target
@@ -221,7 +234,7 @@ class TargetKFold(_FoldSplitter):
         self.stratify = stratify
         self._check_parameters()
 
-    def _fold_of_rows(self, X, y, groups):
+    def _fold_of_rows(self, X: Table, y: Any, groups: Any) -> np.ndarray:
         tasks, codes = read_tasks(X, self.task, groups, needed_by="TargetKFold")
         known = tasks.tolist()
         if self.target not in known:
@@ -276,13 +289,13 @@ class RepeatedTaskStratifiedKFold(BaseCrossValidator):
 
     def __init__(
         self,
-        n_splits=5,
+        n_splits: int = 5,
         *,
-        n_repeats=10,
-        task=None,
-        random_state=None,
-        stratify="auto",
-    ):
+        n_repeats: int = 10,
+        task: TaskColumn = None,
+        random_state: RandomState = None,
+        stratify: Literal["auto", "classes", "quantiles"] | None = "auto",
+    ) -> None:
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.task = task
@@ -292,7 +305,9 @@ class RepeatedTaskStratifiedKFold(BaseCrossValidator):
         check_scalar(n_repeats, "n_repeats", numbers.Integral, min_val=1)
         check_stratify(stratify)
 
-    def _iter_test_masks(self, X=None, y=None, groups=None):
+    def _iter_test_masks(
+        self, X: Table = None, y: Any = None, groups: Any = None
+    ) -> Iterator[np.ndarray]:
         rng = check_random_state(self.random_state)
         for _ in range(self.n_repeats):
             once = TaskStratifiedKFold(
@@ -304,7 +319,7 @@ class RepeatedTaskStratifiedKFold(BaseCrossValidator):
             )
             yield from once._iter_test_masks(X, y, groups)
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of splits.
 
         Parameters

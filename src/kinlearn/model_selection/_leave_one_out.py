@@ -1,8 +1,13 @@
 """Test on a task that training has not seen."""
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from kinlearn.model_selection._strata import read_tasks
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["LeaveOneTaskOut"]
 
@@ -10,7 +15,7 @@ __all__ = ["LeaveOneTaskOut"]
 class LeaveOneTaskOut(BaseCrossValidator):
     """Every task is the test set once, and the other tasks are the training set.
 
-    It asks how well a model serves a task that it has not met. Estimators of
+    It measures how well a model predicts for a task that it has not seen. Estimators of
     kinlearn need ``unknown_task="share"`` for it.
 
     Parameters
@@ -33,10 +38,10 @@ class LeaveOneTaskOut(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}
 
-    def __init__(self, task=None):
+    def __init__(self, task: TaskColumn = None) -> None:
         self.task = task
 
-    def _tasks(self, X, groups):
+    def _tasks(self, X: Table, groups: ArrayLike | None) -> tuple[int, np.ndarray]:
         tasks, codes = read_tasks(X, self.task, groups, needed_by="LeaveOneTaskOut")
         if len(tasks) < 2:
             raise ValueError(
@@ -45,12 +50,16 @@ class LeaveOneTaskOut(BaseCrossValidator):
             )
         return len(tasks), codes
 
-    def _iter_test_masks(self, X=None, y=None, groups=None):
+    def _iter_test_masks(
+        self, X: Table = None, y: Any = None, groups: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         n_tasks, codes = self._tasks(X, groups)
         for task in range(n_tasks):
             yield codes == task
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(
+        self, X: Table = None, y: Any = None, groups: ArrayLike | None = None
+    ) -> int:
         """Number of splits, which is the number of tasks.
 
         Parameters

@@ -1,6 +1,8 @@
 """Random splits that take a share of every task."""
 
 import numbers
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.model_selection import BaseShuffleSplit
@@ -12,15 +14,16 @@ from kinlearn.model_selection._strata import (
     read_tasks,
     strata,
 )
+from kinlearn.utils._typing import RandomState, Table, TaskColumn
 
 __all__ = ["TaskShuffleSplit"]
 
 
-def _is_count(size):
+def _is_count(size: Any) -> bool:
     return isinstance(size, numbers.Integral) and not isinstance(size, bool)
 
 
-def _check_size(size, name):
+def _check_size(size: Any, name: str) -> None:
     share = isinstance(size, numbers.Real) and not isinstance(size, bool)
     if size is None or (_is_count(size) and size >= 1):
         return
@@ -31,7 +34,7 @@ def _check_size(size, name):
         )
 
 
-def _rows_needed(size, sizes):
+def _rows_needed(size: Any, sizes: np.ndarray) -> np.ndarray:
     """Rows of each task that a size takes at the most; one row for the remainder."""
     if size is None or _is_count(size):
         return np.full(len(sizes), size or 1)
@@ -85,14 +88,14 @@ class TaskShuffleSplit(BaseShuffleSplit):
 
     def __init__(
         self,
-        n_splits=10,
+        n_splits: int = 10,
         *,
-        task=None,
-        test_size=None,
-        train_size=None,
-        random_state=None,
-        stratify="auto",
-    ):
+        task: TaskColumn = None,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        random_state: RandomState = None,
+        stratify: Literal["auto", "classes", "quantiles"] | None = "auto",
+    ) -> None:
         super().__init__(
             n_splits,
             test_size=test_size,
@@ -112,7 +115,9 @@ class TaskShuffleSplit(BaseShuffleSplit):
                 "the whole task."
             )
 
-    def _iter_indices(self, X, y=None, groups=None):
+    def _iter_indices(
+        self, X: Table, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         tasks, codes = read_tasks(X, self.task, groups)
         sizes = np.bincount(codes)
         self._check_rows(tasks, sizes)
@@ -131,7 +136,7 @@ class TaskShuffleSplit(BaseShuffleSplit):
             )
             yield np.sort(cells.order[part == 1]), np.sort(cells.order[part == 0])
 
-    def _check_rows(self, tasks, sizes):
+    def _check_rows(self, tasks: np.ndarray, sizes: np.ndarray) -> None:
         needed = sum(
             _rows_needed(size, sizes) for size in (self.train_size, self.test_size)
         )
@@ -157,7 +162,7 @@ class TaskShuffleSplit(BaseShuffleSplit):
                 "of tasks with two rows or more. Test on a larger share."
             )
 
-    def _test_share(self):
+    def _test_share(self) -> float | None:
         """Share that is tested on; None where a number of rows decides."""
         if self.test_size is not None:
             return None if _is_count(self.test_size) else self.test_size
@@ -165,7 +170,9 @@ class TaskShuffleSplit(BaseShuffleSplit):
             return None if _is_count(self.train_size) else 1 - self.train_size
         return 0.25
 
-    def _rows_of_tasks(self, sizes, rng):
+    def _rows_of_tasks(
+        self, sizes: np.ndarray, rng: np.random.RandomState
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Training and test rows of each task."""
         # A task of one row is trained on; it takes no part in the rounding.
         shared = np.where(sizes > 1, sizes, 0)
@@ -182,7 +189,9 @@ class TaskShuffleSplit(BaseShuffleSplit):
         return np.minimum(n_train, sizes - n_test), n_test
 
 
-def _round_shares(size, sizes, rng):
+def _round_shares(
+    size: Any, sizes: np.ndarray, rng: np.random.RandomState
+) -> np.ndarray:
     """Rows to take of each task: a number, or a share rounded at random.
 
     The running total of the shares is rounded, not each of them: the total is
@@ -199,7 +208,12 @@ def _round_shares(size, sizes, rng):
     return np.clip(rows, np.floor(exact + 1e-9), np.ceil(exact - 1e-9)).astype(np.intp)
 
 
-def _rows_of_cells(n_rows, counts, tasks, rng):
+def _rows_of_cells(
+    n_rows: np.ndarray,
+    counts: np.ndarray,
+    tasks: np.ndarray,
+    rng: np.random.RandomState,
+) -> np.ndarray:
     """Split the rows to take of each task over its cells, in proportion.
 
     Again the running total is rounded, within each task, from a random start.

@@ -1,12 +1,14 @@
 """What splits are balanced over: tasks, and classes or quantiles within them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
 from kinlearn.tasks import encode_tasks, task_codes
+from kinlearn.utils._typing import Table, TaskColumn
 
 __all__ = ["MAX_BINS", "Cells", "check_stratify", "make_cells", "read_tasks", "strata"]
 
@@ -14,7 +16,9 @@ MAX_BINS = 10
 _STRATIFY = ("auto", "classes", "quantiles", None)
 
 
-def read_tasks(X, task, groups, *, needed_by=None):
+def read_tasks(
+    X: Table, task: TaskColumn, groups: Any, *, needed_by: str | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Tasks of the rows, from the task column or from `groups`.
 
     Parameters
@@ -48,7 +52,7 @@ def read_tasks(X, task, groups, *, needed_by=None):
     return encode_tasks(groups, "groups")
 
 
-def check_stratify(stratify):
+def check_stratify(stratify: Any) -> None:
     """Refuse an unknown option."""
     if stratify not in _STRATIFY:
         raise ValueError(
@@ -57,7 +61,9 @@ def check_stratify(stratify):
         )
 
 
-def strata(y, codes, n_tasks, stratify, bin_rows):
+def strata(
+    y: Any, codes: np.ndarray, n_tasks: int, stratify: str | None, bin_rows: int
+) -> np.ndarray:
     """Stratum of each row within its task.
 
     Parameters
@@ -101,7 +107,7 @@ def strata(y, codes, n_tasks, stratify, bin_rows):
     return _quantile_bins(y, codes, n_tasks, bin_rows)
 
 
-def _check_one_kind(y):
+def _check_one_kind(y: np.ndarray) -> None:
     """Refuse labels that cannot be sorted."""
     if y.dtype == object:
         strings = [isinstance(label, str) for label in y.tolist()]
@@ -114,7 +120,9 @@ def _check_one_kind(y):
             )
 
 
-def _quantile_bins(y, codes, n_tasks, bin_rows):
+def _quantile_bins(
+    y: np.ndarray, codes: np.ndarray, n_tasks: int, bin_rows: int
+) -> np.ndarray:
     """Bins between each task's own quantiles, equally full, `MAX_BINS` at the most."""
     sizes = np.bincount(codes, minlength=n_tasks)
     n_bins = np.clip(sizes // bin_rows, 1, MAX_BINS)
@@ -146,7 +154,9 @@ class Cells:
     strata: np.ndarray
 
 
-def make_cells(codes, strata, rng=None):
+def make_cells(
+    codes: np.ndarray, strata: np.ndarray, rng: np.random.RandomState | None = None
+) -> Cells:
     """Sort rows into cells.
 
     Parameters

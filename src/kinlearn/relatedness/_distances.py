@@ -1,7 +1,8 @@
-"""The one door to all distances between tasks."""
+"""The one function for all distances between tasks."""
 
 from collections.abc import Callable
 from inspect import signature
+from typing import Any
 
 from kinlearn.relatedness._label_shift import label_shift
 from kinlearn.relatedness._marginals import hellinger, ks, symmetric_kl
@@ -9,6 +10,7 @@ from kinlearn.relatedness._mmd import mmd
 from kinlearn.relatedness._proxy_a import proxy_a
 from kinlearn.relatedness._result import TaskDistances
 from kinlearn.tasks import check_task_data, task_codes
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["task_distances"]
 
@@ -24,7 +26,7 @@ _SKIP_NAN = ("hellinger", "kl", "ks")
 _MAX_TASKS = 10_000
 
 
-def _check_options(method, options):
+def _check_options(method: str, options: dict[str, Any]) -> None:
     """Refuse options that the method does not have, rather than ignore them."""
     parameters = signature(_METHODS[method]).parameters.values()
     known = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -37,7 +39,7 @@ def _check_options(method, options):
         )
 
 
-def _check_n_tasks(n_tasks):
+def _check_n_tasks(n_tasks: int) -> None:
     if n_tasks > _MAX_TASKS:
         raise ValueError(
             f"Found {n_tasks} tasks; a matrix of all their pairs would take "
@@ -47,8 +49,15 @@ def _check_n_tasks(n_tasks):
 
 
 def task_distances(
-    X, y=None, *, task, method="mmd", n_jobs=None, random_state=None, **options
-):
+    X: Table,
+    y: ArrayLike | None = None,
+    *,
+    task: TaskColumn,
+    method: str = "mmd",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> TaskDistances:
     """Distances between the tasks of a data set.
 
     Parameters
@@ -73,8 +82,8 @@ def task_distances(
           marginals, the sum of both directions.
         - "hellinger": Hellinger distance between binned marginals, in 0 .. 1.
         - "proxy_a": proxy A-distance 2 (1 - 2 err), in 0 .. 2, where err is the
-          balanced cross-validated error of a linear classifier that tells the
-          two tasks apart.
+          balanced cross-validated error of a linear classifier that
+          separates the two tasks.
         - "label_shift": distance between the distributions of y.
     n_jobs : int, default=None
         Workers of "proxy_a", and threads of "ks" and of Wasserstein distances.
@@ -89,7 +98,7 @@ def task_distances(
           "hellinger" make one number of all features.
         - n_bins : int, default=20. Bins of a feature at the most, for "kl" and
           "hellinger". They are cut at quantiles of all tasks together, each task
-          with the same say; a feature with few distinct values gets a bin for
+          with the same weight; a feature with few distinct values gets a bin for
           each.
         - smoothing : float, default=0.5. Rows that "kl" adds to every bin.
         - gamma : float, default=None. Of the kernel of "mmd",

@@ -1,4 +1,6 @@
-"""How far the tasks' targets are apart, whatever the features say."""
+"""How far the tasks' targets are apart, whatever the features are."""
+
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -21,7 +23,9 @@ _NUMBER_DISTANCES = ("wasserstein", "mean_difference")
 _NAME = 'task_distances(method="label_shift")'
 
 
-def _between_classes(y, codes, n_tasks, distance):
+def _between_classes(
+    y: Any, codes: np.ndarray, n_tasks: int, distance: str
+) -> np.ndarray:
     classes, y = class_codes(y, _NAME)
     check_consistent_length(codes, y)
     places = codes.astype(np.intp) * len(classes) + y
@@ -34,7 +38,9 @@ def _between_classes(y, codes, n_tasks, distance):
     return squareform(pdist(shares, "cityblock") / 2.0)
 
 
-def _between_numbers(y, codes, n_tasks, distance, n_jobs):
+def _between_numbers(
+    y: Any, codes: np.ndarray, n_tasks: int, distance: str, n_jobs: int | None
+) -> np.ndarray:
     y = numbers(y, _NAME)
     check_consistent_length(codes, y)
     if distance == "wasserstein":
@@ -53,7 +59,14 @@ def _between_numbers(y, codes, n_tasks, distance, n_jobs):
     return np.abs(means[:, None] - means) / deviation
 
 
-def label_shift(y, codes, n_tasks, *, distance="auto", n_jobs=None):
+def label_shift(
+    y: Any,
+    codes: np.ndarray,
+    n_tasks: int,
+    *,
+    distance: str = "auto",
+    n_jobs: int | None = None,
+) -> np.ndarray:
     """Distances between the tasks' targets; see `task_distances`.
 
     Parameters

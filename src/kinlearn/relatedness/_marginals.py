@@ -1,22 +1,25 @@
 """Distances between the tasks' marginals, feature by feature.
 
 Each feature is summarised once per task, as a sorted column or a histogram, and
-all pairs are met at once. A feature never meets another one, so what only shows
+all pairs are compared at once. Features are never combined, so what only shows
 in their joint distribution is not seen.
 """
 
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist, squareform
 
+from kinlearn.tasks import TaskData
 from kinlearn.utils._ecdf import add_ks_statistics, stack_ecdfs
 
 __all__ = ["bin_codes", "hellinger", "hellinger_between", "ks", "symmetric_kl"]
 
 
-def _columns(data):
+def _columns(data: TaskData) -> Iterator[np.ndarray]:
     """The features one by one, dense, their rows grouped by task."""
     sparse = sp.issparse(data.X)
     X = data.X.tocsc() if sparse else data.X
@@ -25,15 +28,17 @@ def _columns(data):
         yield column[data.order]
 
 
-def _check_aggregate(aggregate):
+def _check_aggregate(aggregate: str) -> None:
     if aggregate not in ("mean", "max"):
         raise ValueError(f'aggregate must be "mean" or "max"; got {aggregate!r}.')
 
 
-def _over_features(total, present, aggregate, data):
-    """Turn the sum or maximum over features into the answer.
+def _over_features(
+    total: np.ndarray, present: np.ndarray, aggregate: str, data: TaskData
+) -> np.ndarray:
+    """Turn the sum or maximum over features into distances.
 
-    A feature of which a task has no value at all says nothing about its pairs,
+    A feature of which a task has no value at all has no distance for its pairs,
     and is not counted there.
     """
     names = data.tasks.tolist()
@@ -54,7 +59,12 @@ def _over_features(total, present, aggregate, data):
     return total / shared if aggregate == "mean" else total
 
 
-def ks(data, *, aggregate="mean", n_jobs=None):
+def ks(
+    data: TaskData,
+    *,
+    aggregate: Literal["mean", "max"] = "mean",
+    n_jobs: int | None = None,
+) -> np.ndarray:
     """Kolmogorov-Smirnov statistics; the method "ks" of `task_distances`.
 
     Parameters
@@ -81,11 +91,13 @@ def ks(data, *, aggregate="mean", n_jobs=None):
     return _over_features(total + total.T, present, aggregate, data)
 
 
-def bin_codes(column, task, n_tasks, n_bins):
+def bin_codes(
+    column: np.ndarray, task: np.ndarray, n_tasks: int, n_bins: int
+) -> tuple[np.ndarray, int]:
     """Bins in which all tasks together lie evenly.
 
     A feature with at most `n_bins` distinct values gets a bin for each. Else the
-    bins are cut at quantiles in which every task has the same say, however many
+    bins are cut at quantiles in which every task has the same weight, however many
     rows it has: a large task would otherwise put all small ones into its tails.
 
     Parameters
@@ -114,12 +126,14 @@ def bin_codes(column, task, n_tasks, n_bins):
         share = 1.0 / np.maximum(np.bincount(task, minlength=n_tasks), 1)
         mass = np.cumsum(share[task[order]])
         goals = mass[-1] * np.arange(1, n_bins) / n_bins
-        # a hair less than the goal, so that rounding never decides about an edge
+        # slightly less than the goal, so that rounding never decides about an edge
         edges = np.unique(ascending[np.searchsorted(mass, goals * (1 - 1e-9))])
     return np.searchsorted(edges, column), len(edges) + 1
 
 
-def _histograms(column, task, n_tasks, n_bins):
+def _histograms(
+    column: np.ndarray, task: np.ndarray, n_tasks: int, n_bins: int
+) -> np.ndarray:
     """Counts by task and bin."""
     present = ~np.isnan(column)
     column, task = column[present], task[present]
@@ -128,7 +142,12 @@ def _histograms(column, task, n_tasks, n_bins):
     return counts.reshape(n_tasks, n_bins)
 
 
-def _binned(data, between, n_bins, aggregate):
+def _binned(
+    data: TaskData,
+    between: Callable[[np.ndarray], np.ndarray],
+    n_bins: int,
+    aggregate: str,
+) -> np.ndarray:
     """Distances by histogram: ``between(counts)`` for each feature."""
     _check_aggregate(aggregate)
     if not isinstance(n_bins, Integral) or n_bins < 2:
@@ -149,7 +168,7 @@ def _binned(data, between, n_bins, aggregate):
     return _over_features(total, present, aggregate, data)
 
 
-def hellinger_between(shares):
+def hellinger_between(shares: np.ndarray) -> np.ndarray:
     """Hellinger distances between discrete distributions.
 
     Parameters
@@ -166,7 +185,9 @@ def hellinger_between(shares):
     return squareform(pdist(np.sqrt(shares)) / np.sqrt(2.0))
 
 
-def hellinger(data, *, n_bins=20, aggregate="mean"):
+def hellinger(
+    data: TaskData, *, n_bins: int = 20, aggregate: Literal["mean", "max"] = "mean"
+) -> np.ndarray:
     """Hellinger distances of binned marginals; see `task_distances`.
 
     Parameters
@@ -184,13 +205,19 @@ def hellinger(data, *, n_bins=20, aggregate="mean"):
         Distances.
     """
 
-    def between(counts):
+    def between(counts: np.ndarray) -> np.ndarray:
         return hellinger_between(counts / np.maximum(counts.sum(1, keepdims=True), 1))
 
     return _binned(data, between, n_bins, aggregate)
 
 
-def symmetric_kl(data, *, n_bins=20, smoothing=0.5, aggregate="mean"):
+def symmetric_kl(
+    data: TaskData,
+    *,
+    n_bins: int = 20,
+    smoothing: float = 0.5,
+    aggregate: Literal["mean", "max"] = "mean",
+) -> np.ndarray:
     """Symmetric Kullback-Leibler divergences; see `task_distances`.
 
     Parameters
@@ -215,7 +242,7 @@ def symmetric_kl(data, *, n_bins=20, smoothing=0.5, aggregate="mean"):
             f"divergence infinite); got {smoothing!r}."
         )
 
-    def between(counts):
+    def between(counts: np.ndarray) -> np.ndarray:
         shares = counts + smoothing
         shares /= shares.sum(axis=1, keepdims=True)
         logs = np.log(shares)

@@ -1,6 +1,7 @@
 """Maximum mean discrepancy: distances between the tasks' joint distributions."""
 
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +9,9 @@ from scipy.spatial.distance import pdist
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-from kinlearn.relatedness._scale import fit_scaler
+from kinlearn.relatedness._scale import FeatureScaler, fit_scaler
+from kinlearn.tasks import TaskData
+from kinlearn.utils._typing import RandomState
 
 __all__ = ["median_gamma", "mmd"]
 
@@ -17,12 +20,14 @@ _MEDIAN_ROWS = 2_000
 _BLOCK_CELLS = 4_000_000  # of a temporary matrix, 32 MB
 
 
-def _dense(X):
+def _dense(X: Any) -> np.ndarray:
     sparse = sp.issparse(X)
     return X.toarray() if sparse else X
 
 
-def median_gamma(X, scaler, random_state):
+def median_gamma(
+    X: Any, scaler: FeatureScaler, random_state: np.random.RandomState
+) -> float:
     """The RBF kernel's gamma by the median heuristic.
 
     Parameters
@@ -50,7 +55,7 @@ def median_gamma(X, scaler, random_state):
     return 1.0 / (2.0 * median**2) if median > 0 else 1.0
 
 
-def _kernel_sums(X, indptr, gamma):
+def _kernel_sums(X: Any, indptr: np.ndarray, gamma: float) -> np.ndarray:
     """Sum of k(x, x') over the rows x of one task and x' of another, all pairs."""
     squares = row_norms(X, squared=True)
     sums = np.zeros((len(indptr) - 1,) * 2)
@@ -71,7 +76,7 @@ def _kernel_sums(X, indptr, gamma):
     return sums
 
 
-def _exact_means(data, scaler, gamma):
+def _exact_means(data: TaskData, scaler: FeatureScaler, gamma: float) -> np.ndarray:
     """Mean kernel values between the tasks, every pair of rows counted."""
     sums = _kernel_sums(scaler.transform(data.X[data.order]), data.indptr, gamma)
     sizes = np.diff(data.indptr)
@@ -79,7 +84,13 @@ def _exact_means(data, scaler, gamma):
     return (sums + sums.T) / (2.0 * np.outer(sizes, sizes))
 
 
-def _fourier_means(data, scaler, gamma, n_components, random_state):
+def _fourier_means(
+    data: TaskData,
+    scaler: FeatureScaler,
+    gamma: float,
+    n_components: int,
+    random_state: np.random.RandomState,
+) -> np.ndarray:
     """Mean kernel values between the tasks, by random Fourier features.
 
     k(x, x') is the mean over frequencies w of cos(w'x) cos(w'x') + sin(w'x)
@@ -111,13 +122,13 @@ def _fourier_means(data, scaler, gamma, n_components, random_state):
     return means @ means.T / n_components
 
 
-def _gamma_in_units(gamma, unit):
+def _gamma_in_units(gamma: float, unit: float) -> float:
     """Gamma of the rows over a unit; within what a kernel can be taken with."""
     tiny, huge = np.finfo(np.float64).tiny, np.finfo(np.float64).max
     return np.clip(float(gamma) * float(unit) * float(unit), tiny, huge / 1e6)
 
 
-def _check_options(gamma, estimate, n_components):
+def _check_options(gamma: float | None, estimate: str, n_components: int) -> None:
     if gamma is not None and not (
         isinstance(gamma, Real) and 0 < float(gamma) < np.inf
     ):
@@ -135,15 +146,15 @@ def _check_options(gamma, estimate, n_components):
 
 
 def mmd(
-    data,
+    data: TaskData,
     *,
-    gamma=None,
-    biased=False,
-    estimate="auto",
-    n_components=1000,
-    scale=True,
-    random_state=None,
-):
+    gamma: float | None = None,
+    biased: bool = False,
+    estimate: Literal["auto", "exact", "fourier"] = "auto",
+    n_components: int = 1000,
+    scale: bool = True,
+    random_state: RandomState = None,
+) -> np.ndarray:
     """Maximum mean discrepancy with an RBF kernel; see `task_distances`.
 
     Parameters
@@ -170,7 +181,7 @@ def mmd(
         made its unbiased estimate negative.
     """
     _check_options(gamma, estimate, n_components)
-    random_state = check_random_state(random_state)
+    rng = check_random_state(random_state)
     sizes = np.diff(data.indptr).astype(np.float64)
     if not biased and (sizes < 2).any():
         smallest = data.tasks.tolist()[np.argmin(sizes)]
@@ -180,13 +191,13 @@ def mmd(
         )
     scaler = fit_scaler(data.X, scale, data.feature_names)
     if gamma is None:
-        gamma = median_gamma(data.X, scaler, random_state)
+        gamma = median_gamma(data.X, scaler, rng)
     elif not scale:
         gamma = _gamma_in_units(gamma, scaler.unit[0])
     if estimate == "exact" or (estimate == "auto" and data.n_samples <= _EXACT_ROWS):
         means = _exact_means(data, scaler, gamma)
     else:
-        means = _fourier_means(data, scaler, gamma, n_components, random_state)
+        means = _fourier_means(data, scaler, gamma, n_components, rng)
     own = means.diagonal()
     if not biased:
         own = (sizes * own - 1.0) / (sizes - 1.0)  # without k(x, x) = 1

@@ -1,7 +1,8 @@
-"""Proxy A-distance: how well can a linear classifier tell two tasks apart?"""
+"""Proxy A-distance: how well can a linear classifier separate two tasks?"""
 
 from itertools import combinations
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,12 +12,16 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from kinlearn.relatedness._scale import fit_scaler
+from kinlearn.tasks import TaskData
 from kinlearn.utils import group_rows
+from kinlearn.utils._typing import RandomState
 
 __all__ = ["proxy_a"]
 
 
-def _assign_folds(data, cv, random_state):
+def _assign_folds(
+    data: TaskData, cv: int, random_state: np.random.RandomState
+) -> np.ndarray:
     """Fold of each row, dealt out evenly within its task.
 
     One shuffle of all rows: a task's folds do not depend on the other tasks, nor
@@ -30,7 +35,9 @@ def _assign_folds(data, cv, random_state):
     return folds
 
 
-def _pair_distance(X, rows_a, rows_b, folds, estimator):
+def _pair_distance(
+    X: Any, rows_a: np.ndarray, rows_b: np.ndarray, folds: np.ndarray, estimator: Any
+) -> float:
     """2 (1 - 2 err) for two tasks, the mean of both tasks' errors being err."""
     rows = np.concatenate([rows_a, rows_b])
     is_b = np.arange(len(rows)) >= len(rows_a)
@@ -44,7 +51,15 @@ def _pair_distance(X, rows_a, rows_b, folds, estimator):
     return 2.0 * max(1.0 - 2.0 * error, 0.0)
 
 
-def proxy_a(data, *, estimator=None, cv=5, scale=True, n_jobs=None, random_state=None):
+def proxy_a(
+    data: TaskData,
+    *,
+    estimator: Any = None,
+    cv: int = 5,
+    scale: bool = True,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> np.ndarray:
     """Proxy A-distances of all pairs; see `task_distances`.
 
     Parameters
@@ -73,7 +88,7 @@ def proxy_a(data, *, estimator=None, cv=5, scale=True, n_jobs=None, random_state
         hasattr(estimator, "fit") and is_classifier(estimator)
     ):
         raise ValueError(
-            "estimator must be a classifier, which tells the rows of two tasks apart; "
+            "estimator must be a classifier, which separates the rows of two tasks; "
             f"got {estimator!r}."
         )
     sizes = np.diff(data.indptr)
@@ -83,13 +98,13 @@ def proxy_a(data, *, estimator=None, cv=5, scale=True, n_jobs=None, random_state
             f"Task {smallest!r} has one row; cross-validation "
             "needs two. Drop the task, or use another method."
         )
-    random_state = check_random_state(random_state)
-    folds = _assign_folds(data, cv, random_state)
+    rng = check_random_state(random_state)
+    folds = _assign_folds(data, cv, rng)
     if estimator is None:
         estimator = LinearSVC(
             class_weight="balanced",
             max_iter=10_000,
-            random_state=random_state.randint(2**31 - 1),
+            random_state=rng.randint(2**31 - 1),
         )
     X = data.X
     if scale:

@@ -1,6 +1,7 @@
 """What the distances come back as: a labelled square matrix."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -55,7 +56,7 @@ class TaskDistances:
     method: str
     _place: dict = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
         tasks = np.array(self.tasks)
         if tasks.dtype.kind in "UT":
@@ -85,11 +86,11 @@ class TaskDistances:
             object.__setattr__(self, name, value)
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.tasks)
 
-    def _code(self, task):
+    def _code(self, task: Any) -> int:
         try:
             return self._place[task]
         except (KeyError, TypeError):
@@ -99,7 +100,7 @@ class TaskDistances:
                 f"No task {task!r} here; the tasks are {known}{more}"
             ) from None
 
-    def __getitem__(self, pair):
+    def __getitem__(self, pair: tuple[Any, Any]) -> float:
         """Distance between two tasks, named in any order."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(
@@ -108,7 +109,7 @@ class TaskDistances:
             )
         return float(self.values[self._code(pair[0]), self._code(pair[1])])
 
-    def nearest(self, task, n=None):
+    def nearest(self, task: Any, n: int | None = None) -> np.ndarray:
         """The other tasks, nearest first.
 
         Parameters
@@ -127,7 +128,7 @@ class TaskDistances:
         order = np.argsort(self.values[code], kind="stable")
         return self.tasks[order[order != code][:n]]
 
-    def order(self):
+    def order(self) -> np.ndarray:
         """Order of the tasks in which similar ones are neighbours.
 
         The leaves of an average-linkage clustering; up to 1,000 tasks they are
@@ -148,7 +149,7 @@ class TaskDistances:
         )
         return leaves_list(tree).astype(np.intp)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The matrix as a pandas DataFrame, tasks on both axes.
 
         Returns
@@ -160,7 +161,7 @@ class TaskDistances:
         index = pd.Index(self.tasks, name="task")
         return pd.DataFrame(self.values.copy(), index=index, columns=index)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = slice(_SHOWN_TASKS)
         names = [str(task)[:12] for task in self.tasks[shown].tolist()]
         table = [["", *names]]

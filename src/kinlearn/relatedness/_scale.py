@@ -1,6 +1,8 @@
 """Features in units and around an origin in which distances keep their digits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +33,7 @@ class FeatureScaler:
     mean: np.ndarray
     factor: np.ndarray
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Dense rows scaled and centred; sparse rows scaled only.
 
         Parameters
@@ -54,12 +56,12 @@ class FeatureScaler:
         return scaled
 
     @property
-    def offset(self):
+    def offset(self) -> np.ndarray:
         """Mean of sparse rows after `transform`."""
         return self.mean * self.factor
 
 
-def _in_units(X, unit):
+def _in_units(X: Any, unit: np.ndarray) -> Any:
     """A sparse matrix over the columns' units; division, as 1 / unit may overflow."""
     X = X.astype(np.float64, copy=True)
     X.sum_duplicates()
@@ -67,11 +69,11 @@ def _in_units(X, unit):
     return X
 
 
-def _dense_moments(X, unit):
+def _dense_moments(X: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of the columns of X / unit, without a copy of X."""
     step = max(1, _BLOCK_CELLS // max(X.shape[1], 1))
 
-    def column_mean(function):
+    def column_mean(function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         total = np.zeros(X.shape[1])
         for start in range(0, X.shape[0], step):
             block = np.divide(X[start : start + step], unit, dtype=np.float64)
@@ -84,11 +86,11 @@ def _dense_moments(X, unit):
     return mean, np.sqrt(column_mean(lambda block: np.square(block - mean)))
 
 
-def _sparse_moments(X, unit):
+def _sparse_moments(X: Any, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     X = _in_units(X, unit)
     n_rows, n_columns = X.shape
 
-    def column_sum(values):
+    def column_sum(values: np.ndarray) -> np.ndarray:
         return np.bincount(X.indices, weights=values, minlength=n_columns)
 
     mean = column_sum(X.data) / n_rows
@@ -97,14 +99,14 @@ def _sparse_moments(X, unit):
     return mean, np.sqrt(squares / n_rows)
 
 
-def _column_ranges(X):
+def _column_ranges(X: Any) -> tuple[np.ndarray, np.ndarray]:
     low, high = X.min(axis=0), X.max(axis=0)
     if sp.issparse(X):
         low, high = low.toarray().ravel(), high.toarray().ravel()
     return low.astype(np.float64), high.astype(np.float64)
 
 
-def fit_scaler(X, scale, names):
+def fit_scaler(X: Any, scale: bool, names: Any) -> FeatureScaler:
     """A scaler fitted to all rows.
 
     Parameters

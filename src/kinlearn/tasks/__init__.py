@@ -1,6 +1,6 @@
 """The task data model: the task travels inside X.
 
-Estimators meet it as :class:`TaskMixin`; everybody else needs
+Estimators use it through :class:`TaskMixin`; all other code needs
 :func:`with_task`, :func:`keep_task` and perhaps :func:`task_codes`.
 """
 

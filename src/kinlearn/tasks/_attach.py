@@ -1,16 +1,19 @@
 """Putting a task column beside the features, whatever X is."""
 
+from typing import Any
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.tasks._tables import FrameTable, SparseTable, open_table
+from kinlearn.tasks._tables import AnyTable, FrameTable, SparseTable, open_table
 from kinlearn.tasks._values import task_values
+from kinlearn.utils._typing import Table
 
 __all__ = ["append_column", "with_task"]
 
 
-def _exact_dtype(values, dtype):
+def _exact_dtype(values: np.ndarray, dtype: np.dtype) -> np.dtype:
     """The narrowest type that holds the features of `dtype` and the task values."""
     if len(values) == 0:
         return dtype
@@ -37,7 +40,7 @@ def _exact_dtype(values, dtype):
     )
 
 
-def append_column(table, values, name):
+def append_column(table: AnyTable, values: Any, name: str) -> Table:
     """Append a column of task values to a table.
 
     Parameters
@@ -70,7 +73,7 @@ def append_column(table, values, name):
                 name, values.tolist(), backend=table.frame.implementation
             )
         return table.frame.with_columns(values.alias(name)).to_native()
-    native = table.native
+    native: Any = table.native
     if values.dtype == object and native.dtype != object:
         raise TypeError(
             "The tasks are strings, which a numeric array cannot hold. Use a data "
@@ -87,7 +90,7 @@ def append_column(table, values, name):
     return out
 
 
-def with_task(X, task, *, name="task"):
+def with_task(X: Table, task: Any, *, name: str = "task") -> Table:
     """Append a task column to X.
 
     Parameters

@@ -2,16 +2,20 @@
 
 import numbers
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
+from kinlearn.tasks._tables import AnyTable
 from kinlearn.tasks._values import show_values
+from kinlearn.utils._typing import TaskColumn
 
 __all__ = ["TaskColumns", "find_column", "resolve_columns"]
 
 
-def find_column(key, table, role):
+def find_column(key: str | int, table: AnyTable, role: str) -> int:
     """Position of the column that a user names.
 
     Parameters
@@ -76,32 +80,32 @@ class TaskColumns:
     privileged: tuple[int, ...] = ()
 
     @property
-    def features(self):
+    def features(self) -> tuple[int, ...]:
         """Positions of the feature columns."""
         other = {self.task, *self.privileged}
         return tuple(i for i in range(self.n_columns) if i not in other)
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> np.ndarray:
         """Names of the feature columns; ``x0``, ``x1``... where X has none."""
         return self.all_names[list(self.features)]
 
     @property
-    def all_names(self):
+    def all_names(self) -> np.ndarray:
         """Names of all columns of X; ``x0``, ``x1``... where X has none."""
         names = self.names or [f"x{i}" for i in range(self.n_columns)]
         return np.asarray(names, dtype=object)
 
     @property
-    def where(self):
+    def where(self) -> str:
         """How messages call the task column."""
         key: str | int | None = self.task
         if self.names is not None and self.task is not None:
             key = self.names[self.task]
         return f"Task column {key!r}"
 
-    def match(self, table, estimator):
-        """The same columns in new data, or an error that says what changed.
+    def match(self, table: AnyTable, estimator: str) -> "TaskColumns":
+        """The same columns in new data, or an error that names what changed.
 
         Parameters
         ----------
@@ -140,7 +144,7 @@ class TaskColumns:
             self._raise_names(table, extra)
         return self._without([i for i, n in enumerate(self.names) if n not in kept])
 
-    def _match_width(self, table, estimator):
+    def _match_width(self, table: AnyTable, estimator: str) -> "TaskColumns":
         if table.n_columns == self.n_columns:
             return self
         narrow = self.n_columns - len(self.privileged)
@@ -156,7 +160,7 @@ class TaskColumns:
             f"{self.n_columns} features as input{hint}."
         )
 
-    def _without(self, gone):
+    def _without(self, gone: Iterable[int]) -> "TaskColumns":
         """The positions after the columns `gone` were left out of X."""
         gone = set(gone)
         shift = np.cumsum(np.isin(np.arange(self.n_columns), list(gone)))
@@ -169,8 +173,8 @@ class TaskColumns:
             privileged=tuple(moved[i] for i in self.privileged if i not in gone),
         )
 
-    def _raise_names(self, table, privileged):
-        now, then = set(table.names), set(self.names or ())
+    def _raise_names(self, table: AnyTable, privileged: set[str]) -> NoReturn:
+        now, then = set(table.names or ()), set(self.names or ())
         message = "The feature names should match those that were passed during fit.\n"
         for title, names in (
             ("Feature names unseen at fit time", now - then),
@@ -188,7 +192,9 @@ class TaskColumns:
         raise ValueError(message)
 
 
-def resolve_columns(table, task, privileged, task_role="Task"):
+def resolve_columns(
+    table: AnyTable, task: TaskColumn, privileged: Any, task_role: str = "Task"
+) -> TaskColumns:
     """Find the columns in the X of fit.
 
     Parameters

@@ -13,7 +13,7 @@ from kinlearn.utils import group_rows
 __all__ = ["TaskData", "TaskRows"]
 
 
-def freeze(array):
+def freeze(array: Any) -> Any:
     """A read-only view of an array; other things pass as they are."""
     if isinstance(array, np.ndarray):
         array = array.view()
@@ -36,12 +36,12 @@ class TaskRows:
     X: Any
     task: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "X", freeze(self.X))
         object.__setattr__(self, "task", freeze(self.task))
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         """Number of rows."""
         return self.X.shape[0]
 
@@ -85,41 +85,41 @@ class TaskData:
     privileged: Any = field(default=None)
     target: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("X", "task", "tasks", "y", "classes", "sample_weight"):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         object.__setattr__(self, "privileged", freeze(self.privileged))
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         """Number of rows."""
         return self.X.shape[0]
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.tasks)
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> np.ndarray:
         """Names of the columns of `X`; ``x0``, ``x1``... where there were none."""
         return self.columns.feature_names
 
     @cached_property
-    def _groups(self):
+    def _groups(self) -> tuple[np.ndarray, ...]:
         return tuple(map(freeze, group_rows(self.task, self.n_tasks)))
 
     @property
-    def indptr(self):
+    def indptr(self) -> np.ndarray:
         """Boundaries of the tasks in `order`."""
         return self._groups[0]
 
     @property
-    def order(self):
+    def order(self) -> np.ndarray:
         """Row numbers, task by task."""
         return self._groups[1]
 
-    def rows(self, task):
+    def rows(self, task: int) -> np.ndarray:
         """Row numbers of one task, ascending; no scan.
 
         Parameters
@@ -135,7 +135,7 @@ class TaskData:
         return self.order[self.indptr[task] : self.indptr[task + 1]]
 
     @cached_property
-    def _labels(self):
+    def _labels(self) -> tuple[np.ndarray, ...]:
         return tuple(
             map(
                 freeze,
@@ -144,28 +144,28 @@ class TaskData:
         )
 
     @property
-    def task_class_indptr(self):
+    def task_class_indptr(self) -> np.ndarray:
         """Boundaries of the tasks in `task_class_codes`."""
         return self._labels[0]
 
     @property
-    def task_class_codes(self):
+    def task_class_codes(self) -> np.ndarray:
         """Class codes that occur in each task, ascending within it."""
         return self._labels[1]
 
     @property
-    def y_in_task(self):
+    def y_in_task(self) -> np.ndarray:
         """Class of each row, counted within the classes of its task."""
         return self._labels[2]
 
     @property
-    def label_sets(self):
-        """The classes of each task, with the answers that keep to them."""
+    def label_sets(self) -> LabelSets:
+        """The classes of each task, which restrict predictions to them."""
         return LabelSets(
             self.task_class_indptr, self.task_class_codes, len(self.classes)
         )
 
     @property
-    def task_classes(self):
+    def task_classes(self) -> dict[Any, np.ndarray]:
         """The labels that each task has, as a dict from task value to labels."""
         return self.label_sets.by_task(self.tasks, self.classes)

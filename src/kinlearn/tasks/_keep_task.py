@@ -1,6 +1,7 @@
 """Transformers in front of a task-aware estimator: leave the task alone."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,14 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.tasks._attach import append_column
 from kinlearn.tasks._columns import resolve_columns
 from kinlearn.tasks._mixin import remember_columns
-from kinlearn.tasks._tables import FrameTable, open_table
+from kinlearn.tasks._tables import AnyTable, FrameTable, open_table
 from kinlearn.tasks._values import task_values
 from kinlearn.utils._sklearn import HasMethods
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["KeepTask", "keep_task"]
 
 
-def _names_features(self):
+def _names_features(self: "KeepTask") -> bool:
     return hasattr(
         getattr(self, "transformer_", self.transformer), "get_feature_names_out"
     )
@@ -74,11 +76,11 @@ class KeepTask(TransformerMixin, BaseEstimator):
         "task": [str, Integral, None],
     }
 
-    def __init__(self, transformer, *, task=None):
+    def __init__(self, transformer: Any, *, task: TaskColumn = None) -> None:
         self.transformer = transformer
         self.task = task
 
-    def fit(self, X, y=None, **fit_params):
+    def fit(self, X: Table, y: ArrayLike | None = None, **fit_params: Any) -> Self:
         """Fit the transformer on all columns but the task.
 
         Parameters
@@ -100,7 +102,9 @@ class KeepTask(TransformerMixin, BaseEstimator):
         remember_columns(self, self._columns)
         return self
 
-    def fit_transform(self, X, y=None, **fit_params):
+    def fit_transform(
+        self, X: Table, y: ArrayLike | None = None, **fit_params: Any
+    ) -> Table:
         """Fit the transformer and transform X.
 
         Parameters
@@ -126,7 +130,7 @@ class KeepTask(TransformerMixin, BaseEstimator):
         remember_columns(self, self._columns)
         return self._attach(out, table, self._columns.task)
 
-    def transform(self, X):
+    def transform(self, X: Table) -> Table:
         """Transform all columns but the task.
 
         Parameters
@@ -146,7 +150,9 @@ class KeepTask(TransformerMixin, BaseEstimator):
         return self._attach(self.transformer_.transform(rest), table, position)
 
     @available_if(_names_features)
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: ArrayLike | None = None
+    ) -> np.ndarray:
         """Names of the columns that come out, the task last.
 
         Parameters
@@ -168,22 +174,22 @@ class KeepTask(TransformerMixin, BaseEstimator):
         names = self.transformer_.get_feature_names_out(input_features)
         return np.append(np.asarray(names, dtype=object), self._task_name())
 
-    def _task_name(self):
-        names = self._columns.names
-        return "task" if names is None else names[self._columns.task]
+    def _task_name(self) -> str:
+        names, task = self._columns.names, self._columns.task
+        return "task" if names is None or task is None else names[task]
 
-    def _open_for_fit(self, X):
+    def _open_for_fit(self, X: Table) -> tuple[AnyTable, Table]:
         self._validate_params()
         table = open_table(X)
         self._columns = resolve_columns(table, self.task, None)
         position = self._columns.task
         return table, X if position is None else table.without(position)
 
-    def _attach(self, out, table, position):
+    def _attach(self, out: Any, table: Any, position: int | None) -> Table:
         if position is None:
             return out
         where = self._columns.where
-        values = task_values(table.column(position), where)
+        values: Any = task_values(table.column(position), where)
         from_frame = isinstance(table, FrameTable)
         if from_frame and sp.issparse(out):
             raise ValueError(
@@ -192,14 +198,14 @@ class KeepTask(TransformerMixin, BaseEstimator):
                 "(OneHotEncoder) or sparse_threshold=0 (ColumnTransformer), or pass "
                 "an array with integer tasks."
             )
-        result = open_table(out)
+        result: Any = open_table(out)
         if from_frame and not isinstance(result, FrameTable):
             result = open_table(self._frame_like(table, result.native))
         if from_frame and result.frame.implementation == table.frame.implementation:
             values = table.frame[:, position]  # keeps its type, such as category
         return append_column(result, values, self._task_name())
 
-    def _frame_like(self, table, values):
+    def _frame_like(self, table: FrameTable, values: np.ndarray) -> Any:
         if _names_features(self):
             names = self.transformer_.get_feature_names_out()
         else:
@@ -212,7 +218,7 @@ class KeepTask(TransformerMixin, BaseEstimator):
             frame.index = table.native.index
         return frame
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.transformer)
         tags.input_tags = inner.input_tags
@@ -221,7 +227,7 @@ class KeepTask(TransformerMixin, BaseEstimator):
         return tags
 
 
-def keep_task(transformer, *, task):
+def keep_task(transformer: Any, *, task: TaskColumn) -> KeepTask:
     """Wrap a transformer so that it leaves the task column alone.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Number
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -13,11 +14,12 @@ from kinlearn.tasks._values import (
     name_task,
     show_values,
 )
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["LabelSets", "class_codes", "classes_by_task", "numbers"]
 
 
-def _vector(y, estimator):
+def _vector(y: Any, estimator: str) -> np.ndarray:
     if y is None:
         raise ValueError(
             f"{estimator} requires y to be passed, but the target y is None."
@@ -25,7 +27,7 @@ def _vector(y, estimator):
     return column_or_1d(y, warn=True)
 
 
-def _faults(y):
+def _faults(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which targets are missing, and which are infinite."""
     nowhere = np.zeros(1, dtype=bool)
     if y.dtype.kind == "f":
@@ -38,7 +40,9 @@ def _faults(y):
     return are_missing(cells), nowhere
 
 
-def _check_all_there(y, estimator, task, tasks):
+def _check_all_there(
+    y: np.ndarray, estimator: str, task: np.ndarray | None, tasks: np.ndarray | None
+) -> None:
     """Refuse missing and infinite targets with the rows and the task at fault."""
     missing, infinite = _faults(y)
     rows = np.flatnonzero(missing if missing.any() else infinite)
@@ -62,7 +66,12 @@ def _check_all_there(y, estimator, task, tasks):
     )
 
 
-def class_codes(y, estimator, task=None, tasks=None):
+def class_codes(
+    y: ArrayLike | None,
+    estimator: str,
+    task: np.ndarray | None = None,
+    tasks: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Sorted classes and the code of each row's class.
 
     Parameters
@@ -100,7 +109,7 @@ def class_codes(y, estimator, task=None, tasks=None):
     return encode_values(y)
 
 
-def _plain_labels(y):
+def _plain_labels(y: np.ndarray) -> np.ndarray:
     """Objects as an array of their own type; strings stay objects."""
     cells = y.tolist()
     types = set(map(type, cells))
@@ -123,7 +132,12 @@ def _plain_labels(y):
     return plain
 
 
-def numbers(y, estimator, task=None, tasks=None):
+def numbers(
+    y: ArrayLike | None,
+    estimator: str,
+    task: np.ndarray | None = None,
+    tasks: np.ndarray | None = None,
+) -> np.ndarray:
     """The target as finite float64 numbers.
 
     Parameters
@@ -157,7 +171,7 @@ def numbers(y, estimator, task=None, tasks=None):
         )
     _check_all_there(y, estimator, task, tasks)
     try:
-        y = check_array(
+        checked: np.ndarray = check_array(
             y,
             dtype=np.float64,
             ensure_2d=False,
@@ -169,11 +183,13 @@ def numbers(y, estimator, task=None, tasks=None):
         raise ValueError(
             f"y holds a number too large for float64 ({error})."
         ) from error
-    _check_all_there(y, estimator, task, tasks)
-    return y
+    _check_all_there(checked, estimator, task, tasks)
+    return checked
 
 
-def classes_by_task(task, y, n_tasks, n_classes):
+def classes_by_task(
+    task: np.ndarray, y: np.ndarray, n_tasks: int, n_classes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which classes occur in which task, as a ragged table.
 
     Parameters
@@ -207,7 +223,7 @@ def classes_by_task(task, y, n_tasks, n_classes):
 
 @dataclass(frozen=True, eq=False)
 class LabelSets:
-    """The classes that each task has, and answers that keep to them.
+    """The classes that each task has, and predictions restricted to them.
 
     Attributes
     ----------
@@ -224,7 +240,7 @@ class LabelSets:
     n_classes: int
 
     @classmethod
-    def of(cls, task, y, n_tasks, n_classes):
+    def of(cls, task: np.ndarray, y: np.ndarray, n_tasks: int, n_classes: int) -> Self:
         """The label sets of coded rows.
 
         Parameters
@@ -242,7 +258,7 @@ class LabelSets:
         indptr, codes, _ = classes_by_task(task, y, n_tasks, n_classes)
         return cls(indptr, codes, n_classes)
 
-    def by_task(self, tasks, classes):
+    def by_task(self, tasks: np.ndarray, classes: np.ndarray) -> dict[Any, np.ndarray]:
         """The labels of each task.
 
         Parameters
@@ -262,16 +278,16 @@ class LabelSets:
         }
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.indptr) - 1
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         """Whether every task has every class."""
         return len(self.codes) == self.n_tasks * self.n_classes
 
-    def allowed(self, task):
+    def allowed(self, task: np.ndarray) -> np.ndarray:
         """Which classes each row may get.
 
         Parameters
@@ -290,7 +306,7 @@ class LabelSets:
         table[-1] = True
         return table[task]
 
-    def restrict(self, proba, task):
+    def restrict(self, proba: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Class probabilities with no mass on classes that the task lacks.
 
         Parameters

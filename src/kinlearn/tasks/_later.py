@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import freeze
 from kinlearn.tasks._labels import LabelSets, class_codes, numbers
 from kinlearn.tasks._validation import check_task_rows, task_codes
 from kinlearn.tasks._values import lookup_values, show_values
 from kinlearn.tasks._vector import encode_tasks
 from kinlearn.utils._sklearn import check_sample_weight
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["LaterData", "check_later_data"]
 
@@ -46,16 +48,16 @@ class LaterData:
     is_new: np.ndarray
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         """Number of rows."""
         return len(self.task)
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks, old and new."""
         return len(self.tasks)
 
-    def label_sets(self, old):
+    def label_sets(self, old: LabelSets) -> LabelSets:
         """The classes of each task, with those of these rows.
 
         Parameters
@@ -76,7 +78,7 @@ class LaterData:
             old.n_classes,
         )
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> "LaterData":
         """Some of the rows.
 
         Parameters
@@ -99,8 +101,16 @@ class LaterData:
 
 
 def check_later_data(
-    X, y, sample_weight, *, columns, tasks, classes, estimator, **options
-):
+    X: Table,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    columns: TaskColumns,
+    tasks: np.ndarray,
+    classes: np.ndarray | None,
+    estimator: str,
+    **options: Any,
+) -> LaterData:
     """Check rows that come after fit.
 
     Parameters
@@ -166,7 +176,13 @@ def check_later_data(
     )
 
 
-def _known_classes(y, classes, estimator, task, tasks):
+def _known_classes(
+    y: ArrayLike,
+    classes: np.ndarray,
+    estimator: str,
+    task: np.ndarray,
+    tasks: np.ndarray,
+) -> np.ndarray:
     found, codes = class_codes(y, estimator, task, tasks)
     known = {label: code for code, label in enumerate(classes.tolist())}
     strange = [label for label in found.tolist() if label not in known]

@@ -1,21 +1,25 @@
-"""What every task-aware estimator shares: the gate for X, and fitted names."""
+"""What every task-aware estimator shares: validation of X, and fitted names."""
 
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks._columns import TaskColumns
-from kinlearn.tasks._later import check_later_data
+from kinlearn.tasks._data import TaskData, TaskRows
+from kinlearn.tasks._labels import LabelSets
+from kinlearn.tasks._later import LaterData, check_later_data
 from kinlearn.tasks._validation import check_task_data, check_task_rows
 from kinlearn.tasks._values import show_values
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["TaskMixin", "remember_columns"]
 
 
-def remember_columns(estimator, columns):
+def remember_columns(estimator: Any, columns: TaskColumns) -> None:
     """Keep what fit saw of the columns, under scikit-learn's names.
 
     Parameters
@@ -94,15 +98,22 @@ class TaskMixin:
     array([2., 2., 2.])
     """
 
-    task: str | int | None
+    task: TaskColumn
+    tasks_: np.ndarray
+    classes_: np.ndarray
+    task_classes_: dict[Any, np.ndarray]
+    feature_names_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     _columns: TaskColumns
+    _label_sets: LabelSets
 
     _task_parameter_constraints = {
         "task": [str, Integral, None],
         "unknown_task": [StrOptions({"error", "share"})],
     }
 
-    def _data_options(self, order):
+    def _data_options(self, order: Literal["C", "F"] | None) -> dict[str, Any]:
         tags = get_tags(self)
         return {
             "accept_sparse": tags.input_tags.sparse,
@@ -112,8 +123,15 @@ class TaskMixin:
         }
 
     def _fit_data(
-        self, X, y=None, sample_weight=None, *, labels=None, order=None, same=False
-    ):
+        self,
+        X: Table,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        labels: Any = None,
+        order: Literal["C", "F"] | None = None,
+        same: bool = False,
+    ) -> TaskData:
         """Check training data, set the fitted attributes that all share.
 
         If it must be the `same`, as for a warm start, other tasks, features or classes
@@ -140,7 +158,7 @@ class TaskMixin:
             self._label_sets = data.label_sets
         return data
 
-    def _check_same(self, data):
+    def _check_same(self, data: TaskData) -> None:
         fitted = {
             "tasks": (self.tasks_, data.tasks),
             "features": (self.feature_names_, data.feature_names),
@@ -159,7 +177,9 @@ class TaskMixin:
                 "warm_start=False to begin anew."
             )
 
-    def _predict_data(self, X, *, order=None):
+    def _predict_data(
+        self, X: Table, *, order: Literal["C", "F"] | None = None
+    ) -> TaskRows:
         """Check new rows against what fit saw."""
         check_is_fitted(self)
         return check_task_rows(
@@ -170,7 +190,14 @@ class TaskMixin:
             **self._data_options(order),
         )
 
-    def _later_data(self, X, y, sample_weight=None, *, only_new=False):
+    def _later_data(
+        self,
+        X: Table,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        only_new: bool = False,
+    ) -> LaterData:
         """Check rows that come after fit; tasks may be new, and must be if `only_new`.
 
         Fitted attributes do not change before `_remember_later`.
@@ -195,7 +222,7 @@ class TaskMixin:
         return later
 
     @staticmethod
-    def _check_first_classes(y, classes):
+    def _check_first_classes(y: ArrayLike, classes: ArrayLike | None) -> None:
         """Refuse a first `partial_fit` whose labels are not all the classes."""
         absent = np.setdiff1d([] if classes is None else classes, y).tolist()
         if absent:
@@ -204,7 +231,7 @@ class TaskMixin:
                 f"{absent} are missing."
             )
 
-    def _remember_later(self, later):
+    def _remember_later(self, later: LaterData) -> None:
         """Set the tasks, and the classes of each, with those of later rows."""
         self.tasks_ = later.tasks
         if not hasattr(self, "classes_"):

@@ -1,4 +1,4 @@
-"""One face for the three kinds of X: array, sparse matrix and data frame.
+"""One interface to the three kinds of X: array, sparse matrix and data frame.
 
 A table knows its size and column names, gives one column as it is, and a block
 of columns as a numeric matrix with at most one copy. Nothing here knows what a
@@ -7,29 +7,31 @@ task is.
 
 import warnings
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-__all__ = ["open_table"]
+__all__ = ["AnyTable", "open_table"]
 
 
-def _float_dtype(*dtypes):
+def _float_dtype(*dtypes: np.dtype) -> np.dtype:
     """float32 if nothing needs more, else float64."""
     narrow = dtypes and all(d in (np.dtype("f4"), np.dtype("f2")) for d in dtypes)
     return np.dtype(np.float32 if narrow else np.float64)
 
 
-def _runs(positions):
+def _runs(positions: Sequence[int]) -> list[slice]:
     """Split ascending positions into runs of neighbours, as slices."""
-    positions = np.asarray(positions, dtype=np.intp)
-    cuts = np.flatnonzero(np.diff(positions) != 1) + 1
-    return [slice(int(run[0]), int(run[-1]) + 1) for run in np.split(positions, cuts)]
+    places = np.asarray(positions, dtype=np.intp)
+    cuts = np.flatnonzero(np.diff(places) != 1) + 1
+    return [slice(int(run[0]), int(run[-1]) + 1) for run in np.split(places, cuts)]
 
 
-def _not_a_number(name, row, value, error):
+def _not_a_number(name: Any, row: int, value: Any, error: Exception) -> Exception:
     kind = TypeError if isinstance(error, TypeError) else ValueError
     return kind(
         f"Column {name!r} holds {value!r} in row {row}, which is not a number "
@@ -42,26 +44,28 @@ class ArrayTable:
 
     names = None
 
-    def __init__(self, values):
+    def __init__(self, values: np.ndarray) -> None:
         self.native = values
         self.n_rows, self.n_columns = values.shape
 
-    def column(self, position):
+    def column(self, position: int) -> np.ndarray:
         """One column as it is."""
         return self.native[:, position]
 
-    def distinct(self, position):
+    def distinct(self, position: int) -> None:
         """No short cut to the distinct values."""
         return None
 
-    def without(self, position):
+    def without(self, position: int) -> np.ndarray:
         """The array without one column (a view where it can be one)."""
         if position in (0, self.n_columns - 1):
             return self.native[:, 1:] if position == 0 else self.native[:, :position]
         return np.delete(self.native, position, axis=1)
 
-    def matrix(self, positions, *, order, **_):
-        """The columns as floats; a copy only where type or order ask for one."""
+    def matrix(
+        self, positions: Sequence[int], *, order: Literal["C", "F"] | None, **_: Any
+    ) -> np.ndarray:
+        """The columns as floats; a copy only where type or order need one."""
         values = self.native
         if values.dtype.kind in "SU":
             # the same words as scikit-learn's
@@ -89,7 +93,7 @@ class ArrayTable:
         except (TypeError, ValueError, OverflowError) as error:
             raise self._first_bad_cell(positions, error) from error
 
-    def _first_bad_cell(self, positions, error):
+    def _first_bad_cell(self, positions: Sequence[int], error: Exception) -> Exception:
         for position in positions:
             for row, value in enumerate(self.native[:, position]):
                 try:
@@ -104,25 +108,31 @@ class SparseTable:
 
     names = None
 
-    def __init__(self, values):
+    def __init__(self, values: Any) -> None:
         # the other formats cannot be sliced
         self.native = values if values.format in ("csr", "csc") else values.tocsr()
         self.n_rows, self.n_columns = values.shape
 
-    def column(self, position):
+    def column(self, position: int) -> np.ndarray:
         """One column, dense."""
         return self.native[:, [position]].toarray().ravel()
 
-    def distinct(self, position):
+    def distinct(self, position: int) -> None:
         """No short cut to the distinct values."""
         return None
 
-    def without(self, position):
+    def without(self, position: int) -> Any:
         """The matrix without one column."""
         keep = np.delete(np.arange(self.n_columns), position)
         return self.native[:, keep]
 
-    def matrix(self, positions, *, accept_sparse, **_):
+    def matrix(
+        self,
+        positions: Sequence[int],
+        *,
+        accept_sparse: Any,
+        **_: Any,
+    ) -> Any:
         """The columns as a CSR or CSC matrix of floats in canonical form."""
         if accept_sparse is False:
             check_array(self.native, accept_sparse=False)  # raises, as elsewhere
@@ -147,16 +157,16 @@ class SparseTable:
 class FrameTable:
     """A data frame: pandas, polars, or another that narwhals reads eagerly."""
 
-    def __init__(self, frame, names):
+    def __init__(self, frame: nw.DataFrame[Any], names: tuple[str, ...] | None) -> None:
         self.frame = frame
         self.native = frame.to_native()
         self.n_rows, self.n_columns = frame.shape
         self.names = names
 
-    def _series(self, position):
+    def _series(self, position: int) -> nw.Series[Any]:
         return self.frame[:, position]
 
-    def column(self, position):
+    def column(self, position: int) -> np.ndarray:
         """One column as a NumPy array; missing values are None or NaN."""
         series = self._series(position)
         # the last two have no NumPy type
@@ -168,7 +178,7 @@ class FrameTable:
             series = series.cast(nw.Float64)
         return series.to_numpy()
 
-    def distinct(self, position):
+    def distinct(self, position: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Distinct strings of a column and the place of each row among them.
 
         The library's own hashing is ten times as fast as Python's on a million
@@ -189,24 +199,26 @@ class FrameTable:
         values[:] = found
         return values, places
 
-    def without(self, position):
+    def without(self, position: int) -> Any:
         """The frame without one column, in its own library."""
         keep = [i for i in range(self.n_columns) if i != position]
         return self.frame[:, keep].to_native()
 
-    def matrix(self, positions, *, order, **_):
+    def matrix(
+        self, positions: Sequence[int], *, order: Literal["C", "F"] | None, **_: Any
+    ) -> np.ndarray:
         """The columns as floats, filled column by column: one copy."""
         # one by one, each would take as long as the frame is wide
         every, labels = list(self.frame.iter_columns()), self.frame.columns
         columns = [every[i] for i in positions]
-        kinds = {nw.Float32: np.dtype("f4")}
+        kinds: dict[Any, np.dtype] = {nw.Float32: np.dtype("f4")}
         dtype = _float_dtype(*(kinds.get(s.dtype, np.dtype("f8")) for s in columns))
         out = np.empty((self.n_rows, len(columns)), dtype=dtype, order=order or "F")
         for j, (position, series) in enumerate(zip(positions, columns, strict=True)):
             out[:, j] = self._numbers(series, labels[position])
         return out
 
-    def _numbers(self, series, name):
+    def _numbers(self, series: Any, name: str) -> np.ndarray:
         if series.dtype.is_float():
             return series.to_numpy()
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
@@ -233,7 +245,10 @@ class FrameTable:
             raise
 
 
-def _frame_names(columns):
+AnyTable: TypeAlias = ArrayTable | SparseTable | FrameTable
+
+
+def _frame_names(columns: Sequence[Any]) -> tuple[str, ...] | None:
     repeated = [name for name, count in Counter(columns).items() if count > 1]
     if repeated:
         raise ValueError(
@@ -253,7 +268,7 @@ def _frame_names(columns):
     return None
 
 
-def _read_array(X):
+def _read_array(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             "X is a masked array with masked cells. Fill them first: "
@@ -278,7 +293,7 @@ def _read_array(X):
     return values
 
 
-def open_table(X):
+def open_table(X: Any) -> AnyTable:
     """Wrap X in the table of its kind.
 
     Parameters

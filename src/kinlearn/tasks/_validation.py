@@ -1,13 +1,16 @@
-"""From what users pass to `TaskData` and `TaskRows`: the one gate for X."""
+"""From what users pass to `TaskData` and `TaskRows`: where X is checked."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
-from kinlearn.tasks._columns import find_column, resolve_columns
+from kinlearn.tasks._columns import TaskColumns, find_column, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._labels import class_codes, numbers
-from kinlearn.tasks._tables import open_table
+from kinlearn.tasks._tables import AnyTable, open_table
 from kinlearn.tasks._values import (
     encode_values,
     lookup_values,
@@ -16,6 +19,7 @@ from kinlearn.tasks._values import (
     task_values,
 )
 from kinlearn.utils._sklearn import check_sample_weight
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = [
     "check_task_data",
@@ -26,7 +30,7 @@ __all__ = [
 ]
 
 
-def _check_rows(table):
+def _check_rows(table: AnyTable) -> None:
     if table.n_rows == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a "
@@ -34,7 +38,15 @@ def _check_rows(table):
         )
 
 
-def _check_finite(X, names, task, tasks, *, allow_nan, estimator):
+def _check_finite(
+    X: Any,
+    names: np.ndarray,
+    task: np.ndarray,
+    tasks: np.ndarray,
+    *,
+    allow_nan: bool,
+    estimator: str,
+) -> None:
     """Refuse inf (and NaN) with the column, the row and the task at fault."""
     try:
         assert_all_finite(X.data if sp.issparse(X) else X, allow_nan=allow_nan)
@@ -65,13 +77,13 @@ def _check_finite(X, names, task, tasks, *, allow_nan, estimator):
     )
 
 
-def _target_code(target, task, tasks):
+def _target_code(target: Any, task: TaskColumn, tasks: np.ndarray) -> int | None:
     if target is None:
         return None
     if task is None:
         raise ValueError(
-            f"target={target!r} names a task, but task=None. Say which column holds "
-            "the task."
+            f"target={target!r} names a task, but task=None. Name the column that "
+            "holds the task with task=."
         )
     hits = [i for i, known in enumerate(tasks.tolist()) if known == target]
     if not hits:
@@ -82,7 +94,7 @@ def _target_code(target, task, tasks):
     return hits[0]
 
 
-def task_codes(X, task):
+def task_codes(X: Table, task: TaskColumn) -> tuple[np.ndarray, np.ndarray]:
     """Tasks of the rows of X, and nothing else of it.
 
     Parameters
@@ -111,7 +123,9 @@ def task_codes(X, task):
     return _read_tasks(table, task)
 
 
-def _read_tasks(table, task, role="Task"):
+def _read_tasks(
+    table: AnyTable, task: TaskColumn, role: str = "Task"
+) -> tuple[np.ndarray, np.ndarray]:
     if task is None:
         return np.zeros(1, dtype=np.int64), np.zeros(table.n_rows, dtype=np.int32)
     values, places = _task_column(
@@ -121,7 +135,9 @@ def _read_tasks(table, task, role="Task"):
     return tasks, codes[places]
 
 
-def _task_column(table, position, where):
+def _task_column(
+    table: AnyTable, position: int, where: str
+) -> tuple[np.ndarray, np.ndarray | slice]:
     """Checked task values, and for each row its place among them."""
     short_cut = table.distinct(position)
     if short_cut is not None:
@@ -129,7 +145,13 @@ def _task_column(table, position, where):
     return task_values(table.column(position), where), slice(None)
 
 
-def _known_codes(table, columns, tasks, unknown_task, estimator):
+def _known_codes(
+    table: AnyTable,
+    columns: TaskColumns,
+    tasks: np.ndarray,
+    unknown_task: str | None,
+    estimator: str,
+) -> np.ndarray:
     """Codes of the rows' tasks among those that fit saw; -1 if they may be new."""
     if unknown_task not in (None, "error", "share"):
         raise ValueError(
@@ -154,11 +176,13 @@ def _known_codes(table, columns, tasks, unknown_task, estimator):
     return codes
 
 
-def split_task(X, task):
+def split_task(
+    X: Table, task: TaskColumn
+) -> tuple[Table, np.ndarray, np.ndarray, TaskColumns]:
     """Take the task column out of X, and leave the rest as it is.
 
-    For estimators that hand the other columns to somebody else, who reads them
-    in their own way (categories, strings, missing values).
+    For estimators that pass the other columns to another estimator, which reads
+    them in its own way (categories, strings, missing values).
 
     Parameters
     ----------
@@ -193,7 +217,14 @@ def split_task(X, task):
     return _without_task(table, columns), tasks, codes, columns
 
 
-def split_known_task(X, columns, tasks, *, unknown_task="error", estimator="It"):
+def split_known_task(
+    X: Table,
+    columns: TaskColumns,
+    tasks: np.ndarray,
+    *,
+    unknown_task: Literal["error", "share"] = "error",
+    estimator: str = "It",
+) -> tuple[Table, np.ndarray]:
     """Take the task column out of new rows; see :func:`split_task`.
 
     Parameters
@@ -231,25 +262,25 @@ def split_known_task(X, columns, tasks, *, unknown_task="error", estimator="It")
     return _without_task(table, columns), codes
 
 
-def _without_task(table, columns):
+def _without_task(table: AnyTable, columns: TaskColumns) -> Table:
     return table.native if columns.task is None else table.without(columns.task)
 
 
 def check_task_data(
-    X,
-    y=None,
-    sample_weight=None,
+    X: Table,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     *,
-    task=None,
-    privileged=None,
-    target=None,
-    task_role="Task",
-    labels=None,
-    accept_sparse=False,
-    allow_nan=False,
-    order=None,
-    estimator="This estimator",
-):
+    task: TaskColumn = None,
+    privileged: str | int | Sequence[str] | Sequence[int] | None = None,
+    target: Any = None,
+    task_role: str = "Task",
+    labels: Literal["classes", "numbers"] | None = None,
+    accept_sparse: bool | str | Sequence[str] = False,
+    allow_nan: bool = False,
+    order: Literal["C", "F"] | None = None,
+    estimator: str = "This estimator",
+) -> TaskData:
     """Check training data once, and give it the form that kernels take.
 
     Parameters
@@ -300,8 +331,10 @@ def check_task_data(
     columns = resolve_columns(table, task, privileged, task_role)
     _check_rows(table)
     tasks, codes = _read_tasks(table, task, task_role)
-    options = {"order": order, "accept_sparse": accept_sparse}
-    blocks = {"X": (columns.features, columns.feature_names)}
+    options: dict[str, Any] = {"order": order, "accept_sparse": accept_sparse}
+    blocks: dict[str, tuple[Sequence[int], np.ndarray]] = {
+        "X": (columns.features, columns.feature_names)
+    }
     if columns.privileged:
         extra = list(columns.privileged)
         blocks["privileged"] = extra, columns.all_names[extra]
@@ -339,16 +372,16 @@ def check_task_data(
 
 
 def check_task_rows(
-    X,
+    X: Table,
     *,
-    columns,
-    tasks,
-    unknown_task="error",
-    accept_sparse=False,
-    allow_nan=False,
-    order=None,
-    estimator="This estimator",
-):
+    columns: TaskColumns,
+    tasks: np.ndarray,
+    unknown_task: Literal["error", "share"] | None = "error",
+    accept_sparse: bool | str | Sequence[str] = False,
+    allow_nan: bool = False,
+    order: Literal["C", "F"] | None = None,
+    estimator: str = "This estimator",
+) -> TaskRows:
     """Check rows to predict for against what fit saw.
 
     Parameters

@@ -5,6 +5,7 @@ object array of strings. Everything else is refused with the row at fault.
 """
 
 from itertools import repeat
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,15 +21,15 @@ __all__ = [
 _MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
 
-def show_values(values, limit=5):
+def show_values(values: Any, limit: int = 5) -> str:
     """Write some values for a message: ``'a', 'b', 'c' and 4 more``."""
     shown = [repr(v.item() if isinstance(v, np.generic) else v) for v in values[:limit]]
     more = len(values) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def name_task(row, task, tasks):
-    """Write the task of a row for a message: ``task 'b'``, or nothing to tell.
+def name_task(row: int, task: np.ndarray | None, tasks: np.ndarray | None) -> str:
+    """Write the task of a row for a message: ``task 'b'``, or an empty string.
 
     Parameters
     ----------
@@ -39,12 +40,18 @@ def name_task(row, task, tasks):
     tasks : ndarray, or None
         Task values that the codes stand for.
     """
-    if task is None or len(tasks) < 2 or row >= len(task) or task[row] < 0:
+    if (
+        task is None
+        or tasks is None
+        or len(tasks) < 2
+        or row >= len(task)
+        or task[row] < 0
+    ):
         return ""
     return f"task {show_values(tasks[[task[row]]])}"
 
 
-def are_missing(cells):
+def are_missing(cells: Any) -> np.ndarray:
     """Which of some objects are NaN, None or pandas' NA, as a bool array."""
     return np.fromiter(
         (
@@ -57,7 +64,7 @@ def are_missing(cells):
     )
 
 
-def _raise_missing(missing, where):
+def _raise_missing(missing: np.ndarray, where: str) -> NoReturn:
     rows = np.flatnonzero(missing)
     raise ValueError(
         f"{where} is missing in {len(rows)} of {len(missing)} rows (first: row "
@@ -65,7 +72,7 @@ def _raise_missing(missing, where):
     )
 
 
-def _from_floats(values, where):
+def _from_floats(values: np.ndarray, where: str) -> np.ndarray:
     missing = np.isnan(values)
     if missing.any():
         _raise_missing(missing, where)
@@ -87,7 +94,7 @@ def _from_floats(values, where):
     return values.astype(np.int64)
 
 
-def _from_objects(values, where):
+def _from_objects(values: np.ndarray, where: str) -> np.ndarray:
     types = set(map(type, values))
     names = {t.__name__ for t in types}
     floats = any(issubclass(t, float | np.floating) for t in types)
@@ -127,8 +134,8 @@ def _from_objects(values, where):
         ) from error
 
 
-def task_values(raw, where):
-    """Bring a raw task column into one of the two forms, or say why not.
+def task_values(raw: np.ndarray, where: str) -> np.ndarray:
+    """Bring a raw task column into one of the two forms, or raise an error.
 
     Parameters
     ----------
@@ -162,7 +169,7 @@ def task_values(raw, where):
     )
 
 
-def encode_values(values):
+def encode_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sorted distinct values, and the code of each row.
 
     Parameters
@@ -187,8 +194,8 @@ def encode_values(values):
             codes = (np.cumsum(present, dtype=np.int32) - 1)[offset]
             return (np.flatnonzero(present) + low).astype(values.dtype), codes
     if values.dtype != object:
-        uniques, codes = np.unique(values, return_inverse=True)
-        return uniques, codes.astype(np.int32)
+        uniques, places = np.unique(values, return_inverse=True)
+        return uniques, places.astype(np.int32)
     # Hashing is ten times as fast as sorting a million Python strings; map and
     # set keep the loop out of the interpreter.
     cells = values.tolist()
@@ -197,7 +204,7 @@ def encode_values(values):
     return uniques, _dict_codes(known, cells)
 
 
-def _dict_codes(known, cells, default=None):
+def _dict_codes(known: list, cells: list, default: int | None = None) -> np.ndarray:
     table = dict(zip(known, range(len(known)), strict=True))
     if default is None:
         codes = map(table.__getitem__, cells)
@@ -206,7 +213,7 @@ def _dict_codes(known, cells, default=None):
     return np.fromiter(codes, dtype=np.int32, count=len(cells))
 
 
-def lookup_values(uniques, values, where):
+def lookup_values(uniques: np.ndarray, values: np.ndarray, where: str) -> np.ndarray:
     """Codes of values among known ones; -1 for those not among them.
 
     Parameters

@@ -1,5 +1,7 @@
 """Tasks that are given apart from X, one for each row."""
 
+from typing import Any
+
 import narwhals.stable.v2 as nw
 import numpy as np
 
@@ -9,7 +11,7 @@ from kinlearn.tasks._values import encode_values, task_values
 __all__ = ["encode_tasks"]
 
 
-def encode_tasks(values, name="tasks"):
+def encode_tasks(values: Any, name: str = "tasks") -> tuple[np.ndarray, np.ndarray]:
     """Tasks of rows, from a vector instead of a column of X.
 
     Parameters

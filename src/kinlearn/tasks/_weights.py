@@ -1,9 +1,12 @@
 """Weights of rows: those of samples and of classes, and whether they make sense."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import compute_sample_weight
+
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["check_class_weight", "check_total_weight", "class_weights"]
 
@@ -11,7 +14,7 @@ __all__ = ["check_class_weight", "check_total_weight", "class_weights"]
 _LEAST, _MOST = 1e-100, 1e100
 
 
-def check_class_weight(class_weight):
+def check_class_weight(class_weight: dict | str | None) -> None:
     """Refuse weights of classes that are not finite or negative.
 
     Parameters
@@ -35,7 +38,9 @@ def check_class_weight(class_weight):
             )
 
 
-def class_weights(class_weight, labels):
+def class_weights(
+    class_weight: dict | Literal["balanced"] | None, labels: ArrayLike
+) -> np.ndarray:
     """The weight of each row by its class.
 
     Parameters
@@ -60,7 +65,7 @@ def class_weights(class_weight, labels):
     return compute_sample_weight(class_weight, labels)
 
 
-def check_total_weight(weight):
+def check_total_weight(weight: np.ndarray | None) -> None:
     """Refuse weights of rows whose sum cannot be reckoned with.
 
     Parameters

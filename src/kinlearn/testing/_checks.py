@@ -4,7 +4,9 @@ Each takes an estimator and raises AssertionError if it breaks the promise.
 """
 
 import pickle
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 from unittest import SkipTest
 
 import numpy as np
@@ -17,12 +19,13 @@ from sklearn.utils.validation import has_fit_parameter
 from kinlearn.tasks import with_task
 from kinlearn.testing._problems import fit_on, make_problem, set_up
 from kinlearn.utils import import_optional
+from kinlearn.utils._typing import Table
 
 __all__ = ["FOR_ALL", "FOR_CLASSIFIERS", "FOR_N_JOBS", "FOR_UNKNOWN_TASKS"]
 
 
-def _answers(model, X):
-    """All that a model says about rows."""
+def _answers(model: Any, X: Table) -> dict[str, np.ndarray]:
+    """All predictions of a model for rows."""
     out = {"predict": model.predict(X)}
     if hasattr(model, "predict_proba"):
         out["predict_proba"] = model.predict_proba(X)
@@ -32,7 +35,9 @@ def _answers(model, X):
     return out
 
 
-def _assert_same(one, two, rtol=1e-7):
+def _assert_same(
+    one: dict[str, np.ndarray], two: dict[str, np.ndarray], rtol: float = 1e-7
+) -> None:
     assert one.keys() == two.keys()
     for method in one:
         if one[method].dtype.kind == "f":
@@ -41,17 +46,22 @@ def _assert_same(one, two, rtol=1e-7):
             assert_array_equal(one[method], two[method])
 
 
-def _is_random(estimator):
+def _is_random(estimator: Any) -> bool:
     return any(name.endswith("random_state") for name in estimator.get_params())
 
 
-def _frame(library, X, task, names=("a", "b", "c", "d")):
+def _frame(
+    library: str,
+    X: np.ndarray,
+    task: np.ndarray,
+    names: Sequence[str] = ("a", "b", "c", "d"),
+) -> Any:
     frame = import_optional(library, extra="all", purpose="This check").DataFrame
     data = {name: X[:, j] for j, name in enumerate(names)}
     return frame({**data, "group": np.asarray(task)})
 
 
-def _must_raise(call, *words):
+def _must_raise(call: Callable[[], Any], *words: str) -> None:
     try:
         call()
     except (ValueError, TypeError) as error:
@@ -61,7 +71,7 @@ def _must_raise(call, *words):
     raise AssertionError(f"Bad input passed; expected an error with {words}.")
 
 
-def check_same_answers_from_every_container(estimator):
+def check_same_answers_from_every_container(estimator: Any) -> None:
     """Array, pandas, polars and sparse input of the same data agree."""
     X, y, task = make_problem(estimator)
     reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
@@ -81,7 +91,7 @@ def check_same_answers_from_every_container(estimator):
             _assert_same(_answers(model, packed), reference, rtol=1e-2)
 
 
-def check_renamed_tasks(estimator):
+def check_renamed_tasks(estimator: Any) -> None:
     """Tasks under other names, in the same order, give the same model."""
     X, y, task = make_problem(estimator)
     reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
@@ -96,7 +106,7 @@ def check_renamed_tasks(estimator):
     _assert_same(_answers(model, with_task(X, shuffled)), reference, rtol=1e-4)
 
 
-def check_position_of_the_task_column(estimator):
+def check_position_of_the_task_column(estimator: Any) -> None:
     """The task may stand in any column."""
     X, y, task = make_problem(estimator)
     reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
@@ -106,7 +116,7 @@ def check_position_of_the_task_column(estimator):
     assert model.n_features_in_ == 5
 
 
-def check_permuted_rows(estimator):
+def check_permuted_rows(estimator: Any) -> None:
     """The order of rows decides nothing, in prediction and (if exact) in fit."""
     X, y, task = make_problem(estimator)
     packed = with_task(X, task)
@@ -120,7 +130,7 @@ def check_permuted_rows(estimator):
     _assert_same(_answers(again, packed[order]), reference, rtol=1e-4)
 
 
-def check_doubled_row_is_weight_two(estimator):
+def check_doubled_row_is_weight_two(estimator: Any) -> None:
     """Integer weights equal repeated rows, zero weight equals absence."""
     if not has_fit_parameter(estimator, "sample_weight"):
         raise SkipTest("fit takes no sample_weight")
@@ -141,7 +151,7 @@ def check_doubled_row_is_weight_two(estimator):
     _assert_same(_answers(weighted, packed), _answers(repeated, packed), rtol=1e-3)
 
 
-def check_one_task_is_the_plain_estimator(estimator):
+def check_one_task_is_the_plain_estimator(estimator: Any) -> None:
     """A task column with one value equals ``task=None`` without it."""
     X, y, _ = make_problem(estimator)
     one = np.full(len(y), 5)
@@ -150,8 +160,8 @@ def check_one_task_is_the_plain_estimator(estimator):
     _assert_same(_answers(model, with_task(X, one)), _answers(plain, X))
 
 
-def check_noise_task(estimator):
-    """A task of pure noise is survived, and its answers are finite."""
+def check_noise_task(estimator: Any) -> None:
+    """A task of pure noise is survived, and its predictions are finite."""
     X, y, task = make_problem(estimator)
     rng = np.random.default_rng(3)
     y = y.copy()
@@ -161,8 +171,8 @@ def check_noise_task(estimator):
         assert answer.dtype.kind != "f" or np.isfinite(answer).all()
 
 
-def check_task_of_one_row(estimator):
-    """A task of one row gets an answer, or an error that names it."""
+def check_task_of_one_row(estimator: Any) -> None:
+    """A task of one row gets a prediction, or an error that names it."""
     X, y, task = make_problem(estimator)
     task = task.copy()
     task[0] = 77
@@ -175,7 +185,7 @@ def check_task_of_one_row(estimator):
     assert answer.shape == (1,)
 
 
-def check_missing_task_values(estimator):
+def check_missing_task_values(estimator: Any) -> None:
     """NaN in the task column is refused, with the number of rows."""
     X, y, task = make_problem(estimator)
     packed = with_task(X, task)
@@ -187,7 +197,7 @@ def check_missing_task_values(estimator):
     _must_raise(lambda: model.predict(packed), "missing in 2 of", "row 3")
 
 
-def check_columns_at_predict(estimator):
+def check_columns_at_predict(estimator: Any) -> None:
     """A lost task column, lost or reordered features are noticed."""
     X, y, task = make_problem(estimator)
     model = fit_on(estimator, X, y, task)
@@ -206,7 +216,7 @@ def check_columns_at_predict(estimator):
     )
 
 
-def check_task_column_not_found(estimator):
+def check_task_column_not_found(estimator: Any) -> None:
     """A task column that is not there is an error that lists what is."""
     X, y, task = make_problem(estimator)
     packed = with_task(X, task)
@@ -214,7 +224,7 @@ def check_task_column_not_found(estimator):
     _must_raise(lambda: set_up(estimator, task="no").fit(packed, y), "'no'", "by name")
 
 
-def check_input_is_left_alone(estimator):
+def check_input_is_left_alone(estimator: Any) -> None:
     """Read-only input works, and nothing of it is changed."""
     X, y, task = make_problem(estimator)
     packed = with_task(X, task)
@@ -225,8 +235,8 @@ def check_input_is_left_alone(estimator):
     assert_array_equal(y, before[1])
 
 
-def check_pickled_model(estimator):
-    """A model that was saved and loaded answers the same."""
+def check_pickled_model(estimator: Any) -> None:
+    """A model that was saved and loaded predicts the same."""
     X, y, task = make_problem(estimator)
     packed = with_task(X, task)
     model = set_up(estimator, task=-1).fit(packed, y)
@@ -234,7 +244,7 @@ def check_pickled_model(estimator):
     _assert_same(_answers(again, packed), _answers(model, packed), rtol=0)
 
 
-def check_skops_model(estimator):
+def check_skops_model(estimator: Any) -> None:
     """A model goes through skops, which runs no code on loading."""
     try:
         skops = import_optional("skops.io", extra="report", purpose="This check")
@@ -257,7 +267,7 @@ def check_skops_model(estimator):
     _assert_same(_answers(again, packed), _answers(model, packed), rtol=0)
 
 
-def check_cross_validation_and_search(estimator):
+def check_cross_validation_and_search(estimator: Any) -> None:
     """The task reaches the estimator in cross-validation and in a search."""
     X, y, task = make_problem(estimator)
     key: str | int = "group"
@@ -271,7 +281,7 @@ def check_cross_validation_and_search(estimator):
     assert len(search.best_estimator_.tasks_) == 3
 
 
-def check_disjoint_label_sets(estimator):
+def check_disjoint_label_sets(estimator: Any) -> None:
     """A task gets only labels of its own; other columns of proba are zero."""
     X, y, task = make_problem(estimator, n_samples=150)
     labels = np.array([["no", "yes"], ["cold", "warm"], ["no", "warm"]])[task, y]
@@ -292,7 +302,7 @@ def check_disjoint_label_sets(estimator):
             assert (proba[task == t][:, lacking] == 0).all()
 
 
-def check_task_with_one_class(estimator):
+def check_task_with_one_class(estimator: Any) -> None:
     """A task with one class gets that class, or fit names the task."""
     X, y, task = make_problem(estimator)
     y = np.where(task == 1, 0, y)
@@ -311,7 +321,7 @@ def check_task_with_one_class(estimator):
     assert set(answer) <= {"no", "yes, always"}
 
 
-def check_unknown_task_is_refused(estimator):
+def check_unknown_task_is_refused(estimator: Any) -> None:
     """By default a new task is an error that names it and some known ones."""
     X, y, task = make_problem(estimator)
     model = fit_on(estimator, X, y, task, unknown_task="error")
@@ -319,8 +329,8 @@ def check_unknown_task_is_refused(estimator):
     _must_raise(lambda: model.predict(strange), "99", "2 of 4 rows", "0, 1, 2")
 
 
-def check_unknown_task_shares(estimator):
-    """With "share", a new task gets a finite answer; known ones keep theirs."""
+def check_unknown_task_shares(estimator: Any) -> None:
+    """With "share", a new task gets a finite prediction; known ones keep theirs."""
     X, y, task = make_problem(estimator)
     model = fit_on(estimator, X, y, task, unknown_task="share")
     known = with_task(X, task)
@@ -331,7 +341,7 @@ def check_unknown_task_shares(estimator):
         assert_array_equal(answer[10:], before[method][10:])
 
 
-def check_n_jobs_changes_nothing(estimator):
+def check_n_jobs_changes_nothing(estimator: Any) -> None:
     """The model is the same for any number of jobs."""
     X, y, task = make_problem(estimator)
     packed = with_task(X, task)

@@ -1,14 +1,19 @@
 """Small multi-task problems that the checks share."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone, is_classifier
 
 from kinlearn.tasks import with_task
+from kinlearn.utils._typing import Table
 
 __all__ = ["fit_on", "make_problem", "set_up"]
 
 
-def make_problem(estimator, *, n_samples=120, n_tasks=3, seed=0):
+def make_problem(
+    estimator: Any, *, n_samples: int = 120, n_tasks: int = 3, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Related tasks with a shared signal and a shift of each task.
 
     Parameters
@@ -37,7 +42,7 @@ def make_problem(estimator, *, n_samples=120, n_tasks=3, seed=0):
     return X, signal, task
 
 
-def set_up(estimator, **params):
+def set_up(estimator: Any, **params: Any) -> Any:
     """A clone with a fixed random state and parameters set.
 
     Parameters
@@ -57,7 +62,9 @@ def set_up(estimator, **params):
     return model.set_params(**random, **params)
 
 
-def fit_on(estimator, X, y, task, **params):
+def fit_on(
+    estimator: Any, X: Table, y: np.ndarray, task: np.ndarray, **params: Any
+) -> Any:
     """Fit a clone on X with the task as its last column.
 
     Parameters

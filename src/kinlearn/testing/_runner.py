@@ -1,6 +1,8 @@
 """Which checks fit which estimator, and how to run them."""
 
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Any
 from unittest import SkipTest
 
 from sklearn.base import is_classifier, is_regressor
@@ -11,7 +13,7 @@ from kinlearn.utils import import_optional
 __all__ = ["check_task_estimator", "parametrize_with_task_checks", "task_checks"]
 
 
-def task_checks(estimator):
+def task_checks(estimator: Any) -> Iterator[partial[None]]:
     """Yield the checks that apply to an estimator.
 
     Parameters
@@ -52,7 +54,7 @@ def task_checks(estimator):
     yield from (partial(check, estimator) for check in checks)
 
 
-def check_task_estimator(estimator):
+def check_task_estimator(estimator: Any) -> dict[str, str]:
     """Run all task checks on an estimator.
 
     Parameters
@@ -84,7 +86,7 @@ def check_task_estimator(estimator):
     return outcome
 
 
-def parametrize_with_task_checks(estimators):
+def parametrize_with_task_checks(estimators: Iterable[Any]) -> Any:
     """Pytest decorator: one test for each estimator and task check.
 
     Parameters

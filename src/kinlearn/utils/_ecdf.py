@@ -1,5 +1,6 @@
-"""Empirical distribution functions of many groups, made once and met in pairs."""
+"""Empirical distribution functions of many groups, made once and compared in pairs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -35,17 +36,17 @@ class GroupEcdfs:
     indptr: np.ndarray
 
     @property
-    def n_groups(self):
+    def n_groups(self) -> int:
         """Number of groups."""
         return len(self.indptr) - 1
 
     @property
-    def n_values(self):
+    def n_values(self) -> np.ndarray:
         """How many numbers each group has, those that are equal counted apart."""
         return self.below[self.indptr[1:] - 1]
 
 
-def stack_ecdfs(column, indptr):
+def stack_ecdfs(column: np.ndarray, indptr: np.ndarray) -> GroupEcdfs:
     """Distribution functions of the groups in one column.
 
     Parameters
@@ -81,7 +82,9 @@ def stack_ecdfs(column, indptr):
     return GroupEcdfs(values=values, below=below, indptr=ends)
 
 
-def _by_rows(fill, ecdfs, n_jobs):
+def _by_rows(
+    fill: Callable[[int, int], None], ecdfs: GroupEcdfs, n_jobs: int | None
+) -> None:
     """Call ``fill(first, last)`` for blocks of rows of the matrix."""
     n_groups = ecdfs.n_groups
     rows = max(1, _STEPS_PER_CALL // (2 * len(ecdfs.values)))
@@ -91,7 +94,7 @@ def _by_rows(fill, ecdfs, n_jobs):
     )
 
 
-def _cut_by_grid(ecdfs):
+def _cut_by_grid(ecdfs: GroupEcdfs) -> np.ndarray:
     """Places where every group passes the points of a common grid.
 
     The grid decides the speed and nothing else. About four cells per square root
@@ -111,7 +114,13 @@ def _cut_by_grid(ecdfs):
     return cuts
 
 
-def add_ks_statistics(ecdfs, out, *, take_max=False, n_jobs=None):
+def add_ks_statistics(
+    ecdfs: GroupEcdfs,
+    out: np.ndarray,
+    *,
+    take_max: bool = False,
+    n_jobs: int | None = None,
+) -> None:
     """Add the Kolmogorov-Smirnov statistics of all pairs to a matrix.
 
     Parameters
@@ -128,13 +137,15 @@ def add_ks_statistics(ecdfs, out, *, take_max=False, n_jobs=None):
     cuts = _cut_by_grid(ecdfs)
     passed = ecdfs.below[cuts]
 
-    def fill(first, last):
+    def fill(first: int, last: int) -> None:
         add_ks(ecdfs.values, ecdfs.below, cuts, passed, first, last, take_max, out)
 
     _by_rows(fill, ecdfs, n_jobs)
 
 
-def wasserstein_distances(ecdfs, *, n_jobs=None):
+def wasserstein_distances(
+    ecdfs: GroupEcdfs, *, n_jobs: int | None = None
+) -> np.ndarray:
     """Wasserstein distances of order 1 of all pairs.
 
     Parameters
@@ -151,7 +162,7 @@ def wasserstein_distances(ecdfs, *, n_jobs=None):
     """
     out = np.zeros((ecdfs.n_groups, ecdfs.n_groups))
 
-    def fill(first, last):
+    def fill(first: int, last: int) -> None:
         fill_wasserstein(ecdfs.values, ecdfs.below, ecdfs.indptr, first, last, out)
 
     _by_rows(fill, ecdfs, n_jobs)

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -9,7 +10,7 @@ __all__ = ["replacing"]
 
 
 @contextmanager
-def replacing(path):
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`, which takes its name when all went well.
 
     The content is on the disk before the name changes, so an error, a full disk or
@@ -55,7 +56,7 @@ def replacing(path):
     _sync_folder(path.parent)
 
 
-def _sync_folder(folder):
+def _sync_folder(folder: Path) -> None:
     """Make the new name durable too, where the system lets us."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

@@ -3,11 +3,14 @@
 import numpy as np
 
 from kinlearn._kernels._grouping import deal_cells
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["deal_to_folds"]
 
 
-def deal_to_folds(rows, columns, counts, n_folds):
+def deal_to_folds(
+    rows: ArrayLike, columns: ArrayLike, counts: ArrayLike, n_folds: int
+) -> np.ndarray:
     """Share the cells of a two-way table out to folds, evenly in all directions.
 
     Parameters

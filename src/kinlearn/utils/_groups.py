@@ -3,11 +3,12 @@
 import numpy as np
 
 from kinlearn._kernels._grouping import group_by_code
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["group_rows"]
 
 
-def group_rows(codes, n_groups):
+def group_rows(codes: ArrayLike, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of every group, as one permutation and its boundaries.
 
     Parameters

@@ -1,6 +1,8 @@
-"""What joblib's backends beyond this machine need to be told."""
+"""Settings for joblib's backends beyond this machine."""
 
+from collections.abc import Iterator
 from itertools import cycle
+from typing import Any, Literal, Self
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -8,13 +10,15 @@ from joblib.parallel import get_active_backend
 __all__ = ["SentOnce", "one_by_one"]
 
 
-def one_by_one(return_as="generator"):
+def one_by_one(
+    return_as: Literal["generator", "generator_unordered"] = "generator",
+) -> Literal["generator", "generator_unordered", "list"]:
     """How joblib's `Parallel` returns results: each when it is there, if it can.
 
     Parameters
     ----------
     return_as : {"generator", "generator_unordered"}, default="generator"
-        The way that is wished for.
+        The preferred way.
 
     Returns
     -------
@@ -35,7 +39,7 @@ class SentOnce:
     """A large argument that many jobs share.
 
     Joblib's Dask backend puts large arguments onto the cluster once for all jobs, but
-    asks `sys.getsizeof` what is large: an object that only refers to arrays would go
+    measures them by `sys.getsizeof`: an object that only refers to arrays would go
     with every job. Jobs run where their arguments are (unless idle workers steal them),
     so there should be one for each worker; see `in_turn`.
 
@@ -45,14 +49,14 @@ class SentOnce:
         The argument.
     """
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __sizeof__(self):
+    def __sizeof__(self) -> int:
         return 1 << 20
 
     @classmethod
-    def in_turn(cls, value, n_jobs):
+    def in_turn(cls, value: Any, n_jobs: int | None) -> Iterator[Self]:
         """The argument for job after job, without end.
 
         Parameters

@@ -1,12 +1,13 @@
 """Packages that only some users have."""
 
 from importlib import import_module
+from typing import Any
 
 __all__ = ["import_optional"]
 
 
-def import_optional(name, *, extra, purpose):
-    """Import a package of an extra, or say how to get it.
+def import_optional(name: str, *, extra: str, purpose: str) -> Any:
+    """Import a package of an extra, or raise an error with how to install it.
 
     Parameters
     ----------

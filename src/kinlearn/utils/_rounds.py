@@ -1,10 +1,15 @@
 """Rounds of a fit: what they need of an estimator, its seeds, and callbacks."""
 
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
+
+from kinlearn.utils._typing import Table
 
 __all__ = [
     "check_takes_weights",
@@ -14,7 +19,7 @@ __all__ = [
 ]
 
 
-def check_takes_weights(estimator, kind=None):
+def check_takes_weights(estimator: Any, kind: str | None = None) -> None:
     """Refuse an estimator that cannot be boosted.
 
     Parameters
@@ -22,7 +27,7 @@ def check_takes_weights(estimator, kind=None):
     estimator : estimator
         What each round would fit.
     kind : {"classifier", "regressor"}, default=None
-        What it must be; None is either. An estimator that does not say is believed.
+        What it must be; None is either. An estimator without a kind is accepted.
 
     Raises
     ------
@@ -47,7 +52,7 @@ def check_takes_weights(estimator, kind=None):
         )
 
 
-def clone_for_round(estimator, rng):
+def clone_for_round(estimator: Any, rng: np.random.RandomState) -> Any:
     """A copy whose random parts are seeded for the round.
 
     Parameters
@@ -78,8 +83,10 @@ def clone_for_round(estimator, rng):
 
 
 @contextmanager
-def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
-    """Tell callbacks about a fit, and give what tells them about a round.
+def rounds_with_callbacks(
+    estimator: Any, X: Table, y: Any, n_rounds: int, what: str = "round"
+) -> Iterator[Callable[[int], AbstractContextManager[SimpleNamespace]]]:
+    """Report a fit to callbacks, and yield what reports its rounds.
 
     Parameters
     ----------
@@ -90,19 +97,19 @@ def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
     n_rounds : int
         The most rounds there can be.
     what : str, default="round"
-        What callbacks see a round called, before its number.
+        Name of a round for callbacks, before its number.
 
     Yields
     ------
     callable
-        Gives a context manager for a round's number. After the round, ``stop`` of
-        what that gave says whether a callback wants the rounds to end.
+        Returns a context manager for a round's number. After the round, ``stop`` of
+        what it yields is True if a callback requests that the rounds end.
     """
     fit = estimator._init_callback_context(max_subtasks=n_rounds)
     fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     @contextmanager
-    def on_round(number):
+    def on_round(number: int) -> Iterator[SimpleNamespace]:
         step = fit.subcontext(task_name=f"{what} {number}")
         step.call_on_fit_task_begin(estimator=estimator)
         told = SimpleNamespace(stop=False)
@@ -113,24 +120,24 @@ def rounds_with_callbacks(estimator, X, y, n_rounds, what="round"):
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y)
 
 
-def quiet_round(number):
-    """What `rounds_with_callbacks` gives, for rounds that no callback hears of.
+def quiet_round(number: int) -> AbstractContextManager[SimpleNamespace]:
+    """What `rounds_with_callbacks` yields, for rounds without callbacks.
 
     Parameters
     ----------
     number : int
-        Of the round.
+        Number of the round.
 
     Returns
     -------
     context manager
-        Gives something whose ``stop`` is False.
+        Yields an object whose ``stop`` is False.
 
     Examples
     --------
     >>> from kinlearn.utils import quiet_round
-    >>> with quiet_round(0) as told:
-    ...     told.stop
+    >>> with quiet_round(0) as outcome:
+    ...     outcome.stop
     False
     """
     return nullcontext(SimpleNamespace(stop=False))

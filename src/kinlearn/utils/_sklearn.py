@@ -3,6 +3,9 @@
 When a release of scikit-learn moves one of them, this is the file to mend.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -25,7 +28,7 @@ __all__ = [
 ]
 
 
-def scorer_parts(scorer):
+def scorer_parts(scorer: Any) -> tuple[Callable, dict[str, Any], int, Any] | None:
     """Take a scorer apart; None for anything that is not one of scikit-learn's.
 
     Parameters

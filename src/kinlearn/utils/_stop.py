@@ -1,6 +1,6 @@
-"""Searches that may be told to stop, and then answer with what they have found."""
+"""Searches that stop on request, and then return the best they have found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -10,15 +10,15 @@ _asked: ContextVar[Callable[[], bool] | None] = ContextVar("_asked", default=Non
 
 
 @contextmanager
-def stop_searches_if(asked):
-    """Tell the searches inside to stop from when `asked` says so.
+def stop_searches_if(asked: Callable[[], bool]) -> Iterator[None]:
+    """Stop the searches inside as soon as `asked` returns True.
 
-    A search asks between its steps, so the one that is under way is finished.
+    A search calls it between its steps, so the step under way is finished.
 
     Parameters
     ----------
     asked : callable
-        Without arguments; whether the time is over. Once True, it stays so.
+        Without arguments; returns whether the time is over. Once True, it stays so.
 
     Examples
     --------
@@ -36,8 +36,8 @@ def stop_searches_if(asked):
         _asked.reset(token)
 
 
-def told_to_stop():
-    """Whether a search should make do with what it has.
+def told_to_stop() -> bool:
+    """Whether a search should stop and return the best it has found.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Names for what annotations say again and again.
+"""Names for types that annotations share.
 
 X may be an array, a sparse matrix or a frame of pandas or polars, none of which need be
-installed to import this package: so it is `Any`, under a name that tells what is meant.
+installed to import this package: so it is `Any`, under a name for what is meant.
 """
 
 from typing import Any, TypeAlias

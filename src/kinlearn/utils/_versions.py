@@ -1,8 +1,9 @@
-"""What a bug report should say about the machine."""
+"""Versions of the packages, for bug reports."""
 
 import platform
 import sys
 from importlib import metadata
+from typing import TextIO
 
 __all__ = ["show_versions"]
 
@@ -26,7 +27,7 @@ _PACKAGES = (
 )
 
 
-def show_versions(file=None):
+def show_versions(file: TextIO | None = None) -> None:
     """Print the versions of Python, kinlearn and what it works with.
 
     Parameters
