@@ -1,5 +1,7 @@
 """Two-task stumps in words."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -8,7 +10,12 @@ from kinlearn.boosting._abstaining import AbstainingAdaBoostClassifier
 __all__ = ["export_text"]
 
 
-def export_text(model, *, rounds=None, decimals=2):
+def export_text(
+    model: AbstainingAdaBoostClassifier,
+    *,
+    rounds: int | Iterable[int] | None = None,
+    decimals: int = 2,
+) -> str:
     """Write two-task stumps as text.
 
     Parameters
@@ -53,7 +60,7 @@ def export_text(model, *, rounds=None, decimals=2):
     return "\n\n".join(_round(model, number, decimals) for number in chosen)
 
 
-def _round(model, number, decimals):
+def _round(model: AbstainingAdaBoostClassifier, number: int, decimals: int) -> str:
     if not -model.n_estimators_ <= number < model.n_estimators_:
         raise ValueError(
             f"There is no round {number}: the model has {model.n_estimators_}, from 0 "
@@ -80,12 +87,14 @@ def _round(model, number, decimals):
     return "\n".join(lines)
 
 
-def _is_no_test(node):
+def _is_no_test(node: np.void) -> bool:
     """Whether all rows go to the left."""
     return np.isinf(node["threshold"]) and node["missing_left"]
 
 
-def _test(model, node, branch, decimals):
+def _test(
+    model: AbstainingAdaBoostClassifier, node: np.void, branch: int, decimals: int
+) -> str:
     """The test in words; branch 0 is where it holds."""
     if _is_no_test(node):
         return "always"
@@ -98,7 +107,9 @@ def _test(model, node, branch, decimals):
     return f"{name} {sign} {node['threshold']:.{decimals}f}{also}"
 
 
-def _answer(model, node, branch, decimals):
+def _answer(
+    model: AbstainingAdaBoostClassifier, node: np.void, branch: int, decimals: int
+) -> str:
     task = int(node["task"])
     labels = model.classes_[model._answers.label_sets.codes][
         slice(*model._answers.label_sets.indptr[task : task + 2])

@@ -5,8 +5,11 @@ for each class against its others. A task of one class has none, and needs none.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+
+from kinlearn.tasks import LabelSets
 
 __all__ = ["ClassScores", "LabelCodes"]
 
@@ -37,7 +40,7 @@ class LabelCodes:
     cell_sign: np.ndarray
 
     @classmethod
-    def of(cls, data, label_sets):
+    def of(cls, data: Any, label_sets: LabelSets) -> Self:
         """The codes of rows.
 
         Parameters
@@ -86,11 +89,11 @@ class LabelCodes:
         )
 
     @property
-    def n_codes(self):
+    def n_codes(self) -> int:
         """Number of codes."""
         return len(self.task)
 
-    def without_pairs(self):
+    def without_pairs(self) -> Self:
         """The codes alone, without the training rows.
 
         Returns
@@ -101,7 +104,7 @@ class LabelCodes:
         none = self.row[:0]
         return replace(self, row=none, code=none, sign=self.sign[:0])
 
-    def offsets(self, weight):
+    def offsets(self, weight: np.ndarray) -> np.ndarray:
         """Log-odds of the codes, half a row added on each side.
 
         Parameters
@@ -118,7 +121,7 @@ class LabelCodes:
         signed = np.bincount(self.code, weight * self.sign, minlength=self.n_codes)
         return np.log((total + signed + 1) / (total - signed + 1))
 
-    def between_tasks(self, matrix):
+    def between_tasks(self, matrix: np.ndarray) -> np.ndarray:
         """A matrix over codes as one over tasks.
 
         Parameters
@@ -170,7 +173,13 @@ class ClassScores:
     alone: np.ndarray
 
     @classmethod
-    def of(cls, codes, weights, offsets, only):
+    def of(
+        cls,
+        codes: LabelCodes,
+        weights: np.ndarray,
+        offsets: np.ndarray,
+        only: np.ndarray,
+    ) -> Self:
         """The scores of a boosted model.
 
         Parameters
@@ -210,7 +219,7 @@ class ClassScores:
             alone=np.vstack([only, np.zeros(n_classes)]),
         )
 
-    def start(self, task):
+    def start(self, task: np.ndarray) -> np.ndarray:
         """Scores before the first round.
 
         Parameters
@@ -225,7 +234,13 @@ class ClassScores:
         """
         return self.sign[task] * self.offsets[self.column[task]] + self.alone[task]
 
-    def add(self, outputs, task, scores, rounds=slice(None)):
+    def add(
+        self,
+        outputs: np.ndarray,
+        task: np.ndarray,
+        scores: np.ndarray,
+        rounds: slice = slice(None),
+    ) -> None:
         """Add what learners say.
 
         Parameters

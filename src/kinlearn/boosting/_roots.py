@@ -1,6 +1,7 @@
 """What a two-task stump is made of, and how candidates for its root are chosen."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from kinlearn._kernels.boosting._roots import Roots
 
@@ -50,7 +51,7 @@ class RootChoice:
     n_roots: int
     seed: int
 
-    def roots(self, table, number, all_weight):
+    def roots(self, table: Any, number: int, all_weight: float) -> Roots:
         """An empty collection for the candidates of a round."""
         per_task = self.chooser == "best_per_task"
         return Roots(

@@ -1,12 +1,16 @@
 """Multi-task extra trees for numbers (Simm, Magrans de Abril & Sugiyama 2014)."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tasks import TaskData
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskExtraTreesRegressor"]
 
@@ -185,27 +189,27 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
 
     def __init__(
         self,
-        n_estimators=300,
+        n_estimators: int = 300,
         *,
-        task=None,
-        task_split_prob="auto",
-        task_smoothing=1.0,
-        leaf_smoothing=None,
-        task_offset="auto",
-        linear_part="auto",
-        max_features=1 / 3,
-        n_cuts=1,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf="auto",
-        min_impurity_decrease=0.0,
-        bootstrap=False,
-        oob_score=False,
-        warm_start=False,
-        unknown_task="error",
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        task_split_prob: float | Literal["auto"] = "auto",
+        task_smoothing: float = 1.0,
+        leaf_smoothing: float | None = None,
+        task_offset: bool | Literal["auto"] = "auto",
+        linear_part: bool | Literal["auto"] = "auto",
+        max_features: int | float | Literal["sqrt", "log2"] | None = 1 / 3,
+        n_cuts: int = 1,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float | Literal["auto"] = "auto",
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        unknown_task: Literal["error", "share"] = "error",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.task = task
         self.task_split_prob = task_split_prob
@@ -226,7 +230,9 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _open_labels(self, X, y, sample_weight):
+    def _open_labels(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TaskData, int, np.ndarray | None, int]:
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=self._goes_on)
         largest = np.abs(data.y).max()
         if largest > _LARGEST:
@@ -236,7 +242,9 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
             )
         return data, 0, data.sample_weight, 2
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add rows, of known or new tasks, without growing the trees anew.
 
         The first call is a fit. In later ones the splits stay; see :meth:`add_task`.
@@ -260,30 +268,36 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
             return self._add_later(self._later_data(X, y, sample_weight))
         return self.fit(X, y, sample_weight)
 
-    def _weigh_later(self, later):
+    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
         return later.sample_weight, 2
 
-    def _score(self, y_true, answer):
+    def _score(self, y_true: np.ndarray, answer: np.ndarray) -> float:
         return r2_score(y_true, answer)
 
-    def _finish(self, sums, n_trees, rows, task):
+    def _finish(
+        self,
+        sums: np.ndarray,
+        n_trees: int | np.ndarray,
+        rows: np.ndarray,
+        task: np.ndarray,
+    ) -> np.ndarray:
         offset = np.append(self._offsets, 0.0)  # the last is for unknown tasks
         answer = (sums / n_trees)[:, 0] + offset[task]
         return answer if self._line is None else answer + self._line.answer(rows.T)
 
     @property
-    def linear_coef_(self):
+    def linear_coef_(self) -> np.ndarray:
         """Slopes of the line, by column of X; 0 without one, and for the task."""
         check_is_fitted(self)
         return self._by_column(None if self._line is None else self._line.coef)
 
     @property
-    def task_offsets_(self):
+    def task_offsets_(self) -> np.ndarray:
         """What is added to the trees' answers, by task, in the order of ``tasks_``."""
         check_is_fitted(self)
         return self._offsets
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The mean of the leaves' answers.
 
         Parameters

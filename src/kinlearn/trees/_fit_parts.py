@@ -1,16 +1,20 @@
 """Fitting extra trees to rows that lie in many parts."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.trees._branches import release_memory
+from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._forest import Forest
-from kinlearn.trees._growth import Growth
+from kinlearn.trees._growth import Growth, Settings
 from kinlearn.trees._level_growth import LevelGrowth
-from kinlearn.trees._parts import Coded, Sample, prepare, remember_common
+from kinlearn.trees._parts import Coded, Common, Sample, Units, prepare, remember_common
+from kinlearn.trees._questions import Totals
 
 __all__ = ["fit_parts"]
 
@@ -29,12 +33,20 @@ class _SampledGrowth(Growth):
     all_weight: float = 0.0
 
     @property
-    def total_weight(self):
+    def total_weight(self) -> float:
         """Sum of the weights of all rows."""
         return self.all_weight
 
 
-def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=None):
+def fit_parts(
+    forest: MultiTaskExtraTreesBase,
+    engine: Any,
+    parts: list[Any],
+    *,
+    criterion: int,
+    trees_at_once: int | None = None,
+    finished: Callable[[int], object] | None = None,
+) -> None:
     """Fit a forest to parts; the same trees as of all rows in one place.
 
     Parameters
@@ -87,7 +99,15 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
     forest.forest_ = Forest.join(grown)
 
 
-def _growth(forest, engine, coded, common, totals, units, settings):
+def _growth(
+    forest: MultiTaskExtraTreesBase,
+    engine: Any,
+    coded: Sequence[Any],
+    common: Common,
+    totals: Totals,
+    units: Units,
+    settings: Settings,
+) -> Growth:
     """A sample of the rows if there is something to choose by it, else none."""
     auto = "auto" in (forest.min_samples_leaf, forest.task_split_prob)
     sample = Sample(

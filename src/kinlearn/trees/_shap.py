@@ -4,6 +4,8 @@ A task's code, its position in ``tasks_``, is the last feature. `_task_runs` tur
 splits into thresholds of the code; here is what surrounds the trees.
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,11 +13,18 @@ from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest, as_float32
 from kinlearn.trees._task_runs import RunTree, TreeSource
 from kinlearn.utils._sklearn import check_sample_weight
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["shap_linear", "shap_rows", "to_shap"]
 
 
-def to_shap(model, X, *, sample_weight=None, restrict=True):
+def to_shap(
+    model: MultiTaskExtraTreesBase,
+    X: Table,
+    *,
+    sample_weight: ArrayLike | None = None,
+    restrict: bool = True,
+) -> dict[str, Any]:
     """Export multi-task extra trees for SHAP's tree explainer.
 
     Parameters
@@ -129,7 +138,7 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     }
 
 
-def shap_rows(model, X):
+def shap_rows(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     """Rows as the trees of `to_shap` take them.
 
     Parameters
@@ -165,7 +174,7 @@ def shap_rows(model, X):
     return np.column_stack([as_float32(rows.X), rows.task.astype(np.float32)])
 
 
-def shap_linear(model, X):
+def shap_linear(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     """SHAP values of the line through the features, which no tree can hold.
 
     Parameters
@@ -208,7 +217,7 @@ def shap_linear(model, X):
     return out
 
 
-def _check_forest(model):
+def _check_forest(model: Any) -> None:
     if not isinstance(model, MultiTaskExtraTreesBase):
         raise TypeError(
             "SHAP's form is there for MultiTaskExtraTreesClassifier and "
@@ -217,7 +226,7 @@ def _check_forest(model):
     check_is_fitted(model)
 
 
-def _tree_of_offsets(forest, offsets):
+def _tree_of_offsets(forest: Forest, offsets: np.ndarray) -> Forest:
     """The tasks' offsets as a forest of one leaf that has an answer for each task."""
     node = np.zeros(1, dtype=forest.nodes.dtype)
     node["feature"] = LEAF
@@ -240,7 +249,7 @@ def _tree_of_offsets(forest, offsets):
     )
 
 
-def _certain_answers(model):
+def _certain_answers(model: MultiTaskExtraTreesBase) -> np.ndarray:
     """What a tree answers for a task that has one class only, by class."""
     n_classes = len(getattr(model, "classes_", ()))
     if n_classes == 2:  # trees answer for the second class alone
@@ -248,7 +257,7 @@ def _certain_answers(model):
     return np.eye(n_classes, model.forest_.values.shape[1])
 
 
-def _only_class(model, restrict):
+def _only_class(model: MultiTaskExtraTreesBase, restrict: bool) -> np.ndarray:
     """By task, its class if it has but one, else -1; the last entry: unknown."""
     n_tasks, n_classes = len(model.tasks_), len(getattr(model, "classes_", ()))
     if n_classes == 0 or (n_classes > 1 and not restrict):

@@ -9,10 +9,11 @@ node are those which the codes that can reach it form, and a leaf has a copy for
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from kinlearn.trees._forest import LEAF, TASK_SPLIT
+from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest
 
 __all__ = ["RunTree", "TreeSource"]
 
@@ -37,7 +38,7 @@ class TreeSource:
         The answers to tasks that have one class.
     """
 
-    def __init__(self, forest, number, certain):
+    def __init__(self, forest: Forest, number: int, certain: np.ndarray) -> None:
         nodes = slice(*forest.tree_start[number : number + 2])
         leaves = slice(*forest.leaf_start[number : number + 2])
         # Lists, because single elements of arrays are slow to read.
@@ -70,11 +71,11 @@ class TreeSource:
         # The leaf of each answer; a certain class is a leaf behind the others.
         self.leaf = np.concatenate([*leaf, self.n_leaves + np.arange(len(certain))])
 
-    def start(self, only_class):
+    def start(self, only_class: int) -> int:
         """The target of all rows, or of those whose class is certain."""
         return 0 if only_class < 0 else self._first_certain + int(only_class)
 
-    def leaf_of(self, node, only_class):
+    def leaf_of(self, node: np.ndarray, only_class: np.ndarray) -> np.ndarray:
         """Numbers of the leaves that rows reach, as `leaf` counts them.
 
         Parameters
@@ -92,7 +93,7 @@ class TreeSource:
         slot = np.array(self.slot)[node]
         return np.where(only_class < 0, slot, self.n_leaves + only_class)
 
-    def runs(self, node, low, high):
+    def runs(self, node: int, low: int, high: int) -> tuple[list[int], list[int]]:
         """Where the codes ``low .. high - 1`` go from a leaf or a task split.
 
         Parameters
@@ -118,7 +119,9 @@ class TreeSource:
         targets = [sides[k % 2] for k in range(j - i + 1)]
         return [low, *changes[i:j], high], targets
 
-    def _answer_runs(self, leaf, low, high):
+    def _answer_runs(
+        self, leaf: int, low: int, high: int
+    ) -> tuple[list[int], list[int]]:
         cuts, targets, shared = [low], [], self.n_nodes + leaf
         tasks, ends = self._own_task, self._own_start[leaf : leaf + 2]
         own = bisect_left(tasks, low, *ends), bisect_left(tasks, high, *ends)
@@ -134,7 +137,7 @@ class TreeSource:
         return cuts, targets
 
 
-def _changes(codes):
+def _changes(codes: np.ndarray) -> list[int]:
     """The codes at which being in a set changes, ascending, from outside."""
     return np.setxor1d(codes, codes + 1, assume_unique=True).tolist()
 
@@ -177,7 +180,7 @@ class RunTree:
     depth: np.ndarray
 
     @classmethod
-    def grow(cls, source, first, only_class):
+    def grow(cls, source: TreeSource, first: int, only_class: np.ndarray) -> Self:
         """Copy a tree, run by run.
 
         Parameters
@@ -221,21 +224,23 @@ class RunTree:
                     waiting.append((*side, children, node, share * of_side, depth + 1))
             made.append((*test, answer, cuts[0], share, depth))
         columns = [np.array(column) for column in zip(*made, strict=True)]
-        feature, threshold, default_left, answer, first_code, unseen, depths = columns
+        feature, threshold, default_left, place, first_code, unseen, depths = columns
         return cls(
             feature=feature,
             threshold=threshold,
             left=np.array(left),
             right=np.array(right),
             default_left=default_left.astype(bool),
-            values=np.where((answer >= 0)[:, None], source.values[answer], 0.0),
-            leaf=np.where(answer >= 0, source.leaf[answer], -1),
+            values=np.where((place >= 0)[:, None], source.values[place], 0.0),
+            leaf=np.where(place >= 0, source.leaf[place], -1),
             first_code=first_code,
             unseen=unseen,
             depth=depths,
         )
 
-    def cover(self, leaf, code, weight):
+    def cover(
+        self, leaf: np.ndarray, code: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
         """Weights of the nodes, each the sum of its children's, none 0.
 
         Parameters
@@ -267,11 +272,13 @@ class RunTree:
         return cover
 
 
-def _has_runs(source, target):
+def _has_runs(source: TreeSource, target: int) -> bool:
     return target < source.n_nodes and source.feature[target] < 0
 
 
-def _part(source, cuts, targets):
+def _part(
+    source: TreeSource, cuts: list[int], targets: list[int]
+) -> tuple[tuple, tuple, list[float]]:
     """The test of a node, its two sides (cuts and targets), and shares of the rows."""
     if len(targets) > 1:
         k = len(targets) // 2
