@@ -37,7 +37,7 @@ class AbstainingAdaBoostClassifier(
     and below each branch a test that labels another. So what is learned for one
     task divides the space for the next; no rows need be shared, and each task may
     have labels of its own. With the weights D of the rows and :math:`W_+, W_-,
-    W_0` their sums over right, wrong and abstained answers, the stump is sought
+    W_0` their sums over right, wrong and abstained predictions, the stump is sought
     that minimises :math:`W_- + W_0/2`, and votes with
 
     .. math::
@@ -49,7 +49,7 @@ class AbstainingAdaBoostClassifier(
     all Z, which are kept in `normalizers_`.
 
     Tasks with more than two classes are boosted by MT-AdaBoost.MH: weights belong
-    to pairs of row and label, and a branch k answers with the scores
+    to pairs of row and label, and a branch k predicts the scores
     :math:`c_{kl} = \tfrac12 \ln((W_+^{kl} + \epsilon) / (W_-^{kl} + \epsilon))`.
 
     Parameters
@@ -93,9 +93,8 @@ class AbstainingAdaBoostClassifier(
         Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        average over the known tasks of the probabilities that each would give to
-        the row.
+        What to do about tasks not seen in fit: refuse them, or predict the average
+        over the known tasks of the probabilities that each would give to the row.
     n_jobs : int, default=None
         Threads for the search; the model is the same for any number. Small tables
         are searched by one.
@@ -120,7 +119,7 @@ class AbstainingAdaBoostClassifier(
     algorithm_ : {"mtaa", "mh"}
         What was used.
     fallback_tasks_ : dict
-        Tasks on which every round abstained, with the class that is answered for
+        Tasks on which every round abstained, with the class that is predicted for
         all their rows: the one of the largest weight.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often two tasks are in one stump: stumps with both, over the geometric
@@ -150,14 +149,14 @@ class AbstainingAdaBoostClassifier(
 
     - The printed Z of MH counts the abstained weight once for each branch; here it
       is counted once.
-    - A branch answers with its heavier label, so both branches of a stump may
-      answer the same; if both labels weigh the same there, it abstains.
+    - A branch predicts its heavier label, so both branches of a stump may predict
+      the same; if both labels weigh the same there, it abstains.
     - The tests that are tried for a task are those that divide its own rows, each
       in the middle of its gap. Otherwise the candidates for the root would be many
       copies of one test.
     - With one task there is no other one for the children. They are of the same
-      task then, and answer in the root's place: AdaBoost over two-level trees.
-    - Tasks with one class are not boosted; they have one answer.
+      task then, and predict in the root's place: AdaBoost over two-level trees.
+    - Tasks with one class are not boosted; that class is predicted.
     - A row for which no stump votes gets the majority class of its task, with a
       score of (almost) nothing.
     - Boosting ends early when :math:`W_+ \le W_-`, or when a stump is right on
@@ -288,11 +287,11 @@ class AbstainingAdaBoostClassifier(
     ) -> Self:
         """Add tasks that come after fit, by rounds of their own.
 
-        The rounds that were played stay as they are, and other tasks' answers do not
-        change. Rounds are added that answer for the new tasks alone, as many for each
-        as fit played for each task. Their roots are tests of the model, the `n_roots`
-        that mattered most at its roots, and answer nothing themselves: what was learned
-        for the others divides the space for the new task. Below, tests are free.
+        Earlier rounds stay as they are, and predictions for other tasks do not change.
+        Rounds are added that predict the new tasks alone, as many for each as fit had
+        for each task. Their roots are tests of the model, the `n_roots` that mattered
+        most at its roots, and predict nothing themselves: what was learned for the
+        others divides the space for the new task. Below, tests are free.
 
         Parameters
         ----------
@@ -332,10 +331,10 @@ class AbstainingAdaBoostClassifier(
 
         The first call is a fit. In later ones new tasks are added as by
         :meth:`add_task`. Then rounds are added for the rows of known tasks, weighted as
-        if all rounds so far had been played on them: with the rows of fit, boosting
+        if all rounds so far had been fitted to them: with the rows of fit, boosting
         goes on as if it had not ended. (With ``weighting="conservative"``, what rounds
-        that abstained added to weights is not made up for.) Tasks without rows keep
-        their answers.
+        that abstained added to weights is not made up for.) For tasks without rows,
+        predictions do not change.
 
         Parameters
         ----------
@@ -393,7 +392,7 @@ class AbstainingAdaBoostClassifier(
         return "task_class" if self.algorithm_ == "mtaa" else "task"
 
     def _sizes(self, label_sets: LabelSets) -> np.ndarray:
-        """Numbers that an answer for each task has."""
+        """Numbers that a prediction for each task has."""
         sizes = np.diff(label_sets.indptr).astype(np.int32)
         return np.minimum(sizes, 1) if self.algorithm_ == "mtaa" else sizes
 
@@ -506,7 +505,7 @@ class AbstainingAdaBoostClassifier(
             warnings.warn(
                 f"Every round abstained on task {first!r} "
                 f"({len(self.fallback_tasks_)} of {len(self.tasks_)} tasks are like "
-                "that): the most frequent class is answered for it. See "
+                "that): the most frequent class is predicted for it. See "
                 "fallback_tasks_; more rounds, or root='best_per_task', may help.",
                 TaskFallbackWarning,
                 stacklevel=4,

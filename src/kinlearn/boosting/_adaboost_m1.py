@@ -39,7 +39,7 @@ class MultiTaskAdaBoostClassifier(
     :math:`\epsilon` the weight of the rows that it gets wrong and
     :math:`\beta = \epsilon / (1 - \epsilon)`, right rows are multiplied by
     :math:`\beta`, and the weights are normalised. A tree votes with
-    :math:`\ln(1 / \beta)` for the label that it answers.
+    :math:`\ln(1 / \beta)` for the label that it predicts.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class MultiTaskAdaBoostClassifier(
         pair of task and class.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or let the trees
-        answer with what they share.
+        predict by what they share.
     random_state : int, RandomState instance or None, default=None
         Seeds the trees, if they have a random state.
 
@@ -94,11 +94,11 @@ class MultiTaskAdaBoostClassifier(
     Where this differs from the thesis, or it is silent:
 
     - The printed rule of the vote lost its condition: a tree votes for the label
-      that it answers, not for all.
+      that it predicts, not for all.
     - *No row is wrong.* The tree votes as if half a row were, and boosting ends,
       since the weights would not change.
     - *More than half is wrong.* Boosting ends without the tree. If it is the first
-      one, it answers alone, with a warning.
+      one, it predicts alone, with a warning.
 
     References
     ----------
@@ -185,8 +185,8 @@ class MultiTaskAdaBoostClassifier(
     ) -> Self:
         """Add tasks that come after fit, by rounds of their own.
 
-        The trees that are there stay, and other tasks' answers do not change. The
-        trees of fit answer for a new task with what they share, each with a vote that
+        The trees that are there stay, and predictions for other tasks do not change.
+        The trees of fit predict a new task by what they share, each with a vote that
         its errors on the rows of that task give, one after the other as in boosting;
         none if it gets half of them wrong. Then `n_estimators` rounds are added at the
         most, whose trees are fitted to the new rows and vote on their tasks alone.
@@ -228,9 +228,9 @@ class MultiTaskAdaBoostClassifier(
         """Add rows, of known or new tasks, by further rounds.
 
         The first call is a fit. In later ones rounds are added as by :meth:`add_task`.
-        Rows of known tasks are weighted as if all rounds so far had been played on
-        them: with the rows of fit, boosting goes on as if it had not ended. Tasks
-        without rows keep their answers.
+        Rows of known tasks are weighted as if all rounds so far had been fitted to
+        them: with the rows of fit, boosting goes on as if it had not ended. For tasks
+        without rows, predictions do not change.
 
         Parameters
         ----------
@@ -265,12 +265,12 @@ class MultiTaskAdaBoostClassifier(
         rng: np.random.RandomState,
         on_round: Callable[[int], Any],
     ) -> tuple[list[Any], np.ndarray, np.ndarray]:
-        """Play rounds: trees, votes and errors. The first tree is always kept."""
+        """Run rounds: trees, votes and errors. The first tree is always kept."""
         models, votes, errors = [], [], []
         for number in range(self.n_estimators):
             with on_round(number) as told:
                 # As much in all as in the beginning, so that settings of the
-                # trees that speak of weight mean the same.
+                # trees that are about weight mean the same.
                 model = clone_for_round(tree, rng)
                 model.fit(packed, labels, sample_weight=share * weight.sum())
                 wrong = model.predict(packed) != labels
@@ -342,7 +342,7 @@ class MultiTaskAdaBoostClassifier(
             if len(at) == 0:
                 continue
             codes = votes.codes[number][task[at]]
-            wrong = np.ones(len(task), dtype=bool)  # or not asked
+            wrong = np.ones(len(task), dtype=bool)  # or without a vote
             wrong[at] = model.predict(with_task(_take(X, at), codes)) != labels[at]
             known = ~is_new[task]
             error = float(self.estimator_errors_[number])
@@ -358,14 +358,14 @@ class MultiTaskAdaBoostClassifier(
         return share
 
     def _check_estimator(self) -> Any:
-        """The tree to clone, told where the task is."""
+        """The tree to clone, with the task in its last column."""
         tree = self.estimator
         if tree is None:
             tree = MultiTaskDecisionTreeClassifier(max_depth=3)
         name, params = type(tree).__name__, tree.get_params(deep=False)
         if "task" not in params:
             raise ValueError(
-                f"{name} has no task parameter, so it cannot tell the tasks apart. "
+                f"{name} has no task parameter, so it cannot distinguish the tasks. "
                 "Choose a multi-task tree, or wrap it in "
                 "kinlearn.sharing.TaskAsFeature or SharedPlusOwn."
             )
@@ -376,12 +376,12 @@ class MultiTaskAdaBoostClassifier(
     def _warn_of_first(self, error: float) -> None:
         warnings.warn(
             f"The first tree got {error:.0%} of the weight wrong, so there is nothing "
-            "to boost: it answers alone. Let the trees grow deeper.",
+            "to boost: it predicts alone. Let the trees grow deeper.",
             TaskFallbackWarning,
             stacklevel=4,
         )
 
-    # -------------------------------------------------------------- answering
+    # ------------------------------------------------------------- prediction
 
     def staged_predict_proba(self, X: Table) -> Iterator[np.ndarray]:
         """Share of the votes for each class after each round.

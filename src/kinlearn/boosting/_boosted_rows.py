@@ -16,7 +16,7 @@ __all__ = ["BoostedRows", "weighted_label_sets"]
 class BoostedRows:
     """Rows of the tasks that have something to learn, in the order of the tasks.
 
-    Rows of weight 0 are left out, and tasks with one class: they have one answer.
+    Rows of weight 0 are left out, and tasks with one class, which is predicted.
 
     Attributes
     ----------

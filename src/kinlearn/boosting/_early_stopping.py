@@ -79,7 +79,7 @@ class Watch:
     rows : BoostedRows
         The same: labels and weights.
     width : int
-        Most numbers of an answer.
+        Most numbers of a prediction.
     patience : int
         Rounds without a smaller error after which to stop.
     scores : float64 array of shape (n, width), default=None
@@ -126,7 +126,7 @@ class Watch:
         return int(np.argmin(self.errors)) + 1 if self.errors else 0
 
     def _error(self) -> float:
-        """Weight of wrong answers; where nobody votes, that of a guess."""
+        """Weight of wrong predictions; where nobody votes, that of a guess."""
         rows, scores = self._rows, self._scores
         n_labels = np.repeat(rows.n_labels, np.diff(rows.indptr))
         if scores.shape[1] == 1:  # signs: the vote for the second class

@@ -31,8 +31,8 @@ def export_text(
     -------
     str
         For each round its vote, and two lines for each branch of the root: what it
-        answers for the root's task, and what the child below answers for another.
-        For MH, an answer is the label with the largest score, and that score.
+        predicts for the root's task, and what the child below predicts for another.
+        For MH, this is the label with the largest score, and that score.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _answer(
     value = model.stumps_.values[first : first + size]
     name = f"task {model.tasks_.tolist()[task]}"
     if not value.any():
-        return f"{name}: no answer"
+        return f"{name}: abstains"
     if model.algorithm_ == "mtaa":
         return f"{name}: {labels[int(value[0] > 0)]}"
     best = int(np.argmax(value))

@@ -99,7 +99,7 @@ class Start:
     label : int32 array of shape (n_tasks, n_classes)
         Number of each class among those of the task.
     n_labels : int32 array of shape (n boosted tasks,), or None
-        Labels of each boosted task; None if answers are signs.
+        Labels of each boosted task; None if predictions are signs.
     mass : float64 array of shape (n_tasks, n_classes)
         Weight of the rows that share what a row's class and task have.
     n_alike : float
@@ -138,7 +138,7 @@ def fit_stump_parts(
     Parameters
     ----------
     model : AbstainingAdaBoostClassifier
-        Gets the fitted attributes. Its parameters say how to boost.
+        Gets the fitted attributes. Its parameters decide how to boost.
     engine : LocalParts or the like
         Where the parts are.
     parts : list

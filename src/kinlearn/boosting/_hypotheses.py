@@ -29,7 +29,7 @@ def shape_outputs(raw: np.ndarray, kind: str) -> np.ndarray:
     Parameters
     ----------
     raw : float64 array
-        What learners say.
+        Outputs of learners.
     kind : {"sign", "clipped", "number"}
         Their signs, limited to [-1, 1], or as they are.
 
@@ -194,7 +194,7 @@ class EstimatorLearner:
         Returns
         -------
         outputs : float64 array of shape (n,)
-            Its answers for the rows.
+            Its predictions for the rows.
         kept : estimator or float
             The fitted clone; a number if there was one label only.
         """
@@ -238,11 +238,11 @@ class FittedModels:
     Attributes
     ----------
     models : list
-        Estimators; a number is a constant answer.
+        Estimators; a number is a constant prediction.
     scales : float64 array of shape (n_rounds,)
-        Answers are multiplied by them.
+        Predictions are multiplied by them.
     kind : {"sign", "clipped", "number"}
-        What is asked of them.
+        What outputs are.
     """
 
     models: list[Any]
@@ -250,7 +250,7 @@ class FittedModels:
     kind: str
 
     def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
-        """Answers for rows.
+        """Predictions for rows.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class FittedModels:
         Returns
         -------
         float64 array of shape (n, n_rounds)
-            Answers.
+            Predictions.
         """
         out = np.empty((X.shape[0], len(self.models)))
         for t, model in enumerate(self.models):

@@ -29,7 +29,7 @@ class LabelCodes:
     cell_code : intp array of shape (n_tasks, n_classes)
         The code that scores a class of a task; -1 for none.
     cell_sign : float64 array of shape (n_tasks, n_classes)
-        Whether the code speaks for the class or against it; 0 for none.
+        Whether the code is for the class (1) or against it (-1); 0 for none.
     """
 
     row: np.ndarray
@@ -115,7 +115,7 @@ class LabelCodes:
         Returns
         -------
         float64 array of shape (n_codes,)
-            What a code says before the first round.
+            The score of each code before the first round.
         """
         total = np.bincount(self.code, weight, minlength=self.n_codes)
         signed = np.bincount(self.code, weight * self.sign, minlength=self.n_codes)
@@ -157,7 +157,7 @@ class ClassScores:
         Weights of the learners for each code, then for each class of the average
         task.
     offsets : float64 array of shape (n_columns,)
-        What is said before the first round.
+        Scores before the first round.
     column : intp array of shape (n_tasks + 1, n_classes)
         The column that scores a class of a task; -1 for none.
     sign : float64 array of shape (n_tasks + 1, n_classes)
@@ -189,7 +189,7 @@ class ClassScores:
         weights : float64 array of shape (n_rounds, n_codes)
             Weights of the learners.
         offsets : float64 array of shape (n_codes,)
-            What is said before the first round.
+            Scores before the first round.
         only : float64 array of shape (n_tasks, n_classes)
             The score of a task's only class.
 
@@ -202,7 +202,7 @@ class ClassScores:
         n_classes = codes.cell_code.shape[1]
         mean_weights = np.zeros((len(weights), n_classes))
         mean_offsets = np.zeros(n_classes)
-        # of two classes, what speaks for one speaks against the other
+        # of two classes, what is for one is against the other
         said = only - only[:, ::-1] if n_classes == 2 else only
         for k in range(n_classes):
             own = np.flatnonzero(codes.cell_code[:, k] >= 0)
@@ -241,7 +241,7 @@ class ClassScores:
         scores: np.ndarray,
         rounds: slice = slice(None),
     ) -> None:
-        """Add what learners say.
+        """Add the outputs of learners, weighted.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ def find_later_weights(
     loss : LogisticLoss or SquaredLoss
         Rows of the new tasks, with their codes.
     scores : float64 array of shape (n_pairs,)
-        What is said before the first learner.
+        Scores before the first learner.
     outputs : float64 array of shape (n_rows, n_rounds)
         Outputs of the learners.
     weights : float64 array of shape (n_rounds, n_codes)

@@ -13,7 +13,7 @@ the centred rows and :math:`\rho` is in its units: the scale of X decides nothin
 caller passes the root S of the weights and the labels times S; then rows without
 weight need no special care.
 
-Three forms give the same answer: the primal one factors a matrix of features, the dual
+Three forms give the same result: the primal one factors a matrix of features, the dual
 one a matrix of rows, the last one nothing. Sparse rows are never made dense.
 """
 
@@ -74,7 +74,7 @@ class CentredRows:
     def _keep_varying(self, mean_squares: np.ndarray) -> np.ndarray:
         """Set features to zero that are the same in all rows; 1 for the others.
 
-        They say nothing, but the mean is subtracted from products here, and of a
+        They explain nothing, but the mean is subtracted from products here, and of a
         large constant that would leave rounding errors larger than the others'
         products.
         """

@@ -82,7 +82,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         same penalty. Tasks whose features lie elsewhere need it to share a slope.
     form : {"auto", "primal", "dual", "iterative"}, default="auto"
         How the least-squares learner is solved: over features, over rows, or
-        without a factorization. All give the same answer.
+        without a factorization. All give the same result.
     covariance_ridge : float, default=0.1
         :math:`\epsilon`: what keeps tasks from being tied together by the first
         rounds.
@@ -97,7 +97,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
+        What to do about tasks not seen in fit: refuse them, or predict by the
         average task, whose score of a class is the mean over the tasks that have
         the class, and whose intercepts are the means over all tasks.
     random_state : int, RandomState instance or None, default=None
@@ -124,8 +124,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     train_loss_, objective_ : ndarray of shape (n_estimators_,)
         After each round.
     validation_losses_ : ndarray of shape (n_rounds,)
-        Mean loss of the rows held back after each round played; with
-        `early_stopping` only.
+        Mean loss of the rows held back after each round; with `early_stopping`
+        only.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -287,7 +287,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         The first call is a fit. In later ones new tasks are added as by
         :meth:`add_task`. Then up to `n_estimators` rounds are added for the rows of
         known tasks, which begin with the scores and the covariance that are there;
-        tasks without rows have no weight in them, and keep their answers.
+        tasks without rows have no weight in them, and keep their predictions.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     def _between_tasks(self, matrix: np.ndarray) -> np.ndarray:
         return self._codes.between_tasks(matrix)
 
-    # ------------------------------------------------------------- answering
+    # ------------------------------------------------------------ prediction
 
     def _class_scores(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         rows = self._predict_data(X)
@@ -399,7 +399,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
             proba = np.column_stack([1 - second, second])
         else:
             proba = expit(scores)
-            # scores far below zero for all classes still tell them apart
+            # scores far below zero for all classes still differ
             proba = np.maximum(proba, np.finfo(float).tiny)
             proba /= np.where(self._label_sets.allowed(task), proba, 0).sum(
                 axis=1, keepdims=True

@@ -96,7 +96,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         scores: np.ndarray,
         kind: str,
     ) -> None:
-        """Play the rounds and keep what they found."""
+        """Run the rounds and keep what they found."""
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
             learner, found, losses, covariance, n_codes = self._play(
                 data, make_loss, scores, kind, on_round
@@ -122,7 +122,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         TaskCovariance | None,
         int,
     ]:
-        """Play rounds: learner, rounds that are kept, losses of rows held back.
+        """Run rounds: learner, rounds that are kept, losses of rows held back.
 
         Rows that are held back take part with weight 0, so that their scores come
         along with those of the others.
@@ -188,9 +188,9 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
 
         Found are the weights that the new tasks give to the learners: those that
         minimise the objective of fit with the learners and the weights of the other
-        tasks held, so a new task may follow its relatives, or contradict them. Answers
-        for other tasks do not change; the covariance gets rows for the new ones. Of
-        learners with an intercept for each task, new tasks have the mean.
+        tasks held, so a new task may follow its relatives, or contradict them.
+        Predictions for other tasks do not change; the covariance gets rows for the new
+        ones. Of learners with an intercept for each task, new tasks have the mean.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         return self
 
     def _check_rows(self, later: Any) -> None:
-        """Refuse rows that further rounds cannot be played on."""
+        """Refuse rows that further rounds cannot be fitted to."""
 
     @abstractmethod
     def _further(
@@ -270,7 +270,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         self._covariance = TaskCovariance.of(self.weights_, self.covariance_ridge)
 
     def _known_scores(self, rows: Any, row: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """What the learners say so far about pairs of row and code."""
+        """Scores of pairs of row and code by the learners so far."""
         out = np.zeros(len(row))
         for part, outputs in self._outputs(rows):
             at = np.flatnonzero((row >= part.start) & (row < part.stop))
@@ -339,7 +339,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         """The correlation, under the name that all models give to what they learn."""
         return self.task_correlation_
 
-    # ------------------------------------------------------------- answering
+    # ------------------------------------------------------------ prediction
 
     def _outputs(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Outputs of the learners, some rows at a time: (slice of rows, outputs)."""

@@ -55,7 +55,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         same penalty. Tasks whose features lie elsewhere need it to share a slope.
     form : {"auto", "primal", "dual", "iterative"}, default="auto"
         How the least-squares learner is solved: over features, over rows, or
-        without a factorization. All give the same answer.
+        without a factorization. All give the same result.
     covariance_ridge : float, default=0.1
         What keeps tasks from being tied together by the first rounds.
     tol : float, default=1e-10
@@ -69,7 +69,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
+        What to do about tasks not seen in fit: refuse them, or predict by the
         average task, whose weights and levels are the means over all tasks.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, the rows held back, and the seeds of `estimator`.
@@ -95,8 +95,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     train_loss_, objective_ : ndarray of shape (n_estimators_,)
         After each round, for y in standard deviations.
     validation_losses_ : ndarray of shape (n_rounds,)
-        Mean loss of the rows held back after each round played; with
-        `early_stopping` only.
+        Mean loss of the rows held back after each round; with `early_stopping`
+        only.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     feature_names_ : ndarray of shape (n_features,)
@@ -231,8 +231,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
 
         The first call is a fit. In later ones new tasks are added as by
         :meth:`add_task`. Then up to `n_estimators` rounds are added for the rows of
-        known tasks, which begin with the answers and the covariance that are there;
-        tasks without rows have no weight in them, and keep their answers.
+        known tasks, which begin with the predictions and the covariance that are there;
+        tasks without rows have no weight in them, and keep their predictions.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         self._add_weights(later, loss, np.zeros(later.n_samples), later.is_new)
         self.offsets_ = offsets
 
-    # ------------------------------------------------------------- answering
+    # ------------------------------------------------------------ prediction
 
     def _levels_and_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Offset and weights of each task, then (which -1 picks) of the average."""
@@ -292,7 +292,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         return offsets, weights * self._unit
 
     def predict(self, X: Table) -> np.ndarray:
-        """The tasks' sums of the learners' answers.
+        """The tasks' weighted sums of the learners' outputs.
 
         Parameters
         ----------

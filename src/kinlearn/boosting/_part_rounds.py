@@ -1,6 +1,6 @@
 """Rounds of MTAA over rows that lie in parts: the stumps of one table, from sums.
 
-Five questions a round: the sum of the weights, sums by cell, sums by cell on the left
+Five requests a round: the sum of the weights, sums by cell, sums by cell on the left
 of each candidate for the root, sums by bin below the best root, and what the round does
 to the weights. These stay where the rows are.
 """
@@ -23,11 +23,11 @@ from kinlearn.boosting._stump_shares import MISSING, Scale, StumpPlan, StumpShar
 
 __all__ = ["PartRounds"]
 
-_AT_ONCE = 4 * N_LANES  # roots that are asked about together
+_AT_ONCE = 4 * N_LANES  # roots that are requested together
 
 
 class PartRounds(PartsBase):
-    """Plays rounds; see `SignRounds` and `SignLearner`, which it follows step by step.
+    """Runs rounds; see `SignRounds` and `SignLearner`, which it follows step by step.
 
     Parameters are those of `PartsBase`.
     """
@@ -120,7 +120,7 @@ class PartRounds(PartsBase):
     def _stump(
         self, root: np.void, groups: np.ndarray, sums: np.ndarray, scale: Scale
     ) -> tuple[list[Node | None], np.ndarray]:
-        """Nodes, and the weights of right and of wrong answers."""
+        """Nodes, and the weights of right and of wrong predictions."""
         table, test, owner = self._table, trial_of(root), self._owner(root)
         sides = np.zeros((2, 2), dtype=np.int64)
         if owner >= 0:
@@ -191,7 +191,7 @@ def _node(task: int, test: Trial, signs: np.ndarray) -> Node:
 
 
 def _right_and_wrong(sides: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Weights of right and of wrong answers; a branch of sign 0 does not answer."""
+    """Weights of right and of wrong predictions; a branch of sign 0 abstains."""
     signed, size = sides.T
     answers = signs != 0
     right = (size + signs * signed)[answers].sum() // 2

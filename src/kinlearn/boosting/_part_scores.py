@@ -27,11 +27,11 @@ from kinlearn.boosting._stump_shares import MISSING, Scale, Trial
 
 __all__ = ["PartScoreRounds"]
 
-_BYTES = 2**26  # of the sums that are asked for together
+_BYTES = 2**26  # of the sums that are requested together
 
 
 class PartScoreRounds(PartsBase):
-    """Plays rounds; see `ScoreRounds` and `ScoreLearner`, which it follows.
+    """Runs rounds; see `ScoreRounds` and `ScoreLearner`, which it follows.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class _SumRows:
         """Rows of sums, the left ones first, and which are on the left.
 
         A side without rows has none here either: its sums, which are 0, are given to
-        the other one, as the kernel asks after sides that have changed.
+        the other one, as the kernel looks for sides that have changed.
 
         Parameters
         ----------

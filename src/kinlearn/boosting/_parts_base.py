@@ -16,7 +16,7 @@ __all__ = ["PartsBase", "sum_of", "trial_of"]
 
 
 class PartsBase(ABC):
-    """Asks the shares of all parts, and keeps their weights where the rows are.
+    """Merges the sums of all parts, and keeps their weights where the rows are.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class PartsBase(ABC):
     settings : StumpSettings
         How.
     smoothing : float
-        Added to the weights of right and of wrong answers in votes and scores.
+        Added to the weights of right and of wrong predictions in votes and scores.
     """
 
     _share: Any  # the class of the shares
@@ -87,7 +87,7 @@ class PartsBase(ABC):
         return roots
 
     def _owner(self, root: np.void) -> int:
-        """The task of a root that answers; -1 if there is one task only."""
+        """The task that a root predicts; -1 if there is one task only."""
         return int(root["task"]) if self._table.n_tasks > 1 else -1
 
     def _children(
@@ -137,7 +137,7 @@ def trial_of(root: np.void) -> Trial:
 
 
 def sum_of(arrays: Sequence[Any]) -> Any:
-    """The sum of the parts' answers.
+    """The sum of the parts' results.
 
     Parameters
     ----------
@@ -158,6 +158,6 @@ def _greatest(log: np.ndarray) -> float:
 
 
 def _merged(found: Sequence[tuple]) -> tuple:
-    """What all parts say a round would do."""
+    """What a round would do, from the results of all parts."""
     high, low, least, greatest, peak = zip(*found, strict=True)
     return sum(high), sum(low), min(least), max(greatest), max(peak)

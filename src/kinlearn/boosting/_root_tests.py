@@ -65,7 +65,7 @@ class RootTests:
         return [np.unique(self.threshold[self.feature == f]) for f in range(n_features)]
 
     def roots(self, bins: Bins) -> np.ndarray:
-        """The tests as roots that answer for nobody.
+        """The tests as roots that predict no task.
 
         Parameters
         ----------

@@ -17,13 +17,13 @@ class Node:
     Attributes
     ----------
     task : int
-        Whom it answers for; -1 is nobody.
+        The task that it predicts; -1 is none.
     feature, cut : int
         The test: the feature's bin is at most `cut`.
     missing_left : bool
         Where missing values go.
     answers : tuple of two float arrays
-        What the left and the right branch answer.
+        What the left and the right branch predict.
     """
 
     task: int

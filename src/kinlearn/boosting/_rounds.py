@@ -1,8 +1,8 @@
 """The rounds of abstaining boosting: weights, votes and normalisers.
 
 Symbols: D is the distribution over rows (or rows and labels); W+, W- and W0 are its
-mass on right, wrong and abstained answers; alpha is the vote of a stump and Z what D
-sums to after its update. Weights are kept as logarithms, so that many rounds lose
+mass on right, wrong and abstained predictions; alpha is the vote of a stump and Z what
+D sums to after its update. Weights are kept as logarithms, so that many rounds lose
 nothing.
 """
 
@@ -36,7 +36,7 @@ class Step:
     Attributes
     ----------
     nodes : list of Node or None
-        The stump, with the answers that are added up.
+        The stump, with the predictions that are added up.
     weight : float
         Its vote, alpha; 1 for scores.
     normalizer : float
@@ -153,7 +153,7 @@ def exact_total(high: int, low: int) -> float:
 
 
 class _Rounds:
-    """Weights as logarithms, and who answers for which rows."""
+    """Weights as logarithms, and which node predicts which rows."""
 
     def __init__(
         self, table: SortedCells, log_weight: np.ndarray, learner: Any
@@ -170,7 +170,7 @@ class _Rounds:
     def _answered(
         self, nodes: Sequence[Any]
     ) -> Iterator[tuple[Node, slice, np.ndarray, np.ndarray]]:
-        """(node, its rows, which of them it answers for, which go left)."""
+        """(node, its rows, which of them it predicts, which go left)."""
         table, side = self._table, self._side
         root = nodes[0]
         for at, node in enumerate(nodes):

@@ -40,7 +40,7 @@ class ScoreLearner:
         Added to the weights for and against a label, as a share of all weight.
     given : structured array, default=None
         Candidates for the root in every round, in the place of those of the rows;
-        they answer for nobody. None, or an empty one: those of the rows.
+        they predict no task. None, or an empty one: those of the rows.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class ScoreLearner:
         Returns
         -------
         list of Node
-            The root and its children, the left one first; a child of nobody is
-            None. Empty if no feature can be cut. The answers are scores of the
-            labels. With one task, the children are of the same one, and answer
+            The root and its children, the left one first; a child without a task is
+            None. Empty if no feature can be cut. The predictions are scores of the
+            labels. With one task, the children are of the same one, and predict
             in the root's place.
         """
         table = self._table

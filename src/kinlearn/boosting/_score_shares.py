@@ -1,4 +1,4 @@
-"""Rows of a part, as boosting of tasks with several labels (MH) asks about them.
+"""Rows of a part, and their sums for boosting of tasks with several labels (MH).
 
 A row has a weight for each label of its task. All rows have as many weights as the task
 with the most labels; those that a task lacks are 0, which changes no sum.

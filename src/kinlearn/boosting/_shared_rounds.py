@@ -173,7 +173,7 @@ class SquaredLoss(_Loss):
 
 @dataclass(frozen=True)
 class Settings:
-    """How rounds are played.
+    """How rounds are run.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def play_rounds(
     rng: np.random.RandomState,
     covariance: TaskCovariance | None = None,
 ) -> Iterator[Round]:
-    """Play rounds for as long as there is something to learn.
+    """Run rounds for as long as there is something to learn.
 
     Parameters
     ----------

@@ -34,10 +34,10 @@ class SignLearner:
         ``run(search)`` calls ``search(first, last)`` for stretches of groups that
         cover the table, and gives the results in order; see `search_parts`.
     avx2 : bool, default=None
-        Whether to use these instructions; None asks the processor.
+        Whether to use these instructions; None: if the processor has them.
     given : structured array, default=None
         Candidates for the root in every round, in the place of those of the rows;
-        they answer for nobody. None, or an empty one: those of the rows.
+        they predict no task. None, or an empty one: those of the rows.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class SignLearner:
         Returns
         -------
         list of Node
-            The root and its children, the left one first; a child of nobody is
-            None. Empty if no feature can be cut. The answers are signs; 0 is
-            none. With one task, the children are of the same one, and answer in
+            The root and its children, the left one first; a child without a task is
+            None. Empty if no feature can be cut. The predictions are signs; 0
+            abstains. With one task, the children are of the same one, and predict in
             the root's place.
         """
         table = self._table

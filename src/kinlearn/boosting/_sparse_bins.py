@@ -24,7 +24,7 @@ def bin_sparse(
     X : sparse CSC array of shape (n, n_features)
         Columns, with no cell stored twice.
     weight : float array of shape (n,), or None
-        Weights; rows of weight zero have no say.
+        Weights; rows of weight zero do not count.
     max_bins : int
         Largest number of bins.
 

@@ -40,7 +40,7 @@ def class_mass(data: Any, n_classes: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class StumpAnswers:
-    """What turns votes into answers.
+    """What turns votes into predictions.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class StumpAnswers:
 
     @classmethod
     def of(cls, mass: np.ndarray, label_sets: LabelSets, stumps: TwoTaskStumps) -> Self:
-        """What the rows say about tasks that nobody votes on.
+        """From the weights of classes, for tasks that nobody votes on.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class StumpAnswers:
     def _with_unknown(
         self, stumps: TwoTaskStumps, rows: TaskRows, scores: np.ndarray
     ) -> np.ndarray:
-        """Rows of unknown tasks: the mean of what the known tasks answer."""
+        """Rows of unknown tasks: the mean of the known tasks' predictions."""
         unknown = np.flatnonzero(rows.task < 0)
         if not len(unknown):
             return scores
@@ -187,7 +187,7 @@ class StumpAnswers:
         scores[unknown] = np.log(np.maximum(mean, floor))
         return scores
 
-    # ---------------------------------------------------------------- answers
+    # ------------------------------------------------------------ predictions
 
     def decision(self, scores: np.ndarray) -> np.ndarray:
         """Scores as `decision_function` gives them."""

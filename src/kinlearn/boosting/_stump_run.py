@@ -90,7 +90,7 @@ def collect_rounds(
     on_round: Callable[[int], Any],
     watch: Watch | None = None,
 ) -> tuple[TwoTaskStumps, np.ndarray, np.ndarray]:
-    """Play rounds until one is the last.
+    """Run rounds until one is the last.
 
     Parameters
     ----------
@@ -140,15 +140,15 @@ class StumpRun:
     rows : BoostedRows
         Those that take part.
     sizes : int32 array of shape (n_tasks,)
-        Numbers that an answer for each task has.
+        Numbers that a prediction for each task has.
     settings : StumpSettings
         How.
     watch : Watch or None
         When to stop.
     n_before : int
-        Rounds that were played before.
+        Number of earlier rounds.
     scores : float64 array of shape (n_samples, most numbers), or None
-        What these said about the rows.
+        Scores of the rows by these.
     tests : RootTests or None
         Tests that are candidates for the root, in the place of those of the rows.
     """

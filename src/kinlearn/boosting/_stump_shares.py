@@ -1,6 +1,6 @@
-"""Rows of a part, as abstaining boosting asks about them.
+"""Rows of a part, and their sums for abstaining boosting.
 
-Every answer is a sum of whole numbers or an extreme, so neither the parts nor their
+Every result is a sum of whole numbers or an extreme, so neither the parts nor their
 order change what comes out of all of them.
 """
 
@@ -61,7 +61,7 @@ class StumpPlan:
     Attributes
     ----------
     nodes : list of Node or None
-        Root, left child and right child; answers are signs.
+        Root, left child and right child; predictions are signs.
     factor : tuple of three floats
         What is added to the logarithms of abstained, right and wrong rows.
     """
@@ -138,7 +138,7 @@ class BinnedShare(Weighed, ABC):
             yield feature, np.flatnonzero((self.task == task) & (left == on_left))
 
     def _answering(self, nodes: Sequence[Any]) -> Iterator[tuple[Node, np.ndarray]]:
-        """Nodes of a stump that answer, and which rows they answer for."""
+        """Nodes of a stump that predict a task, and which rows they predict."""
         left = self._left(nodes[0])
         for at, node in enumerate(nodes):
             if node is None or node.task < 0:
@@ -210,7 +210,7 @@ class BinnedShare(Weighed, ABC):
 
 @dataclass(frozen=True, eq=False)
 class StumpShare(BinnedShare):
-    """The same for answers that are signs.
+    """The same for predictions that are signs.
 
     Attributes
     ----------

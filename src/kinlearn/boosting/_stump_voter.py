@@ -1,4 +1,4 @@
-"""What a classifier of two-task stumps answers."""
+"""Predictions of a classifier of two-task stumps."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ __all__ = ["StumpVoter"]
 
 
 class StumpVoter(TaskMixin):
-    """Answers of the votes of `stumps_`, by the rules of `_answers`."""
+    """Predictions by the votes of `stumps_`, by the rules of `_answers`."""
 
     stumps_: TwoTaskStumps
     classes_: np.ndarray
@@ -26,7 +26,7 @@ class StumpVoter(TaskMixin):
         check_is_fitted(self)
         return self.stumps_.affinity()
 
-    # -------------------------------------------------------------- answering
+    # ------------------------------------------------------------- prediction
 
     def decision_function(self, X: Table) -> np.ndarray:
         """Scores of the classes.

@@ -1,4 +1,4 @@
-"""Two-task stumps of all rounds as flat arrays, and what they answer."""
+"""Two-task stumps of all rounds as flat arrays, and what they predict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class TwoTaskStumps:
     ----------
     nodes : structured array of shape (n_rounds, 3)
         Root, left child and right child of each round, with the fields
-        ``threshold``, ``feature``, ``missing_left``, ``task`` (whom the node
-        answers for; -1 is nobody) and ``first_value``.
+        ``threshold``, ``feature``, ``missing_left``, ``task`` (which the node
+        predicts; -1 is none) and ``first_value``.
     values : float64 array
-        Answers: for each node the left branch's, then the right one's.
+        Predictions: for each node the left branch's, then the right one's.
     sizes : int32 array of shape (n_tasks,)
-        Numbers that an answer for each task has.
+        Numbers that a prediction for each task has.
     """
 
     nodes: np.ndarray
@@ -57,8 +57,8 @@ class TwoTaskStumps:
         place : int array of shape (n_tasks,)
             New code of each task.
         sizes : int32 array of shape (n_new_tasks,)
-            Numbers that an answer for each task has; of tasks that some stump answers
-            for, as many as before.
+            Numbers that a prediction for each task has; of tasks that some stump
+            predicts, as many as before.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class TwoTaskStumps:
         )
 
     def rounds_of_tasks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rounds that may answer for each task.
+        """Rounds that may predict each task.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class TwoTaskStumps:
         return indptr, np.ascontiguousarray(pairs[:, 1], dtype=np.int32)
 
     def add_scores(self, X: Any, task: np.ndarray, out: np.ndarray) -> None:
-        """Add up the answers for rows.
+        """Add up the predictions for rows.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class StumpBuilder:
     tasks : int array of shape (n_boosted,)
         Task codes that the tasks of the nodes stand for.
     sizes : int32 array of shape (n_tasks,)
-        Numbers that an answer for each task has.
+        Numbers that a prediction for each task has.
     """
 
     def __init__(self, bins: Bins, tasks: np.ndarray, sizes: np.ndarray) -> None:

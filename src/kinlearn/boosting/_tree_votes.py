@@ -15,9 +15,9 @@ class TreeVotes:
     Attributes
     ----------
     votes : float64 array of shape (n_trees, n_tasks + 1)
-        Votes; 0 if the tree is not asked.
+        Votes; 0 if the tree is not used.
     codes : int32 array of shape (n_trees, n_tasks + 1)
-        What the tree knows the task as; -1 if it does not know it, and answers with
+        What the tree knows the task as; -1 if it does not know it, and predicts by
         what it shares.
     """
 

@@ -1,6 +1,6 @@
 """New rows, and new tasks, for a forest that stays as it was grown.
 
-Rows run down the trees, and the answers of the leaves they reach become those of old
+Rows run down the trees, and the values of the leaves they reach become those of old
 and new rows together. No split changes. A new task takes, at each task split that its
 rows come to, the side that its own mean gives.
 """
@@ -157,7 +157,7 @@ def _update(
     criterion: int,
     n_classes: int,
 ) -> Forest:
-    """Weights, answers and impurities with the rows at these leaves."""
+    """Weights, values and impurities with the rows at these leaves."""
     n_nodes, below = len(forest.nodes), _Branches(forest)
     at, n_trees = node.ravel(), len(node)
     w, label = np.tile(weight, n_trees), np.tile(y, n_trees)

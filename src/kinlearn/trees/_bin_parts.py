@@ -32,7 +32,7 @@ _MOST_VALUES = 4096
 _LOTS = 4
 _FEW_FEATURES = 8
 
-_DIGIT = 4  # bits; more of them need fewer rounds and larger answers
+_DIGIT = 4  # bits; more of them need fewer rounds and larger results
 
 
 def find_bins(

@@ -45,7 +45,7 @@ class Bins:
         return np.diff(self.indptr) + np.int32(1)
 
     def thresholds(self, feature: np.ndarray, bin: np.ndarray) -> np.ndarray:
-        """Numbers t for which "x <= t" says "the bin is at most `bin`".
+        """Numbers t for which "x <= t" means "the bin is at most `bin`".
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ def bin_features(
     X : float array of shape (n, n_features)
         NaN is a missing value.
     sample_weight : float array of shape (n,), default=None
-        Weights; rows of weight zero have no say.
+        Weights; rows of weight zero do not count.
     max_bins : int, default=255
         Largest number of bins, the one for missing values not counted.
 

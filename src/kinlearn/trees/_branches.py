@@ -45,7 +45,7 @@ class _Scratch:
         self.columns = np.empty(0, dtype=np.float32)
 
     def room(self, *shape: int) -> np.ndarray:
-        """An array of this shape, until the next one is asked for."""
+        """An array of this shape, until the next one is requested."""
         n = math.prod(shape)
         if len(self.columns) < n:
             self.columns = np.empty(0, dtype=np.float32)  # let go of it first
@@ -105,7 +105,7 @@ class Piece(Weighed):
     start : int array of shape (n_nodes + 1,)
         Where each node's rows begin.
     rows : int32 array, or None
-        Where in the arrays the rows are; None: `start` says it itself.
+        Where in the arrays the rows are; None: where `start` has them.
     columns : float32 array of shape (n_features, n_all)
         Features.
     task : int32 array of shape (n_all,)
@@ -221,7 +221,7 @@ def grow_branches(
     settings : Settings
         How to grow.
     leaf_smoothing : float or None
-        Weight of a leaf's answer in the answers for its tasks.
+        Weight of a leaf's value in the values for its tasks.
     has_missing : uint8 array of shape (n_features,)
         Whether a feature has NaN anywhere.
 

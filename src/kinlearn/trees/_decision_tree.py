@@ -18,7 +18,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     r"""One decision tree for several classification tasks.
 
     The tasks share the tests at the nodes; each has its own labels and its own
-    answers. A task whose rows at a node are all of one label is decided there,
+    predictions. A task whose rows at a node are all of one label is decided there,
     even if the node is not a leaf, and its rows leave; the others go on. So a
     test that is found with the rows of one task serves all of them.
 
@@ -59,8 +59,8 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        average over the known tasks of what each answers for the row.
+        What to do about tasks not seen in fit: refuse them, or predict the average
+        over the known tasks of what each predicts for the row.
     random_state : int, RandomState instance or None, default=None
         Decides the features drawn; without a draw nothing is random.
 
@@ -97,7 +97,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
       their sizes. That holds only if a split leaves the proportions of the tasks
       as they are. In general the joint gain has a second part, the information
       of the split about the task itself, so it also rewards splits that merely
-      tell the tasks apart. Here it is computed from its definition.
+      separate the tasks. Here it is computed from its definition.
     - Splits that are equal in the criterion are common under "max", where a
       small task can reach its largest gain in many ways. Then the one with the
       larger mean gain, weighted by the tasks' sizes, is taken.
@@ -109,7 +109,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
 
     A task that has no row on one side of a split is decided there by its rows
     in the parent; `predict_proba` gives the label frequencies of the rows that
-    answer.
+    decide.
 
     References
     ----------

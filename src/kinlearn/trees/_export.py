@@ -39,7 +39,7 @@ def export_text(
     -------
     str
         The text. "from above" marks a task that has no row at the node and is
-        answered by its rows in the parent.
+        decided by its rows in the parent.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def plot_tree(
     Every task has a colour. A filled label at a node is a task that is decided
     there, with its label, the label's share unless it is 1, and the number of
     rows. A label with a dashed frame is a task that has no row there and is
-    answered by its rows in the parent.
+    decided by its rows in the parent.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ _LINE = 0.36  # height of a decision, where 1 lies between levels without any
 
 
 def _tops(places: dict[int, tuple[float, int]], labels: dict[int, list]) -> np.ndarray:
-    """Height of each level and of the end: below a level, room for its decisions."""
+    """Height of each level and of the end: below a level, space for its decisions."""
     n_lines = [0] * (1 + max(depth for _, depth in places.values()))
     for v, (_, depth) in places.items():
         n_lines[depth] = max(n_lines[depth], len(labels[v]))

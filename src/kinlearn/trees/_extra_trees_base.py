@@ -1,4 +1,4 @@
-"""What the multi-task extra-trees estimators share: growing, asking, explaining."""
+"""What the multi-task extra-trees estimators share: growth, prediction, explanation."""
 
 import warnings
 from abc import ABCMeta, abstractmethod
@@ -32,7 +32,7 @@ from kinlearn.utils._typing import ArrayLike, Table
 __all__ = ["MultiTaskExtraTreesBase"]
 
 
-_MOST_FEATURES = 1_000  # of a line that is not asked for
+_MOST_FEATURES = 1_000  # of a line that is not requested
 _MOST_TASKS = 1_000  # of a matrix of affinities
 _NO_LIMIT = 2**31 - 1
 
@@ -113,7 +113,7 @@ class MultiTaskExtraTreesBase(
         rows: np.ndarray,
         task: np.ndarray,
     ) -> np.ndarray:
-        """The answer from the sum of the trees' values."""
+        """The prediction from the sum of the trees' values."""
 
     @with_callbacks
     def fit(
@@ -128,7 +128,7 @@ class MultiTaskExtraTreesBase(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights. All counts (`min_samples_leaf`, say) are sums of weights, so a
+            Weights. All counts (such as `min_samples_leaf`) are sums of weights, so a
             weight of 2 is the same as two rows, and 0 the same as none.
 
         Returns
@@ -188,7 +188,7 @@ class MultiTaskExtraTreesBase(
         """Add tasks that come after fit, without growing the trees anew.
 
         The splits stay as they are. At each task split the task takes the side that
-        the mean of its own rows there gives, and the leaves' answers become those of
+        the mean of its own rows there gives, and the leaves' values become those of
         old and new rows together.
 
         Parameters
@@ -255,8 +255,8 @@ class MultiTaskExtraTreesBase(
             return
         warnings.warn(
             f"The weights of {data.n_samples} rows sum to {weight.sum():g}; a split "
-            f"needs {enough:g}: every answer will be the same. A weight counts as that "
-            "many rows; scale the weights to a mean of 1.",
+            f"needs {enough:g}: every prediction will be the same. A weight counts as "
+            "that many rows; scale the weights to a mean of 1.",
             KinlearnWarning,
             stacklevel=4,
         )
@@ -286,7 +286,7 @@ class MultiTaskExtraTreesBase(
         if self.n_estimators < n_old:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {n_old} trees that "
-                "are there (warm_start=True). Ask for more, or set warm_start=False."
+                "are there (warm_start=True). Raise it, or set warm_start=False."
             )
         return [self.forest_]
 
@@ -312,7 +312,7 @@ class MultiTaskExtraTreesBase(
         )
 
     def _choose_what_is_auto(self, growth: Growth) -> None:
-        """Fix settings, line and offsets, by pilot forests where they are asked for."""
+        """Fix settings, line and offsets, by pilot forests where "auto" is set."""
         best, offsets = Candidate(growth.settings, line=self.linear_part is True), None
         auto_leaf = self.min_samples_leaf == "auto"
         auto_prob = self.task_split_prob == "auto" and growth.n_tasks > 1
@@ -389,7 +389,7 @@ class MultiTaskExtraTreesBase(
         return self._finish(sums, self.forest_.n_trees, rows.X, rows.task)
 
     def _score_out_of_bag(self, data: TaskData) -> None:
-        """Answer for each row from the trees that did not see it."""
+        """Predict each row by the trees that did not see it."""
         sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
         n_trees = np.zeros(data.n_samples)
         for i in range(self.forest_.n_trees):
@@ -467,17 +467,17 @@ class MultiTaskExtraTreesBase(
         """How often task splits keep two tasks on the same side.
 
         A split counts by the impurity decrease that it brings, as a share of its
-        tree's. Computed when asked for, of shape (n_tasks, n_tasks), in the order of
-        ``tasks_``. Task splits go by the tasks' means, so it tells tasks of another
-        level apart best, and tasks that differ in slope less clearly. Offsets
+        tree's. Computed on access, of shape (n_tasks, n_tasks), in the order of
+        ``tasks_``. Task splits go by the tasks' means, so it separates tasks of
+        another level best, and tasks that differ in slope less clearly. Offsets
         (``task_offsets_`` of the regressor) take the levels off first, so then it
-        tells only of what remains. With more than 1,000 tasks it is not there; see
+        shows only what remains. With more than 1,000 tasks it is not available; see
         `nearest_tasks`.
         """
         check_is_fitted(self)
         if len(self.tasks_) > _MOST_TASKS:
             raise AttributeError(
-                f"task_affinity_ of {len(self.tasks_)} tasks is a large matrix; ask "
+                f"task_affinity_ of {len(self.tasks_)} tasks is a large matrix; call "
                 "nearest_tasks(task) for the tasks that are close to one."
             )
         return self.forest_.affinity(np.arange(len(self.tasks_)), len(self.tasks_))

@@ -36,9 +36,9 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     task_smoothing : float, default=1.0
         Rows' worth of the node's mean in each task's mean (the paper's alpha).
     leaf_smoothing : float or None, default=None
-        If given, a leaf answers for a task that it holds rows of with the mean of
-        these, drawn towards the leaf's mean as by so many rows. None: the leaf's
-        mean for all.
+        If given, a leaf's prediction for a task with rows in it is the mean of these,
+        drawn towards the leaf's mean as by so many rows. None: the leaf's mean for
+        all.
     criterion : {"gini", "entropy"}, default="entropy"
         The impurity that splits lower.
     max_features : int, float, {"auto", "sqrt", "log2"} or None, default="auto"
@@ -67,7 +67,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Whether a further fit keeps the trees and adds those that are missing.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or send them to the
-        default side of each task split, where the tasks with the average answer go.
+        default side of each task split, where a task with the average mean goes.
     n_jobs : int, default=None
         Threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -98,7 +98,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often task splits keep two tasks together, weighted by their gain.
     oob_score_ : float
-        Accuracy out of the bag, if asked for.
+        Accuracy out of the bag, with ``oob_score=True``.
     oob_task_scores_ : dict
         The same by task, for tasks with two such rows.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
@@ -124,7 +124,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     What is ``"auto"`` is chosen in `fit`, since no fixed setting is good: noisy data
     want leaves of 40 rows, clean data of 1; many weak features want few at a node,
     few strong ones want all. For each candidate, 12 trees (24 up to 1,000 rows) are
-    grown without each quarter of the rows (of 10,000 at the most) and answer for it.
+    grown without each quarter of the rows (of 10,000 at the most) and predict it.
     The least loss decides: the area over the ROC curve, each class against the rest,
     plus a fifth of the squared error, less what more trees would average away. First
     leaves of 3, 10 and 30 rows are compared, with one cut of the square root of the

@@ -21,7 +21,7 @@ __all__ = ["fit_parts"]
 # The places of rows in the trees that grow together take this share of X's memory.
 _PLACES_SHARE = 5
 
-# Rows of a node that may come together in one place, if the engine has room for them:
+# Rows of a node that may come together in one place, if the engine has space for them:
 # below it a tree is grown there to the end.
 _MOST_TOGETHER = 2**22
 
@@ -52,7 +52,7 @@ def fit_parts(
     Parameters
     ----------
     forest : MultiTaskExtraTreesBase
-        Gets the fitted attributes. Its parameters say how to grow.
+        Gets the fitted attributes. Its parameters decide how to grow.
     engine : LocalParts or the like
         Where the parts are.
     parts : list

@@ -1,4 +1,4 @@
-"""A fitted forest as flat arrays, and what can be asked of it."""
+"""A fitted forest as flat arrays: predictions, paths, importances, affinities."""
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from kinlearn._kernels.trees._predict import add_values, apply_trees
 
 __all__ = ["LEAF", "TASK_SPLIT", "Forest", "as_float32"]
 
-LEAF, TASK_SPLIT = -1, -2  # what `feature` says of nodes that have none
+LEAF, TASK_SPLIT = -1, -2  # `feature` of nodes that have none
 # Rows that go down some trees in one call: many, because each call packs its trees
 # anew; few enough that Ctrl-C, which is noticed between two calls, need not wait long.
 _ROWS_AT_ONCE = 262_144
@@ -101,8 +101,8 @@ class Forest:
     weight, impurity : float64 arrays of shape (n_nodes,)
         Of the training rows at the node.
     values : float64 array of shape (n_leaves, n_values)
-        Answers: class frequencies (of the second class only, if there are two) or
-        the mean.
+        Means of the training rows: class frequencies (of the second class only, if
+        there are two), or the mean of y.
     tree_start, leaf_start, split_start : int64 arrays of shape (n_trees + 1,)
         Where the nodes, leaves and task splits of each tree begin.
     exception_start : int64 array of shape (n_task_splits + 1,)
@@ -117,9 +117,9 @@ class Forest:
     own_start : int64 array of shape (n_leaves + 1,), or None
         With leaf smoothing: where the tasks of each leaf begin.
     own_task : int32 array, or None
-        Tasks with answers of their own in the leaf, ascending.
+        Tasks with values of their own in the leaf, ascending.
     own_values : float64 array of shape (len(own_task), n_values), or None
-        These answers.
+        These values.
     """
 
     nodes: np.ndarray
@@ -201,7 +201,7 @@ class Forest:
         last: int | None = None,
         n_jobs: int = 1,
     ) -> np.ndarray:
-        """The answers of some trees, added up.
+        """The predictions of some trees, added up.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Forest:
         first, last : int, default=0 and all
             The trees ``first .. last - 1``.
         n_jobs : int, default=1
-            Threads; the answer does not depend on it.
+            Threads; the result does not depend on it.
 
         Returns
         -------
@@ -358,7 +358,7 @@ class Forest:
         Parameters
         ----------
         some : int array of shape (n_some,)
-            Codes of the tasks to ask for.
+            Codes of the tasks to compare with all others.
         n_tasks : int
             Number of tasks.
 

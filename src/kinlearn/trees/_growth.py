@@ -157,7 +157,7 @@ class Growth:
     settings : Settings
         How to grow.
     leaf_smoothing : float or None
-        Weight of a leaf's answer in the answers for its tasks.
+        Weight of a leaf's value in the values for its tasks.
     """
 
     columns: np.ndarray
@@ -350,7 +350,7 @@ class Growth:
     def smoothed(
         self, forest: Forest, rows: np.ndarray, leaf_start: np.ndarray, a: float
     ) -> Forest:
-        """Add answers for each task present in a leaf that tasks share.
+        """Add values for each task present in a leaf that tasks share.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class Growth:
         Returns
         -------
         Forest
-            With ``(sum of the task's labels + a * answer of the leaf) / (weight of
+            With ``(sum of the task's labels + a * value of the leaf) / (weight of
             the task's rows + a)``.
         """
         n_leaves = len(leaf_start) - 1

@@ -1,7 +1,7 @@
 """Growing trees level by level from rows that lie in many parts.
 
-Two questions a level, for all trees at once: the extremes of the features that the
-open nodes draw (with the sums by task), then the sums of the rows at or below the cuts.
+Two requests a level, for all trees at once: the extremes of the features that the open
+nodes draw (with the sums by task), then the sums of the rows at or below the cuts.
 The draws are those of :mod:`kinlearn._kernels.trees._extra_trees`, so the trees are the
 same as if all rows were in one place.
 
@@ -39,8 +39,8 @@ from kinlearn.trees._questions import (
 
 __all__ = ["LevelGrowth"]
 
-# Nodes are asked about in portions whose answers have so many entries at the most (or
-# are of one node): that bounds the memory that answers take, and what is sent at once.
+# Nodes are requested in portions whose results have so many entries at the most (or are
+# of one node): that bounds the memory that results take, and what is sent at once.
 _MOST_ENTRIES = 2**20
 
 
@@ -51,7 +51,7 @@ class LevelGrowth:
     Attributes
     ----------
     parts : LocalParts or the like
-        Carries out plans and answers questions.
+        Carries out plans and requests.
     totals : Totals
         Of all rows.
     settings : Settings
@@ -59,7 +59,7 @@ class LevelGrowth:
     has_missing : uint8 array of shape (n_features,)
         Whether a feature has NaN anywhere.
     leaf_smoothing : float or None
-        Weight of a leaf's answer in the answers for its tasks.
+        Weight of a leaf's value in the values for its tasks.
     most_together : int
         Rows that may come together in one place.
     """
@@ -123,7 +123,7 @@ class LevelGrowth:
         nodes.add_level(born.tree, weight, impurity, self._value(born))
 
     def _value(self, born: OpenNodes) -> np.ndarray:
-        """What leaves of classes answer."""
+        """Values of leaves of classes."""
         if born.hist is not None:
             return born.hist / born.weight[:, None]
         total: Any = born.total
@@ -253,7 +253,7 @@ class LevelGrowth:
     def _all_features(
         self, question: Question, constant: np.ndarray, short: np.ndarray
     ) -> Question:
-        """Ask for all features that may vary, at the nodes that are short of one."""
+        """Request all features that may vary, at the nodes that are short of one."""
         bits = np.unpackbits(
             constant.view(np.uint8),
             axis=1,
@@ -342,7 +342,7 @@ class LevelGrowth:
     def _next_level(
         self, nodes: LevelNodes, opened: OpenNodes, splits: Splits, waiting: OpenNodes
     ) -> tuple[OpenNodes, OpenNodes]:
-        """Tell the parts and close the leaves; the nodes that go on, and that wait."""
+        """Send the splits and close the leaves; the nodes that go on, and that wait."""
         split, depth = splits.places, len(nodes.levels)
         whole = np.setdiff1d(np.arange(len(opened.tree)), split)  # leaves
         born = opened.children(splits, nodes.n_nodes)
@@ -405,7 +405,7 @@ class LevelGrowth:
         sums: dict[str, np.ndarray],
         a: float,
     ) -> None:
-        """Answers for the tasks of leaves that tasks share; see `Growth.smoothed`."""
+        """Values for the tasks of leaves that tasks share; see `Growth.smoothed`."""
         n_each, n_tasks = max(self.totals.n_classes, 1), self.totals.n_tasks
         pair, place = np.unique(sums["key"] // n_each, return_inverse=True)
         leaf, task = pair // n_tasks, pair % n_tasks

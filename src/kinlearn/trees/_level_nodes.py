@@ -21,7 +21,7 @@ class LevelNodes:
     ----------
     levels : list of dict of arrays
         For each level, by node: `tree`, `weight`, `impurity`, `value` (of shape
-        (n, n_values), its answer if it is a leaf), `feature`, `threshold`,
+        (n, n_values), used if it is a leaf), `feature`, `threshold`,
         `default_left`, what `Forest` has of task splits, and `left`, the number of
         its left child, which the right one follows, or -1.
     """
@@ -115,7 +115,7 @@ class LevelNodes:
         self._moments.append((number, mean, squares))
 
     def add_own(self, number: np.ndarray, task: np.ndarray, values: np.ndarray) -> None:
-        """Answers of leaves for tasks: a leaf may come more than once, tasks rising."""
+        """Values of leaves for tasks: a leaf may come more than once, tasks rising."""
         self._own.append((number, task, values))
 
     def forest(self, n_trees: int, smoothed: bool = False) -> Forest:
@@ -126,7 +126,7 @@ class LevelNodes:
         n_trees : int
             Number of trees.
         smoothed : bool, default=False
-            Whether leaves have answers for their tasks.
+            Whether leaves have values for their tasks.
 
         Returns
         -------

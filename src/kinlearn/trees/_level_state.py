@@ -229,7 +229,7 @@ class Draws:
         question: Question,
         answer: Answer,
     ) -> Self:
-        """Draw for all nodes that were asked about.
+        """Draw for all nodes of a request.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class Draws:
         return values[np.arange(values.shape[1]) < self.n_found[:, None]]
 
     def question(self, nodes: np.ndarray, tree: np.ndarray) -> CutQuestion:
-        """Ask for the sums left of these cuts."""
+        """A request for the sums left of these cuts."""
         return CutQuestion(
             nodes=nodes,
             tree=tree,
@@ -323,7 +323,7 @@ class Groups:
 
     @classmethod
     def of(cls, answer: Answer, n_groups: int) -> Self:
-        """Those of an answer."""
+        """Those of a result."""
         return cls(
             answer.by_group["key"],
             answer.by_group["weight"],

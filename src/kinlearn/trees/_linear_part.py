@@ -28,11 +28,11 @@ class LinearPart:
         Means, which stand for missing values.
     low, high : float64 arrays of shape (n_features,)
         The least and the largest value seen. Values beyond count as these, so that
-        the answer stays bounded, as a forest's does.
+        the prediction stays bounded, as a forest's does.
     intercept : float
-        The mean of y, the answer at the features' means.
+        The mean of y, the prediction at the features' means.
     variance : float64 array of shape (n_features,)
-        Of each feature's share in the answer, over the rows of fit.
+        Of each feature's share in the prediction, over the rows of fit.
     """
 
     coef: np.ndarray
@@ -110,7 +110,7 @@ class LinearPart:
         Returns
         -------
         float64 array of shape (n_samples,)
-            Summed in the order of the features, so that a row's answer does not
+            Summed in the order of the features, so that a row's prediction does not
             depend on other rows.
         """
         out = np.full(columns.shape[1], self.intercept)

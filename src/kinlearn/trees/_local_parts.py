@@ -11,7 +11,7 @@ __all__ = ["LocalParts"]
 
 
 class LocalParts:
-    """Carries out plans and answers questions for parts of the rows.
+    """Carries out plans and requests for parts of the rows.
 
     Other engines (Dask's) have the same methods. What they call *handles* are here the
     objects themselves.
@@ -95,7 +95,7 @@ class LocalParts:
             self.places[i] = self._kept(share.move(self.places[i], plan))
 
     def ask(self, question: Any) -> Answer:
-        """The answer of all rows, part by part."""
+        """The result of a request from all rows, part by part."""
         return self.reduce(
             Answer.merge,
             lambda pair: pair[0].answer(pair[1], question),

@@ -34,7 +34,7 @@ def fit_forest_parts(
     Parameters
     ----------
     forest : MultiTaskRandomForestClassifier
-        Gets the fitted attributes. Its parameters say how to grow.
+        Gets the fitted attributes. Its parameters decide how to grow.
     engine : LocalParts or the like
         Where the parts are.
     parts : list

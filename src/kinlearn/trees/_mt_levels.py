@@ -1,6 +1,6 @@
 """Growth of multi-task trees level by level, from sums over parts of the rows.
 
-The driver keeps the cells of each open node, with their weights and rows. It asks for
+The driver keeps the cells of each open node, with their weights and rows. It requests
 the sums of the features that a node draws, finds the best cut, and knows the cells of
 both children from it. A node whose rows fit in one place is grown to the end there.
 """
@@ -22,7 +22,7 @@ from kinlearn.trees._mt_tree import CRITERIA, MultiTaskTree
 
 __all__ = ["LevelTrees"]
 
-# Sums that are asked for at a time, of more than one feature: some 50 MB for each part,
+# Sums that are requested at a time, of more than one feature: some 50 MB for each part,
 # with those that wait to be put in order.
 _MOST_SUMS = 1_000_000
 
@@ -52,7 +52,7 @@ class _Node:
 
 @dataclass(eq=False)
 class _Search:
-    """The features that a node has asked about, and their sums."""
+    """The features that a node has requested, and their sums."""
 
     node: _Node
     order: np.ndarray  # features as the node draws them
@@ -160,7 +160,7 @@ class LevelTrees:
     ) -> Iterator[_Sums]:
         """The same for nodes of a portion, request by request.
 
-        If one node alone is too much, some of its features are asked about at a time:
+        If one node alone is too much, some of its features are requested at a time:
         at a root with many cells, sums are as many as rows, and larger.
         """
         size = max(_MOST_SUMS // self._n_sums(nodes[0]), 1)
@@ -221,7 +221,7 @@ class LevelTrees:
                 self.trees[node.tree].graft(node.number, subtree)
 
     def _move(self, opened: Sequence[Any], splits: dict[int, tuple]) -> list[_Node]:
-        """Tell the parts the splits; the open nodes of the next level."""
+        """Send the splits to the parts; the open nodes of the next level."""
         n = len(opened)
         feature, cut, tree = np.zeros((3, n), dtype=np.int32)
         missing_left = np.zeros(n, dtype=np.uint8)
@@ -325,7 +325,7 @@ class LevelTrees:
         return self._move(opened, splits)
 
     def _search(self, searches: dict[int, _Search]) -> None:
-        """Find the best cuts, asking for more features where some are constant."""
+        """Find the best cuts, requesting more features where some are constant."""
         n_features = len(self.scheme.bins.n_bins)
         waiting = dict(searches)
         while waiting:

@@ -1,4 +1,4 @@
-"""One part of the rows of a multi-task random forest, and what it answers.
+"""One part of the rows of a multi-task random forest, and its sums.
 
 The features are bins here, one byte each. A part counts the cells, pairs of a task and
 a label, in the bins of a feature at a node; the sums of all parts are what a split is
@@ -280,7 +280,7 @@ class BinnedShare(Weighed):
         return BinPlaces(order, opened, places.counts)
 
     def answer(self, places: BinPlaces, question: CellQuestion) -> Answer:
-        """Answer a question about the rows here.
+        """The result of a request, from the rows here.
 
         Parameters
         ----------

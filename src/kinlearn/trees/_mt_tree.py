@@ -53,9 +53,9 @@ class MultiTaskTree:
     decision_task : int32 array of shape (n_decisions,)
         Task codes, ascending at each node.
     decision_rows : int64 array of shape (n_decisions,)
-        Rows of the task at the node; 0 if its rows in the parent answer.
+        Rows of the task at the node; 0 if its rows in the parent decide.
     decision_weight : float64 array of shape (n_decisions,)
-        Weight of the rows that answer.
+        Weight of the rows that decide.
     value_indptr : int32 array of shape (n_decisions + 1,)
         Values of each decision.
     value_label : int32 array of shape (n_values,)
@@ -121,7 +121,7 @@ class MultiTaskTree:
         return total / total.sum() if total.sum() > 0 else total
 
     def decisions(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
-        """Number of the decision that answers for each row; -1 if there is none."""
+        """Number of the decision that each row reaches; -1 if there is none."""
         if not self.decision_task.any():  # one task is decided at leaves only
             found = self.decision_indptr[self.leaves(X)]
             return np.where(task == 0, found, np.int32(-1))
@@ -180,7 +180,7 @@ class MultiTaskTree:
         X : float array of shape (n, n_features), row-major
             Features.
         task : int32 array of shape (n,)
-            Task codes; for -1 the tasks' answers are averaged.
+            Task codes; for -1 the tasks' predictions are averaged.
         out : float64 array of shape (n, n_classes)
             Added to.
         """

@@ -16,9 +16,9 @@ __all__ = ["MultiTaskTreeModel"]
 
 
 class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
-    """Settings of the growth, and answers from trees.
+    """Settings of the growth, and predictions of trees.
 
-    A subclass says which trees it has (`_trees`) and how it was fitted.
+    A subclass defines which trees it has (`_trees`) and how it is fitted.
     """
 
     _parameter_constraints: dict = {
@@ -52,7 +52,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         }
 
     def _add_proba(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
-        """Mean over the trees of the label frequencies that answer."""
+        """Mean over the trees of the label frequencies of the rows' decisions."""
         out = np.zeros((X.shape[0], len(self.classes_)))
         for tree in self._trees:
             tree.add_proba(X, task, out)

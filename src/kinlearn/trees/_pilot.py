@@ -19,7 +19,7 @@ __all__ = ["Candidate", "Pilot", "pilot_rows", "row_hashes"]
 _FOLDS = 4
 _TREES = 12  # for each fold; with 6, chance decided between neighbours
 _TREES_OF_FEW_ROWS, _FEW_ROWS = 24, 1_000  # where they cost little
-# Of many rows, squared error tells as much by fewer trees; the ROC curve does not.
+# Of many rows, fewer trees are enough for squared error; not for the ROC curve.
 _TREES_OF_MANY_ROWS, _MANY_ROWS = 8, 4_000
 _SQUARED_ERROR = 0.2  # its part in the loss for classes
 _MOST_ROWS = 10_000
@@ -104,9 +104,9 @@ def pilot_rows(hashes: np.ndarray) -> np.ndarray:
 
 
 class Pilot:
-    """Compares settings by what trees answer for rows they were not grown on.
+    """Compares settings by predictions for rows that trees were not grown on.
 
-    Trees are grown without a quarter of the rows in turn and answer for it. From
+    Trees are grown without a quarter of the rows in turn and predict it. From
     the squared error of a few trees the part is taken off that more trees would
     average away, so that small leaves are not blamed for it.
 
@@ -158,7 +158,7 @@ class Pilot:
     def best(self, candidates: Sequence[Candidate]) -> Candidate:
         """The candidate of the least loss; the first of these.
 
-        If the search is told to stop, the best of those compared so far, or the first.
+        If the search shall stop, the best of those compared so far, or the first.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Pilot:
         return np.ascontiguousarray(self.growth.columns[:, rows].T)
 
     def _mean_answer(self, forest: Forest, rows: np.ndarray) -> np.ndarray:
-        """What a forest for numbers answers; few rows at a time, to save memory."""
+        """Predictions of a forest for numbers; few rows at a time, to save memory."""
         parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
         answers = [
             forest.sum_values(self._features(part), self.growth.task[part])[:, 0]
@@ -234,7 +234,7 @@ class Pilot:
         return np.concatenate([[], *answers]) / forest.n_trees
 
     def _base(self, candidate: Candidate, k: int, rows: np.ndarray) -> np.ndarray:
-        """What is added to the trees' answers, learned from the rows outside a fold."""
+        """What is added to the trees' values, learned from the rows outside a fold."""
         g = self.growth
         base = np.zeros(len(rows))
         if candidate.line:

@@ -1,4 +1,4 @@
-"""What the driver asks parts of the rows, tells them, and gets to hear."""
+"""What the driver requests of parts of the rows, sends them, and gets back."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ __all__ = [
 _LEAST = (np.minimum, np.inf)
 _GREATEST = (np.maximum, -np.inf)
 _SUM = (np.add, 0)
-# How the arrays of answers are merged, and what stands for no rows.
+# How the arrays of results are merged, and what stands for no rows.
 _MERGES = {
     "low": _LEAST,
     "high": _GREATEST,
@@ -109,7 +109,7 @@ class RowQuestion(Weighed):
 
 @dataclass(frozen=True, eq=False)
 class LeafQuestion(Weighed):
-    """What leaves need that the splits have not told: sums of numbers, and by task.
+    """What leaves need beyond what splits know: sums of numbers, and by task.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Answer(Weighed):
     Attributes
     ----------
     start : int64 array of shape (n_nodes + 1,)
-        Where the values of each node begin, of all that were asked about.
+        Where the values of each node begin, of all that were requested.
     present : int array, or None
         Nodes with values here; None is all of them.
     by_request, by_node : dict of arrays
@@ -181,12 +181,12 @@ class Answer(Weighed):
 
     @classmethod
     def merge(cls, answers: Sequence["Answer"]) -> Self:
-        """One answer for the rows of all parts.
+        """One result for the rows of all parts.
 
         Parameters
         ----------
         answers : list of Answer
-            To the same question.
+            Of the same request.
 
         Returns
         -------

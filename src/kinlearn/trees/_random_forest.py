@@ -64,13 +64,13 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        average over the known tasks of what each answers for the row.
+        What to do about tasks not seen in fit: refuse them, or predict the average
+        over the known tasks of what each predicts for the row.
     warm_start : bool, default=False
         Whether another `fit` keeps the trees and adds those that lack; the
         result is the same as if all had been grown at once.
     n_jobs : int, default=None
-        Threads; None is 1 unless a joblib context says otherwise. The model
+        Threads; None is 1 unless in a ``joblib.parallel_config`` context. The model
         does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Decides the samples and the features.
@@ -111,7 +111,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     larger ones the averages are better (see the guide).
 
     The thesis resamples all rows together. Here a task keeps its number of rows
-    in each sample, since a tree without a row of a task could not answer for it.
+    in each sample, since a tree without a row of a task could not predict it.
 
     Examples
     --------

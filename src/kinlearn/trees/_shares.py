@@ -1,8 +1,8 @@
-"""One part of the training rows, and what it answers while trees are grown.
+"""One part of the training rows, and its sums while trees are grown.
 
-A part is asked about the open nodes of some trees and told the splits; its answers are
-extremes and sums, so that those of many parts can be merged in any order. The rows of
-nodes that have become small are asked for themselves.
+A part gets requests about the open nodes of some trees, and their splits; its results
+are extremes and sums, so that those of many parts can be merged in any order. Of nodes
+that have become small, the rows themselves are requested.
 """
 
 from dataclasses import dataclass
@@ -203,7 +203,7 @@ class Share(Weighed):
         Returns
         -------
         Piece
-            That says where the rows are here; nothing is copied.
+            With the places of the rows here; nothing is copied.
         """
         start, end = places.opened[:, job.nodes]
         rows = np.concatenate(
@@ -223,7 +223,7 @@ class Share(Weighed):
         places: Places,
         question: Question | CutQuestion | RowQuestion | LeafQuestion,
     ) -> Answer:
-        """Answer a question about the rows here.
+        """The result of a request, from the rows here.
 
         Parameters
         ----------

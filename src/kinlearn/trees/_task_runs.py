@@ -25,8 +25,8 @@ _UNSEEN_WEIGHT = 1e-6
 class TreeSource:
     """A tree of a forest, read node by node.
 
-    A *target* is a node of the tree or, from ``n_nodes`` on, an answer: of a leaf, of
-    a leaf to one of its tasks, or of a class that is certain.
+    A *target* is a node of the tree or, from ``n_nodes`` on, a value: of a leaf, of
+    a leaf for one of its tasks, or of a class that is certain.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class TreeSource:
     number : int
         Which tree.
     certain : float array of shape (n_classes, n_values)
-        The answers to tasks that have one class.
+        The values for tasks that have one class.
     """
 
     def __init__(self, forest: Forest, number: int, certain: np.ndarray) -> None:
@@ -68,7 +68,7 @@ class TreeSource:
             self._own_task = forest.own_task[own].tolist()
         self._first_certain = self.n_nodes + sum(map(len, leaf))
         self.values = np.concatenate([*values, certain])
-        # The leaf of each answer; a certain class is a leaf behind the others.
+        # The leaf of each value; a certain class is a leaf behind the others.
         self.leaf = np.concatenate([*leaf, self.n_leaves + np.arange(len(certain))])
 
     def start(self, only_class: int) -> int:
@@ -144,7 +144,7 @@ def _changes(codes: np.ndarray) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class RunTree:
-    """A tree whose nodes ask a feature or a task code ``x <= threshold``.
+    """A tree whose nodes test a feature or a task code, ``x <= threshold``.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class RunTree:
     default_left : bool array of shape (n_nodes,)
         Whether a missing value goes left.
     values : float64 array of shape (n_nodes, n_values)
-        Answers of the leaves, 0 elsewhere.
+        Values of the leaves, 0 elsewhere.
     leaf : int array of shape (n_nodes,)
         The leaf of the source that a leaf is a copy of, -1 for other nodes.
     first_code : int array of shape (n_nodes,)
@@ -188,14 +188,14 @@ class RunTree:
         source : TreeSource
             The tree.
         first : {-1, 0}
-            The least code: -1 if there shall be an answer for unknown tasks.
+            The least code: -1 if there shall be a prediction for unknown tasks.
         only_class : int array of shape (n_tasks + 1,)
             By code, the class that is certain, -1 for none; the last is that of -1.
 
         Returns
         -------
         RunTree
-            It answers as the source does.
+            It predicts as the source does.
         """
         end = len(only_class) - 1
         only_class = only_class[np.arange(first, end)]
