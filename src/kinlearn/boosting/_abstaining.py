@@ -2,6 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,10 +17,11 @@ from kinlearn.boosting._stump_answers import StumpAnswers, class_mass
 from kinlearn.boosting._stump_run import Boosted, StumpRun, StumpSettings
 from kinlearn.boosting._stump_voter import StumpVoter
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.tasks import TaskMixin
+from kinlearn.tasks import LabelSets, TaskMixin
 from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["AbstainingAdaBoostClassifier"]
 
@@ -35,7 +37,7 @@ class AbstainingAdaBoostClassifier(
     and below each branch a test that labels another. So what is learned for one
     task divides the space for the next; no rows need be shared, and each task may
     have labels of its own. With the weights D of the rows and :math:`W_+, W_-,
-    W_0` their sums over right, wrong and abstained answers, the stump is sought
+    W_0` their sums over right, wrong and abstained predictions, the stump is sought
     that minimises :math:`W_- + W_0/2`, and votes with
 
     .. math::
@@ -47,7 +49,7 @@ class AbstainingAdaBoostClassifier(
     all Z, which are kept in `normalizers_`.
 
     Tasks with more than two classes are boosted by MT-AdaBoost.MH: weights belong
-    to pairs of row and label, and a branch k answers with the scores
+    to pairs of row and label, and a branch k predicts the scores
     :math:`c_{kl} = \tfrac12 \ln((W_+^{kl} + \epsilon) / (W_-^{kl} + \epsilon))`.
 
     Parameters
@@ -91,9 +93,8 @@ class AbstainingAdaBoostClassifier(
         Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        average over the known tasks of the probabilities that each would give to
-        the row.
+        What to do about tasks not seen in fit: refuse them, or predict the average
+        over the known tasks of the probabilities that each would give to the row.
     n_jobs : int, default=None
         Threads for the search; the model is the same for any number. Small tables
         are searched by one.
@@ -118,7 +119,7 @@ class AbstainingAdaBoostClassifier(
     algorithm_ : {"mtaa", "mh"}
         What was used.
     fallback_tasks_ : dict
-        Tasks on which every round abstained, with the class that is answered for
+        Tasks on which every round abstained, with the class that is predicted for
         all their rows: the one of the largest weight.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often two tasks are in one stump: stumps with both, over the geometric
@@ -148,14 +149,14 @@ class AbstainingAdaBoostClassifier(
 
     - The printed Z of MH counts the abstained weight once for each branch; here it
       is counted once.
-    - A branch answers with its heavier label, so both branches of a stump may
-      answer the same; if both labels weigh the same there, it abstains.
+    - A branch predicts its heavier label, so both branches of a stump may predict
+      the same; if both labels weigh the same there, it abstains.
     - The tests that are tried for a task are those that divide its own rows, each
       in the middle of its gap. Otherwise the candidates for the root would be many
       copies of one test.
     - With one task there is no other one for the children. They are of the same
-      task then, and answer in the root's place: AdaBoost over two-level trees.
-    - Tasks with one class are not boosted; they have one answer.
+      task then, and predict in the root's place: AdaBoost over two-level trees.
+    - Tasks with one class are not boosted; that class is predicted.
     - A row for which no stump votes gets the majority class of its task, with a
       score of (almost) nothing.
     - Boosting ends early when :math:`W_+ \le W_-`, or when a stump is right on
@@ -210,23 +211,23 @@ class AbstainingAdaBoostClassifier(
 
     def __init__(
         self,
-        n_estimators="auto",
+        n_estimators: int | Literal["auto"] = "auto",
         *,
-        task=None,
-        algorithm="auto",
-        weighting="optimal",
-        root="best",
-        n_roots=30,
-        smoothing=None,
-        init_weights="auto",
-        max_bins=255,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        unknown_task="error",
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        algorithm: Literal["auto", "mtaa", "mh"] = "auto",
+        weighting: Literal["optimal", "conservative"] = "optimal",
+        root: Literal["best", "best_per_task", "stochastic"] = "best",
+        n_roots: int = 30,
+        smoothing: float | None = None,
+        init_weights: Literal["auto", "uniform", "task", "task_class"] = "auto",
+        max_bins: int = 255,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        unknown_task: Literal["error", "share"] = "error",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.task = task
         self.algorithm = algorithm
@@ -244,7 +245,9 @@ class AbstainingAdaBoostClassifier(
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Boost.
 
         Parameters
@@ -279,14 +282,16 @@ class AbstainingAdaBoostClassifier(
         self._keep(boosted, label_sets, class_mass(data, len(data.classes)))
         return self
 
-    def add_task(self, X, y, sample_weight=None):
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add tasks that come after fit, by rounds of their own.
 
-        The rounds that were played stay as they are, and other tasks' answers do not
-        change. Rounds are added that answer for the new tasks alone, as many for each
-        as fit played for each task. Their roots are tests of the model, the `n_roots`
-        that mattered most at its roots, and answer nothing themselves: what was learned
-        for the others divides the space for the new task. Below, tests are free.
+        Earlier rounds stay as they are, and predictions for other tasks do not change.
+        Rounds are added that predict the new tasks alone, as many for each as fit had
+        for each task. Their roots are tests of the model, the `n_roots` that mattered
+        most at its roots, and predict nothing themselves: what was learned for the
+        others divides the space for the new task. Below, tests are free.
 
         Parameters
         ----------
@@ -315,15 +320,21 @@ class AbstainingAdaBoostClassifier(
         """
         return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add rows, of known or new tasks, by further rounds.
 
         The first call is a fit. In later ones new tasks are added as by
         :meth:`add_task`. Then rounds are added for the rows of known tasks, weighted as
-        if all rounds so far had been played on them: with the rows of fit, boosting
+        if all rounds so far had been fitted to them: with the rows of fit, boosting
         goes on as if it had not ended. (With ``weighting="conservative"``, what rounds
-        that abstained added to weights is not made up for.) Tasks without rows keep
-        their answers.
+        that abstained added to weights is not made up for.) For tasks without rows,
+        predictions do not change.
 
         Parameters
         ----------
@@ -349,7 +360,7 @@ class AbstainingAdaBoostClassifier(
 
     # ---------------------------------------------------------------- fitting
 
-    def _choose_algorithm(self, label_sets):
+    def _choose_algorithm(self, label_sets: LabelSets) -> str:
         most = int(np.diff(label_sets.indptr).max())
         if self.algorithm == "mtaa" and most > 2:
             task = self.tasks_.tolist()[int(np.argmax(np.diff(label_sets.indptr)))]
@@ -360,12 +371,12 @@ class AbstainingAdaBoostClassifier(
         fitting = "mtaa" if most <= 2 else "mh"
         return fitting if self.algorithm == "auto" else self.algorithm
 
-    def _n_rounds(self, n_tasks):
+    def _n_rounds(self, n_tasks: int) -> int:
         if self.n_estimators == "auto":
             return int(np.clip(50 * n_tasks, 100, _MOST_ROUNDS))
         return self.n_estimators
 
-    def _settings(self):
+    def _settings(self) -> StumpSettings:
         return StumpSettings(
             algorithm=self.algorithm_,
             weighting=self.weighting,
@@ -375,17 +386,23 @@ class AbstainingAdaBoostClassifier(
             n_jobs=self.n_jobs,
         )
 
-    def _start(self):
+    def _start(self) -> str:
         if self.init_weights != "auto":
             return self.init_weights
         return "task_class" if self.algorithm_ == "mtaa" else "task"
 
-    def _sizes(self, label_sets):
-        """Numbers that an answer for each task has."""
+    def _sizes(self, label_sets: LabelSets) -> np.ndarray:
+        """Numbers that a prediction for each task has."""
         sizes = np.diff(label_sets.indptr).astype(np.int32)
         return np.minimum(sizes, 1) if self.algorithm_ == "mtaa" else sizes
 
-    def _prepare(self, data, label_sets, rng, **before):
+    def _prepare(
+        self,
+        data: Any,
+        label_sets: LabelSets,
+        rng: np.random.RandomState,
+        **before: Any,
+    ) -> StumpRun:
         """Rows that are ready to be boosted, some of them held back."""
         held = np.zeros(data.n_samples, dtype=bool)
         if self.early_stopping:
@@ -402,7 +419,14 @@ class AbstainingAdaBoostClassifier(
             **before,
         )
 
-    def _watch(self, data, label_sets, held, sizes, scores):
+    def _watch(
+        self,
+        data: Any,
+        label_sets: LabelSets,
+        held: np.ndarray,
+        sizes: np.ndarray,
+        scores: np.ndarray | None,
+    ) -> Watch | None:
         if not held.any():
             return None
         rows = BoostedRows.of(data, label_sets, held, self._start())
@@ -410,7 +434,7 @@ class AbstainingAdaBoostClassifier(
         scores = None if scores is None else scores[rows.order]
         return Watch(data.X[rows.order], rows, int(sizes.max()), patience, scores)
 
-    def _keep(self, boosted, label_sets, mass):
+    def _keep(self, boosted: Boosted, label_sets: LabelSets, mass: np.ndarray) -> None:
         """Set what is known of the rounds and of the tasks."""
         self.stumps_ = boosted.stumps
         self.n_estimators_ = len(boosted.stumps)
@@ -423,7 +447,7 @@ class AbstainingAdaBoostClassifier(
 
     # ---------------------------------------------------- what comes after fit
 
-    def _add_later(self, later):
+    def _add_later(self, later: Any) -> Self:
         mass = class_mass(later, len(self.classes_))
         mass[later.place] += self._answers.mass
         label_sets = self._later_label_sets(later)
@@ -438,7 +462,8 @@ class AbstainingAdaBoostClassifier(
             rows = np.flatnonzero(later.is_new[later.task] == kind)
             if len(rows) == 0:
                 continue
-            part, stumps, before = later.take(rows), boosted.stumps, {}
+            part, stumps = later.take(rows), boosted.stumps
+            before: dict[str, Any] = {}
             if kind:
                 before["tests"] = RootTests.of(
                     stumps, boosted.normalizers, self.n_roots
@@ -453,7 +478,7 @@ class AbstainingAdaBoostClassifier(
         self._keep(boosted, label_sets, mass)
         return self
 
-    def _later_label_sets(self, later):
+    def _later_label_sets(self, later: Any) -> LabelSets:
         """Classes of each task with those of later rows, if they can be boosted."""
         old = self._answers.label_sets
         label_sets = later.take(later.sample_weight > 0).label_sets(old)
@@ -474,19 +499,19 @@ class AbstainingAdaBoostClassifier(
             )
         return label_sets
 
-    def _warn_of_fallbacks(self):
+    def _warn_of_fallbacks(self) -> None:
         if self.fallback_tasks_:
             first = next(iter(self.fallback_tasks_))
             warnings.warn(
                 f"Every round abstained on task {first!r} "
                 f"({len(self.fallback_tasks_)} of {len(self.tasks_)} tasks are like "
-                "that): the most frequent class is answered for it. See "
+                "that): the most frequent class is predicted for it. See "
                 "fallback_tasks_; more rounds, or root='best_per_task', may help.",
                 TaskFallbackWarning,
                 stacklevel=4,
             )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True

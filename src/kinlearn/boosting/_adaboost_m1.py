@@ -2,7 +2,9 @@
 
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterator
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +25,7 @@ from kinlearn.utils import (
 )
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskAdaBoostClassifier"]
 
@@ -36,7 +39,7 @@ class MultiTaskAdaBoostClassifier(
     :math:`\epsilon` the weight of the rows that it gets wrong and
     :math:`\beta = \epsilon / (1 - \epsilon)`, right rows are multiplied by
     :math:`\beta`, and the weights are normalised. A tree votes with
-    :math:`\ln(1 / \beta)` for the label that it answers.
+    :math:`\ln(1 / \beta)` for the label that it predicts.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ class MultiTaskAdaBoostClassifier(
         pair of task and class.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or let the trees
-        answer with what they share.
+        predict by what they share.
     random_state : int, RandomState instance or None, default=None
         Seeds the trees, if they have a random state.
 
@@ -91,11 +94,11 @@ class MultiTaskAdaBoostClassifier(
     Where this differs from the thesis, or it is silent:
 
     - The printed rule of the vote lost its condition: a tree votes for the label
-      that it answers, not for all.
+      that it predicts, not for all.
     - *No row is wrong.* The tree votes as if half a row were, and boosting ends,
       since the weights would not change.
     - *More than half is wrong.* Boosting ends without the tree. If it is the first
-      one, it answers alone, with a warning.
+      one, it predicts alone, with a warning.
 
     References
     ----------
@@ -122,14 +125,14 @@ class MultiTaskAdaBoostClassifier(
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_estimators=50,
-        task=None,
-        init_weights="uniform",
-        unknown_task="error",
-        random_state=None,
-    ):
+        n_estimators: int = 50,
+        task: TaskColumn = None,
+        init_weights: Literal["uniform", "task", "task_class"] = "uniform",
+        unknown_task: Literal["error", "share"] = "error",
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.task = task
@@ -138,7 +141,9 @@ class MultiTaskAdaBoostClassifier(
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Boost.
 
         Parameters
@@ -175,11 +180,13 @@ class MultiTaskAdaBoostClassifier(
         self._votes = TreeVotes.of_fit(votes, data.n_tasks)
         return self
 
-    def add_task(self, X, y, sample_weight=None):
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add tasks that come after fit, by rounds of their own.
 
-        The trees that are there stay, and other tasks' answers do not change. The
-        trees of fit answer for a new task with what they share, each with a vote that
+        The trees that are there stay, and predictions for other tasks do not change.
+        The trees of fit predict a new task by what they share, each with a vote that
         its errors on the rows of that task give, one after the other as in boosting;
         none if it gets half of them wrong. Then `n_estimators` rounds are added at the
         most, whose trees are fitted to the new rows and vote on their tasks alone.
@@ -211,13 +218,19 @@ class MultiTaskAdaBoostClassifier(
         """
         return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add rows, of known or new tasks, by further rounds.
 
         The first call is a fit. In later ones rounds are added as by :meth:`add_task`.
-        Rows of known tasks are weighted as if all rounds so far had been played on
-        them: with the rows of fit, boosting goes on as if it had not ended. Tasks
-        without rows keep their answers.
+        Rows of known tasks are weighted as if all rounds so far had been fitted to
+        them: with the rows of fit, boosting goes on as if it had not ended. For tasks
+        without rows, predictions do not change.
 
         Parameters
         ----------
@@ -242,13 +255,22 @@ class MultiTaskAdaBoostClassifier(
 
     # ---------------------------------------------------------------- fitting
 
-    def _boost(self, tree, packed, labels, share, weight, rng, on_round):
-        """Play rounds: trees, votes and errors. The first tree is always kept."""
+    def _boost(
+        self,
+        tree: Any,
+        packed: Any,
+        labels: np.ndarray,
+        share: np.ndarray,
+        weight: np.ndarray,
+        rng: np.random.RandomState,
+        on_round: Callable[[int], Any],
+    ) -> tuple[list[Any], np.ndarray, np.ndarray]:
+        """Run rounds: trees, votes and errors. The first tree is always kept."""
         models, votes, errors = [], [], []
         for number in range(self.n_estimators):
             with on_round(number) as told:
                 # As much in all as in the beginning, so that settings of the
-                # trees that speak of weight mean the same.
+                # trees that are about weight mean the same.
                 model = clone_for_round(tree, rng)
                 model.fit(packed, labels, sample_weight=share * weight.sum())
                 wrong = model.predict(packed) != labels
@@ -265,7 +287,7 @@ class MultiTaskAdaBoostClassifier(
                 break
         return models, np.array(votes), np.array(errors)
 
-    def _add_later(self, later):
+    def _add_later(self, later: Any) -> Self:
         tree = self._check_estimator()
         weight = row_weights(later)
         rows = np.flatnonzero(weight > 0)
@@ -300,7 +322,16 @@ class MultiTaskAdaBoostClassifier(
         self._remember_later(later)
         return self
 
-    def _replay(self, votes, X, task, labels, weight, share, is_new):
+    def _replay(
+        self,
+        votes: TreeVotes,
+        X: Any,
+        task: np.ndarray,
+        labels: np.ndarray,
+        weight: np.ndarray,
+        share: np.ndarray,
+        is_new: np.ndarray,
+    ) -> np.ndarray:
         """Weights after the rounds so far; their votes on new tasks are filled in."""
         shares_answers = "unknown_task" in self.estimators_[0].get_params(deep=False)
         for number, model in enumerate(self.estimators_):
@@ -311,7 +342,7 @@ class MultiTaskAdaBoostClassifier(
             if len(at) == 0:
                 continue
             codes = votes.codes[number][task[at]]
-            wrong = np.ones(len(task), dtype=bool)  # or not asked
+            wrong = np.ones(len(task), dtype=bool)  # or without a vote
             wrong[at] = model.predict(with_task(_take(X, at), codes)) != labels[at]
             known = ~is_new[task]
             error = float(self.estimator_errors_[number])
@@ -326,15 +357,15 @@ class MultiTaskAdaBoostClassifier(
                     share = _reweighted(share, wrong | ~mine, error)
         return share
 
-    def _check_estimator(self):
-        """The tree to clone, told where the task is."""
+    def _check_estimator(self) -> Any:
+        """The tree to clone, with the task in its last column."""
         tree = self.estimator
         if tree is None:
             tree = MultiTaskDecisionTreeClassifier(max_depth=3)
         name, params = type(tree).__name__, tree.get_params(deep=False)
         if "task" not in params:
             raise ValueError(
-                f"{name} has no task parameter, so it cannot tell the tasks apart. "
+                f"{name} has no task parameter, so it cannot distinguish the tasks. "
                 "Choose a multi-task tree, or wrap it in "
                 "kinlearn.sharing.TaskAsFeature or SharedPlusOwn."
             )
@@ -342,17 +373,17 @@ class MultiTaskAdaBoostClassifier(
         own = {"task": -1, "unknown_task": "share"}
         return clone(tree).set_params(**{k: v for k, v in own.items() if k in params})
 
-    def _warn_of_first(self, error):
+    def _warn_of_first(self, error: float) -> None:
         warnings.warn(
             f"The first tree got {error:.0%} of the weight wrong, so there is nothing "
-            "to boost: it answers alone. Let the trees grow deeper.",
+            "to boost: it predicts alone. Let the trees grow deeper.",
             TaskFallbackWarning,
             stacklevel=4,
         )
 
-    # -------------------------------------------------------------- answering
+    # ------------------------------------------------------------- prediction
 
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X: Table) -> Iterator[np.ndarray]:
         """Share of the votes for each class after each round.
 
         Parameters
@@ -384,7 +415,7 @@ class MultiTaskAdaBoostClassifier(
             even = allowed / allowed.sum(axis=1, keepdims=True)
             yield np.where(total > 0, votes / np.where(total > 0, total, 1.0), even)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Table) -> Iterator[np.ndarray]:
         """The class with the most votes after each round.
 
         Parameters
@@ -400,7 +431,7 @@ class MultiTaskAdaBoostClassifier(
         for share in self.staged_predict_proba(X):
             yield self.classes_[np.argmax(share, axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Share of the votes for each class.
 
         Parameters
@@ -416,7 +447,7 @@ class MultiTaskAdaBoostClassifier(
         """
         return deque(self.staged_predict_proba(X), maxlen=1).pop()
 
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Scores of the classes: their shares of the votes.
 
         Parameters
@@ -432,7 +463,7 @@ class MultiTaskAdaBoostClassifier(
         share = self.predict_proba(X)
         return share[:, 1] - share[:, 0] if share.shape[1] == 2 else share
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The class with the most votes.
 
         Parameters
@@ -448,7 +479,7 @@ class MultiTaskAdaBoostClassifier(
         best = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[best]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tree = self.estimator
         if tree is None:
@@ -458,23 +489,23 @@ class MultiTaskAdaBoostClassifier(
         return tags
 
 
-def _take(X, rows):
+def _take(X: Any, rows: np.ndarray) -> Any:
     return X if len(rows) == X.shape[0] else X[rows]
 
 
-def _readable(X, tree):
+def _readable(X: Any, tree: Any) -> Any:
     """Rows as the tree reads them."""
     dense = sp.issparse(X) and not get_tags(tree).input_tags.sparse
     return X.toarray() if dense else X
 
 
-def _reweighted(share, wrong, error):
+def _reweighted(share: np.ndarray, wrong: np.ndarray, error: float) -> np.ndarray:
     """Weights after a round: right rows lose, and all sum to one again."""
     share = np.where(wrong, share, share * error / (1.0 - error))
     return share / share.sum()
 
 
-def _vote(error, n_rows):
+def _vote(error: float, n_rows: float) -> float:
     """The vote ln(1 / beta), limited to that of half a wrong row."""
     error = max(error, 0.5 / max(n_rows, 2.0))
     return float(np.log((1.0 - error) / error)) if error < 0.5 else 0.0

@@ -1,6 +1,7 @@
 """The rows that abstaining boosting learns from, task by task."""
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +16,7 @@ __all__ = ["BoostedRows", "weighted_label_sets"]
 class BoostedRows:
     """Rows of the tasks that have something to learn, in the order of the tasks.
 
-    Rows of weight 0 are left out, and tasks with one class: they have one answer.
+    Rows of weight 0 are left out, and tasks with one class, which is predicted.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class BoostedRows:
     n_labels: np.ndarray
 
     @classmethod
-    def of(cls, data, label_sets, rows, init):
+    def of(cls, data: Any, label_sets: LabelSets, rows: np.ndarray, init: str) -> Self:
         """The rows in the form in which they are boosted.
 
         Parameters
@@ -89,12 +90,12 @@ class BoostedRows:
         )
 
     @property
-    def task(self):
+    def task(self) -> np.ndarray:
         """Task code of each row."""
         return np.repeat(self.tasks, np.diff(self.indptr)).astype(np.int32)
 
 
-def weighted_label_sets(data):
+def weighted_label_sets(data: Any) -> LabelSets:
     """The classes that each task has among its rows of positive weight.
 
     Parameters

@@ -1,11 +1,22 @@
 """When to stop boosting: rows held back, and the error on them by round."""
 
+from typing import Any
+
 import numpy as np
+
+from kinlearn.boosting._boosted_rows import BoostedRows
+from kinlearn.boosting._stumps import TwoTaskStumps
 
 __all__ = ["Watch", "hold_back"]
 
 
-def hold_back(task, y, weight, share, rng):
+def hold_back(
+    task: np.ndarray,
+    y: np.ndarray | None,
+    weight: np.ndarray,
+    share: float,
+    rng: np.random.RandomState,
+) -> np.ndarray:
     """Draw rows for validation from every pair of task and class.
 
     Parameters
@@ -68,14 +79,21 @@ class Watch:
     rows : BoostedRows
         The same: labels and weights.
     width : int
-        Most numbers of an answer.
+        Most numbers of a prediction.
     patience : int
         Rounds without a smaller error after which to stop.
     scores : float64 array of shape (n, width), default=None
         Votes of earlier rounds.
     """
 
-    def __init__(self, X, rows, width, patience, scores=None):
+    def __init__(
+        self,
+        X: Any,
+        rows: BoostedRows,
+        width: int,
+        patience: int,
+        scores: np.ndarray | None = None,
+    ) -> None:
         self._X = X
         self._rows = rows
         self._task = rows.task
@@ -85,7 +103,7 @@ class Watch:
         self._patience = patience
         self.errors: list[float] = []
 
-    def tired(self, stump):
+    def tired(self, stump: TwoTaskStumps) -> bool:
         """Take in a round.
 
         Parameters
@@ -103,12 +121,12 @@ class Watch:
         return len(self.errors) - self.n_best >= self._patience
 
     @property
-    def n_best(self):
+    def n_best(self) -> int:
         """Rounds up to the smallest error."""
         return int(np.argmin(self.errors)) + 1 if self.errors else 0
 
-    def _error(self):
-        """Weight of wrong answers; where nobody votes, that of a guess."""
+    def _error(self) -> float:
+        """Weight of wrong predictions; where nobody votes, that of a guess."""
         rows, scores = self._rows, self._scores
         n_labels = np.repeat(rows.n_labels, np.diff(rows.indptr))
         if scores.shape[1] == 1:  # signs: the vote for the second class

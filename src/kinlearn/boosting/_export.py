@@ -1,5 +1,7 @@
 """Two-task stumps in words."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -8,7 +10,12 @@ from kinlearn.boosting._abstaining import AbstainingAdaBoostClassifier
 __all__ = ["export_text"]
 
 
-def export_text(model, *, rounds=None, decimals=2):
+def export_text(
+    model: AbstainingAdaBoostClassifier,
+    *,
+    rounds: int | Iterable[int] | None = None,
+    decimals: int = 2,
+) -> str:
     """Write two-task stumps as text.
 
     Parameters
@@ -24,8 +31,8 @@ def export_text(model, *, rounds=None, decimals=2):
     -------
     str
         For each round its vote, and two lines for each branch of the root: what it
-        answers for the root's task, and what the child below answers for another.
-        For MH, an answer is the label with the largest score, and that score.
+        predicts for the root's task, and what the child below predicts for another.
+        For MH, this is the label with the largest score, and that score.
 
     Examples
     --------
@@ -53,7 +60,7 @@ def export_text(model, *, rounds=None, decimals=2):
     return "\n\n".join(_round(model, number, decimals) for number in chosen)
 
 
-def _round(model, number, decimals):
+def _round(model: AbstainingAdaBoostClassifier, number: int, decimals: int) -> str:
     if not -model.n_estimators_ <= number < model.n_estimators_:
         raise ValueError(
             f"There is no round {number}: the model has {model.n_estimators_}, from 0 "
@@ -80,12 +87,14 @@ def _round(model, number, decimals):
     return "\n".join(lines)
 
 
-def _is_no_test(node):
+def _is_no_test(node: np.void) -> bool:
     """Whether all rows go to the left."""
     return np.isinf(node["threshold"]) and node["missing_left"]
 
 
-def _test(model, node, branch, decimals):
+def _test(
+    model: AbstainingAdaBoostClassifier, node: np.void, branch: int, decimals: int
+) -> str:
     """The test in words; branch 0 is where it holds."""
     if _is_no_test(node):
         return "always"
@@ -98,7 +107,9 @@ def _test(model, node, branch, decimals):
     return f"{name} {sign} {node['threshold']:.{decimals}f}{also}"
 
 
-def _answer(model, node, branch, decimals):
+def _answer(
+    model: AbstainingAdaBoostClassifier, node: np.void, branch: int, decimals: int
+) -> str:
     task = int(node["task"])
     labels = model.classes_[model._answers.label_sets.codes][
         slice(*model._answers.label_sets.indptr[task : task + 2])
@@ -108,7 +119,7 @@ def _answer(model, node, branch, decimals):
     value = model.stumps_.values[first : first + size]
     name = f"task {model.tasks_.tolist()[task]}"
     if not value.any():
-        return f"{name}: no answer"
+        return f"{name}: abstains"
     if model.algorithm_ == "mtaa":
         return f"{name}: {labels[int(value[0] > 0)]}"
     best = int(np.argmax(value))

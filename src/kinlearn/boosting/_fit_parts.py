@@ -1,11 +1,14 @@
 """Boosting two-task stumps over rows that lie in many parts."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from kinlearn.boosting._abstaining import AbstainingAdaBoostClassifier
 from kinlearn.boosting._part_cells import PartCells
 from kinlearn.boosting._part_rounds import PartRounds
 from kinlearn.boosting._part_scores import PartScoreRounds
@@ -18,7 +21,7 @@ from kinlearn.tasks import LabelSets
 from kinlearn.trees._bin_parts import find_bins
 from kinlearn.trees._binning import Bins
 from kinlearn.trees._mt_weights import in_units, is_whole, weight_unit
-from kinlearn.trees._parts import Coded, agree, remember_common, summarize
+from kinlearn.trees._parts import Coded, Common, Part, agree, remember_common, summarize
 from kinlearn.trees._questions import Weighed
 
 __all__ = ["fit_stump_parts"]
@@ -34,25 +37,25 @@ class WeighedRows(Weighed):
     whole: np.ndarray | None
 
     @classmethod
-    def of(cls, part, common, unit):
+    def of(cls, part: Part, common: Common, unit: float) -> Self:
         """Code the rows of a part as all parts do."""
         rows = part.coded(common)
         return cls(rows, in_units(rows.weight, unit))
 
-    def feature(self, number):
+    def feature(self, number: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Values of a feature, and their weights, of rows that count."""
         if self.whole is None:
             return self.rows.columns[number], None
         there = self.whole > 0
         return self.rows.columns[number, there], self.whole[there]
 
-    def mass(self, n_tasks, n_classes):
+    def mass(self, n_tasks: int, n_classes: int) -> np.ndarray:
         """Weight of each class in each task."""
         cell = self.rows.task.astype(np.int64) * n_classes + self.rows.y
         mass = np.bincount(cell, self.rows.weight, minlength=n_tasks * n_classes)
         return mass.reshape(n_tasks, n_classes).astype(np.float64)
 
-    def share(self, start):
+    def share(self, start: "Start") -> StumpShare | ScoreShare:
         """The rows that are boosted.
 
         Parameters
@@ -96,7 +99,7 @@ class Start:
     label : int32 array of shape (n_tasks, n_classes)
         Number of each class among those of the task.
     n_labels : int32 array of shape (n boosted tasks,), or None
-        Labels of each boosted task; None if answers are signs.
+        Labels of each boosted task; None if predictions are signs.
     mass : float64 array of shape (n_tasks, n_classes)
         Weight of the rows that share what a row's class and task have.
     n_alike : float
@@ -114,7 +117,7 @@ class Start:
     whole: bool
 
 
-def _alike(mass, init):
+def _alike(mass: np.ndarray, init: str) -> tuple[np.ndarray, float]:
     """Mass of what has the same weight in the beginning, and how many there are."""
     if init == "uniform":
         return np.full_like(mass, mass.sum()), 1.0
@@ -124,13 +127,18 @@ def _alike(mass, init):
     return mass, float((mass > 0).sum())
 
 
-def fit_stump_parts(model, engine, parts, on_round):
+def fit_stump_parts(
+    model: AbstainingAdaBoostClassifier,
+    engine: Any,
+    parts: list[Any],
+    on_round: Callable[[int], Any],
+) -> None:
     """Fit a booster to parts; the same stumps as of all rows in one place.
 
     Parameters
     ----------
     model : AbstainingAdaBoostClassifier
-        Gets the fitted attributes. Its parameters say how to boost.
+        Gets the fitted attributes. Its parameters decide how to boost.
     engine : LocalParts or the like
         Where the parts are.
     parts : list
@@ -179,7 +187,8 @@ def fit_stump_parts(model, engine, parts, on_round):
     n_rounds = model._n_rounds(len(boosted))
     model._rounds_per_task = n_rounds / max(len(boosted), 1)
     builder = StumpBuilder(bins, boosted, model._sizes(label_sets))
-    play, counts = None, np.zeros((0, n_features, 256), dtype=np.int64)
+    play: Any = None
+    counts = np.zeros((0, n_features, 256), dtype=np.int64)
     if len(boosted):
         counts = engine.reduce(_sum, BinnedShare.counts, engine.shares)
         settings = model._settings()
@@ -201,9 +210,9 @@ def fit_stump_parts(model, engine, parts, on_round):
     model._keep(found, label_sets, mass)
 
 
-def _weight_sum(part):
+def _weight_sum(part: Any) -> tuple[float, bool]:
     return float(part.sample_weight.sum()), is_whole(part.sample_weight)
 
 
-def _sum(arrays):
+def _sum(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.sum(arrays, axis=0)

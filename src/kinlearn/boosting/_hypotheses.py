@@ -5,12 +5,13 @@ be kept; ``correlate``, or None; and ``finish``, which turns what was kept into
 hypotheses with ``outputs(X, task)``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinlearn.boosting._least_squares import make_least_squares
+from kinlearn.boosting._least_squares import TaskLevels, make_least_squares
 from kinlearn.utils import clone_for_round
 
 __all__ = [
@@ -22,13 +23,13 @@ __all__ = [
 ]
 
 
-def shape_outputs(raw, kind):
+def shape_outputs(raw: np.ndarray, kind: str) -> np.ndarray:
     """Outputs as the tasks weigh them.
 
     Parameters
     ----------
     raw : float64 array
-        What learners say.
+        Outputs of learners.
     kind : {"sign", "clipped", "number"}
         Their signs, limited to [-1, 1], or as they are.
 
@@ -59,12 +60,16 @@ class LinearLearner:
         How it is solved.
     """
 
-    def __init__(self, X, weight, penalty, levels, form):
+    def __init__(
+        self, X: Any, weight: np.ndarray, penalty: float, levels: TaskLevels, form: str
+    ) -> None:
         self._form = make_least_squares(X, weight, penalty, levels, form)
         self.correlate = self._form.correlate
         self.fit = self._form.fit
 
-    def finish(self, kept, scales, kind):
+    def finish(
+        self, kept: Sequence[Any], scales: np.ndarray, kind: str
+    ) -> "LinearHypotheses":
         """The fits as hypotheses for new rows.
 
         Parameters
@@ -105,7 +110,7 @@ class LinearHypotheses:
     intercept: np.ndarray
     kind: str
 
-    def outputs(self, X, task):
+    def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
         """Values for rows.
 
         Parameters
@@ -123,7 +128,7 @@ class LinearHypotheses:
         raw = X @ self.coef.T + self.intercept.T[task]
         return shape_outputs(raw, self.kind)
 
-    def with_tasks(self, place, n_tasks):
+    def with_tasks(self, place: np.ndarray, n_tasks: int) -> "LinearHypotheses":
         """The same with tasks inserted, which have the mean intercept.
 
         Parameters
@@ -142,7 +147,7 @@ class LinearHypotheses:
         intercept[:, place] = self.intercept[:, :-1]
         return LinearHypotheses(self.coef, intercept, self.kind)
 
-    def followed_by(self, other):
+    def followed_by(self, other: "LinearHypotheses") -> "LinearHypotheses":
         """These rounds and then others, for the same tasks."""
         return LinearHypotheses(
             np.concatenate([self.coef, other.coef]),
@@ -168,13 +173,15 @@ class EstimatorLearner:
 
     correlate = None
 
-    def __init__(self, estimator, X, rng, kind):
+    def __init__(
+        self, estimator: Any, X: Any, rng: np.random.RandomState, kind: str
+    ) -> None:
         self._estimator = estimator
         self._X = X
         self._rng = rng
         self._kind = kind
 
-    def fit(self, target, root):
+    def fit(self, target: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, Any]:
         """Fit a clone; the outputs of all rows and the fitted clone.
 
         Parameters
@@ -187,7 +194,7 @@ class EstimatorLearner:
         Returns
         -------
         outputs : float64 array of shape (n,)
-            Its answers for the rows.
+            Its predictions for the rows.
         kept : estimator or float
             The fitted clone; a number if there was one label only.
         """
@@ -202,7 +209,9 @@ class EstimatorLearner:
         model.fit(some, label, sample_weight=root[rows] ** 2)
         return _answers(model, self._X, self._kind), model
 
-    def finish(self, kept, scales, kind):
+    def finish(
+        self, kept: Sequence[Any], scales: np.ndarray, kind: str
+    ) -> "FittedModels":
         """The fitted models as hypotheses for new rows.
 
         Parameters
@@ -229,19 +238,19 @@ class FittedModels:
     Attributes
     ----------
     models : list
-        Estimators; a number is a constant answer.
+        Estimators; a number is a constant prediction.
     scales : float64 array of shape (n_rounds,)
-        Answers are multiplied by them.
+        Predictions are multiplied by them.
     kind : {"sign", "clipped", "number"}
-        What is asked of them.
+        What outputs are.
     """
 
     models: list[Any]
     scales: np.ndarray
     kind: str
 
-    def outputs(self, X, task):
-        """Answers for rows.
+    def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
+        """Predictions for rows.
 
         Parameters
         ----------
@@ -253,7 +262,7 @@ class FittedModels:
         Returns
         -------
         float64 array of shape (n, n_rounds)
-            Answers.
+            Predictions.
         """
         out = np.empty((X.shape[0], len(self.models)))
         for t, model in enumerate(self.models):
@@ -261,17 +270,17 @@ class FittedModels:
             out[:, t] = model if constant else _answers(model, X, self.kind)
         return shape_outputs(out * self.scales, self.kind)
 
-    def with_tasks(self, place, n_tasks):
+    def with_tasks(self, place: np.ndarray, n_tasks: int) -> "FittedModels":
         """The same: these models do not know tasks."""
         return self
 
-    def followed_by(self, other):
+    def followed_by(self, other: "FittedModels") -> "FittedModels":
         """These rounds and then others."""
         scales = np.concatenate([self.scales, other.scales])
         return FittedModels([*self.models, *other.models], scales, self.kind)
 
 
-def _answers(model, X, kind):
+def _answers(model: Any, X: Any, kind: str) -> np.ndarray:
     if kind == "clipped" and hasattr(model, "predict_proba"):
         return 2.0 * model.predict_proba(X)[:, 1] - 1
     return np.asarray(model.predict(X), dtype=np.float64)

@@ -5,8 +5,11 @@ for each class against its others. A task of one class has none, and needs none.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+
+from kinlearn.tasks import LabelSets
 
 __all__ = ["ClassScores", "LabelCodes"]
 
@@ -26,7 +29,7 @@ class LabelCodes:
     cell_code : intp array of shape (n_tasks, n_classes)
         The code that scores a class of a task; -1 for none.
     cell_sign : float64 array of shape (n_tasks, n_classes)
-        Whether the code speaks for the class or against it; 0 for none.
+        Whether the code is for the class (1) or against it (-1); 0 for none.
     """
 
     row: np.ndarray
@@ -37,7 +40,7 @@ class LabelCodes:
     cell_sign: np.ndarray
 
     @classmethod
-    def of(cls, data, label_sets):
+    def of(cls, data: Any, label_sets: LabelSets) -> Self:
         """The codes of rows.
 
         Parameters
@@ -86,11 +89,11 @@ class LabelCodes:
         )
 
     @property
-    def n_codes(self):
+    def n_codes(self) -> int:
         """Number of codes."""
         return len(self.task)
 
-    def without_pairs(self):
+    def without_pairs(self) -> Self:
         """The codes alone, without the training rows.
 
         Returns
@@ -101,7 +104,7 @@ class LabelCodes:
         none = self.row[:0]
         return replace(self, row=none, code=none, sign=self.sign[:0])
 
-    def offsets(self, weight):
+    def offsets(self, weight: np.ndarray) -> np.ndarray:
         """Log-odds of the codes, half a row added on each side.
 
         Parameters
@@ -112,13 +115,13 @@ class LabelCodes:
         Returns
         -------
         float64 array of shape (n_codes,)
-            What a code says before the first round.
+            The score of each code before the first round.
         """
         total = np.bincount(self.code, weight, minlength=self.n_codes)
         signed = np.bincount(self.code, weight * self.sign, minlength=self.n_codes)
         return np.log((total + signed + 1) / (total - signed + 1))
 
-    def between_tasks(self, matrix):
+    def between_tasks(self, matrix: np.ndarray) -> np.ndarray:
         """A matrix over codes as one over tasks.
 
         Parameters
@@ -154,7 +157,7 @@ class ClassScores:
         Weights of the learners for each code, then for each class of the average
         task.
     offsets : float64 array of shape (n_columns,)
-        What is said before the first round.
+        Scores before the first round.
     column : intp array of shape (n_tasks + 1, n_classes)
         The column that scores a class of a task; -1 for none.
     sign : float64 array of shape (n_tasks + 1, n_classes)
@@ -170,7 +173,13 @@ class ClassScores:
     alone: np.ndarray
 
     @classmethod
-    def of(cls, codes, weights, offsets, only):
+    def of(
+        cls,
+        codes: LabelCodes,
+        weights: np.ndarray,
+        offsets: np.ndarray,
+        only: np.ndarray,
+    ) -> Self:
         """The scores of a boosted model.
 
         Parameters
@@ -180,7 +189,7 @@ class ClassScores:
         weights : float64 array of shape (n_rounds, n_codes)
             Weights of the learners.
         offsets : float64 array of shape (n_codes,)
-            What is said before the first round.
+            Scores before the first round.
         only : float64 array of shape (n_tasks, n_classes)
             The score of a task's only class.
 
@@ -193,7 +202,7 @@ class ClassScores:
         n_classes = codes.cell_code.shape[1]
         mean_weights = np.zeros((len(weights), n_classes))
         mean_offsets = np.zeros(n_classes)
-        # of two classes, what speaks for one speaks against the other
+        # of two classes, what is for one is against the other
         said = only - only[:, ::-1] if n_classes == 2 else only
         for k in range(n_classes):
             own = np.flatnonzero(codes.cell_code[:, k] >= 0)
@@ -210,7 +219,7 @@ class ClassScores:
             alone=np.vstack([only, np.zeros(n_classes)]),
         )
 
-    def start(self, task):
+    def start(self, task: np.ndarray) -> np.ndarray:
         """Scores before the first round.
 
         Parameters
@@ -225,8 +234,14 @@ class ClassScores:
         """
         return self.sign[task] * self.offsets[self.column[task]] + self.alone[task]
 
-    def add(self, outputs, task, scores, rounds=slice(None)):
-        """Add what learners say.
+    def add(
+        self,
+        outputs: np.ndarray,
+        task: np.ndarray,
+        scores: np.ndarray,
+        rounds: slice = slice(None),
+    ) -> None:
+        """Add the outputs of learners, weighted.
 
         Parameters
         ----------

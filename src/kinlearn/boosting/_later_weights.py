@@ -13,10 +13,19 @@ trace is the nuclear norm of :math:`[W\,C]` over :math:`\epsilon I`.
 import numpy as np
 from scipy.optimize import minimize
 
+from kinlearn.boosting._shared_rounds import LogisticLoss, SquaredLoss
+
 __all__ = ["find_later_weights"]
 
 
-def find_later_weights(loss, scores, outputs, weights, penalty, ridge):
+def find_later_weights(
+    loss: LogisticLoss | SquaredLoss,
+    scores: np.ndarray,
+    outputs: np.ndarray,
+    weights: np.ndarray,
+    penalty: float,
+    ridge: float,
+) -> np.ndarray:
     """Weights of the learners for new codes.
 
     Parameters
@@ -24,7 +33,7 @@ def find_later_weights(loss, scores, outputs, weights, penalty, ridge):
     loss : LogisticLoss or SquaredLoss
         Rows of the new tasks, with their codes.
     scores : float64 array of shape (n_pairs,)
-        What is said before the first learner.
+        Scores before the first learner.
     outputs : float64 array of shape (n_rows, n_rounds)
         Outputs of the learners.
     weights : float64 array of shape (n_rounds, n_codes)
@@ -47,7 +56,7 @@ def find_later_weights(loss, scores, outputs, weights, penalty, ridge):
     n_held, floor = held.shape[1], ridge * (n_old + loss.n_codes)
     of_pairs = outputs[loss.row]
 
-    def objective(flat):
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         found = flat.reshape(shape)
         now = scores + np.einsum("ij,ij->i", of_pairs, found.T[loss.code])
         residual = loss.residual(now)

@@ -13,11 +13,12 @@ the centred rows and :math:`\rho` is in its units: the scale of X decides nothin
 caller passes the root S of the weights and the labels times S; then rows without
 weight need no special care.
 
-Three forms give the same answer: the primal one factors a matrix of features, the dual
+Three forms give the same result: the primal one factors a matrix of features, the dual
 one a matrix of rows, the last one nothing. Sparse rows are never made dense.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class CentredRows:
         Weights of the mean.
     """
 
-    def __init__(self, X, weight):
+    def __init__(self, X: Any, weight: np.ndarray) -> None:
         largest = float(max(X.max(), -X.min()))
         if largest > _LARGEST:
             raise ValueError(
@@ -70,10 +71,10 @@ class CentredRows:
         self.spread = spread if spread > 1e-12 * norm else 1.0
         self.transposed = sp.csr_array(self.X.T) if sp.issparse(X) else self.X.T
 
-    def _keep_varying(self, mean_squares):
+    def _keep_varying(self, mean_squares: np.ndarray) -> np.ndarray:
         """Set features to zero that are the same in all rows; 1 for the others.
 
-        They say nothing, but the mean is subtracted from products here, and of a
+        They explain nothing, but the mean is subtracted from products here, and of a
         large constant that would leave rounding errors larger than the others'
         products.
         """
@@ -85,20 +86,20 @@ class CentredRows:
         return varies
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Rows and features."""
         return self.X.shape
 
-    def forward(self, coef):
+    def forward(self, coef: np.ndarray) -> np.ndarray:
         """Products of all rows with coefficients, less those of the mean."""
         return self.X @ coef - self.offset @ coef
 
-    def backward(self, alpha):
+    def backward(self, alpha: np.ndarray) -> np.ndarray:
         """Sum of the rows, each times its alpha."""
         out = self.transposed @ alpha
         return out - np.multiply.outer(self.offset, alpha.sum(axis=0))
 
-    def gram(self):
+    def gram(self) -> np.ndarray:
         """Products of all rows with each other."""
         if not sp.issparse(self.X):
             return self.X @ self.X.T
@@ -123,7 +124,7 @@ class TaskLevels:
         Whether there are levels. One task has none beside the intercept.
     """
 
-    def __init__(self, task, n_tasks, wanted):
+    def __init__(self, task: np.ndarray, n_tasks: int, wanted: bool) -> None:
         self.task = np.asarray(task, dtype=np.intp)
         self.n_tasks = n_tasks
         self.wanted = wanted and n_tasks > 1
@@ -131,11 +132,11 @@ class TaskLevels:
         self._order = np.argsort(self.task, kind="stable")
         self._start = np.searchsorted(self.task[self._order], np.arange(n_tasks + 1))
 
-    def sums(self, values):
+    def sums(self, values: np.ndarray) -> np.ndarray:
         """Sums by task."""
         return np.bincount(self.task, values, minlength=self.n_tasks)
 
-    def row_sums(self, X, weight):
+    def row_sums(self, X: Any, weight: np.ndarray) -> np.ndarray:
         """Weighted sums of rows by task, an array of shape (d, n_tasks)."""
         parts = weight[self._order], self._order, self._start
         table = sp.csr_array(parts, shape=(self.n_tasks, len(self.task)))
@@ -146,24 +147,24 @@ class TaskLevels:
 class _Form(ABC):
     """What the forms share: rows, penalty, and coefficients for new rows."""
 
-    def __init__(self, rows, penalty, levels):
+    def __init__(self, rows: CentredRows, penalty: float, levels: TaskLevels) -> None:
         self.rows = rows
         self.penalty = float(np.clip(penalty, *_PENALTIES))
         self.ridge = self.penalty * rows.spread
         self.levels = levels
 
     @abstractmethod
-    def _primal(self, kept):
+    def _primal(self, kept: Sequence[np.ndarray]) -> np.ndarray:
         """Coefficients from what fits keep of them, a row each."""
 
-    def correlate(self, signed):
+    def correlate(self, signed: np.ndarray) -> np.ndarray:
         """Scores that a step along the gradient gives: X X' times signed weights."""
         return self._products(signed)
 
-    def _products(self, alpha):
+    def _products(self, alpha: np.ndarray) -> np.ndarray:
         return self._add_levels(self.rows.forward(self.rows.backward(alpha)), alpha)
 
-    def _add_levels(self, out, alpha):
+    def _add_levels(self, out: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Rows of a task have the spread more in common."""
         if self.levels.wanted:
             columns = alpha.reshape(len(alpha), -1)
@@ -172,7 +173,9 @@ class _Form(ABC):
                 out.reshape(len(alpha), -1)[:, k] += own
         return out
 
-    def coefficients(self, fits):
+    def coefficients(
+        self, fits: Sequence[tuple[np.ndarray, float, np.ndarray]]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercepts of fits, for rows that are not centred.
 
         Parameters
@@ -205,7 +208,9 @@ class PrimalForm(_Form):
         Of the tasks.
     """
 
-    def fit(self, target, root):
+    def fit(
+        self, target: np.ndarray, root: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, float, np.ndarray]]:
         """Fit; the scores of all rows and what is kept of the fit.
 
         Parameters
@@ -237,7 +242,7 @@ class PrimalForm(_Form):
             right -= own @ (shrunk * labels)
             sums = own @ (self.penalty * shrunk)
             total = weights @ (self.penalty * shrunk)
-            label = labels @ (self.penalty * shrunk)
+            label = float(labels @ (self.penalty * shrunk))
         mean = sums / total
         A -= total * np.outer(mean, mean)
         A[np.diag_indices_from(A)] += self.ridge
@@ -250,11 +255,11 @@ class PrimalForm(_Form):
         scores = rows.forward(coef) + intercept + level[levels.task]
         return scores, (coef, intercept, level)
 
-    def _primal(self, kept):
+    def _primal(self, kept: Sequence[np.ndarray]) -> np.ndarray:
         return np.array(kept)
 
 
-def _factor(A):
+def _factor(A: np.ndarray) -> tuple[np.ndarray, bool]:
     """Cholesky factor, of a matrix that rounding may have made indefinite."""
     more = np.finfo(A.dtype).eps * np.diagonal(A).max()
     while True:
@@ -265,7 +270,7 @@ def _factor(A):
             more *= 10
 
 
-def _weighted_gram(rows, root):
+def _weighted_gram(rows: CentredRows, root: np.ndarray) -> np.ndarray:
     """X' V X of centred rows, dense."""
     if not sp.issparse(rows.X):
         scaled = rows.X * root[:, None]
@@ -302,19 +307,29 @@ class DualForm(_Form):
         Relative residual at which conjugate gradients end.
     """
 
-    def __init__(self, rows, penalty, levels, *, factor=True, tol=1e-8):
+    def __init__(
+        self,
+        rows: CentredRows,
+        penalty: float,
+        levels: TaskLevels,
+        *,
+        factor: bool = True,
+        tol: float = 1e-8,
+    ) -> None:
         super().__init__(rows, penalty, levels)
         self._K: Any = rows.gram() if factor else None
         if factor and levels.wanted:
             self._K += rows.spread * (levels.task[:, None] == levels.task)
         self._tol = tol
-        self._factor = None
-        self._last = None
+        self._factor: Any = None
+        self._last: np.ndarray | None = None
 
-    def _products(self, alpha):
+    def _products(self, alpha: np.ndarray) -> np.ndarray:
         return super()._products(alpha) if self._K is None else self._K @ alpha
 
-    def fit(self, target, root):
+    def fit(
+        self, target: np.ndarray, root: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, float, np.ndarray]]:
         """Fit; the scores of all rows and what is kept of the fit.
 
         Parameters
@@ -340,11 +355,11 @@ class DualForm(_Form):
             level = self.rows.spread * self.levels.sums(alpha)
         return self._products(alpha) + intercept, (alpha, intercept, level)
 
-    def _primal(self, kept):
+    def _primal(self, kept: Sequence[np.ndarray]) -> np.ndarray:
         return np.ascontiguousarray(self.rows.backward(np.column_stack(kept)).T)
 
-    def _solve(self, right, root):
-        def multiply(z):
+    def _solve(self, right: np.ndarray, root: np.ndarray) -> np.ndarray:
+        def multiply(z: np.ndarray) -> np.ndarray:
             return root[:, None] * self._products(root[:, None] * z) + self.ridge * z
 
         start = np.zeros_like(right) if self._last is None else self._last
@@ -366,7 +381,7 @@ class DualForm(_Form):
         self._last = z
         return z
 
-    def _factorize(self, root):
+    def _factorize(self, root: np.ndarray) -> None:
         single = root.astype(np.float32)
         # In units of the spread, or single precision would overflow for features of
         # 1e19. Conjugate gradients do not mind a preconditioner in other units.
@@ -379,14 +394,21 @@ class DualForm(_Form):
         A[diagonal] += np.float32(max(self.penalty, 1e-6 * float(A[diagonal].max())))
         self._factor = _factor(A)
 
-    def _precondition(self, residual):
+    def _precondition(self, residual: np.ndarray) -> np.ndarray:
         solved = cho_solve(
             self._factor, residual.astype(np.float32), check_finite=False
         )
         return solved.astype(np.float64)
 
 
-def _conjugate_gradients(multiply, right, start, precondition, tol, n_steps):
+def _conjugate_gradients(
+    multiply: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    start: np.ndarray,
+    precondition: Callable[[np.ndarray], np.ndarray],
+    tol: float,
+    n_steps: int,
+) -> tuple[np.ndarray, bool]:
     """Solve for all right-hand sides side by side; whether all have converged."""
     z = start.copy()
     residual = right - multiply(z)
@@ -410,7 +432,13 @@ def _conjugate_gradients(multiply, right, start, precondition, tol, n_steps):
     return z, False
 
 
-def make_least_squares(X, weight, penalty, levels=None, form="auto"):
+def make_least_squares(
+    X: Any,
+    weight: np.ndarray,
+    penalty: float,
+    levels: TaskLevels | None = None,
+    form: str = "auto",
+) -> PrimalForm | DualForm:
     """The form that is cheapest for these rows.
 
     Parameters
@@ -450,7 +478,7 @@ def make_least_squares(X, weight, penalty, levels=None, form="auto"):
     return DualForm(rows, penalty, levels, factor=form == "dual")
 
 
-def _cheapest(rows):
+def _cheapest(rows: CentredRows) -> str:
     n, d = rows.shape
     primal = (n * d**2 if not sp.issparse(rows.X) else _sparse_work(rows)) + d**3 / 3
     dual = n**3 / 3
@@ -463,6 +491,6 @@ def _cheapest(rows):
     return "primal" if primal <= dual else "dual"
 
 
-def _sparse_work(rows):
+def _sparse_work(rows: CentredRows) -> float:
     """Multiplications in X'X, each about as long as ten of a dense product."""
     return 10.0 * float((np.diff(rows.X.indptr).astype(float) ** 2).sum())

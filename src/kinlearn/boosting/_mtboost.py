@@ -1,5 +1,8 @@
 """MTBoost for classes (Zhang and Yeung 2012)."""
 
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, Self
+
 import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
@@ -9,8 +12,10 @@ from kinlearn.boosting._label_codes import ClassScores, LabelCodes
 from kinlearn.boosting._mtboost_base import MTBoostBase
 from kinlearn.boosting._shared_rounds import LogisticLoss
 from kinlearn.boosting._start_weights import row_weights
+from kinlearn.tasks import LabelSets
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MTBoostClassifier"]
 
@@ -77,7 +82,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         same penalty. Tasks whose features lie elsewhere need it to share a slope.
     form : {"auto", "primal", "dual", "iterative"}, default="auto"
         How the least-squares learner is solved: over features, over rows, or
-        without a factorization. All give the same answer.
+        without a factorization. All give the same result.
     covariance_ridge : float, default=0.1
         :math:`\epsilon`: what keeps tasks from being tied together by the first
         rounds.
@@ -92,7 +97,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
+        What to do about tasks not seen in fit: refuse them, or predict by the
         average task, whose score of a class is the mean over the tasks that have
         the class, and whose intercepts are the means over all tasks.
     random_state : int, RandomState instance or None, default=None
@@ -119,8 +124,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     train_loss_, objective_ : ndarray of shape (n_estimators_,)
         After each round.
     validation_losses_ : ndarray of shape (n_rounds,)
-        Mean loss of the rows held back after each round played; with
-        `early_stopping` only.
+        Mean loss of the rows held back after each round; with `early_stopping`
+        only.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -189,27 +194,27 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        task=None,
-        n_estimators=100,
-        sharing_penalty=1.0,
-        n_inner=10,
-        inner_tol=0.01,
-        step="majorized",
-        start="gradient",
-        output="clipped",
-        base_penalty=10.0,
-        task_levels=True,
-        form="auto",
-        covariance_ridge=0.1,
-        tol=1e-10,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        unknown_task="error",
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        n_estimators: int = 100,
+        sharing_penalty: float = 1.0,
+        n_inner: int = 10,
+        inner_tol: float = 0.01,
+        step: Literal["majorized", "exact", "paper"] = "majorized",
+        start: Literal["gradient", "random"] = "gradient",
+        output: Literal["clipped", "sign"] = "clipped",
+        base_penalty: float = 10.0,
+        task_levels: bool = True,
+        form: Literal["auto", "primal", "dual", "iterative"] = "auto",
+        covariance_ridge: float = 0.1,
+        tol: float = 1e-10,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        unknown_task: Literal["error", "share"] = "error",
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.n_estimators = n_estimators
@@ -231,7 +236,9 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Boost all tasks together.
 
         Parameters
@@ -256,7 +263,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._codes = codes = LabelCodes.of(data, self._label_sets)
         offsets = codes.offsets(weight[codes.row])
 
-        def make_loss(row_weight):
+        def make_loss(row_weight: np.ndarray) -> LogisticLoss:
             return LogisticLoss(
                 codes.row, codes.code, codes.sign, row_weight, codes.n_codes
             )
@@ -268,13 +275,19 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._codes = codes.without_pairs()
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add rows, of known or new tasks, without forgetting the learners.
 
         The first call is a fit. In later ones new tasks are added as by
         :meth:`add_task`. Then up to `n_estimators` rounds are added for the rows of
         known tasks, which begin with the scores and the covariance that are there;
-        tasks without rows have no weight in them, and keep their answers.
+        tasks without rows have no weight in them, and keep their predictions.
 
         Parameters
         ----------
@@ -299,7 +312,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
-    def _check_rows(self, later):
+    def _check_rows(self, later: Any) -> None:
         sets = later.take(row_weights(later) > 0).label_sets(self._label_sets)
         grown = np.diff(sets.indptr)[later.place] > np.diff(self._label_sets.indptr)
         for t in np.flatnonzero(grown).tolist():
@@ -308,27 +321,31 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
                 "so far. Fit anew with all rows to add a class to a task."
             )
 
-    def _further(self, known):
+    def _further(
+        self, known: Any
+    ) -> tuple[Callable[[np.ndarray], LogisticLoss], np.ndarray, np.ndarray, str]:
         codes = LabelCodes.of(known, self._label_sets)
         here = np.bincount(codes.code, minlength=codes.n_codes) > 0
         number = np.cumsum(here) - 1
         scores = self._scores.offsets[codes.code]
         scores = scores + self._known_scores(known, codes.row, codes.code)
 
-        def make_loss(weight):
+        def make_loss(weight: np.ndarray) -> LogisticLoss:
             return LogisticLoss(
                 codes.row, number[codes.code], codes.sign, weight, int(here.sum())
             )
 
         return make_loss, scores, here, self.output
 
-    def _append(self, learner, found, here, kind):
+    def _append(
+        self, learner: Any, found: list[tuple], here: np.ndarray, kind: str
+    ) -> None:
         super()._append(learner, found, here, kind)
         offsets = self._scores.offsets[: self._codes.n_codes]
         only = self._scores.alone[:-1]
         self._scores = ClassScores.of(self._codes, self.weights_, offsets, only)
 
-    def _add_later(self, later, weight):
+    def _add_later(self, later: Any, weight: np.ndarray) -> LabelSets:
         label_sets = later.take(weight > 0).label_sets(self._label_sets)
         codes = LabelCodes.of(later, label_sets)
         new = later.is_new[codes.task]
@@ -345,19 +362,19 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._codes = codes.without_pairs()
         return label_sets
 
-    def _between_tasks(self, matrix):
+    def _between_tasks(self, matrix: np.ndarray) -> np.ndarray:
         return self._codes.between_tasks(matrix)
 
-    # ------------------------------------------------------------- answering
+    # ------------------------------------------------------------ prediction
 
-    def _class_scores(self, X):
+    def _class_scores(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         rows = self._predict_data(X)
         scores = self._scores.start(rows.task)
         for part, outputs in self._outputs(rows):
             self._scores.add(outputs, rows.task[part], scores[part])
         return rows.task, scores
 
-    def _staged_scores(self, X):
+    def _staged_scores(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = self._predict_data(X)
         scores = self._scores.start(rows.task)
         outputs = np.empty((rows.n_samples, self.n_estimators_))
@@ -368,7 +385,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
             self._scores.add(outputs[:, one], rows.task, scores, one)
             yield rows.task, scores.copy()
 
-    def _decisions(self, task, scores):
+    def _decisions(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
         allowed = self._label_sets.allowed(task)
         if len(self.classes_) == 2:
             # a task of one class has a score for that alone
@@ -376,26 +393,26 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         least = np.where(allowed, scores, np.inf).min(axis=1, keepdims=True)
         return np.where(allowed, scores, least - 1)
 
-    def _probabilities(self, task, scores):
+    def _probabilities(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 2:
             second = expit(self._decisions(task, scores))
             proba = np.column_stack([1 - second, second])
         else:
             proba = expit(scores)
-            # scores far below zero for all classes still tell them apart
+            # scores far below zero for all classes still differ
             proba = np.maximum(proba, np.finfo(float).tiny)
             proba /= np.where(self._label_sets.allowed(task), proba, 0).sum(
                 axis=1, keepdims=True
             )
         return self._label_sets.restrict(proba, task)
 
-    def _labels(self, task, scores):
+    def _labels(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
         decisions = self._decisions(task, scores)
         if decisions.ndim == 1:
             return self.classes_[(decisions > 0).astype(np.intp)]
         return self.classes_[np.argmax(decisions, axis=1)]
 
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Scores of the classes.
 
         Parameters
@@ -411,7 +428,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         """
         return self._decisions(*self._class_scores(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Probabilities of the classes.
 
         Parameters
@@ -426,7 +443,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         """
         return self._probabilities(*self._class_scores(X))
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The class of the highest score.
 
         Parameters
@@ -441,7 +458,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         """
         return self._labels(*self._class_scores(X))
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: Table) -> Iterator[np.ndarray]:
         """Scores of the classes after each round.
 
         Parameters
@@ -457,7 +474,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         for task, scores in self._staged_scores(X):
             yield self._decisions(task, scores)
 
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X: Table) -> Iterator[np.ndarray]:
         """Probabilities of the classes after each round.
 
         Parameters
@@ -473,7 +490,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         for task, scores in self._staged_scores(X):
             yield self._probabilities(task, scores)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Table) -> Iterator[np.ndarray]:
         """The class of the highest score after each round.
 
         Parameters
@@ -490,7 +507,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
             yield self._labels(task, scores)
 
 
-def _only_class(data, label_sets, weight):
+def _only_class(data: Any, label_sets: LabelSets, weight: np.ndarray) -> np.ndarray:
     """For tasks of one class, its log-odds against none; zero elsewhere."""
     out = np.zeros((data.n_tasks, label_sets.n_classes))
     lonely = np.flatnonzero(np.diff(label_sets.indptr) == 1)

@@ -1,7 +1,9 @@
 """What MTBoost for classes and for numbers share: parameters, rounds, relations."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,10 +14,15 @@ from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._hypotheses import EstimatorLearner, LinearLearner
 from kinlearn.boosting._later_weights import find_later_weights
 from kinlearn.boosting._least_squares import TaskLevels
-from kinlearn.boosting._shared_rounds import Settings, play_rounds
+from kinlearn.boosting._shared_rounds import (
+    LogisticLoss,
+    Settings,
+    SquaredLoss,
+    play_rounds,
+)
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting._task_covariance import TaskCovariance
-from kinlearn.tasks import TaskMixin
+from kinlearn.tasks import LabelSets, TaskMixin
 from kinlearn.utils import (
     check_takes_weights,
     quiet_round,
@@ -23,6 +30,7 @@ from kinlearn.utils import (
 )
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["MTBoostBase"]
 
@@ -52,13 +60,16 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         "random_state": ["random_state"],
     }
 
+    hypotheses_: Any
     # --------------------------------------------------------------- fitting
 
-    def _check_estimator(self, kind=None):
+    def _check_estimator(self, kind: str | None = None) -> None:
         if self.estimator is not None:
             check_takes_weights(self.estimator, kind)
 
-    def _hold_back(self, data, rng):
+    def _hold_back(
+        self, data: Any, rng: np.random.RandomState
+    ) -> tuple[np.ndarray, Any]:
         """Weights of the rows that train, and of those held back; None without."""
         weight = row_weights(data)
         if not self.early_stopping:
@@ -67,15 +78,25 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         held = hold_back(data.task, label, weight, self.validation_fraction, rng)
         return np.where(held, 0.0, weight), np.where(held, weight, 0.0)
 
-    def _learner(self, data, weight, kind, rng):
+    def _learner(
+        self, data: Any, weight: np.ndarray, kind: str, rng: np.random.RandomState
+    ) -> EstimatorLearner | LinearLearner:
         """What fits the rounds."""
         if self.estimator is not None:
             return EstimatorLearner(self.estimator, data.X, rng, kind)
         levels = TaskLevels(data.task, data.n_tasks, self.task_levels)
         return LinearLearner(data.X, weight, self.base_penalty, levels, self.form)
 
-    def _boost(self, X, y, data, make_loss, scores, kind):
-        """Play the rounds and keep what they found."""
+    def _boost(
+        self,
+        X: Table,
+        y: ArrayLike,
+        data: Any,
+        make_loss: Callable[[np.ndarray], LogisticLoss | SquaredLoss],
+        scores: np.ndarray,
+        kind: str,
+    ) -> None:
+        """Run the rounds and keep what they found."""
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
             learner, found, losses, covariance, n_codes = self._play(
                 data, make_loss, scores, kind, on_round
@@ -86,8 +107,22 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             self.validation_losses_ = np.array(losses)
         self._keep(learner, found, n_codes, kind)
 
-    def _play(self, data, make_loss, scores, kind, on_round, covariance=None):
-        """Play rounds: learner, rounds that are kept, losses of rows held back.
+    def _play(
+        self,
+        data: Any,
+        make_loss: Callable[[np.ndarray], LogisticLoss | SquaredLoss],
+        scores: np.ndarray,
+        kind: str,
+        on_round: Callable[[int], Any],
+        covariance: TaskCovariance | None = None,
+    ) -> tuple[
+        EstimatorLearner | LinearLearner,
+        list[tuple],
+        list[float],
+        TaskCovariance | None,
+        int,
+    ]:
+        """Run rounds: learner, rounds that are kept, losses of rows held back.
 
         Rows that are held back take part with weight 0, so that their scores come
         along with those of the others.
@@ -126,7 +161,13 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             del found[int(np.argmin(losses)) + 1 :]
         return learner, found, losses, covariance, loss.n_codes
 
-    def _keep(self, learner, found, n_codes, kind):
+    def _keep(
+        self,
+        learner: EstimatorLearner | LinearLearner,
+        found: list[tuple],
+        n_codes: int,
+        kind: str,
+    ) -> None:
         kept, scales, weights, losses, objectives = (
             list(column) for column in (zip(*found, strict=True) if found else [()] * 5)
         )
@@ -140,14 +181,16 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
 
     # ----------------------------------------------------- what comes later
 
-    def add_task(self, X, y, sample_weight=None):
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add tasks that come after fit: the learners stay as they are.
 
         Found are the weights that the new tasks give to the learners: those that
         minimise the objective of fit with the learners and the weights of the other
-        tasks held, so a new task may follow its relatives, or contradict them. Answers
-        for other tasks do not change; the covariance gets rows for the new ones. Of
-        learners with an intercept for each task, new tasks have the mean.
+        tasks held, so a new task may follow its relatives, or contradict them.
+        Predictions for other tasks do not change; the covariance gets rows for the new
+        ones. Of learners with an intercept for each task, new tasks have the mean.
 
         Parameters
         ----------
@@ -167,7 +210,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         self._add_tasks(self._later_data(X, y, sample_weight, only_new=True))
         return self
 
-    def _add_tasks(self, later):
+    def _add_tasks(self, later: Any) -> None:
         label_sets = self._add_later(later, row_weights(later))
         if self.hypotheses_ is not None:
             self.hypotheses_ = self.hypotheses_.with_tasks(later.place, later.n_tasks)
@@ -175,7 +218,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         if label_sets is not None:
             self._label_sets = label_sets
 
-    def _add_rows(self, later):
+    def _add_rows(self, later: Any) -> Self:
         """New tasks as by `add_task`, then further rounds for rows of known ones."""
         self._check_rows(later)
         row_weights(later)
@@ -198,14 +241,20 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             self._append(learner, found, here, kind)
         return self
 
-    def _check_rows(self, later):
-        """Refuse rows that further rounds cannot be played on."""
+    def _check_rows(self, later: Any) -> None:
+        """Refuse rows that further rounds cannot be fitted to."""
 
     @abstractmethod
-    def _further(self, known):
+    def _further(
+        self, known: Any
+    ) -> tuple[
+        Callable[[np.ndarray], LogisticLoss | SquaredLoss], np.ndarray, np.ndarray, str
+    ]:
         """Loss, scores so far, codes that have rows, and the kind of outputs."""
 
-    def _append(self, learner, found, here, kind):
+    def _append(
+        self, learner: Any, found: list[tuple], here: np.ndarray, kind: str
+    ) -> None:
         """Keep further rounds, in which other codes have no weight."""
         n_codes = self.weights_.shape[1]
         old = self.weights_, self.train_loss_, self.objective_, self.hypotheses_
@@ -220,8 +269,8 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         self.n_estimators_ = len(self.weights_)
         self._covariance = TaskCovariance.of(self.weights_, self.covariance_ridge)
 
-    def _known_scores(self, rows, row, code):
-        """What the learners say so far about pairs of row and code."""
+    def _known_scores(self, rows: Any, row: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """Scores of pairs of row and code by the learners so far."""
         out = np.zeros(len(row))
         for part, outputs in self._outputs(rows):
             at = np.flatnonzero((row >= part.start) & (row < part.stop))
@@ -231,10 +280,16 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         return out
 
     @abstractmethod
-    def _add_later(self, later, weight):
+    def _add_later(self, later: Any, weight: np.ndarray) -> LabelSets | None:
         """Find and keep the weights of new tasks; the classes of tasks, or None."""
 
-    def _add_weights(self, later, loss, scores, new):
+    def _add_weights(
+        self,
+        later: Any,
+        loss: LogisticLoss | SquaredLoss,
+        scores: np.ndarray,
+        new: np.ndarray,
+    ) -> None:
         """Weights of new codes, put in their places (`new`) among the old ones."""
         outputs = np.zeros((later.n_samples, self.n_estimators_))
         if self.hypotheses_ is not None:
@@ -256,12 +311,12 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
 
     # ------------------------------------------------------------- relations
 
-    def _between_tasks(self, matrix):
+    def _between_tasks(self, matrix: np.ndarray) -> np.ndarray:
         """A covariance of codes as one of tasks."""
         return matrix
 
     @property
-    def task_covariance_(self):
+    def task_covariance_(self) -> np.ndarray:
         """Covariance of the tasks' weights, of trace 1."""
         check_is_fitted(self)
         if self._covariance is None:
@@ -270,7 +325,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         return out / np.trace(out)
 
     @property
-    def task_correlation_(self):
+    def task_correlation_(self) -> np.ndarray:
         """The covariance with a diagonal of 1."""
         out = self.task_covariance_
         root = np.sqrt(np.diag(out))
@@ -280,13 +335,13 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         return np.clip(out, -1.0, 1.0)
 
     @property
-    def task_affinity_(self):
+    def task_affinity_(self) -> np.ndarray:
         """The correlation, under the name that all models give to what they learn."""
         return self.task_correlation_
 
-    # ------------------------------------------------------------- answering
+    # ------------------------------------------------------------ prediction
 
-    def _outputs(self, rows):
+    def _outputs(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Outputs of the learners, some rows at a time: (slice of rows, outputs)."""
         if self.hypotheses_ is None:
             return
@@ -295,7 +350,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             part = slice(start, min(start + size, rows.n_samples))
             yield part, self.hypotheses_.outputs(rows.X[part], rows.task[part])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = None if self.estimator is None else get_tags(self.estimator).input_tags
         tags.input_tags.sparse = True if inner is None else inner.sparse

@@ -1,5 +1,8 @@
 """MTBoost for numbers: the squared loss, for which the step is exact."""
 
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import RegressorMixin
 
@@ -7,6 +10,7 @@ from kinlearn.boosting._mtboost_base import MTBoostBase
 from kinlearn.boosting._shared_rounds import SquaredLoss
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.utils._callbacks import with_callbacks
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MTBoostRegressor"]
 
@@ -51,7 +55,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         same penalty. Tasks whose features lie elsewhere need it to share a slope.
     form : {"auto", "primal", "dual", "iterative"}, default="auto"
         How the least-squares learner is solved: over features, over rows, or
-        without a factorization. All give the same answer.
+        without a factorization. All give the same result.
     covariance_ridge : float, default=0.1
         What keeps tasks from being tied together by the first rounds.
     tol : float, default=1e-10
@@ -65,7 +69,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
+        What to do about tasks not seen in fit: refuse them, or predict by the
         average task, whose weights and levels are the means over all tasks.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, the rows held back, and the seeds of `estimator`.
@@ -91,8 +95,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     train_loss_, objective_ : ndarray of shape (n_estimators_,)
         After each round, for y in standard deviations.
     validation_losses_ : ndarray of shape (n_rounds,)
-        Mean loss of the rows held back after each round played; with
-        `early_stopping` only.
+        Mean loss of the rows held back after each round; with `early_stopping`
+        only.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     feature_names_ : ndarray of shape (n_features,)
@@ -136,26 +140,26 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        task=None,
-        n_estimators=100,
-        sharing_penalty=1.0,
-        n_inner=10,
-        inner_tol=0.01,
-        step="majorized",
-        start="gradient",
-        base_penalty=10.0,
-        task_levels=True,
-        form="auto",
-        covariance_ridge=0.1,
-        tol=1e-10,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        unknown_task="error",
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        n_estimators: int = 100,
+        sharing_penalty: float = 1.0,
+        n_inner: int = 10,
+        inner_tol: float = 0.01,
+        step: Literal["majorized", "exact", "paper"] = "majorized",
+        start: Literal["gradient", "random"] = "gradient",
+        base_penalty: float = 10.0,
+        task_levels: bool = True,
+        form: Literal["auto", "primal", "dual", "iterative"] = "auto",
+        covariance_ridge: float = 0.1,
+        tol: float = 1e-10,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        unknown_task: Literal["error", "share"] = "error",
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.n_estimators = n_estimators
@@ -176,7 +180,9 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Boost all tasks together.
 
         Parameters
@@ -206,7 +212,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         spread = top * np.sqrt(float(weight @ (left / top) ** 2) / total.sum())
         self._unit = spread if spread > 0 else 1.0
 
-        def make_loss(row_weight):
+        def make_loss(row_weight: np.ndarray) -> SquaredLoss:
             return SquaredLoss(
                 np.arange(data.n_samples),
                 data.task.astype(np.intp),
@@ -218,13 +224,15 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         self._boost(X, y, data, make_loss, np.zeros(data.n_samples), "number")
         return self
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add rows, of known or new tasks, without forgetting the learners.
 
         The first call is a fit. In later ones new tasks are added as by
         :meth:`add_task`. Then up to `n_estimators` rounds are added for the rows of
-        known tasks, which begin with the answers and the covariance that are there;
-        tasks without rows have no weight in them, and keep their answers.
+        known tasks, which begin with the predictions and the covariance that are there;
+        tasks without rows have no weight in them, and keep their predictions.
 
         Parameters
         ----------
@@ -245,19 +253,21 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
             return self._add_rows(self._later_data(X, y, sample_weight))
         return self.fit(X, y, sample_weight)
 
-    def _further(self, known):
+    def _further(
+        self, known: Any
+    ) -> tuple[Callable[[np.ndarray], SquaredLoss], np.ndarray, np.ndarray, str]:
         here = np.bincount(known.task, minlength=known.n_tasks) > 0
         number = np.cumsum(here) - 1
         left = (known.y - self.offsets_[known.task]) / self._unit
         rows = np.arange(known.n_samples)
 
-        def make_loss(weight):
+        def make_loss(weight: np.ndarray) -> SquaredLoss:
             return SquaredLoss(rows, number[known.task], left, weight, int(here.sum()))
 
         scores = self._known_scores(known, rows, known.task)
         return make_loss, scores, here, "number"
 
-    def _add_later(self, later, weight):
+    def _add_later(self, later: Any, weight: np.ndarray) -> None:
         total = np.bincount(later.task, weight, minlength=later.n_tasks)
         sums = np.bincount(later.task, weight * later.y, minlength=later.n_tasks)
         offsets = (sums + self._mean) / (total + 1)
@@ -273,16 +283,16 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         self._add_weights(later, loss, np.zeros(later.n_samples), later.is_new)
         self.offsets_ = offsets
 
-    # ------------------------------------------------------------- answering
+    # ------------------------------------------------------------ prediction
 
-    def _levels_and_weights(self):
+    def _levels_and_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Offset and weights of each task, then (which -1 picks) of the average."""
         offsets = np.append(self.offsets_, self.offsets_.mean())
         weights = np.vstack([self.weights_.T, self.weights_.mean(axis=1)])
         return offsets, weights * self._unit
 
-    def predict(self, X):
-        """The tasks' sums of the learners' answers.
+    def predict(self, X: Table) -> np.ndarray:
+        """The tasks' weighted sums of the learners' outputs.
 
         Parameters
         ----------
@@ -301,7 +311,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
             out[part] += np.einsum("ij,ij->i", outputs, weights[rows.task[part]])
         return out
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Table) -> Iterator[np.ndarray]:
         """The same after each round.
 
         Parameters

@@ -5,13 +5,13 @@ of its rows. Groups and parts of groups are those of `sort_entries`, in the same
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kinlearn._kernels.boosting._stump_search import Cells
 from kinlearn.boosting._sorted_cells import BLOCK
-from kinlearn.boosting._stump_shares import MISSING
+from kinlearn.boosting._stump_shares import MISSING, Trial
 
 __all__ = ["PartCells"]
 
@@ -53,7 +53,7 @@ class PartCells:
     group_size: np.ndarray
 
     @classmethod
-    def of(cls, counts, n_bins):
+    def of(cls, counts: np.ndarray, n_bins: np.ndarray) -> Self:
         """From the numbers of rows.
 
         Parameters
@@ -100,7 +100,7 @@ class PartCells:
         )  # fmt: skip
         return replace(table, cells=table.with_rows(1))
 
-    def with_rows(self, n_rows):
+    def with_rows(self, n_rows: int) -> Cells:
         """The table with several rows for each cell.
 
         Parameters
@@ -131,18 +131,20 @@ class PartCells:
         )  # fmt: skip
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.places)
 
-    def most_tests(self, per_task):
+    def most_tests(self, per_task: bool) -> int:
         """No more tests than that can be tried; see `SortedCells.most_tests`."""
         tests = 2 * self.group_size + 1
         if per_task and len(tests):
             tests = np.bincount(self.group_task, tests).max()
         return max(int(np.sum(tests)), 1)
 
-    def sides(self, sums, task, test):
+    def sides(
+        self, sums: np.ndarray, task: int, test: Trial
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Sums of the rows of a task on both sides of a test.
 
         Parameters

@@ -1,11 +1,12 @@
 """Rounds of MTAA over rows that lie in parts: the stumps of one table, from sums.
 
-Five questions a round: the sum of the weights, sums by cell, sums by cell on the left
+Five requests a round: the sum of the weights, sums by cell, sums by cell on the left
 of each candidate for the root, sums by bin below the best root, and what the round does
 to the weights. These stay where the rows are.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,22 +19,22 @@ from kinlearn._kernels.boosting._sign_stumps import (
 from kinlearn.boosting._parts_base import PartsBase, sum_of, trial_of
 from kinlearn.boosting._roots import Node
 from kinlearn.boosting._rounds import Step, exact_total, vote
-from kinlearn.boosting._stump_shares import MISSING, StumpPlan, StumpShare, Trial
+from kinlearn.boosting._stump_shares import MISSING, Scale, StumpPlan, StumpShare, Trial
 
 __all__ = ["PartRounds"]
 
-_AT_ONCE = 4 * N_LANES  # roots that are asked about together
+_AT_ONCE = 4 * N_LANES  # roots that are requested together
 
 
 class PartRounds(PartsBase):
-    """Plays rounds; see `SignRounds` and `SignLearner`, which it follows step by step.
+    """Runs rounds; see `SignRounds` and `SignLearner`, which it follows step by step.
 
     Parameters are those of `PartsBase`.
     """
 
     _share = StumpShare
 
-    def play(self, number):
+    def play(self, number: int) -> Step | None:
         """One round; see `SignRounds.play`.
 
         Parameters
@@ -70,17 +71,21 @@ class PartRounds(PartsBase):
         ]
         return Step(voted, alpha, exact_total(high, low), bool(greatest == least))
 
-    def _search(self, sums, found):
+    def _search(self, sums: np.ndarray, found: Any) -> None:
         table, n = self._table, self._table.n_cells
         weight, total = (
             np.ascontiguousarray(part) for part in (sums[:n, 0], sums[n:, 0])
         )
         find_roots(table.cells, 0, table.cells.n_groups, weight, total, found)
 
-    def _weights_of_sides(self, sums, task, test):
+    def _weights_of_sides(
+        self, sums: np.ndarray, task: int, test: Trial
+    ) -> list[float]:
         return [side[1] for side in self._table.sides(sums, task, test)]
 
-    def _best(self, roots, sums, scale):
+    def _best(
+        self, roots: np.ndarray, sums: np.ndarray, scale: Scale
+    ) -> tuple[np.void, np.ndarray]:
         """The best root, and the groups of its children."""
         table, n = self._table, self._table.n_cells
         edges = np.empty((2, len(roots)), dtype=np.int32)
@@ -112,8 +117,10 @@ class PartRounds(PartsBase):
         best = int(np.argmax(worth))
         return roots[best], groups[:, best]
 
-    def _stump(self, root, groups, sums, scale):
-        """Nodes, and the weights of right and of wrong answers."""
+    def _stump(
+        self, root: np.void, groups: np.ndarray, sums: np.ndarray, scale: Scale
+    ) -> tuple[list[Node | None], np.ndarray]:
+        """Nodes, and the weights of right and of wrong predictions."""
         table, test, owner = self._table, trial_of(root), self._owner(root)
         sides = np.zeros((2, 2), dtype=np.int64)
         if owner >= 0:
@@ -129,7 +136,7 @@ class PartRounds(PartsBase):
         return nodes, weights
 
 
-def best_cut(by_bin, n_bins):
+def best_cut(by_bin: np.ndarray, n_bins: int) -> tuple[tuple[int, bool], np.ndarray]:
     """The best cut of a feature, in the middle of its gap.
 
     Parameters
@@ -178,13 +185,13 @@ def best_cut(by_bin, n_bins):
     return (cut, missing_left), np.stack([left, by_bin[:2].sum(axis=1) - left])
 
 
-def _node(task, test, signs):
+def _node(task: int, test: Trial, signs: np.ndarray) -> Node:
     answers = tuple(np.array([sign], dtype=np.float64) for sign in signs)
     return Node(task, test.feature, test.cut, test.missing_left, answers)
 
 
-def _right_and_wrong(sides, signs):
-    """Weights of right and of wrong answers; a branch of sign 0 does not answer."""
+def _right_and_wrong(sides: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Weights of right and of wrong predictions; a branch of sign 0 abstains."""
     signed, size = sides.T
     answers = signs != 0
     right = (size + signs * signed)[answers].sum() // 2

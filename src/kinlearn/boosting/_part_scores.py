@@ -4,6 +4,9 @@ The kernels of one table search a table whose rows are sums: for each cell and l
 of them, of the rows that have that label on the left and on the right of a root.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from kinlearn._kernels.boosting._score_stumps import (
@@ -14,19 +17,21 @@ from kinlearn._kernels.boosting._score_stumps import (
     find_roots,
 )
 from kinlearn._kernels.boosting._stump_search import Cells
+from kinlearn.boosting._part_cells import PartCells
 from kinlearn.boosting._parts_base import PartsBase, sum_of, trial_of
 from kinlearn.boosting._roots import Node
 from kinlearn.boosting._rounds import Step, exact_total
 from kinlearn.boosting._score_shares import ScoreShare
-from kinlearn.boosting._stump_shares import MISSING
+from kinlearn.boosting._stump_run import StumpSettings
+from kinlearn.boosting._stump_shares import MISSING, Scale, Trial
 
 __all__ = ["PartScoreRounds"]
 
-_BYTES = 2**26  # of the sums that are asked for together
+_BYTES = 2**26  # of the sums that are requested together
 
 
 class PartScoreRounds(PartsBase):
-    """Plays rounds; see `ScoreRounds` and `ScoreLearner`, which it follows.
+    """Runs rounds; see `ScoreRounds` and `ScoreLearner`, which it follows.
 
     Parameters
     ----------
@@ -38,13 +43,20 @@ class PartScoreRounds(PartsBase):
 
     _share = ScoreShare
 
-    def __init__(self, engine, table, settings, smoothing, n_labels):
+    def __init__(
+        self,
+        engine: Any,
+        table: PartCells,
+        settings: StumpSettings,
+        smoothing: float,
+        n_labels: np.ndarray,
+    ) -> None:
         super().__init__(engine, table, settings, smoothing)
         self._n_labels = n_labels
         self._K = int(n_labels.max())
         self._sums_of = _SumRows(table, self._K)
 
-    def play(self, number):
+    def play(self, number: int) -> Step | None:
         """One round; see `ScoreRounds.play`.
 
         Parameters
@@ -73,16 +85,18 @@ class PartScoreRounds(PartsBase):
         self._move(nodes, peak)
         return Step(nodes, 1.0, normalizer, bool(most - least < 1e-12))
 
-    def _search(self, sums, found):
+    def _search(self, sums: np.ndarray, found: Any) -> None:
         rows = self._sums_of
         labels, _ = rows.divided(sums, sums)
         totals = rows.totals(sums)
         find_roots(rows.cells, 0, rows.cells.n_groups, labels, totals, found)
 
-    def _weights_of_sides(self, sums, task, test):
+    def _weights_of_sides(
+        self, sums: np.ndarray, task: int, test: Trial
+    ) -> list[float]:
         return [side.sum() for side in self._sides(sums, task, test)]
 
-    def _sides(self, sums, task, test):
+    def _sides(self, sums: np.ndarray, task: int, test: Trial) -> list[np.ndarray]:
         """Weights by own label and label on both sides of a test, for one task."""
         flat = sums.reshape(-1, self._K * (self._K + 1))
         return [
@@ -90,7 +104,7 @@ class PartScoreRounds(PartsBase):
             for side in self._table.sides(flat, task, test)
         ]
 
-    def _best(self, roots, sums, scale):
+    def _best(self, roots: np.ndarray, sums: np.ndarray, scale: Scale) -> Any:
         """The best root, and the groups of its children."""
         table, rows = self._table, self._sums_of
         n_trials = max(_BYTES // max(sums.nbytes, 1), 1)
@@ -113,12 +127,19 @@ class PartScoreRounds(PartsBase):
                     best, worth = (root, group), here
         return best
 
-    def _stump(self, root, groups, sums, scale, all_weight):
+    def _stump(
+        self,
+        root: np.void,
+        groups: np.ndarray,
+        sums: np.ndarray,
+        scale: Scale,
+        all_weight: float,
+    ) -> list[Node | None]:
         """The root and its children with cuts, sides and scores."""
         table, test, owner = self._table, trial_of(root), self._owner(root)
-        answers = (np.zeros(0),) * 2
+        answers: tuple[np.ndarray, ...] = (np.zeros(0),) * 2
         if owner >= 0:
-            sides = self._sides(sums, owner, test)
+            sides: Sequence[np.ndarray] = self._sides(sums, owner, test)
             answers = self._answers(owner, sides, all_weight)
         nodes = [
             Node(owner, test.feature, test.cut, test.missing_left, answers),
@@ -136,7 +157,9 @@ class PartScoreRounds(PartsBase):
             nodes[1 + branch] = Node(task, feature, cut, missing_left, answers)
         return nodes
 
-    def _answers(self, task, sides, all_weight):
+    def _answers(
+        self, task: int, sides: Sequence[np.ndarray], all_weight: float
+    ) -> tuple[np.ndarray, ...]:
         """Scores of the labels on both sides."""
         K = self._n_labels[task]
         eps = max(self._smoothing, 1e-10) * all_weight
@@ -159,18 +182,20 @@ class _SumRows:
         Most labels of a task.
     """
 
-    def __init__(self, table, K):
+    def __init__(self, table: PartCells, K: int) -> None:
         self._n_cells, self._n_tasks, self._K = table.n_cells, table.n_tasks, K
         self.cells = table.with_rows(2 * K)
         self._first = np.zeros(table.n_tasks, dtype=np.intp)
         self._n_labels = np.full(table.n_tasks, K, dtype=np.int32)
         self._label = np.tile(np.repeat(np.arange(K, dtype=np.int32), 2), table.n_cells)
 
-    def divided(self, sums, left):
+    def divided(
+        self, sums: np.ndarray, left: np.ndarray
+    ) -> tuple[LabelWeights, np.ndarray]:
         """Rows of sums, the left ones first, and which are on the left.
 
         A side without rows has none here either: its sums, which are 0, are given to
-        the other one, as the kernel asks after sides that have changed.
+        the other one, as the kernel looks for sides that have changed.
 
         Parameters
         ----------
@@ -195,7 +220,7 @@ class _SumRows:
         labels = LabelWeights(self._first, self._n_labels, self._label, weight)
         return labels, side
 
-    def totals(self, sums):
+    def totals(self, sums: np.ndarray) -> np.ndarray:
         """Weights for the labels, then against them, by task."""
         K = self._K
         weights = sums[self._n_cells * K :, :K].reshape(self._n_tasks, K, K)
@@ -203,7 +228,7 @@ class _SumRows:
         return np.hstack([right, weights.sum(axis=1) - right])
 
 
-def _cut_bins(bins, n_bins, common):
+def _cut_bins(bins: np.ndarray, n_bins: int, common: int) -> tuple[int, bool]:
     """The best cut of one feature in one task, by sums of its bins.
 
     Parameters

@@ -1,19 +1,22 @@
 """What rounds of boosting over rows that lie in parts have in common."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from kinlearn.boosting._rounds import exact_total
+from kinlearn.boosting._part_cells import PartCells
+from kinlearn.boosting._rounds import Step, exact_total
+from kinlearn.boosting._stump_run import StumpSettings
 from kinlearn.boosting._stump_shares import Scale, Trial
 
 __all__ = ["PartsBase", "sum_of", "trial_of"]
 
 
 class PartsBase(ABC):
-    """Asks the shares of all parts, and keeps their weights where the rows are.
+    """Merges the sums of all parts, and keeps their weights where the rows are.
 
     Parameters
     ----------
@@ -24,12 +27,14 @@ class PartsBase(ABC):
     settings : StumpSettings
         How.
     smoothing : float
-        Added to the weights of right and of wrong answers in votes and scores.
+        Added to the weights of right and of wrong predictions in votes and scores.
     """
 
     _share: Any  # the class of the shares
 
-    def __init__(self, engine, table, settings, smoothing):
+    def __init__(
+        self, engine: Any, table: PartCells, settings: StumpSettings, smoothing: float
+    ) -> None:
         self._engine = engine
         self._table = table
         self._settings = settings
@@ -38,28 +43,37 @@ class PartsBase(ABC):
         self._peak = engine.reduce(max, _greatest, self._logs)
 
     @abstractmethod
-    def play(self, number):
+    def play(self, number: int) -> Step | None:
         """One round: a `Step`, or None if no stump does any good."""
 
     @abstractmethod
-    def _search(self, sums, found):
+    def _search(self, sums: np.ndarray, found: Any) -> None:
         """Let a kernel find the best roots."""
 
     @abstractmethod
-    def _weights_of_sides(self, sums, task, test):
+    def _weights_of_sides(
+        self, sums: np.ndarray, task: int, test: Trial
+    ) -> list[float]:
         """Weight of a task's rows on the left and on the right of a test."""
 
-    def _ask(self, combine, method, *args):
+    def _ask(
+        self,
+        combine: Callable[[list[Any]], Any],
+        method: Callable[..., Any],
+        *args: Any,
+    ) -> Any:
         return self._engine.reduce(
             combine, method, self._engine.shares, *args, each=self._logs
         )
 
-    def _scale(self):
+    def _scale(self) -> Scale:
         """What weights are divided by in this round."""
         mass = self._ask(sum_of, self._share.mass, self._peak)
         return Scale(self._peak, exact_total(*mass))
 
-    def _find_roots(self, sums, number, all_weight):
+    def _find_roots(
+        self, sums: np.ndarray, number: int, all_weight: float
+    ) -> np.ndarray:
         """Candidates for the root, with the sides that missing values go to."""
         found = self._settings.choice.roots(self._table, number, all_weight)
         if self._table.n_cells:
@@ -72,11 +86,13 @@ class PartsBase(ABC):
                 root["missing_left"] = left >= right
         return roots
 
-    def _owner(self, root):
-        """The task of a root that answers; -1 if there is one task only."""
+    def _owner(self, root: np.void) -> int:
+        """The task that a root predicts; -1 if there is one task only."""
         return int(root["task"]) if self._table.n_tasks > 1 else -1
 
-    def _children(self, groups, scale, root):
+    def _children(
+        self, groups: np.ndarray, scale: Scale, root: Trial
+    ) -> list[tuple[int, int, int, int, np.ndarray]]:
         """Children of a root: (branch, group, task, feature, sums by bin) of each."""
         table = self._table
         found = [(branch, g) for branch, g in enumerate(groups.tolist()) if g >= 0]
@@ -92,11 +108,11 @@ class PartsBase(ABC):
             )
         ]
 
-    def _weigh(self, scale, plan):
+    def _weigh(self, scale: Scale, plan: Any) -> tuple:
         """What a round would do to all weights; see `BinnedShare.weigh`."""
         return self._ask(_merged, self._share.weigh, scale, plan)
 
-    def _move(self, plan, peak):
+    def _move(self, plan: Any, peak: float) -> None:
         """Change the weights as a round does; `peak` is the greatest after it."""
         self._logs = self._engine.map(
             self._share.move, self._engine.shares, plan, each=self._logs
@@ -104,7 +120,7 @@ class PartsBase(ABC):
         self._peak = peak
 
 
-def trial_of(root):
+def trial_of(root: np.void) -> Trial:
     """The test of a root.
 
     Parameters
@@ -120,8 +136,8 @@ def trial_of(root):
     return Trial(int(root["feature"]), int(root["cut"]), bool(root["missing_left"]))
 
 
-def sum_of(arrays):
-    """The sum of the parts' answers.
+def sum_of(arrays: Sequence[Any]) -> Any:
+    """The sum of the parts' results.
 
     Parameters
     ----------
@@ -136,12 +152,12 @@ def sum_of(arrays):
     return reduce(np.add, arrays)  # of the same type: sums of int32 fit
 
 
-def _greatest(log):
+def _greatest(log: np.ndarray) -> float:
     """The greatest logarithm of a part; -inf if it has no rows."""
     return float(log.max()) if len(log) else -np.inf
 
 
-def _merged(found):
-    """What all parts say a round would do."""
+def _merged(found: Sequence[tuple]) -> tuple:
+    """What a round would do, from the results of all parts."""
     high, low, least, greatest, peak = zip(*found, strict=True)
     return sum(high), sum(low), min(least), max(greatest), max(peak)

@@ -1,10 +1,13 @@
 """Tests of a fitted model, as candidates for the roots of a task that comes later."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from kinlearn._kernels.boosting._stump_search import ROOT
+from kinlearn.boosting._stumps import TwoTaskStumps
+from kinlearn.trees._binning import Bins
 
 __all__ = ["RootTests"]
 
@@ -30,7 +33,7 @@ class RootTests:
     missing_left: np.ndarray
 
     @classmethod
-    def of(cls, stumps, normalizers, most):
+    def of(cls, stumps: TwoTaskStumps, normalizers: np.ndarray, most: int) -> Self:
         """The tests at the roots of the rounds that mattered most.
 
         Parameters
@@ -57,12 +60,12 @@ class RootTests:
         best = np.argsort(-worth, kind="stable")[: min(most, _MOST)]
         return cls(*(np.ascontiguousarray(tests[name][best]) for name in names))
 
-    def cuts(self, n_features):
+    def cuts(self, n_features: int) -> list[np.ndarray]:
         """Thresholds of each feature, ascending."""
         return [np.unique(self.threshold[self.feature == f]) for f in range(n_features)]
 
-    def roots(self, bins):
-        """The tests as roots that answer for nobody.
+    def roots(self, bins: Bins) -> np.ndarray:
+        """The tests as roots that predict no task.
 
         Parameters
         ----------

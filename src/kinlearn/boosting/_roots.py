@@ -1,6 +1,7 @@
 """What a two-task stump is made of, and how candidates for its root are chosen."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from kinlearn._kernels.boosting._stump_search import Roots
 
@@ -16,13 +17,13 @@ class Node:
     Attributes
     ----------
     task : int
-        Whom it answers for; -1 is nobody.
+        The task that it predicts; -1 is none.
     feature, cut : int
         The test: the feature's bin is at most `cut`.
     missing_left : bool
         Where missing values go.
     answers : tuple of two float arrays
-        What the left and the right branch answer.
+        What the left and the right branch predict.
     """
 
     task: int
@@ -50,7 +51,7 @@ class RootChoice:
     n_roots: int
     seed: int
 
-    def roots(self, table, number, all_weight):
+    def roots(self, table: Any, number: int, all_weight: float) -> Roots:
         """An empty collection for the candidates of a round."""
         per_task = self.chooser == "best_per_task"
         return Roots(

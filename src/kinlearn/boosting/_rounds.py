@@ -1,14 +1,19 @@
 """The rounds of abstaining boosting: weights, votes and normalisers.
 
 Symbols: D is the distribution over rows (or rows and labels); W+, W- and W0 are its
-mass on right, wrong and abstained answers; alpha is the vote of a stump and Z what D
-sums to after its update. Weights are kept as logarithms, so that many rounds lose
+mass on right, wrong and abstained predictions; alpha is the vote of a stump and Z what
+D sums to after its update. Weights are kept as logarithms, so that many rounds lose
 nothing.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+
+from kinlearn.boosting._roots import Node
+from kinlearn.boosting._sorted_cells import SortedCells
 
 __all__ = [
     "ScoreRounds",
@@ -31,7 +36,7 @@ class Step:
     Attributes
     ----------
     nodes : list of Node or None
-        The stump, with the answers that are added up.
+        The stump, with the predictions that are added up.
     weight : float
         Its vote, alpha; 1 for scores.
     normalizer : float
@@ -46,7 +51,9 @@ class Step:
     last: bool
 
 
-def vote(right, wrong, abstained, weighting, smoothing):
+def vote(
+    right: float, wrong: float, abstained: float, weighting: str, smoothing: float
+) -> float:
     """The vote alpha of a stump.
 
     Parameters
@@ -77,7 +84,9 @@ def vote(right, wrong, abstained, weighting, smoothing):
     )
 
 
-def whole_weights(share, unit, whole):
+def whole_weights(
+    share: np.ndarray, unit: float | np.ndarray, whole: float
+) -> np.ndarray:
     """Weights as whole numbers whose sum is about `whole`.
 
     A row of weight 2 gets twice what each of two equal rows would get, to the last
@@ -100,7 +109,7 @@ def whole_weights(share, unit, whole):
     return np.rint(share / unit * whole) * unit
 
 
-def exact_parts(values):
+def exact_parts(values: np.ndarray) -> tuple[int, int]:
     """A sum that does not depend on the order of the numbers, as two whole numbers.
 
     Parameters
@@ -127,7 +136,7 @@ def exact_parts(values):
     return int(high.astype(np.int64).sum()), int(low.astype(np.int64).sum())
 
 
-def exact_total(high, low):
+def exact_total(high: int, low: int) -> float:
     """The sum of what `exact_parts` gave, perhaps of several parts together.
 
     Parameters
@@ -144,20 +153,24 @@ def exact_total(high, low):
 
 
 class _Rounds:
-    """Weights as logarithms, and who answers for which rows."""
+    """Weights as logarithms, and which node predicts which rows."""
 
-    def __init__(self, table, log_weight, learner):
+    def __init__(
+        self, table: SortedCells, log_weight: np.ndarray, learner: Any
+    ) -> None:
         self._table = table
         self._log = log_weight
         self._learner = learner
         self._side = np.empty(table.n_rows, dtype=np.uint8)
 
-    def _share(self):
+    def _share(self) -> np.ndarray:
         share = np.exp(self._log - self._log.max())
         return share / exact_total(*exact_parts(share))
 
-    def _answered(self, nodes):
-        """(node, its rows, which of them it answers for, which go left)."""
+    def _answered(
+        self, nodes: Sequence[Any]
+    ) -> Iterator[tuple[Node, slice, np.ndarray, np.ndarray]]:
+        """(node, its rows, which of them it predicts, which go left)."""
         table, side = self._table, self._side
         root = nodes[0]
         for at, node in enumerate(nodes):
@@ -196,8 +209,16 @@ class SignRounds(_Rounds):
     whole = 2.0**30
 
     def __init__(
-        self, table, sign, start, unit, learner, weighting, smoothing, scores=None
-    ):
+        self,
+        table: SortedCells,
+        sign: np.ndarray,
+        start: np.ndarray,
+        unit: np.ndarray,
+        learner: Any,
+        weighting: str,
+        smoothing: float,
+        scores: np.ndarray | None = None,
+    ) -> None:
         log_weight = np.log(start)
         if scores is not None:
             log_weight -= sign * scores[:, 0]
@@ -207,7 +228,7 @@ class SignRounds(_Rounds):
         self._weighting = weighting
         self._smoothing = smoothing
 
-    def play(self, number):
+    def play(self, number: int) -> Step | None:
         """One round.
 
         Parameters
@@ -270,7 +291,16 @@ class ScoreRounds(_Rounds):
 
     whole = 2.0**50
 
-    def __init__(self, table, label, n_labels, start, unit, learner, scores=None):
+    def __init__(
+        self,
+        table: SortedCells,
+        label: np.ndarray,
+        n_labels: np.ndarray,
+        start: np.ndarray,
+        unit: np.ndarray,
+        learner: Any,
+        scores: np.ndarray | None = None,
+    ) -> None:
         of_row = np.repeat(n_labels, np.diff(table.indptr))
         log_weight = np.repeat(np.log(start / of_row), of_row)
         if scores is not None:
@@ -282,7 +312,7 @@ class ScoreRounds(_Rounds):
         self._label = label
         self._n_labels = n_labels
 
-    def play(self, number):
+    def play(self, number: int) -> Step | None:
         """One round.
 
         Parameters

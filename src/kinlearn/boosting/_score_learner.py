@@ -1,5 +1,8 @@
 """The weak learner of MH: the two-task stump of a round, by weights of labels."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from kinlearn._kernels.boosting._score_stumps import (
@@ -11,7 +14,8 @@ from kinlearn._kernels.boosting._score_stumps import (
     find_roots,
 )
 from kinlearn._kernels.boosting._stump_search import ROOT
-from kinlearn.boosting._roots import Node
+from kinlearn.boosting._roots import Node, RootChoice
+from kinlearn.boosting._sorted_cells import SortedCells
 
 __all__ = ["ScoreLearner"]
 
@@ -36,10 +40,19 @@ class ScoreLearner:
         Added to the weights for and against a label, as a share of all weight.
     given : structured array, default=None
         Candidates for the root in every round, in the place of those of the rows;
-        they answer for nobody. None, or an empty one: those of the rows.
+        they predict no task. None, or an empty one: those of the rows.
     """
 
-    def __init__(self, table, choice, run, n_labels, label, smoothing, given=None):
+    def __init__(
+        self,
+        table: SortedCells,
+        choice: RootChoice,
+        run: Callable[[Callable[[int, int], Any]], list[Any]],
+        n_labels: np.ndarray,
+        label: np.ndarray,
+        smoothing: float,
+        given: np.ndarray | None = None,
+    ) -> None:
         self._table = table
         self._choice = choice
         self._run = run
@@ -52,7 +65,7 @@ class ScoreLearner:
         self._width = 2 * int(n_labels.max(initial=0))
         self._side = np.empty(table.n_rows, dtype=np.uint8)
 
-    def find(self, weight, number):
+    def find(self, weight: np.ndarray, number: int) -> list[Node | None]:
         """The stump with the largest edge among those of the chosen roots.
 
         Parameters
@@ -65,9 +78,9 @@ class ScoreLearner:
         Returns
         -------
         list of Node
-            The root and its children, the left one first; a child of nobody is
-            None. Empty if no feature can be cut. The answers are scores of the
-            labels. With one task, the children are of the same one, and answer
+            The root and its children, the left one first; a child without a task is
+            None. Empty if no feature can be cut. The predictions are scores of the
+            labels. With one task, the children are of the same one, and predict
             in the root's place.
         """
         table = self._table
@@ -89,10 +102,12 @@ class ScoreLearner:
             return []
         return self._stump(*best, labels, weight)
 
-    def _find_roots(self, labels, total, all_weight, number):
+    def _find_roots(
+        self, labels: LabelWeights, total: np.ndarray, all_weight: float, number: int
+    ) -> np.ndarray:
         table = self._table
 
-        def search(first, last):
+        def search(first: int, last: int) -> Any:
             roots = self._choice.roots(table, number, all_weight)
             find_roots(table.cells, first, last, labels, total, roots)
             return roots
@@ -111,25 +126,27 @@ class ScoreLearner:
                 root["missing_left"] = left >= right
         return roots
 
-    def _weight_of_sides(self, labels, task):
+    def _weight_of_sides(self, labels: LabelWeights, task: int) -> np.ndarray:
         """Weight of a task on the left and on the right."""
         both = np.empty((2, self._table.n_tasks, self._width))
         branch_sums(self._table.cells, labels, self._side, both)
         return both[:, task].sum(axis=1)
 
-    def _send_all(self, root):
+    def _send_all(self, root: np.void) -> None:
         test = int(root["feature"]), int(root["cut"]), bool(root["missing_left"])
         for task in range(self._table.n_tasks):
             self._table.send(*test, task, self._side)
 
-    def _find_children(self, root, labels, both):
+    def _find_children(
+        self, root: np.void, labels: LabelWeights, both: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Edges and groups of the best children, left and right."""
         table = self._table
         self._send_all(root)
         branch_sums(table.cells, labels, self._side, both)
         closed = int(root["task"]) if table.n_tasks > 1 else -1
 
-        def search(first, last):
+        def search(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
             edge, group = np.empty(2), np.empty(2, dtype=np.int32)
             find_children(
                 table.cells, first, last, labels, self._side, both, closed, edge, group
@@ -143,7 +160,13 @@ class ScoreLearner:
             group = np.where(better, other_group, group)
         return edge, group
 
-    def _stump(self, root, groups, labels, weight):
+    def _stump(
+        self,
+        root: np.void,
+        groups: np.ndarray,
+        labels: LabelWeights,
+        weight: np.ndarray,
+    ) -> list[Node | None]:
         """The root and its children with cuts, sides and scores."""
         table = self._table
         task, feature, cut = (int(root[name]) for name in ("task", "feature", "cut"))
@@ -152,7 +175,7 @@ class ScoreLearner:
         side = self._side.copy()
         everywhere = np.ones(table.n_rows, dtype=np.uint8)
         owner = task if table.n_tasks > 1 else -1
-        answers = (np.zeros(0),) * 2
+        answers: tuple[np.ndarray, ...] = (np.zeros(0),) * 2
         if owner >= 0:
             answers = self._answers(task, side, everywhere, weight)
         nodes: list[Node | None] = [Node(owner, feature, cut, missing_left, answers)]
@@ -175,7 +198,9 @@ class ScoreLearner:
             nodes.append(Node(child, *test, answers))
         return nodes
 
-    def _answers(self, task, side, inside, weight):
+    def _answers(
+        self, task: int, side: np.ndarray, inside: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         """Scores of the labels on both sides, from the rows inside."""
         here = self._table.rows(task)
         K = self._n_labels[task]

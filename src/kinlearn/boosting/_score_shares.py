@@ -1,15 +1,17 @@
-"""Rows of a part, as boosting of tasks with several labels (MH) asks about them.
+"""Rows of a part, and their sums for boosting of tasks with several labels (MH).
 
 A row has a weight for each label of its task. All rows have as many weights as the task
 with the most labels; those that a task lacks are 0, which changes no sum.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kinlearn.boosting._roots import Node
 from kinlearn.boosting._rounds import ScoreRounds, whole_weights
-from kinlearn.boosting._stump_shares import BinnedShare
+from kinlearn.boosting._stump_shares import BinnedShare, Scale, Trial
 
 __all__ = ["ScoreShare"]
 
@@ -32,25 +34,25 @@ class ScoreShare(BinnedShare):
     n_labels: np.ndarray
 
     @property
-    def _K(self):
+    def _K(self) -> int:
         return int(self.n_labels.max())
 
     @property
-    def _there(self):
+    def _there(self) -> np.ndarray:
         """Which labels the rows' tasks have."""
         return np.arange(self._K) < self.n_labels[self.task, None]
 
-    def begin(self):
+    def begin(self) -> np.ndarray:
         log = np.log(self.start / self.n_labels[self.task])
         return np.where(self._there, log[:, None], -np.inf)
 
-    def _weights(self, log, scale):
+    def _weights(self, log: np.ndarray, scale: Scale) -> np.ndarray:
         """Whole weights by label, and a 1 that counts the row."""
         unit = 1.0 if self.unit is None else self.unit[:, None]
         whole = whole_weights(self._share(log, scale), unit, ScoreRounds.whole)
         return np.column_stack([whole, np.ones(len(whole))])
 
-    def cells(self, log, scale, places):
+    def cells(self, log: np.ndarray, scale: Scale, places: np.ndarray) -> np.ndarray:
         """Sums by cell and own label, then by task and own label.
 
         Parameters
@@ -69,7 +71,9 @@ class ScoreShare(BinnedShare):
         """
         return self._sums(self._weights(log, scale), places, self.label, self._K)
 
-    def lanes(self, log, scale, places, trials):
+    def lanes(
+        self, log: np.ndarray, scale: Scale, places: np.ndarray, trials: Sequence[Trial]
+    ) -> np.ndarray:
         """The same on the left of some tests.
 
         Parameters
@@ -94,7 +98,13 @@ class ScoreShare(BinnedShare):
             ]
         )
 
-    def bins(self, log, scale, root, children):
+    def bins(
+        self,
+        log: np.ndarray,
+        scale: Scale,
+        root: Trial,
+        children: Sequence[tuple[int, int, bool]],
+    ) -> np.ndarray:
         """Sums by bin and own label below the branches of a root.
 
         Parameters
@@ -119,7 +129,7 @@ class ScoreShare(BinnedShare):
                 out[c, :, k] = np.bincount(at, weights[rows, k], minlength=256 * K)
         return out.reshape(len(children), 256, K, K + 1)
 
-    def _change(self, nodes):
+    def _change(self, nodes: Sequence[Node | None]) -> np.ndarray:
         change = np.zeros((len(self.task), self._K))
         for node, mine in self._answering(nodes):
             rows = np.flatnonzero(mine)
@@ -129,5 +139,5 @@ class ScoreShare(BinnedShare):
             change[rows, :K] -= np.where(own, answer, -answer)
         return change
 
-    def _counted(self, change):
+    def _counted(self, change: np.ndarray) -> np.ndarray:
         return change[self._there]

@@ -1,7 +1,11 @@
 """A search through all groups of a table, in parts, on one thread or several."""
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
+
+from kinlearn.boosting._sorted_cells import SortedCells
 
 __all__ = ["search_parts"]
 
@@ -12,7 +16,9 @@ _FEW_CELLS = 1 << 16
 
 
 @contextmanager
-def search_parts(table, n_threads):
+def search_parts(
+    table: SortedCells, n_threads: int
+) -> Iterator[Callable[[Callable[[int, int], Any]], list[Any]]]:
     """What calls a search for stretches of groups that cover the table.
 
     The stretches do not depend on the number of threads beyond where they end,

@@ -14,13 +14,14 @@ Every update of the weights lowers the sum of this bound and of :math:`\frac\lam
 objective.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from kinlearn.boosting._hypotheses import shape_outputs
+from kinlearn.boosting._hypotheses import EstimatorLearner, LinearLearner, shape_outputs
 from kinlearn.boosting._task_covariance import TaskCovariance
 
 __all__ = ["LogisticLoss", "Round", "Settings", "SquaredLoss", "play_rounds"]
@@ -47,25 +48,32 @@ class _Loss:
 
     curvature: float
 
-    def __init__(self, row, code, y, weight, n_codes):
+    def __init__(
+        self,
+        row: np.ndarray,
+        code: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        n_codes: int,
+    ) -> None:
         self.row, self.code, self.y = row, code, y
         self.weight = weight
         self.pair_weight = weight[row]
         self.n_codes = n_codes
 
-    def by_code(self, values):
+    def by_code(self, values: np.ndarray) -> np.ndarray:
         """Sums of values of pairs."""
         return np.bincount(self.code, values, minlength=self.n_codes)
 
-    def by_row(self, values):
+    def by_row(self, values: np.ndarray) -> np.ndarray:
         """Sums of values of pairs."""
         return np.bincount(self.row, values, minlength=len(self.weight))
 
-    def slope(self, residual, output):
+    def slope(self, residual: np.ndarray, output: np.ndarray) -> np.ndarray:
         """Derivatives of the loss by the codes' weights of a learner."""
         return -self.by_code(residual * output[self.row])
 
-    def bend(self, output):
+    def bend(self, output: np.ndarray) -> np.ndarray:
         """Bounds of their second derivatives."""
         return self.curvature * self.by_code(self.pair_weight * output[self.row] ** 2)
 
@@ -75,15 +83,17 @@ class LogisticLoss(_Loss):
 
     curvature = 0.25
 
-    def value(self, scores):
+    def value(self, scores: np.ndarray) -> float:
         """The loss of all pairs."""
         return float(self.pair_weight @ np.logaddexp(0, -self.y * scores))
 
-    def residual(self, scores):
+    def residual(self, scores: np.ndarray) -> np.ndarray:
         """Minus its derivative by the scores."""
         return self.pair_weight * self.y * expit(-self.y * scores)
 
-    def aim(self, residual, weights):
+    def aim(
+        self, residual: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """What the next learner fits: signs, weighted by how much they matter.
 
         The best learner with values in {-1, 1} has the least weighted error.
@@ -108,7 +118,7 @@ class LogisticLoss(_Loss):
         return np.sign(pull) * root, root
 
     @staticmethod
-    def scale(_):
+    def scale(_: np.ndarray) -> float:
         """Outputs are bounded as they are."""
         return 1.0
 
@@ -118,15 +128,17 @@ class SquaredLoss(_Loss):
 
     curvature = 1.0
 
-    def value(self, scores):
+    def value(self, scores: np.ndarray) -> float:
         """The loss of all rows."""
         return 0.5 * float(self.pair_weight @ (self.y - scores) ** 2)
 
-    def residual(self, scores):
+    def residual(self, scores: np.ndarray) -> np.ndarray:
         """Minus its derivative by the scores."""
         return self.pair_weight * (self.y - scores)
 
-    def aim(self, residual, weights):
+    def aim(
+        self, residual: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """What the next learner fits: residuals times the task's weight.
 
         Of all learners with the same mean square, one in the direction of the
@@ -153,7 +165,7 @@ class SquaredLoss(_Loss):
             return target, np.zeros_like(root)
         return target * np.sqrt(self.weight.sum() / square), root
 
-    def scale(self, output):
+    def scale(self, output: np.ndarray) -> float:
         """What makes the mean square of a learner's outputs 1."""
         square = float(self.weight @ output**2)
         return np.sqrt(self.weight.sum() / square) if square > 0 else 0.0
@@ -161,7 +173,7 @@ class SquaredLoss(_Loss):
 
 @dataclass(frozen=True)
 class Settings:
-    """How rounds are played.
+    """How rounds are run.
 
     Attributes
     ----------
@@ -220,8 +232,15 @@ class Round:
     progress: float
 
 
-def play_rounds(loss, learner, scores, settings, rng, covariance=None):
-    """Play rounds for as long as there is something to learn.
+def play_rounds(
+    loss: LogisticLoss | SquaredLoss,
+    learner: LinearLearner | EstimatorLearner,
+    scores: np.ndarray,
+    settings: Settings,
+    rng: np.random.RandomState,
+    covariance: TaskCovariance | None = None,
+) -> Iterator[Round]:
+    """Run rounds for as long as there is something to learn.
 
     Parameters
     ----------
@@ -292,7 +311,14 @@ def play_rounds(loss, learner, scores, settings, rng, covariance=None):
         )
 
 
-def _first_weights(loss, learner, residual, covariance, settings, rng):
+def _first_weights(
+    loss: LogisticLoss | SquaredLoss,
+    learner: LinearLearner | EstimatorLearner,
+    residual: np.ndarray,
+    covariance: TaskCovariance,
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> np.ndarray:
     """Where a round's weights begin: drawn, then turned along the gradient.
 
     With a learner that is one step along the gradient, finding weights and learner
@@ -318,7 +344,9 @@ def _first_weights(loss, learner, residual, covariance, settings, rng):
     return weights
 
 
-def _gradient_step(loss, learner, residual):
+def _gradient_step(
+    loss: LogisticLoss | SquaredLoss, learner: Any, residual: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
     """Slopes of the learner that is one step along the gradient, by its weights.
 
     They are linear in the weights. With few codes it is cheaper to have the matrix once
@@ -326,7 +354,7 @@ def _gradient_step(loss, learner, residual):
     """
     if loss.n_codes > _MATRIX_CODES:
 
-        def slope(weights):
+        def slope(weights: np.ndarray) -> np.ndarray:
             pull = loss.by_row(residual * weights[loss.code])
             return loss.slope(residual, learner.correlate(pull))
 
@@ -337,7 +365,13 @@ def _gradient_step(loss, learner, residual):
     return lambda weights: -(matrix @ weights)
 
 
-def _find_weights(slope, bend, covariance, current, settings):
+def _find_weights(
+    slope: np.ndarray,
+    bend: np.ndarray,
+    covariance: TaskCovariance,
+    current: np.ndarray,
+    settings: Settings,
+) -> np.ndarray:
     """Weights of a learner, with the covariance that they bring about."""
     if settings.step == "paper":
         return -covariance.with_round(current).times(slope) / settings.penalty
@@ -345,7 +379,13 @@ def _find_weights(slope, bend, covariance, current, settings):
     return covariance.with_round(weights).shrink(slope, bend, settings.penalty)
 
 
-def _to_the_end(loss, scores, best, covariance, settings):
+def _to_the_end(
+    loss: LogisticLoss | SquaredLoss,
+    scores: np.ndarray,
+    best: tuple,
+    covariance: TaskCovariance,
+    settings: Settings,
+) -> np.ndarray:
     """Weights that minimise the penalised loss itself, by bounds one after another."""
     *_, output, weights, _, bend = best
     after = covariance.with_round(weights)

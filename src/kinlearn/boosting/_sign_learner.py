@@ -1,5 +1,8 @@
 """The weak learner of MTAA: the two-task stump of a round, by signed weights."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from kinlearn._kernels.boosting._sign_stumps import (
@@ -12,7 +15,8 @@ from kinlearn._kernels.boosting._sign_stumps import (
     find_roots,
 )
 from kinlearn._kernels.boosting._stump_search import ROOT
-from kinlearn.boosting._roots import Node
+from kinlearn.boosting._roots import Node, RootChoice
+from kinlearn.boosting._sorted_cells import SortedCells
 
 __all__ = ["SignLearner"]
 
@@ -30,13 +34,20 @@ class SignLearner:
         ``run(search)`` calls ``search(first, last)`` for stretches of groups that
         cover the table, and gives the results in order; see `search_parts`.
     avx2 : bool, default=None
-        Whether to use these instructions; None asks the processor.
+        Whether to use these instructions; None: if the processor has them.
     given : structured array, default=None
         Candidates for the root in every round, in the place of those of the rows;
-        they answer for nobody. None, or an empty one: those of the rows.
+        they predict no task. None, or an empty one: those of the rows.
     """
 
-    def __init__(self, table, choice, run, avx2=None, given=None):
+    def __init__(
+        self,
+        table: SortedCells,
+        choice: RootChoice,
+        run: Callable[[Callable[[int, int], Any]], list[Any]],
+        avx2: bool | None = None,
+        given: np.ndarray | None = None,
+    ) -> None:
         self._table = table
         self._choice = choice
         self._run = run
@@ -48,7 +59,7 @@ class SignLearner:
         self._lanes = np.empty((n, N_LANES), dtype=np.int32)
         self._lane_total = np.empty((n_tasks, N_LANES), dtype=np.int32)
 
-    def find(self, weight, number):
+    def find(self, weight: np.ndarray, number: int) -> list[Node | None]:
         """The stump with the largest edge among those of the chosen roots.
 
         Parameters
@@ -61,9 +72,9 @@ class SignLearner:
         Returns
         -------
         list of Node
-            The root and its children, the left one first; a child of nobody is
-            None. Empty if no feature can be cut. The answers are signs; 0 is
-            none. With one task, the children are of the same one, and answer in
+            The root and its children, the left one first; a child without a task is
+            None. Empty if no feature can be cut. The predictions are signs; 0
+            abstains. With one task, the children are of the same one, and predict in
             the root's place.
         """
         table = self._table
@@ -80,11 +91,13 @@ class SignLearner:
         best = int(np.argmax(worth))
         return self._stump(roots[best], groups[:, best], weight)
 
-    def _find_roots(self, weight, total, number):
+    def _find_roots(
+        self, weight: np.ndarray, total: np.ndarray, number: int
+    ) -> np.ndarray:
         table = self._table
         all_weight = float(np.abs(weight, dtype=np.int64).sum())
 
-        def search(first, last):
+        def search(first: int, last: int) -> Any:
             roots = self._choice.roots(table, number, all_weight)
             find_roots(table.cells, first, last, weight, total, roots)
             return roots
@@ -96,7 +109,9 @@ class SignLearner:
             found.merge(other)
         return found.best()
 
-    def _find_children(self, roots, weight, total):
+    def _find_children(
+        self, roots: np.ndarray, weight: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Edges and groups of the best children, (2, n_roots) each."""
         table = self._table
         edges = np.empty((2, len(roots)), dtype=np.int32)
@@ -120,8 +135,10 @@ class SignLearner:
             edges[:, some], groups[:, some] = edge[:, :n], group[:, :n]
         return edges, groups
 
-    def _search_lanes(self, weight, total, closed):
-        def search(first, last):
+    def _search_lanes(
+        self, weight: np.ndarray, total: np.ndarray, closed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        def search(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
             edge = np.empty((2, N_LANES), dtype=np.int32)
             group = np.empty_like(edge)
             find_children(
@@ -137,7 +154,9 @@ class SignLearner:
             group = np.where(better, other_group, group)
         return edge, group
 
-    def _stump(self, root, groups, weight):
+    def _stump(
+        self, root: np.void, groups: np.ndarray, weight: np.ndarray
+    ) -> list[Node | None]:
         """The root and its children with cuts, sides and signs."""
         table = self._table
         task, feature, cut = (int(root[name]) for name in ("task", "feature", "cut"))
@@ -174,10 +193,10 @@ class SignLearner:
         return nodes
 
 
-def _answers(left, right):
+def _answers(left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array([left], dtype=np.float64), np.array([right], dtype=np.float64)
 
 
-def _sums_by_task(weight, indptr):
+def _sums_by_task(weight: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """Sums of the stretches of each task; every task has rows."""
     return np.add.reduceat(weight, indptr[:-1], dtype=np.int64).astype(np.int32)

@@ -1,7 +1,8 @@
 """Features as sorted cells: the form in which stumps are searched for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -51,7 +52,15 @@ class SortedCells:
     has_missing: bool
 
     @classmethod
-    def of(cls, X, order, indptr, weight, max_bins, cuts=None):
+    def of(
+        cls,
+        X: Any,
+        order: np.ndarray,
+        indptr: np.ndarray,
+        weight: np.ndarray | None,
+        max_bins: int,
+        cuts: Sequence[np.ndarray] | None = None,
+    ) -> Self:
         """Bin the features and sort the cells.
 
         Parameters
@@ -119,16 +128,16 @@ class SortedCells:
         return cls(bins, cells, order, indptr, task, feature, end, lost)
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows that take part."""
         return len(self.order)
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.indptr) - 1
 
-    def most_tests(self, per_task):
+    def most_tests(self, per_task: bool) -> int:
         """No more tests than that can be tried, of all tasks or of one.
 
         A group of e cells has at most e cuts, each with missing values on either
@@ -139,15 +148,17 @@ class SortedCells:
             tests = np.bincount(self.group_task, tests).max()
         return max(int(np.sum(tests)), 1)
 
-    def rows(self, task):
+    def rows(self, task: int) -> slice:
         """The rows of a task, as a slice."""
         return slice(self.indptr[task], self.indptr[task + 1])
 
-    def send(self, feature, cut, missing_left, task, side):
+    def send(
+        self, feature: int, cut: int, missing_left: bool, task: int, side: np.ndarray
+    ) -> None:
         """Fill in which rows of a task a test sends to the left."""
         send_rows(self.cells, feature, cut, missing_left, task, side)
 
-    def ranges(self, n_parts):
+    def ranges(self, n_parts: int) -> list[tuple[int, int]]:
         """Stretches of groups with about as many cells each.
 
         Parameters
@@ -169,7 +180,12 @@ class SortedCells:
         return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
-def _bins(block, weight, max_bins, cuts):
+def _bins(
+    block: Any,
+    weight: np.ndarray | None,
+    max_bins: int,
+    cuts: Sequence[np.ndarray] | None,
+) -> tuple[Bins, np.ndarray]:
     if not cuts:
         bin_block = bin_sparse if sp.issparse(block) else bin_features
         return bin_block(block, weight, max_bins)
@@ -182,7 +198,7 @@ def _bins(block, weight, max_bins, cuts):
     return bins, bins.assign(block)
 
 
-def _join_bins(parts):
+def _join_bins(parts: Sequence[Bins]) -> Bins:
     sizes = np.concatenate([np.diff(part.indptr) for part in parts])
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     return Bins(np.concatenate([part.edges for part in parts]), indptr)

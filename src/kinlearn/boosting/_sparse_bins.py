@@ -1,5 +1,7 @@
 """Bins of sparse columns, by what they store."""
 
+from typing import Any
+
 import numpy as np
 
 from kinlearn.trees._binning import Bins, bin_features, edges_between, join_bins
@@ -9,7 +11,9 @@ __all__ = ["bin_sparse"]
 _THIN = 0.25  # of the cells are stored; beyond, columns are sorted faster one by one
 
 
-def bin_sparse(X, weight, max_bins):
+def bin_sparse(
+    X: Any, weight: np.ndarray | None, max_bins: int
+) -> tuple[Bins, np.ndarray]:
     """Find bins and assign them, as `bin_features` does for dense columns.
 
     Thin columns of few values are binned by sorting what is stored, all together;
@@ -20,7 +24,7 @@ def bin_sparse(X, weight, max_bins):
     X : sparse CSC array of shape (n, n_features)
         Columns, with no cell stored twice.
     weight : float array of shape (n,), or None
-        Weights; rows of weight zero have no say.
+        Weights; rows of weight zero do not count.
     max_bins : int
         Largest number of bins.
 
@@ -82,7 +86,7 @@ def bin_sparse(X, weight, max_bins):
     return join_bins(edges), codes
 
 
-def _bins_between(column, value, n_features):
+def _bins_between(column: np.ndarray, value: np.ndarray, n_features: int) -> Bins:
     """Bins of the distinct values of each column."""
     same = column[1:] == column[:-1]
     sizes = np.bincount(column[1:][same], minlength=n_features)

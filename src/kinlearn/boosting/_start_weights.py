@@ -1,5 +1,7 @@
 """The distribution that boosting begins with."""
 
+from typing import Any
+
 import numpy as np
 
 __all__ = [
@@ -12,7 +14,7 @@ __all__ = [
 INIT_WEIGHTS = ("uniform", "task", "task_class")
 
 
-def row_weights(data):
+def row_weights(data: Any) -> np.ndarray:
     """Sample weights, all one if none were given; every task must have some.
 
     Parameters
@@ -33,7 +35,7 @@ def row_weights(data):
     return data.sample_weight
 
 
-def check_tasks_have_weight(tasks, total):
+def check_tasks_have_weight(tasks: np.ndarray, total: np.ndarray) -> None:
     """Refuse tasks whose rows all have weight 0.
 
     Parameters
@@ -52,7 +54,9 @@ def check_tasks_have_weight(tasks, total):
         )
 
 
-def start_weights(task, y, weight, init):
+def start_weights(
+    task: np.ndarray, y: np.ndarray, weight: np.ndarray, init: str
+) -> np.ndarray:
     """Weights of the rows in the first round; they sum to one.
 
     Parameters

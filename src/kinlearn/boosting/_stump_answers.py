@@ -1,11 +1,14 @@
 """From the votes of two-task stumps to scores and probabilities of classes."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from kinlearn.boosting._start_weights import row_weights
-from kinlearn.tasks import LabelSets
+from kinlearn.boosting._stumps import TwoTaskStumps
+from kinlearn.tasks import LabelSets, TaskRows
 
 __all__ = ["StumpAnswers", "class_mass"]
 
@@ -13,7 +16,7 @@ __all__ = ["StumpAnswers", "class_mass"]
 _NUDGE = 1e-9
 
 
-def class_mass(data, n_classes):
+def class_mass(data: Any, n_classes: int) -> np.ndarray:
     """Weight of the rows of each class in each task.
 
     Parameters
@@ -37,7 +40,7 @@ def class_mass(data, n_classes):
 
 @dataclass(frozen=True, eq=False)
 class StumpAnswers:
-    """What turns votes into answers.
+    """What turns votes into predictions.
 
     Attributes
     ----------
@@ -60,8 +63,8 @@ class StumpAnswers:
     lowest: float
 
     @classmethod
-    def of(cls, mass, label_sets, stumps):
-        """What the rows say about tasks that nobody votes on.
+    def of(cls, mass: np.ndarray, label_sets: LabelSets, stumps: TwoTaskStumps) -> Self:
+        """From the weights of classes, for tasks that nobody votes on.
 
         Parameters
         ----------
@@ -85,11 +88,11 @@ class StumpAnswers:
         return cls(label_sets, mass, voted, int(stumps.sizes.max()), float(lowest))
 
     @property
-    def shares(self):
+    def shares(self) -> np.ndarray:
         """Share of each class in the weight of its task."""
         return self.mass / self.mass.sum(axis=1, keepdims=True)
 
-    def fallbacks(self, tasks, classes):
+    def fallbacks(self, tasks: np.ndarray, classes: np.ndarray) -> dict[Any, Any]:
         """Tasks that could have been voted on and were not, with their class."""
         several = np.diff(self.label_sets.indptr) > 1
         mute = several & ~self.voted
@@ -98,7 +101,7 @@ class StumpAnswers:
 
     # ----------------------------------------------------------------- scores
 
-    def scores(self, stumps, rows):
+    def scores(self, stumps: TwoTaskStumps, rows: TaskRows) -> np.ndarray:
         """Scores of all classes for rows.
 
         Parameters
@@ -117,7 +120,9 @@ class StumpAnswers:
         stumps.add_scores(rows.X, rows.task, votes)
         return self._with_unknown(stumps, rows, self._of_classes(votes, rows.task))
 
-    def staged_scores(self, stumps, rows):
+    def staged_scores(
+        self, stumps: TwoTaskStumps, rows: TaskRows
+    ) -> Iterator[np.ndarray]:
         """The same after each round.
 
         Parameters
@@ -138,7 +143,7 @@ class StumpAnswers:
             scores = self._of_classes(votes, rows.task)
             yield self._with_unknown(stumps[: number + 1], rows, scores)
 
-    def _of_classes(self, votes, task):
+    def _of_classes(self, votes: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Votes for the labels of a task as scores of all classes."""
         sets = self.label_sets
         out = np.full((len(task), sets.n_classes), self.lowest)
@@ -163,8 +168,10 @@ class StumpAnswers:
         out[known[mute]] = np.where(own, log, self.lowest)
         return out
 
-    def _with_unknown(self, stumps, rows, scores):
-        """Rows of unknown tasks: the mean of what the known tasks answer."""
+    def _with_unknown(
+        self, stumps: TwoTaskStumps, rows: TaskRows, scores: np.ndarray
+    ) -> np.ndarray:
+        """Rows of unknown tasks: the mean of the known tasks' predictions."""
         unknown = np.flatnonzero(rows.task < 0)
         if not len(unknown):
             return scores
@@ -180,13 +187,13 @@ class StumpAnswers:
         scores[unknown] = np.log(np.maximum(mean, floor))
         return scores
 
-    # ---------------------------------------------------------------- answers
+    # ------------------------------------------------------------ predictions
 
-    def decision(self, scores):
+    def decision(self, scores: np.ndarray) -> np.ndarray:
         """Scores as `decision_function` gives them."""
         return (scores[:, 1] - scores[:, 0]) / 2 if scores.shape[1] == 2 else scores
 
-    def proba(self, scores, task):
+    def proba(self, scores: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Softmax of the scores, over the classes of the task."""
         allowed = self.label_sets.allowed(task)
         shown = np.where(allowed, scores, -np.inf)

@@ -1,5 +1,6 @@
 """A run of abstaining boosting: from rows to stumps and their votes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from kinlearn.boosting._boosted_rows import BoostedRows
 from kinlearn.boosting._early_stopping import Watch
 from kinlearn.boosting._root_tests import RootTests
 from kinlearn.boosting._roots import RootChoice
-from kinlearn.boosting._rounds import ScoreRounds, SignRounds
+from kinlearn.boosting._rounds import ScoreRounds, SignRounds, Step
 from kinlearn.boosting._score_learner import ScoreLearner
 from kinlearn.boosting._search_parts import search_parts
 from kinlearn.boosting._sign_learner import SignLearner
@@ -48,7 +49,7 @@ class StumpSettings:
     max_bins: int
     n_jobs: int | None
 
-    def epsilon(self, n_weights):
+    def epsilon(self, n_weights: float) -> float:
         """What is added in votes, if there are so many weights."""
         return 1.0 / max(n_weights, 1.0) if self.smoothing is None else self.smoothing
 
@@ -72,7 +73,7 @@ class Boosted:
     normalizers: np.ndarray
     saw_missing: bool
 
-    def followed_by(self, other):
+    def followed_by(self, other: "Boosted") -> "Boosted":
         """These rounds and then others."""
         return Boosted(
             self.stumps.followed_by(other.stumps),
@@ -82,8 +83,14 @@ class Boosted:
         )
 
 
-def collect_rounds(play, builder, rounds, on_round, watch=None):
-    """Play rounds until one is the last.
+def collect_rounds(
+    play: Callable[[int], Step | None],
+    builder: StumpBuilder,
+    rounds: range,
+    on_round: Callable[[int], Any],
+    watch: Watch | None = None,
+) -> tuple[TwoTaskStumps, np.ndarray, np.ndarray]:
+    """Run rounds until one is the last.
 
     Parameters
     ----------
@@ -133,15 +140,15 @@ class StumpRun:
     rows : BoostedRows
         Those that take part.
     sizes : int32 array of shape (n_tasks,)
-        Numbers that an answer for each task has.
+        Numbers that a prediction for each task has.
     settings : StumpSettings
         How.
     watch : Watch or None
         When to stop.
     n_before : int
-        Rounds that were played before.
+        Number of earlier rounds.
     scores : float64 array of shape (n_samples, most numbers), or None
-        What these said about the rows.
+        Scores of the rows by these.
     tests : RootTests or None
         Tests that are candidates for the root, in the place of those of the rows.
     """
@@ -155,7 +162,7 @@ class StumpRun:
     scores: np.ndarray | None = None
     tests: RootTests | None = None
 
-    def play(self, n_rounds, on_round):
+    def play(self, n_rounds: int, on_round: Callable[[int], Any]) -> Boosted:
         """Boost.
 
         Parameters
@@ -189,7 +196,9 @@ class StumpRun:
             )
         return Boosted(stumps, weights, normalizers, table.has_missing)
 
-    def _rounds(self, table, run):
+    def _rounds(
+        self, table: SortedCells, run: Callable[[Callable[[int, int], Any]], list[Any]]
+    ) -> SignRounds | ScoreRounds:
         settings, rows = self.settings, self.rows
         roots = None if self.tests is None else self.tests.roots(table.bins)
         scores = None if self.scores is None else self.scores[rows.order]

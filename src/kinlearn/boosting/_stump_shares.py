@@ -1,15 +1,18 @@
-"""Rows of a part, as abstaining boosting asks about them.
+"""Rows of a part, and their sums for abstaining boosting.
 
-Every answer is a sum of whole numbers or an extreme, so neither the parts nor their
+Every result is a sum of whole numbers or an extreme, so neither the parts nor their
 order change what comes out of all of them.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.boosting._roots import Node
 from kinlearn.boosting._rounds import SignRounds, exact_parts, whole_weights
 from kinlearn.trees._questions import Weighed
 
@@ -58,7 +61,7 @@ class StumpPlan:
     Attributes
     ----------
     nodes : list of Node or None
-        Root, left child and right child; answers are signs.
+        Root, left child and right child; predictions are signs.
     factor : tuple of three floats
         What is added to the logarithms of abstained, right and wrong rows.
     """
@@ -94,18 +97,18 @@ class BinnedShare(Weighed, ABC):
     n_tasks: int
 
     @abstractmethod
-    def begin(self):
+    def begin(self) -> np.ndarray:
         """Logarithms of the weights before the first round."""
 
     @abstractmethod
-    def _change(self, plan):
+    def _change(self, plan: Any) -> np.ndarray:
         """What a round adds to the logarithms."""
 
-    def _counted(self, change):
+    def _counted(self, change: np.ndarray) -> np.ndarray:
         """The changes of weights that there are."""
         return change
 
-    def counts(self):
+    def counts(self) -> np.ndarray:
         """Rows by task, feature and bin: int64, (n_tasks, n_features, 256)."""
         n_features = self.codes.shape[1]
         out = np.zeros((n_features, self.n_tasks, 256), dtype=np.int64)
@@ -114,26 +117,28 @@ class BinnedShare(Weighed, ABC):
             out[f] = np.bincount(at, minlength=self.n_tasks * 256).reshape(-1, 256)
         return out.transpose(1, 0, 2)
 
-    def mass(self, log, peak):
+    def mass(self, log: np.ndarray, peak: float) -> np.ndarray:
         """Sum of the weights over the greatest, as two whole numbers."""
         return np.array(exact_parts(np.exp(log - peak)), dtype=object)
 
-    def _share(self, log, scale):
+    def _share(self, log: np.ndarray, scale: Scale) -> np.ndarray:
         return np.exp(log - scale.peak) / scale.total
 
-    def _left(self, test):
+    def _left(self, test: Trial | Node) -> np.ndarray:
         """Which rows a test sends to the left."""
         code = self.codes[:, test.feature]
         return np.where(code == MISSING, test.missing_left, code <= test.cut)
 
-    def _below(self, root, children):
+    def _below(
+        self, root: Trial, children: Sequence[tuple[int, int, bool]]
+    ) -> Iterator[tuple[int, np.ndarray]]:
         """Feature of each child, and its rows below a branch of the root."""
         left = self._left(root)
         for task, feature, on_left in children:
             yield feature, np.flatnonzero((self.task == task) & (left == on_left))
 
-    def _answering(self, nodes):
-        """Nodes of a stump that answer, and which rows they answer for."""
+    def _answering(self, nodes: Sequence[Any]) -> Iterator[tuple[Node, np.ndarray]]:
+        """Nodes of a stump that predict a task, and which rows they predict."""
         left = self._left(nodes[0])
         for at, node in enumerate(nodes):
             if node is None or node.task < 0:
@@ -143,7 +148,9 @@ class BinnedShare(Weighed, ABC):
                 mine &= left == (at == 1)
             yield node, mine
 
-    def weigh(self, log, scale, plan):
+    def weigh(
+        self, log: np.ndarray, scale: Scale, plan: Any
+    ) -> tuple[int, int, float, float, float]:
         """What a round would do.
 
         Parameters
@@ -166,11 +173,17 @@ class BinnedShare(Weighed, ABC):
         made = self._counted(change)
         return *sums, made.min(), made.max(), (log + change).max()
 
-    def move(self, log, plan):
+    def move(self, log: np.ndarray, plan: Any) -> np.ndarray:
         """Logarithms of the weights after a round."""
         return log + self._change(plan)
 
-    def _sums(self, values, places, label=0, n_labels=1):
+    def _sums(
+        self,
+        values: np.ndarray,
+        places: np.ndarray,
+        label: int | np.ndarray = 0,
+        n_labels: int = 1,
+    ) -> np.ndarray:
         """Sums of rows of values by cell and label, then by task and label."""
         n_cells, n_features = int(places.max()), self.codes.shape[1]
         label = np.broadcast_to(label, len(values))
@@ -197,7 +210,7 @@ class BinnedShare(Weighed, ABC):
 
 @dataclass(frozen=True, eq=False)
 class StumpShare(BinnedShare):
-    """The same for answers that are signs.
+    """The same for predictions that are signs.
 
     Attributes
     ----------
@@ -207,15 +220,15 @@ class StumpShare(BinnedShare):
 
     sign: np.ndarray
 
-    def begin(self):
+    def begin(self) -> np.ndarray:
         """Logarithms of the weights before the first round."""
         return np.log(self.start)
 
-    def _whole(self, log, scale):
+    def _whole(self, log: np.ndarray, scale: Scale) -> np.ndarray:
         unit = 1.0 if self.unit is None else self.unit
         return whole_weights(self._share(log, scale), unit, SignRounds.whole)
 
-    def cells(self, log, scale, places):
+    def cells(self, log: np.ndarray, scale: Scale, places: np.ndarray) -> np.ndarray:
         """Signed and absolute weights by cell, and by task.
 
         Parameters
@@ -235,7 +248,9 @@ class StumpShare(BinnedShare):
         whole = self._whole(log, scale).astype(np.int32)
         return self._sums(np.column_stack([whole * self.sign, whole]), places)
 
-    def lanes(self, log, scale, places, trials):
+    def lanes(
+        self, log: np.ndarray, scale: Scale, places: np.ndarray, trials: Sequence[Trial]
+    ) -> np.ndarray:
         """Signed weights on the left of some tests, by cell, and by task.
 
         Parameters
@@ -256,7 +271,13 @@ class StumpShare(BinnedShare):
             left[:, c] = signed * self._left(trial)
         return self._sums(left, places)
 
-    def bins(self, log, scale, root, children):
+    def bins(
+        self,
+        log: np.ndarray,
+        scale: Scale,
+        root: Trial,
+        children: Sequence[tuple[int, int, bool]],
+    ) -> np.ndarray:
         """Sums by bin below the branches of a root.
 
         Parameters
@@ -281,7 +302,7 @@ class StumpShare(BinnedShare):
                 out[k, i] = np.bincount(code, v, minlength=256)
         return out
 
-    def _change(self, plan):
+    def _change(self, plan: StumpPlan) -> np.ndarray:
         agrees = np.zeros(len(self.task), dtype=np.int8)  # y h: right 1, wrong -1
         for node, mine in self._answering(plan.nodes):
             answer = np.where(self._left(node), *(a[0] for a in node.answers))

@@ -1,4 +1,6 @@
-"""What a classifier of two-task stumps answers."""
+"""Predictions of a classifier of two-task stumps."""
+
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -6,26 +8,27 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.boosting._stump_answers import StumpAnswers
 from kinlearn.boosting._stumps import TwoTaskStumps
 from kinlearn.tasks import TaskMixin
+from kinlearn.utils._typing import Table
 
 __all__ = ["StumpVoter"]
 
 
 class StumpVoter(TaskMixin):
-    """Answers of the votes of `stumps_`, by the rules of `_answers`."""
+    """Predictions by the votes of `stumps_`, by the rules of `_answers`."""
 
     stumps_: TwoTaskStumps
     classes_: np.ndarray
     _answers: StumpAnswers
 
     @property
-    def task_affinity_(self):
+    def task_affinity_(self) -> np.ndarray:
         """How often two tasks are in one stump."""
         check_is_fitted(self)
         return self.stumps_.affinity()
 
-    # -------------------------------------------------------------- answering
+    # ------------------------------------------------------------- prediction
 
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Scores of the classes.
 
         Parameters
@@ -42,7 +45,7 @@ class StumpVoter(TaskMixin):
         rows = self._predict_data(X)
         return self._answers.decision(self._answers.scores(self.stumps_, rows))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Probabilities of the classes, by the logistic function of the scores.
 
         Parameters
@@ -59,7 +62,7 @@ class StumpVoter(TaskMixin):
         rows = self._predict_data(X)
         return self._answers.proba(self._answers.scores(self.stumps_, rows), rows.task)
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The class with the largest score.
 
         Parameters
@@ -76,7 +79,7 @@ class StumpVoter(TaskMixin):
         scores = self._answers.scores(self.stumps_, rows)
         return self.classes_[np.argmax(scores, axis=1)]
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: Table) -> Iterator[np.ndarray]:
         """Scores of the classes after each round.
 
         Parameters
@@ -92,7 +95,7 @@ class StumpVoter(TaskMixin):
         for scores, _ in self._staged(X):
             yield self._answers.decision(scores)
 
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X: Table) -> Iterator[np.ndarray]:
         """Probabilities of the classes after each round.
 
         Parameters
@@ -108,7 +111,7 @@ class StumpVoter(TaskMixin):
         for scores, task in self._staged(X):
             yield self._answers.proba(scores, task)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Table) -> Iterator[np.ndarray]:
         """The class with the largest score after each round.
 
         Parameters
@@ -124,7 +127,7 @@ class StumpVoter(TaskMixin):
         for scores, _ in self._staged(X):
             yield self.classes_[np.argmax(scores, axis=1)]
 
-    def _staged(self, X):
+    def _staged(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = self._predict_data(X)
         for scores in self._answers.staged_scores(self.stumps_, rows):
             yield scores, rows.task

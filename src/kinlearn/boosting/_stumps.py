@@ -1,6 +1,8 @@
-"""Two-task stumps of all rounds as flat arrays, and what they answer."""
+"""Two-task stumps of all rounds as flat arrays, and what they predict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +12,8 @@ from kinlearn._kernels.boosting._stump_scores import (
     add_scores,
     add_scores_sparse,
 )
+from kinlearn.boosting._roots import Node
+from kinlearn.trees._binning import Bins
 
 __all__ = ["StumpBuilder", "TwoTaskStumps"]
 
@@ -22,30 +26,30 @@ class TwoTaskStumps:
     ----------
     nodes : structured array of shape (n_rounds, 3)
         Root, left child and right child of each round, with the fields
-        ``threshold``, ``feature``, ``missing_left``, ``task`` (whom the node
-        answers for; -1 is nobody) and ``first_value``.
+        ``threshold``, ``feature``, ``missing_left``, ``task`` (which the node
+        predicts; -1 is none) and ``first_value``.
     values : float64 array
-        Answers: for each node the left branch's, then the right one's.
+        Predictions: for each node the left branch's, then the right one's.
     sizes : int32 array of shape (n_tasks,)
-        Numbers that an answer for each task has.
+        Numbers that a prediction for each task has.
     """
 
     nodes: np.ndarray
     values: np.ndarray
     sizes: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.nodes)
 
-    def __getitem__(self, rounds):
+    def __getitem__(self, rounds: slice) -> "TwoTaskStumps":
         return TwoTaskStumps(self.nodes[rounds], self.values, self.sizes)
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.sizes)
 
-    def with_tasks(self, place, sizes):
+    def with_tasks(self, place: np.ndarray, sizes: np.ndarray) -> "TwoTaskStumps":
         """The same stumps with other task codes.
 
         Parameters
@@ -53,8 +57,8 @@ class TwoTaskStumps:
         place : int array of shape (n_tasks,)
             New code of each task.
         sizes : int32 array of shape (n_new_tasks,)
-            Numbers that an answer for each task has; of tasks that some stump answers
-            for, as many as before.
+            Numbers that a prediction for each task has; of tasks that some stump
+            predicts, as many as before.
 
         Returns
         -------
@@ -66,7 +70,7 @@ class TwoTaskStumps:
         nodes["task"][answers] = place[nodes["task"][answers]]
         return TwoTaskStumps(nodes, self.values, sizes)
 
-    def followed_by(self, other):
+    def followed_by(self, other: "TwoTaskStumps") -> "TwoTaskStumps":
         """These stumps and then others, of the same tasks.
 
         Parameters
@@ -87,8 +91,8 @@ class TwoTaskStumps:
             other.sizes,
         )
 
-    def rounds_of_tasks(self):
-        """Rounds that may answer for each task.
+    def rounds_of_tasks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rounds that may predict each task.
 
         Returns
         -------
@@ -106,8 +110,8 @@ class TwoTaskStumps:
         indptr = np.searchsorted(pairs[:, 0], np.arange(self.n_tasks + 1))
         return indptr, np.ascontiguousarray(pairs[:, 1], dtype=np.int32)
 
-    def add_scores(self, X, task, out):
-        """Add up the answers for rows.
+    def add_scores(self, X: Any, task: np.ndarray, out: np.ndarray) -> None:
+        """Add up the predictions for rows.
 
         Parameters
         ----------
@@ -135,7 +139,7 @@ class TwoTaskStumps:
             *rest,
         )
 
-    def affinity(self):
+    def affinity(self) -> np.ndarray:
         """How often two tasks are in one stump.
 
         Returns
@@ -165,18 +169,18 @@ class StumpBuilder:
     tasks : int array of shape (n_boosted,)
         Task codes that the tasks of the nodes stand for.
     sizes : int32 array of shape (n_tasks,)
-        Numbers that an answer for each task has.
+        Numbers that a prediction for each task has.
     """
 
-    def __init__(self, bins, tasks, sizes):
+    def __init__(self, bins: Bins, tasks: np.ndarray, sizes: np.ndarray) -> None:
         self._bins = bins
         self._tasks = tasks
         self._sizes = sizes
-        self._nodes = []
-        self._values = []
+        self._nodes: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
         self._n_values = 0
 
-    def add(self, nodes):
+    def add(self, nodes: Sequence[Node | None]) -> TwoTaskStumps:
         """Keep the stump of a round.
 
         Parameters
@@ -212,7 +216,7 @@ class StumpBuilder:
         self._n_values += len(own)
         return TwoTaskStumps(alone, own, self._sizes)
 
-    def finish(self, n_rounds=None):
+    def finish(self, n_rounds: int | None = None) -> TwoTaskStumps:
         """The stumps of the first rounds, or of all.
 
         Parameters

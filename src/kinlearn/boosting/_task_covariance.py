@@ -15,6 +15,7 @@ costs :math:`r^2 m` rather than :math:`m^3`, and the matrix itself is never made
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -41,7 +42,7 @@ class TaskCovariance:
     ridge: float
 
     @classmethod
-    def start(cls, n_tasks, ridge):
+    def start(cls, n_tasks: int, ridge: float) -> Self:
         """Before the first round: all tasks alike and apart, I / m.
 
         Parameters
@@ -59,7 +60,7 @@ class TaskCovariance:
         return cls(np.empty((n_tasks, 0)), np.empty(0), ridge)
 
     @classmethod
-    def of(cls, weights, ridge):
+    def of(cls, weights: np.ndarray, ridge: float) -> Self:
         """After some rounds.
 
         Parameters
@@ -78,21 +79,21 @@ class TaskCovariance:
         return cls(np.ascontiguousarray(vectors.T), values, ridge)
 
     @property
-    def _above(self):
+    def _above(self) -> np.ndarray:
         """Eigenvalues of the root, less the ridge that all directions have."""
         return np.hypot(self.values, self.ridge) - self.ridge
 
     @property
-    def trace(self):
+    def trace(self) -> float:
         """Trace of the root, which the matrix is divided by."""
         return self._above.sum() + self.ridge * len(self.vectors)
 
     @property
-    def penalty(self):
+    def penalty(self) -> float:
         """The least of tr(inverse (W'W + ridge^2 I)), which is the trace squared."""
         return self.trace**2
 
-    def with_round(self, weights):
+    def with_round(self, weights: np.ndarray) -> "TaskCovariance":
         """The matrix after one more round.
 
         Parameters
@@ -122,7 +123,7 @@ class TaskCovariance:
         _, values, turned = np.linalg.svd(small, full_matrices=False)
         return TaskCovariance(basis @ turned.T, values, self.ridge)
 
-    def times(self, vector):
+    def times(self, vector: np.ndarray) -> np.ndarray:
         """Omega times a vector.
 
         Parameters
@@ -138,7 +139,7 @@ class TaskCovariance:
         parts = self._above * (self.vectors.T @ vector)
         return (self.vectors @ parts + self.ridge * vector) / self.trace
 
-    def draw(self, rng):
+    def draw(self, rng: np.random.RandomState) -> np.ndarray:
         """Weights from the normal distribution with this covariance.
 
         Parameters
@@ -155,7 +156,9 @@ class TaskCovariance:
         own = np.sqrt(self.ridge) * rng.standard_normal(len(self.vectors))
         return (self.vectors @ common + own) / np.sqrt(self.trace)
 
-    def shrink(self, slope, curvature, penalty):
+    def shrink(
+        self, slope: np.ndarray, curvature: np.ndarray, penalty: float
+    ) -> np.ndarray:
         r"""Minimiser of ``slope'w + w'diag(curvature)w/2 + penalty/2 w'Omega^-1 w``.
 
         It is :math:`-\Omega E (I + E \Omega E / \lambda)^{-1} E^{-1} b / \lambda` with
@@ -189,7 +192,7 @@ class TaskCovariance:
             found -= (wide @ cho_solve(factor, wide.T @ found)) / diagonal
         return -self.times(root * found) / penalty
 
-    def matrix(self):
+    def matrix(self) -> np.ndarray:
         """Omega itself.
 
         Returns

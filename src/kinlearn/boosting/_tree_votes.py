@@ -1,6 +1,7 @@
 """How boosted trees vote on tasks, when some tasks came later than others."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -14,9 +15,9 @@ class TreeVotes:
     Attributes
     ----------
     votes : float64 array of shape (n_trees, n_tasks + 1)
-        Votes; 0 if the tree is not asked.
+        Votes; 0 if the tree is not used.
     codes : int32 array of shape (n_trees, n_tasks + 1)
-        What the tree knows the task as; -1 if it does not know it, and answers with
+        What the tree knows the task as; -1 if it does not know it, and predicts by
         what it shares.
     """
 
@@ -24,7 +25,7 @@ class TreeVotes:
     codes: np.ndarray
 
     @classmethod
-    def of_fit(cls, votes, n_tasks):
+    def of_fit(cls, votes: np.ndarray, n_tasks: int) -> Self:
         """Trees that were fitted to all tasks, and vote on unknown ones as well.
 
         Parameters
@@ -46,7 +47,7 @@ class TreeVotes:
         )
 
     @classmethod
-    def of_tasks(cls, votes, known, n_tasks):
+    def of_tasks(cls, votes: np.ndarray, known: np.ndarray, n_tasks: int) -> Self:
         """Trees that vote on some of the tasks only.
 
         Parameters
@@ -69,7 +70,7 @@ class TreeVotes:
         codes[:, known] = np.arange(len(known))
         return cls(every, codes)
 
-    def with_tasks(self, place, n_tasks):
+    def with_tasks(self, place: np.ndarray, n_tasks: int) -> "TreeVotes":
         """The same with tasks inserted, which no tree votes on or knows.
 
         Parameters
@@ -90,7 +91,7 @@ class TreeVotes:
         votes[:, place], codes[:, place] = self.votes, self.codes
         return TreeVotes(votes, codes)
 
-    def followed_by(self, other):
+    def followed_by(self, other: "TreeVotes") -> "TreeVotes":
         """These trees and then others."""
         return TreeVotes(
             np.concatenate([self.votes, other.votes]),

@@ -1,23 +1,24 @@
 """New rows, and new tasks, for a forest that stays as it was grown.
 
-Rows run down the trees, and the answers of the leaves they reach become those of old
+Rows run down the trees, and the values of the leaves they reach become those of old
 and new rows together. No split changes. A new task takes, at each task split that its
 rows come to, the side that its own mean gives.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from kinlearn._kernels.trees._predict import place_task
-from kinlearn.trees._forest import LEAF, as_float32
+from kinlearn.trees._forest import LEAF, Forest, as_float32
 
 __all__ = ["add_rows", "insert_tasks"]
 
 _UNREACHED = 2
 
 
-def insert_tasks(forest, place):
+def insert_tasks(forest: Forest, place: np.ndarray) -> Forest:
     """The same forest with other task codes.
 
     Parameters
@@ -37,7 +38,15 @@ def insert_tasks(forest, place):
     return replace(forest, exceptions=codes[forest.exceptions], own_task=own)
 
 
-def add_rows(forest, rows, *, is_new, criterion, n_classes, task_smoothing):
+def add_rows(
+    forest: Forest,
+    rows: tuple[np.ndarray, ...],
+    *,
+    is_new: np.ndarray,
+    criterion: int,
+    n_classes: int,
+    task_smoothing: float,
+) -> Forest:
     """Let rows run down, and update what the trees know.
 
     Parameters
@@ -100,7 +109,7 @@ def add_rows(forest, rows, *, is_new, criterion, n_classes, task_smoothing):
     return _list_tasks(forest, against)
 
 
-def _list_tasks(forest, against):
+def _list_tasks(forest: Forest, against: list[tuple[np.ndarray, np.ndarray]]) -> Forest:
     """Add tasks to the exceptions of task splits."""
     if not against:
         return forest
@@ -116,7 +125,7 @@ def _list_tasks(forest, against):
     )
 
 
-def _ends(forest):
+def _ends(forest: Forest) -> np.ndarray:
     """The node behind the last one of each node's branch, over all trees."""
     first = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
     right = first + forest.nodes["right"]
@@ -131,22 +140,29 @@ def _ends(forest):
 class _Branches:
     """Sums over the leaves below each node; these lie one behind the other."""
 
-    def __init__(self, forest):
+    def __init__(self, forest: Forest) -> None:
         self.end = _ends(forest)
         self.begin = np.arange(len(self.end))
 
-    def __call__(self, of_nodes):
+    def __call__(self, of_nodes: np.ndarray) -> np.ndarray:
         total = np.concatenate([[0.0], np.cumsum(of_nodes)])
         return total[self.end] - total[self.begin]
 
 
-def _update(forest, node, y, weight, criterion, n_classes):
-    """Weights, answers and impurities with the rows at these leaves."""
+def _update(
+    forest: Forest,
+    node: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    criterion: int,
+    n_classes: int,
+) -> Forest:
+    """Weights, values and impurities with the rows at these leaves."""
     n_nodes, below = len(forest.nodes), _Branches(forest)
     at, n_trees = node.ravel(), len(node)
     w, label = np.tile(weight, n_trees), np.tile(y, n_trees)
 
-    def sums(values):
+    def sums(values: np.ndarray) -> np.ndarray:
         return np.bincount(at, weights=values, minlength=n_nodes)
 
     is_leaf = forest.nodes["feature"] == LEAF
@@ -184,7 +200,9 @@ def _update(forest, node, y, weight, criterion, n_classes):
     )
 
 
-def _impurity(shares, criterion, n_classes):
+def _impurity(
+    shares: Sequence[np.ndarray], criterion: int, n_classes: int
+) -> np.ndarray:
     p = np.clip(np.stack(shares), 0.0, 1.0)
     if n_classes <= 2:
         p = np.concatenate([1.0 - p, p])
@@ -193,7 +211,15 @@ def _impurity(shares, criterion, n_classes):
     return 1.0 - (p**2).sum(axis=0)
 
 
-def _variance(forest, below, sums, w, label, share, new_weight):
+def _variance(
+    forest: Forest,
+    below: _Branches,
+    sums: Callable[[np.ndarray], np.ndarray],
+    w: np.ndarray,
+    label: np.ndarray,
+    share: tuple[np.ndarray, np.ndarray],
+    new_weight: np.ndarray,
+) -> np.ndarray:
     """Of old and new rows: within each, and between their means."""
     old_mean, gained = share
     center = old_mean[0]

@@ -5,13 +5,17 @@ quantiles are wanted: numbers are read as unsigned integers of the same order, a
 quantiles of all features found digit by digit, from sums of how much weight lies below.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kinlearn.trees._binning import (
     MAX_BINS,
+    Bins,
     edges_between,
     join_bins,
     quantile_edges,
@@ -28,10 +32,16 @@ _MOST_VALUES = 4096
 _LOTS = 4
 _FEW_FEATURES = 8
 
-_DIGIT = 4  # bits; more of them need fewer rounds and larger answers
+_DIGIT = 4  # bits; more of them need fewer rounds and larger results
 
 
-def find_bins(engine, handles, n_features, dtype, max_bins=MAX_BINS):
+def find_bins(
+    engine: Any,
+    handles: Sequence[Any],
+    n_features: int,
+    dtype: DTypeLike,
+    max_bins: int = MAX_BINS,
+) -> Bins:
     """Edges for the rows of all parts, as `bin_features` finds them.
 
     Parameters
@@ -55,7 +65,7 @@ def find_bins(engine, handles, n_features, dtype, max_bins=MAX_BINS):
     """
     found = engine.reduce(_united, _few_values, handles, n_features)
     many = [f for f in range(n_features) if found[f] is None]
-    edges = [
+    edges: list[Any] = [
         None if pair is None else quantile_edges(pair[0], np.cumsum(pair[1]), max_bins)
         for pair in found
     ]
@@ -71,7 +81,9 @@ def find_bins(engine, handles, n_features, dtype, max_bins=MAX_BINS):
     return join_bins(edges)
 
 
-def _few_values(part, n_features):
+def _few_values(
+    part: Any, n_features: int
+) -> list[tuple[np.ndarray, np.ndarray] | None]:
     """Values and weights of each feature that has few values; None for others."""
     out = []
     for f in range(n_features):
@@ -82,7 +94,9 @@ def _few_values(part, n_features):
     return out
 
 
-def _distinct(values, weight):
+def _distinct(
+    values: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray] | None:
     values, place = np.unique(values, return_inverse=True)
     if len(values) > _MOST_VALUES:
         return None
@@ -91,7 +105,7 @@ def _distinct(values, weight):
     return values, weight
 
 
-def _united(parts):
+def _united(parts: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray] | None]:
     return [
         None
         if any(pair is None for pair in pairs)
@@ -119,7 +133,7 @@ class SortedColumns(Weighed):
     below: np.ndarray | None
 
     @classmethod
-    def of(cls, part, features, dtype):
+    def of(cls, part: Any, features: Sequence[int], dtype: DTypeLike) -> Self:
         """Sort features of a part, as numbers of a type."""
         keys, below = [], []
         for f in features:
@@ -138,7 +152,7 @@ class SortedColumns(Weighed):
             np.concatenate(below) if below else None,
         )
 
-    def weight_up_to(self, keys):
+    def weight_up_to(self, keys: np.ndarray) -> np.ndarray:
         """Weight of the values up to some keys of each feature.
 
         Parameters
@@ -160,7 +174,7 @@ class SortedColumns(Weighed):
                 out[i] = np.concatenate([[0], self.below[first:last]])[n]
         return out
 
-    def next_keys(self, keys):
+    def next_keys(self, keys: np.ndarray) -> np.ndarray:
         """The least key above each of some; the greatest number if there is none."""
         none = np.iinfo(self.keys.dtype).max
         out = np.full(keys.shape, none, dtype=self.keys.dtype)
@@ -170,7 +184,9 @@ class SortedColumns(Weighed):
         return out
 
 
-def _quantiles(engine, columns, n_features, dtype, max_bins):
+def _quantiles(
+    engine: Any, columns: Sequence[Any], n_features: int, dtype: np.dtype, max_bins: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Of each feature, the values that edges follow, and those after them."""
     bits = 8 * dtype.itemsize
     last = np.full((n_features, 1), np.iinfo(dtype).max, dtype=dtype)
@@ -192,15 +208,15 @@ def _quantiles(engine, columns, n_features, dtype, max_bins):
         yield _as_values(low[there]), _as_values(high[there])
 
 
-def _sum(arrays):
+def _sum(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.sum(arrays, axis=0)
 
 
-def _least(arrays):
+def _least(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.min(arrays, axis=0)
 
 
-def _as_keys(values):
+def _as_keys(values: np.ndarray) -> np.ndarray:
     """Unsigned integers in the order of the numbers."""
     values = values + values.dtype.type(0)  # -0 becomes 0
     bits = values.view(f"u{values.itemsize}")
@@ -208,7 +224,7 @@ def _as_keys(values):
     return np.where(bits & top, ~bits, bits | top)
 
 
-def _as_values(keys):
+def _as_values(keys: np.ndarray) -> np.ndarray:
     top = keys.dtype.type(1) << keys.dtype.type(8 * keys.itemsize - 1)
     bits = np.where(keys & top, keys ^ top, ~keys)
     return bits.view(f"f{keys.itemsize}").astype(np.float64)

@@ -1,5 +1,6 @@
 """Features as small bins, which histograms of any rows can be summed over."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,12 +40,12 @@ class Bins:
     indptr: np.ndarray
 
     @property
-    def n_bins(self):
+    def n_bins(self) -> np.ndarray:
         """Number of bins of each feature, the one of missing values not counted."""
         return np.diff(self.indptr) + np.int32(1)
 
-    def thresholds(self, feature, bin):
-        """Numbers t for which "x <= t" says "the bin is at most `bin`".
+    def thresholds(self, feature: np.ndarray, bin: np.ndarray) -> np.ndarray:
+        """Numbers t for which "x <= t" means "the bin is at most `bin`".
 
         Parameters
         ----------
@@ -60,7 +61,7 @@ class Bins:
         edge = np.append(self.edges, np.inf)
         return edge[np.where(after_last, -1, self.indptr[feature] + bin)]
 
-    def assign(self, X):
+    def assign(self, X: np.ndarray) -> np.ndarray:
         """Bin of every value.
 
         Parameters
@@ -78,7 +79,9 @@ class Bins:
         return out
 
 
-def bin_features(X, sample_weight=None, max_bins=MAX_BINS):
+def bin_features(
+    X: np.ndarray, sample_weight: np.ndarray | None = None, max_bins: int = MAX_BINS
+) -> tuple[Bins, np.ndarray]:
     """Find bins and assign them.
 
     A feature with at most `max_bins` distinct values gets a bin for each, and
@@ -90,7 +93,7 @@ def bin_features(X, sample_weight=None, max_bins=MAX_BINS):
     X : float array of shape (n, n_features)
         NaN is a missing value.
     sample_weight : float array of shape (n,), default=None
-        Weights; rows of weight zero have no say.
+        Weights; rows of weight zero do not count.
     max_bins : int, default=255
         Largest number of bins, the one for missing values not counted.
 
@@ -124,13 +127,15 @@ def bin_features(X, sample_weight=None, max_bins=MAX_BINS):
     return join_bins(edges), codes
 
 
-def join_bins(edges):
+def join_bins(edges: Sequence[np.ndarray]) -> Bins:
     """Bins of the edges of one feature after the other."""
     indptr = np.cumsum([0, *map(len, edges)]).astype(np.int32)
     return Bins(np.concatenate(edges), indptr)
 
 
-def feature_edges(column, weight=None, max_bins=MAX_BINS):
+def feature_edges(
+    column: np.ndarray, weight: np.ndarray | None = None, max_bins: int = MAX_BINS
+) -> np.ndarray:
     """Edges between the bins of one feature; see `bin_features`.
 
     Parameters
@@ -163,7 +168,9 @@ def feature_edges(column, weight=None, max_bins=MAX_BINS):
     return quantile_edges(values[ends], below, max_bins)
 
 
-def quantile_edges(values, below, max_bins=MAX_BINS):
+def quantile_edges(
+    values: np.ndarray, below: np.ndarray, max_bins: int = MAX_BINS
+) -> np.ndarray:
     """Edges for a feature whose values are known.
 
     Parameters
@@ -188,12 +195,12 @@ def quantile_edges(values, below, max_bins=MAX_BINS):
     return edges_between(values[ends], values[ends + 1])
 
 
-def wanted_weights(total, max_bins=MAX_BINS):
+def wanted_weights(total: float, max_bins: int = MAX_BINS) -> np.ndarray:
     """The weight that should lie below each edge, of a total to be cut in quantiles."""
     return total * np.arange(1, max_bins) / max_bins
 
 
-def edges_between(low, high):
+def edges_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Edges between pairs of neighbours: the middle.
 
     Parameters

@@ -5,14 +5,16 @@ branch is grown by the kernel that grows whole trees.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kinlearn._kernels.trees._extra_trees import Workspace
 from kinlearn._kernels.trees._level_passes import take_rows
 from kinlearn.trees._forest import LEAF, Forest
-from kinlearn.trees._growth import Growth
+from kinlearn.trees._growth import Growth, Settings
 from kinlearn.trees._questions import Totals, Weighed
 
 __all__ = [
@@ -38,12 +40,12 @@ class _Scratch:
 
     free: list["_Scratch"] = []  # what nobody works with at present
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.workspace = Workspace()
         self.columns = np.empty(0, dtype=np.float32)
 
-    def room(self, *shape):
-        """An array of this shape, until the next one is asked for."""
+    def room(self, *shape: int) -> np.ndarray:
+        """An array of this shape, until the next one is requested."""
         n = math.prod(shape)
         if len(self.columns) < n:
             self.columns = np.empty(0, dtype=np.float32)  # let go of it first
@@ -51,7 +53,7 @@ class _Scratch:
         return self.columns[:n].reshape(shape)
 
 
-def release_memory():
+def release_memory() -> None:
     """Give back what growth keeps for more."""
     _Scratch.free.clear()
 
@@ -78,7 +80,7 @@ class BranchJob(Weighed):
     depth: np.ndarray
 
     @staticmethod
-    def pack(pieces):
+    def pack(pieces: Sequence["Piece"]) -> "PackedPieces":
         """Pieces in a form that is quick to send."""
         ends = np.cumsum([0, *(piece.start[-1] for piece in pieces)])
         out = pieces[0].room(ends[-1])
@@ -88,7 +90,7 @@ class BranchJob(Weighed):
         return PackedPieces(start, **out)
 
     @staticmethod
-    def unpack(packed):
+    def unpack(packed: "PackedPieces") -> list["Piece"]:
         """The pieces."""
         arrays = {"weight": None, **vars(packed), "rows": None}
         return [Piece(**{**arrays, "start": start}) for start in packed.start]
@@ -103,7 +105,7 @@ class Piece(Weighed):
     start : int array of shape (n_nodes + 1,)
         Where each node's rows begin.
     rows : int32 array, or None
-        Where in the arrays the rows are; None: `start` says it itself.
+        Where in the arrays the rows are; None: where `start` has them.
     columns : float32 array of shape (n_features, n_all)
         Features.
     task : int32 array of shape (n_all,)
@@ -121,7 +123,9 @@ class Piece(Weighed):
     y: np.ndarray
     weight: np.ndarray | None
 
-    def room(self, n_rows, columns=None):
+    def room(
+        self, n_rows: int, columns: Callable[..., np.ndarray] | None = None
+    ) -> dict[str, np.ndarray]:
         """Arrays for so many rows, by name; `columns` makes that of the features."""
         columns = columns or (lambda *shape: np.empty(shape, dtype=np.float32))
         arrays = {
@@ -132,7 +136,7 @@ class Piece(Weighed):
         arrays["columns"] = columns(len(self.columns), n_rows)
         return arrays
 
-    def copy(self, first, last, out, at):
+    def copy(self, first: int, last: int, out: dict[str, np.ndarray], at: int) -> None:
         """Copy the rows from `first` to `last`, as `start` counts them.
 
         Parameters
@@ -181,22 +185,29 @@ class _BranchGrowth(Growth):
     totals: Totals
 
     @property
-    def center(self):
+    def center(self) -> float:
         """What is taken off numbers before they are summed."""
         return self.totals.center
 
     @property
-    def units(self):
+    def units(self) -> dict[str, float]:
         """What weights and sums are multiples of."""
         return {"w_unit": self.totals.w_unit, "b_unit": self.totals.b_unit}
 
     @property
-    def whole_weight(self):
+    def whole_weight(self) -> float:
         """Weight of all rows of a tree."""
         return self.totals.weight * self.totals.w_unit
 
 
-def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
+def grow_branches(
+    pieces: list[Piece],
+    job: BranchJob,
+    totals: Totals,
+    settings: Settings,
+    leaf_smoothing: float | None,
+    has_missing: np.ndarray,
+) -> Forest:
     """Grow nodes to the end from the rows of all parts.
 
     Parameters
@@ -210,7 +221,7 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
     settings : Settings
         How to grow.
     leaf_smoothing : float or None
-        Weight of a leaf's answer in the answers for its tasks.
+        Weight of a leaf's value in the values for its tasks.
     has_missing : uint8 array of shape (n_features,)
         Whether a feature has NaN anywhere.
 
@@ -244,7 +255,7 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
             leaf_smoothing=leaf_smoothing,
             totals=totals,
         )
-        branch = growth.branch(int(job.key[i]), stop, scratch.workspace)
+        branch: Any = growth.branch(int(job.key[i]), stop, scratch.workspace)
         if tasks is not None:
             own = None if branch.own_task is None else tasks[branch.own_task]
             branch = replace(branch, exceptions=tasks[branch.exceptions], own_task=own)
@@ -253,7 +264,7 @@ def grow_branches(pieces, job, totals, settings, leaf_smoothing, has_missing):
     return Forest.join(grown)
 
 
-def _node_rows(pieces, i, scratch):
+def _node_rows(pieces: Sequence[Piece], i: int, scratch: _Scratch) -> dict[str, Any]:
     """The rows of node i, in the order of the parts."""
     length = [int(piece.start[i + 1] - piece.start[i]) for piece in pieces]
     rows, at = pieces[0].room(sum(length), scratch.room), 0
@@ -263,7 +274,7 @@ def _node_rows(pieces, i, scratch):
     return {"weight": None, **rows}
 
 
-def root_moments(branches):
+def root_moments(branches: Forest) -> tuple[np.ndarray, np.ndarray]:
     """Mean, and sum of squares about it, of the numbers of each branch.
 
     Parameters

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from kinlearn.trees._pilot import Candidate
+import numpy as np
+
+from kinlearn.trees._growth import Settings
+from kinlearn.trees._pilot import Candidate, Pilot
 from kinlearn.utils import told_to_stop
 
 __all__ = ["Space", "choose"]
@@ -37,12 +40,14 @@ class Space:
     lines: tuple = (False,)
 
     @staticmethod
-    def leaves_for(total_weight):
+    def leaves_for(total_weight: float) -> tuple[float, ...]:
         """The sizes of leaves to compare, for data of this weight."""
         return tuple(n for n in LEAVES if n == 1 or 8 * n <= total_weight)
 
 
-def choose(pilot, settings, space):
+def choose(
+    pilot: Pilot, settings: Settings, space: Space
+) -> tuple[Candidate, np.ndarray | None]:
     """The settings that do best on rows held out.
 
     Leaves, draws and lines are compared together, a few of each, because few features

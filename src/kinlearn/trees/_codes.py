@@ -34,18 +34,18 @@ class Codes:
     highest: np.ndarray
 
     @property
-    def has_missing(self):
+    def has_missing(self) -> np.ndarray:
         """Whether a feature has NaN: uint8 array of shape (n_features,)."""
         return (self.lowest[:, _MISSING] < 0).astype(np.uint8)
 
 
-def _bits(values):
+def _bits(values: np.ndarray) -> np.ndarray:
     """The bits of float32 numbers, as numbers in the same order."""
     bits = values.view(np.int32)
     return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.float32)
 
 
-def _range_of_cells(values):
+def _range_of_cells(values: np.ndarray) -> tuple[float, float]:
     """Where the cells begin, and how many there are in a unit."""
     k = len(values) // _OUTSIDE
     low, high = float(values[k]), float(values[-1 - k])
@@ -57,7 +57,7 @@ def _range_of_cells(values):
     return low, min(N_CELLS / (high - low), float(np.finfo(np.float32).max))
 
 
-def _codes_of_cells(cell):
+def _codes_of_cells(cell: np.ndarray) -> np.ndarray:
     """The code of each cell, by the sorted cells of the sample."""
     share = np.bincount(cell, minlength=N_CELLS) / len(cell)
     step = np.floor((np.cumsum(share) - share) * _STEPS + 1e-9)
@@ -66,7 +66,7 @@ def _codes_of_cells(cell):
     return np.cumsum(is_first).astype(np.uint8)
 
 
-def _largest_bin(values, code):
+def _largest_bin(values: np.ndarray, code: np.ndarray) -> float:
     """Share of the largest bin of sorted values that are not all the same."""
     start = np.flatnonzero(np.diff(code.astype(int), prepend=-1))
     end = np.append(start[1:], len(code))
@@ -74,7 +74,7 @@ def _largest_bin(values, code):
     return ((end - start) * mixed).max() / len(code)
 
 
-def _cells(values, by_bits):
+def _cells(values: np.ndarray, by_bits: bool) -> tuple[float, tuple]:
     """Cells for sorted values, and the largest bin that they lead to."""
     scaled = _bits(values) if by_bits else values
     with np.errstate(over="ignore", invalid="ignore"):
@@ -85,7 +85,7 @@ def _cells(values, by_bits):
     return _largest_bin(values, table[cell]), (by_bits, origin, per_unit, table)
 
 
-def _best_cells(values):
+def _best_cells(values: np.ndarray) -> tuple:
     """Cells that are even in the values; in their logarithms where that is better."""
     values = np.sort(values[~np.isnan(values)])
     if len(values) == 0:
@@ -98,7 +98,7 @@ def _best_cells(values):
     return cells
 
 
-def code_features(X):
+def code_features(X: np.ndarray) -> Codes:
     """Find bins of about equal weight, and the bin of every value.
 
     The bins follow a sample, and they need not be even: trees are the same with any

@@ -1,10 +1,15 @@
 """Multi-task decision tree, MT-DT (Faddoul 2012, section 4.10)."""
 
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskDecisionTreeClassifier"]
 
@@ -13,7 +18,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     r"""One decision tree for several classification tasks.
 
     The tasks share the tests at the nodes; each has its own labels and its own
-    answers. A task whose rows at a node are all of one label is decided there,
+    predictions. A task whose rows at a node are all of one label is decided there,
     even if the node is not a leaf, and its rows leave; the others go on. So a
     test that is found with the rows of one task serves all of them.
 
@@ -54,8 +59,8 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        average over the known tasks of what each answers for the row.
+        What to do about tasks not seen in fit: refuse them, or predict the average
+        over the known tasks of what each predicts for the row.
     random_state : int, RandomState instance or None, default=None
         Decides the features drawn; without a draw nothing is random.
 
@@ -92,7 +97,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
       their sizes. That holds only if a split leaves the proportions of the tasks
       as they are. In general the joint gain has a second part, the information
       of the split about the task itself, so it also rewards splits that merely
-      tell the tasks apart. Here it is computed from its definition.
+      separate the tasks. Here it is computed from its definition.
     - Splits that are equal in the criterion are common under "max", where a
       small task can reach its largest gain in many ways. Then the one with the
       larger mean gain, weighted by the tasks' sizes, is taken.
@@ -104,7 +109,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
 
     A task that has no row on one side of a split is decided there by its rows
     in the parent; `predict_proba` gives the label frequencies of the rows that
-    answer.
+    decide.
 
     References
     ----------
@@ -128,18 +133,18 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     def __init__(
         self,
         *,
-        task=None,
-        criterion="max",
-        purity=1.0,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        class_weight=None,
-        unknown_task="error",
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        criterion: Literal["max", "sum", "joint"] = "max",
+        purity: float = 1.0,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        unknown_task: Literal["error", "share"] = "error",
+        random_state: RandomState = None,
+    ) -> None:
         self.task = task
         self.criterion = criterion
         self.purity = purity
@@ -152,7 +157,9 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         self.unknown_task = unknown_task
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the tree.
 
         Parameters
@@ -177,10 +184,10 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         return self
 
     @property
-    def _trees(self):
+    def _trees(self) -> list[MultiTaskTree]:
         return [self.tree_]
 
-    def apply(self, X):
+    def apply(self, X: Table) -> np.ndarray:
         """Node at which each row's task is decided.
 
         Parameters
@@ -196,7 +203,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         rows = self._predict_data(X, order="C")
         return self.tree_.nodes(rows.X, rows.task)
 
-    def decision_path(self, X):
+    def decision_path(self, X: Table) -> csr_array:
         """Nodes on each row's way from the root to where its task is decided.
 
         Parameters
@@ -211,7 +218,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         """
         return self.tree_.paths(self.apply(X))
 
-    def get_depth(self):
+    def get_depth(self) -> int:
         """Depth of the tree.
 
         Returns
@@ -222,7 +229,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         check_is_fitted(self)
         return int(self.tree_.depth.max())
 
-    def get_n_leaves(self):
+    def get_n_leaves(self) -> int:
         """Number of leaves.
 
         Returns

@@ -1,14 +1,25 @@
 """A multi-task tree in words and as a picture."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.trees._mt_tree import MultiTaskTree
+from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils import import_optional
 
 __all__ = ["export_text", "plot_tree"]
 
 
-def export_text(model, *, number=0, max_depth=10, max_tasks=10, decimals=2):
+def export_text(
+    model: MultiTaskTreeModel,
+    *,
+    number: int = 0,
+    max_depth: int = 10,
+    max_tasks: int = 10,
+    decimals: int = 2,
+) -> str:
     """Write a tree as text, with the tasks that are decided at each node.
 
     Parameters
@@ -28,7 +39,7 @@ def export_text(model, *, number=0, max_depth=10, max_tasks=10, decimals=2):
     -------
     str
         The text. "from above" marks a task that has no row at the node and is
-        answered by its rows in the parent.
+        decided by its rows in the parent.
 
     Examples
     --------
@@ -64,13 +75,21 @@ def export_text(model, *, number=0, max_depth=10, max_tasks=10, decimals=2):
     return "\n".join(lines)
 
 
-def plot_tree(model, *, number=0, max_depth=4, max_tasks=8, decimals=2, ax=None):
+def plot_tree(
+    model: MultiTaskTreeModel,
+    *,
+    number: int = 0,
+    max_depth: int = 4,
+    max_tasks: int = 8,
+    decimals: int = 2,
+    ax: Any = None,
+) -> Any:
     """Draw a tree, with the tasks that are decided at each node.
 
     Every task has a colour. A filled label at a node is a task that is decided
     there, with its label, the label's share unless it is 1, and the number of
     rows. A label with a dashed frame is a task that has no row there and is
-    answered by its rows in the parent.
+    decided by its rows in the parent.
 
     Parameters
     ----------
@@ -140,28 +159,39 @@ def plot_tree(model, *, number=0, max_depth=4, max_tasks=8, decimals=2, ax=None)
 _LINE = 0.36  # height of a decision, where 1 lies between levels without any
 
 
-def _tops(places, labels):
-    """Height of each level and of the end: below a level, room for its decisions."""
+def _tops(places: dict[int, tuple[float, int]], labels: dict[int, list]) -> np.ndarray:
+    """Height of each level and of the end: below a level, space for its decisions."""
     n_lines = [0] * (1 + max(depth for _, depth in places.values()))
     for v, (_, depth) in places.items():
         n_lines[depth] = max(n_lines[depth], len(labels[v]))
     return -np.concatenate([[0], np.cumsum([1 + _LINE * n for n in n_lines])])
 
 
-def _draw_edge(ax, start, end, answer):
+def _draw_edge(
+    ax: Any, start: tuple[float, float], end: tuple[float, float], answer: str
+) -> None:
     ax.plot(*zip(start, end, strict=True), color="0.7", lw=1, zorder=1)
     x, y = (0.3 * a + 0.7 * b for a, b in zip(start, end, strict=True))
     frame = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     _write(ax, x, y, answer, frame, size=8, zorder=2)
 
 
-def _write(ax, x, y, text, frame, *, size, zorder=3):
+def _write(
+    ax: Any,
+    x: float,
+    y: float,
+    text: str,
+    frame: dict[str, Any],
+    *,
+    size: int,
+    zorder: int = 3,
+) -> None:
     ax.text(
         x, y, text, ha="center", va="center", fontsize=size, zorder=zorder, bbox=frame
     )
 
 
-def _tree_of(model, number):
+def _tree_of(model: MultiTaskTreeModel, number: int) -> MultiTaskTree:
     trees = getattr(model, "_trees", None)
     if trees is None:
         raise TypeError(
@@ -176,7 +206,9 @@ def _tree_of(model, number):
 class _View:
     """Nodes and decisions of a tree in the user's names."""
 
-    def __init__(self, model, number, max_tasks, decimals):
+    def __init__(
+        self, model: MultiTaskTreeModel, number: int, max_tasks: int, decimals: int
+    ) -> None:
         check_is_fitted(model)
         self.tree = _tree_of(model, number)
         self.model = model
@@ -185,7 +217,7 @@ class _View:
         self.is_leaf = self.tree.is_leaf
         self.left = self.tree.steps["left"].tolist()
 
-    def test(self, node, side):
+    def test(self, node: int, side: str) -> str:
         """The test at an inner node, or its opposite."""
         step = self.tree.steps[node]
         name = self.model.feature_names_[step["feature"]]
@@ -194,7 +226,9 @@ class _View:
         sign = "<=" if side == "yes" else ">"
         return f"{name} {sign} {step['threshold']:.{self.decimals}f}"
 
-    def decisions(self, node, short=False):
+    def decisions(
+        self, node: int, short: bool = False
+    ) -> list[tuple[int | None, str, bool]]:
         """Task code, words and whether inherited, for each task decided here."""
         tree, tasks = self.tree, self.model.tasks_.tolist()
         first, last = tree.decision_indptr[node : node + 2]
@@ -217,7 +251,7 @@ class _View:
         return out
 
 
-def _positions(view, max_depth):
+def _positions(view: _View, max_depth: int) -> dict[int, tuple[float, int]]:
     """Place and depth of the nodes to draw: leaves side by side, parents midway."""
     places: dict[int, tuple[float, int]] = {}
     n_ends = 0

@@ -1,20 +1,23 @@
-"""What the multi-task extra-trees estimators share: growing, asking, explaining."""
+"""What the multi-task extra-trees estimators share: growth, prediction, explanation."""
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.tasks import TaskMixin, check_total_weight
+from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.trees._add_rows import add_rows, insert_tasks
 from kinlearn.trees._choice import Space, choose
 from kinlearn.trees._forest import Forest, as_float32
@@ -24,16 +27,17 @@ from kinlearn.trees._pilot import Candidate, Pilot
 from kinlearn.trees._task_offsets import add_offsets
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["MultiTaskExtraTreesBase"]
 
 
-_MOST_FEATURES = 1_000  # of a line that is not asked for
+_MOST_FEATURES = 1_000  # of a line that is not requested
 _MOST_TASKS = 1_000  # of a matrix of affinities
 _NO_LIMIT = 2**31 - 1
 
 
-def _count(value, total):
+def _count(value: float, total: float) -> float:
     """A number of features or of rows' weight: as it is, or a share of all."""
     return value if isinstance(value, Integral) else value * total
 
@@ -82,27 +86,39 @@ class MultiTaskExtraTreesBase(
 
     @property
     @abstractmethod
-    def _task_split_probs(self):
+    def _task_split_probs(self) -> tuple[float, ...]:
         """Probabilities to choose from; the first is taken if nothing is compared."""
 
-    def _draws(self, settings, n_features):
+    def _draws(
+        self, settings: Settings, n_features: int
+    ) -> tuple[tuple[int, int], ...]:
         """Numbers of features and of cuts to choose from."""
         return ((settings.max_features, settings.n_cuts),)
 
     @abstractmethod
-    def _open_labels(self, X, y, sample_weight):
+    def _open_labels(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TaskData, int, np.ndarray | None, int]:
         """Checked data, number of classes (0 for numbers), weights, criterion."""
 
     @abstractmethod
-    def _score(self, y_true, answer):
+    def _score(self, y_true: np.ndarray, answer: np.ndarray) -> float:
         """The score of `score`, for a prediction out of the bag."""
 
     @abstractmethod
-    def _finish(self, sums, n_trees, rows, task):
-        """The answer from the sum of the trees' values."""
+    def _finish(
+        self,
+        sums: np.ndarray,
+        n_trees: int | np.ndarray,
+        rows: np.ndarray,
+        task: np.ndarray,
+    ) -> np.ndarray:
+        """The prediction from the sum of the trees' values."""
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the forest.
 
         Parameters
@@ -112,7 +128,7 @@ class MultiTaskExtraTreesBase(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights. All counts (`min_samples_leaf`, say) are sums of weights, so a
+            Weights. All counts (such as `min_samples_leaf`) are sums of weights, so a
             weight of 2 is the same as two rows, and 0 the same as none.
 
         Returns
@@ -151,7 +167,7 @@ class MultiTaskExtraTreesBase(
             n_jobs=effective_n_jobs(self.n_jobs),
         )
 
-        def told(trees):
+        def told(trees: Iterable[Forest]) -> Iterator[Forest]:
             for i, tree in enumerate(trees):
                 step = progress.subcontext(task_name=f"tree {n_old + i}")
                 step.call_on_fit_task_begin(estimator=self)
@@ -166,11 +182,13 @@ class MultiTaskExtraTreesBase(
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def add_task(self, X, y, sample_weight=None):
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add tasks that come after fit, without growing the trees anew.
 
         The splits stay as they are. At each task split the task takes the side that
-        the mean of its own rows there gives, and the leaves' answers become those of
+        the mean of its own rows there gives, and the leaves' values become those of
         old and new rows together.
 
         Parameters
@@ -189,7 +207,7 @@ class MultiTaskExtraTreesBase(
         """
         return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
 
-    def _add_later(self, later):
+    def _add_later(self, later: Any) -> Self:
         if self.leaf_smoothing is not None:
             raise ValueError(
                 f"leaf_smoothing={self.leaf_smoothing!r} needs the rows of each task "
@@ -220,28 +238,30 @@ class MultiTaskExtraTreesBase(
         return self
 
     @abstractmethod
-    def _weigh_later(self, later):
+    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
         """Weights of later rows, and the kernel's criterion."""
 
     @property
-    def _goes_on(self):
+    def _goes_on(self) -> bool:
         """Whether there are trees that a warm start keeps."""
         return self.warm_start and hasattr(self, "forest_")
 
-    def _warn_of_light_rows(self, data, weight, settings):
+    def _warn_of_light_rows(
+        self, data: TaskData, weight: np.ndarray | None, settings: Settings
+    ) -> None:
         """Weights are counts of rows; of shares that sum to 1, no tree can be grown."""
         enough = max(settings.min_weight_split, 2 * settings.min_weight_leaf)
         if weight is None or weight.sum() >= enough or data.n_samples < enough:
             return
         warnings.warn(
             f"The weights of {data.n_samples} rows sum to {weight.sum():g}; a split "
-            f"needs {enough:g}: every answer will be the same. A weight counts as that "
-            "many rows; scale the weights to a mean of 1.",
+            f"needs {enough:g}: every prediction will be the same. A weight counts as "
+            "that many rows; scale the weights to a mean of 1.",
             KinlearnWarning,
             stacklevel=4,
         )
 
-    def _fixed_settings(self, data):
+    def _fixed_settings(self, data: TaskData) -> dict[str, Any]:
         """What trees of one forest must have in common."""
         fixed = {
             "leaf_smoothing": self.leaf_smoothing,
@@ -252,7 +272,7 @@ class MultiTaskExtraTreesBase(
             fixed |= {"bootstrap": self.bootstrap, "number of rows": data.n_samples}
         return fixed
 
-    def _trees_to_keep(self, data):
+    def _trees_to_keep(self, data: TaskData) -> list[Forest]:
         if not self._goes_on:
             return []
         n_old = self.forest_.n_trees
@@ -266,11 +286,11 @@ class MultiTaskExtraTreesBase(
         if self.n_estimators < n_old:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {n_old} trees that "
-                "are there (warm_start=True). Ask for more, or set warm_start=False."
+                "are there (warm_start=True). Raise it, or set warm_start=False."
             )
         return [self.forest_]
 
-    def _settings(self, d, total, criterion):
+    def _settings(self, d: int, total: float, criterion: int) -> Settings:
         named = {"sqrt": np.sqrt(d), "log2": np.log2(d), None: d}
         named["auto"] = named["sqrt"]
         k = (
@@ -291,8 +311,8 @@ class MultiTaskExtraTreesBase(
             min_impurity_decrease=self.min_impurity_decrease,
         )
 
-    def _choose_what_is_auto(self, growth):
-        """Fix settings, line and offsets, by pilot forests where they are asked for."""
+    def _choose_what_is_auto(self, growth: Growth) -> None:
+        """Fix settings, line and offsets, by pilot forests where "auto" is set."""
         best, offsets = Candidate(growth.settings, line=self.linear_part is True), None
         auto_leaf = self.min_samples_leaf == "auto"
         auto_prob = self.task_split_prob == "auto" and growth.n_tasks > 1
@@ -316,7 +336,7 @@ class MultiTaskExtraTreesBase(
         if best.line:
             self._line = LinearPart.fit(growth.columns, growth.y, growth.weight)
 
-    def _rest(self, growth):
+    def _rest(self, growth: Growth) -> Growth:
         """What line and offsets leave for the trees, with the settings chosen."""
         chosen: dict[str, dict] = {
             "min_samples_leaf": {"min_weight_leaf": self.min_samples_leaf_},
@@ -339,10 +359,11 @@ class MultiTaskExtraTreesBase(
             self._variance_of_base[-1] = np.average(offset**2, weights=growth.weight)
         return replace(growth, y=y, settings=settings)
 
-    def _space(self, growth, auto_leaf, auto_prob):
+    def _space(self, growth: Growth, auto_leaf: bool, auto_prob: bool) -> Space:
         """What the pilot forests choose from."""
         s = growth.settings
-        leaves, probs = (s.min_weight_leaf,), (s.task_split_prob,)
+        leaves: tuple[float, ...] = (s.min_weight_leaf,)
+        probs: tuple[float, ...] = (s.task_split_prob,)
         draws: tuple = ((s.max_features, s.n_cuts),)
         offsets: tuple = (self.task_offset is True,)
         lines: tuple = (self.linear_part is True,)
@@ -360,15 +381,15 @@ class MultiTaskExtraTreesBase(
             offsets = (False,)
         return Space(leaves, draws, probs, offsets, lines)
 
-    def _answer(self, X):
+    def _answer(self, X: Table) -> np.ndarray:
         rows = self._predict_data(X)
         sums = self.forest_.sum_values(
             rows.X, rows.task, n_jobs=effective_n_jobs(self.n_jobs)
         )
         return self._finish(sums, self.forest_.n_trees, rows.X, rows.task)
 
-    def _score_out_of_bag(self, data):
-        """Answer for each row from the trees that did not see it."""
+    def _score_out_of_bag(self, data: TaskData) -> None:
+        """Predict each row by the trees that did not see it."""
         sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
         n_trees = np.zeros(data.n_samples)
         for i in range(self.forest_.n_trees):
@@ -392,7 +413,7 @@ class MultiTaskExtraTreesBase(
             if len(rows := data.rows(t)[seen[data.rows(t)]]) > 1
         }
 
-    def apply(self, X):
+    def apply(self, X: Table) -> np.ndarray:
         """The leaf that each row reaches in each tree.
 
         Parameters
@@ -408,7 +429,7 @@ class MultiTaskExtraTreesBase(
         rows = self._predict_data(X)
         return self.forest_.apply(rows.X, rows.task)
 
-    def decision_path(self, X):
+    def decision_path(self, X: Table) -> tuple[csr_array, np.ndarray]:
         """The nodes that each row passes.
 
         Parameters
@@ -428,7 +449,7 @@ class MultiTaskExtraTreesBase(
         return self.forest_.decision_path(rows.X, rows.task), self.forest_.tree_start
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Share of each column of X in the impurity decrease; they sum to 1.
 
         The entry of the task column is what task splits account for.
@@ -437,31 +458,31 @@ class MultiTaskExtraTreesBase(
         return self._by_column(share, of_task)
 
     @property
-    def task_importance_(self):
+    def task_importance_(self) -> float:
         """Share of the impurity decrease that task splits account for."""
         return float(self._importances()[-1])
 
     @property
-    def task_affinity_(self):
+    def task_affinity_(self) -> np.ndarray:
         """How often task splits keep two tasks on the same side.
 
         A split counts by the impurity decrease that it brings, as a share of its
-        tree's. Computed when asked for, of shape (n_tasks, n_tasks), in the order of
-        ``tasks_``. Task splits go by the tasks' means, so it tells tasks of another
-        level apart best, and tasks that differ in slope less clearly. Offsets
+        tree's. Computed on access, of shape (n_tasks, n_tasks), in the order of
+        ``tasks_``. Task splits go by the tasks' means, so it separates tasks of
+        another level best, and tasks that differ in slope less clearly. Offsets
         (``task_offsets_`` of the regressor) take the levels off first, so then it
-        tells only of what remains. With more than 1,000 tasks it is not there; see
+        shows only what remains. With more than 1,000 tasks it is not available; see
         `nearest_tasks`.
         """
         check_is_fitted(self)
         if len(self.tasks_) > _MOST_TASKS:
             raise AttributeError(
-                f"task_affinity_ of {len(self.tasks_)} tasks is a large matrix; ask "
+                f"task_affinity_ of {len(self.tasks_)} tasks is a large matrix; call "
                 "nearest_tasks(task) for the tasks that are close to one."
             )
         return self.forest_.affinity(np.arange(len(self.tasks_)), len(self.tasks_))
 
-    def nearest_tasks(self, task, n=5):
+    def nearest_tasks(self, task: Any, n: int = 5) -> dict[Any, float]:
         """The tasks that task splits keep together with one most often.
 
         Parameters
@@ -489,7 +510,7 @@ class MultiTaskExtraTreesBase(
             names[t]: float(affinity[t]) for t in closest[closest != own][: max(n, 0)]
         }
 
-    def _importances(self):
+    def _importances(self) -> np.ndarray:
         check_is_fitted(self)
         share = self.forest_.importances(len(self.feature_names_))
         base = self._variance_of_base
@@ -498,7 +519,9 @@ class MultiTaskExtraTreesBase(
         share = share * self.forest_.mean_decrease() + base
         return share / share.sum()
 
-    def _by_column(self, of_features, of_task=0.0):
+    def _by_column(
+        self, of_features: ArrayLike | None, of_task: float = 0.0
+    ) -> np.ndarray:
         """Values of features and task in the order of the columns of X."""
         out = np.zeros(self.n_features_in_)
         out[list(self._columns.features)] = 0.0 if of_features is None else of_features
@@ -506,7 +529,7 @@ class MultiTaskExtraTreesBase(
             out[self._columns.task] = of_task
         return out
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

@@ -1,12 +1,16 @@
 """Multi-task extra trees for classes (Simm, Magrans de Abril & Sugiyama 2014)."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from kinlearn.tasks import class_weights
+from kinlearn.tasks import TaskData, class_weights
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
+from kinlearn.trees._growth import Settings
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskExtraTreesClassifier"]
 
@@ -32,9 +36,9 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     task_smoothing : float, default=1.0
         Rows' worth of the node's mean in each task's mean (the paper's alpha).
     leaf_smoothing : float or None, default=None
-        If given, a leaf answers for a task that it holds rows of with the mean of
-        these, drawn towards the leaf's mean as by so many rows. None: the leaf's
-        mean for all.
+        If given, a leaf's prediction for a task with rows in it is the mean of these,
+        drawn towards the leaf's mean as by so many rows. None: the leaf's mean for
+        all.
     criterion : {"gini", "entropy"}, default="entropy"
         The impurity that splits lower.
     max_features : int, float, {"auto", "sqrt", "log2"} or None, default="auto"
@@ -63,7 +67,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Whether a further fit keeps the trees and adds those that are missing.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or send them to the
-        default side of each task split, where the tasks with the average answer go.
+        default side of each task split, where a task with the average mean goes.
     n_jobs : int, default=None
         Threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -94,7 +98,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often task splits keep two tasks together, weighted by their gain.
     oob_score_ : float
-        Accuracy out of the bag, if asked for.
+        Accuracy out of the bag, with ``oob_score=True``.
     oob_task_scores_ : dict
         The same by task, for tasks with two such rows.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
@@ -120,7 +124,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     What is ``"auto"`` is chosen in `fit`, since no fixed setting is good: noisy data
     want leaves of 40 rows, clean data of 1; many weak features want few at a node,
     few strong ones want all. For each candidate, 12 trees (24 up to 1,000 rows) are
-    grown without each quarter of the rows (of 10,000 at the most) and answer for it.
+    grown without each quarter of the rows (of 10,000 at the most) and predict it.
     The least loss decides: the area over the ROC curve, each class against the rest,
     plus a fifth of the squared error, less what more trees would average away. First
     leaves of 3, 10 and 30 rows are compared, with one cut of the square root of the
@@ -177,27 +181,27 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
 
     def __init__(
         self,
-        n_estimators=300,
+        n_estimators: int = 300,
         *,
-        task=None,
-        task_split_prob="auto",
-        task_smoothing=1.0,
-        leaf_smoothing=None,
-        criterion="entropy",
-        max_features="auto",
-        n_cuts="auto",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf="auto",
-        min_impurity_decrease=0.0,
-        class_weight=None,
-        bootstrap=False,
-        oob_score=False,
-        warm_start=False,
-        unknown_task="error",
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        task_split_prob: float | Literal["auto"] = "auto",
+        task_smoothing: float = 1.0,
+        leaf_smoothing: float | None = None,
+        criterion: Literal["gini", "entropy"] = "entropy",
+        max_features: int | float | Literal["auto", "sqrt", "log2"] | None = "auto",
+        n_cuts: int | Literal["auto"] = "auto",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float | Literal["auto"] = "auto",
+        min_impurity_decrease: float = 0.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        bootstrap: bool = False,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        unknown_task: Literal["error", "share"] = "error",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.task = task
         self.task_split_prob = task_split_prob
@@ -218,7 +222,9 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _draws(self, settings, n_features):
+    def _draws(
+        self, settings: Settings, n_features: int
+    ) -> tuple[tuple[int, int], ...]:
         k, c = settings.max_features, settings.n_cuts
         greedy = (
             n_features if self.max_features == "auto" else k,
@@ -226,7 +232,9 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         )
         return tuple(dict.fromkeys([(k, c), greedy]))
 
-    def _open_labels(self, X, y, sample_weight):
+    def _open_labels(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TaskData, int, np.ndarray | None, int]:
         data = self._fit_data(X, y, sample_weight, labels="classes", same=self._goes_on)
         weight = data.sample_weight
         if self.class_weight is not None:
@@ -234,7 +242,13 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             weight = of_class if weight is None else weight * of_class
         return data, len(data.classes), weight, int(self.criterion == "entropy")
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add rows, of known or new tasks, without growing the trees anew.
 
         The first call is a fit. In later ones the splits stay; see :meth:`add_task`.
@@ -260,7 +274,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
-    def _weigh_later(self, later):
+    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
         weight = later.sample_weight
         if self.class_weight == "balanced":
             raise ValueError(
@@ -273,10 +287,16 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             weight = weight * np.array(of_class)
         return weight, int(self.criterion == "entropy")
 
-    def _score(self, y_true, answer):
+    def _score(self, y_true: np.ndarray, answer: np.ndarray) -> float:
         return accuracy_score(y_true, answer.argmax(axis=1))
 
-    def _finish(self, sums, n_trees, rows, task):
+    def _finish(
+        self,
+        sums: np.ndarray,
+        n_trees: int | np.ndarray,
+        rows: np.ndarray,
+        task: np.ndarray,
+    ) -> np.ndarray:
         proba = sums / n_trees
         if len(self.classes_) == 1:
             proba = np.ones_like(proba)
@@ -284,7 +304,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             proba = np.hstack([1.0 - proba, proba])
         return self._label_sets.restrict(proba, task)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Class probabilities: the mean of the leaves' class frequencies.
 
         Parameters
@@ -299,7 +319,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         """
         return self._answer(X)
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The most probable class.
 
         Parameters

@@ -1,12 +1,16 @@
 """Multi-task extra trees for numbers (Simm, Magrans de Abril & Sugiyama 2014)."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tasks import TaskData
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskExtraTreesRegressor"]
 
@@ -34,19 +38,19 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     task_smoothing : float, default=1.0
         Rows' worth of the node's mean in each task's mean (the paper's alpha).
     leaf_smoothing : float or None, default=None
-        If given, a leaf answers for a task that it holds rows of with the mean of
-        these, drawn towards the leaf's mean as by so many rows. None: the leaf's
-        mean for all.
+        If given, a leaf's prediction for a task with rows in it is the mean of these,
+        drawn towards the leaf's mean as by so many rows. None: the leaf's mean for
+        all.
     task_offset : bool or "auto", default="auto"
         Whether each task has an offset, which is taken off y before the trees are
-        grown and added to their answer. It is the mean of what a forest of all tasks
-        leaves unexplained of the task's rows, shrunken by empirical Bayes. "auto":
-        where pilot forests do better so, if there are any; see Notes.
+        grown and added to their prediction. It is the mean of what a forest of all
+        tasks leaves unexplained of the task's rows, shrunken by empirical Bayes.
+        "auto": where pilot forests do better so, if there are any; see Notes.
     linear_part : bool or "auto", default="auto"
         Whether a line through the features (ridge regression, of all tasks together)
-        is taken off y before the trees are grown, and added to their answer. "auto":
-        where pilot forests do better so, if there are any, and there are 1,000
-        features at the most; see Notes.
+        is taken off y before the trees are grown, and added to their prediction.
+        "auto": where pilot forests do better so, if there are any, and there are
+        1,000 features at the most; see Notes.
     max_features : int, float, {"sqrt", "log2"} or None, default=1/3
         Features to try at each node that are not constant there: a number, a
         share, or a function of their number; None is all.
@@ -69,7 +73,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         Whether a further fit keeps the trees and adds those that are missing.
     unknown_task : {"error", "share"}, default="error"
         What to do about tasks not seen in fit: refuse them, or send them to the
-        default side of each task split, where the tasks with the average answer go.
+        default side of each task split, where a task with the average mean goes.
     n_jobs : int, default=None
         Threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -88,8 +92,8 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     n_cuts_ : int
         Number of cuts of each.
     task_offsets_ : ndarray of shape (n_tasks,)
-        What is added to the trees' answers for each task; a task not seen in fit has
-        no offset.
+        What is added to the trees' predictions for each task; a task not seen in fit
+        has no offset.
     linear_coef_ : ndarray of shape (n_features_in_,)
         Slopes of the line; 0 if there is none, and for the task.
     tasks_ : ndarray of shape (n_tasks,)
@@ -102,7 +106,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often task splits keep two tasks together, weighted by their gain.
     oob_score_ : float
-        R2 out of the bag, if asked for.
+        R2 out of the bag, with ``oob_score=True``.
     oob_task_scores_ : dict
         The same by task, for tasks with two such rows.
     oob_prediction_ : ndarray of shape (n_samples,)
@@ -126,7 +130,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     What is ``"auto"`` is chosen in `fit`, since no fixed setting is good: noisy data
     want leaves of 40 rows, clean data of 1. For each candidate, 12 trees (24 up to
     1,000 rows, 8 from 4,000 on) are grown without each quarter of the rows (of 10,000
-    rows at the most) and answer for it. The least squared error decides, less what
+    rows at the most) and predict it. The least squared error decides, less what
     more trees would average away. First leaves of 3, 10 and 30 rows are compared,
     with and without a line; then task splits, and offsets; then
     leaves up to two steps away (1, 2, 3, 5, 7, 10, 15, 20, 30, 40). Who is held out
@@ -134,17 +138,17 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     instead of repeated rows matter. Below 40 different rows, the leaf is 1, the
     probability 0.5, and there are neither offsets nor a line. This takes as long as 500
     trees. It is left out if `min_samples_leaf` and `task_split_prob` are both numbers,
-    unless ``task_offset=True`` asks for offsets. Line and offsets that pilots try are
+    unless ``task_offset=True`` requests offsets. Line and offsets that pilots try are
     learned from the rows outside the quarter.
 
-    Where tasks have offsets, task splits see what these leave: tasks that part in
-    slope, say. So `task_affinity_` does not count what the offsets explain. A row that
-    is out of the bag still had its small part in the line and in the offset of its
+    Where tasks have offsets, task splits see what these leave, for example tasks that
+    part in slope. So `task_affinity_` does not count what the offsets explain. A row
+    that is out of the bag still had its small part in the line and in the offset of its
     task.
 
     The line has the penalty of the least generalised cross-validation score. It takes
     missing values for the mean, and values beyond those seen in fit for the last seen,
-    so that answers stay bounded.
+    so that predictions stay bounded.
 
     The other defaults were chosen by scores on rows held out of training rows of
     26 problems: ``python -m benchmarks.quality.suite``.
@@ -185,27 +189,27 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
 
     def __init__(
         self,
-        n_estimators=300,
+        n_estimators: int = 300,
         *,
-        task=None,
-        task_split_prob="auto",
-        task_smoothing=1.0,
-        leaf_smoothing=None,
-        task_offset="auto",
-        linear_part="auto",
-        max_features=1 / 3,
-        n_cuts=1,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf="auto",
-        min_impurity_decrease=0.0,
-        bootstrap=False,
-        oob_score=False,
-        warm_start=False,
-        unknown_task="error",
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        task_split_prob: float | Literal["auto"] = "auto",
+        task_smoothing: float = 1.0,
+        leaf_smoothing: float | None = None,
+        task_offset: bool | Literal["auto"] = "auto",
+        linear_part: bool | Literal["auto"] = "auto",
+        max_features: int | float | Literal["sqrt", "log2"] | None = 1 / 3,
+        n_cuts: int = 1,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float | Literal["auto"] = "auto",
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        unknown_task: Literal["error", "share"] = "error",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.task = task
         self.task_split_prob = task_split_prob
@@ -226,7 +230,9 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _open_labels(self, X, y, sample_weight):
+    def _open_labels(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TaskData, int, np.ndarray | None, int]:
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=self._goes_on)
         largest = np.abs(data.y).max()
         if largest > _LARGEST:
@@ -236,7 +242,9 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
             )
         return data, 0, data.sample_weight, 2
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add rows, of known or new tasks, without growing the trees anew.
 
         The first call is a fit. In later ones the splits stay; see :meth:`add_task`.
@@ -260,31 +268,37 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
             return self._add_later(self._later_data(X, y, sample_weight))
         return self.fit(X, y, sample_weight)
 
-    def _weigh_later(self, later):
+    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
         return later.sample_weight, 2
 
-    def _score(self, y_true, answer):
+    def _score(self, y_true: np.ndarray, answer: np.ndarray) -> float:
         return r2_score(y_true, answer)
 
-    def _finish(self, sums, n_trees, rows, task):
+    def _finish(
+        self,
+        sums: np.ndarray,
+        n_trees: int | np.ndarray,
+        rows: np.ndarray,
+        task: np.ndarray,
+    ) -> np.ndarray:
         offset = np.append(self._offsets, 0.0)  # the last is for unknown tasks
         answer = (sums / n_trees)[:, 0] + offset[task]
         return answer if self._line is None else answer + self._line.answer(rows.T)
 
     @property
-    def linear_coef_(self):
+    def linear_coef_(self) -> np.ndarray:
         """Slopes of the line, by column of X; 0 without one, and for the task."""
         check_is_fitted(self)
         return self._by_column(None if self._line is None else self._line.coef)
 
     @property
-    def task_offsets_(self):
-        """What is added to the trees' answers, by task, in the order of ``tasks_``."""
+    def task_offsets_(self) -> np.ndarray:
+        """What is added to the trees' predictions, by task, in order of ``tasks_``."""
         check_is_fitted(self)
         return self._offsets
 
-    def predict(self, X):
-        """The mean of the leaves' answers.
+    def predict(self, X: Table) -> np.ndarray:
+        """The mean of the leaves' values.
 
         Parameters
         ----------

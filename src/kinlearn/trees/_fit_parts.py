@@ -1,23 +1,27 @@
 """Fitting extra trees to rows that lie in many parts."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.trees._branches import release_memory
+from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._forest import Forest
-from kinlearn.trees._growth import Growth
+from kinlearn.trees._growth import Growth, Settings
 from kinlearn.trees._level_growth import LevelGrowth
-from kinlearn.trees._parts import Coded, Sample, prepare, remember_common
+from kinlearn.trees._parts import Coded, Common, Sample, Units, prepare, remember_common
+from kinlearn.trees._questions import Totals
 
 __all__ = ["fit_parts"]
 
 # The places of rows in the trees that grow together take this share of X's memory.
 _PLACES_SHARE = 5
 
-# Rows of a node that may come together in one place, if the engine has room for them:
+# Rows of a node that may come together in one place, if the engine has space for them:
 # below it a tree is grown there to the end.
 _MOST_TOGETHER = 2**22
 
@@ -29,18 +33,26 @@ class _SampledGrowth(Growth):
     all_weight: float = 0.0
 
     @property
-    def total_weight(self):
+    def total_weight(self) -> float:
         """Sum of the weights of all rows."""
         return self.all_weight
 
 
-def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=None):
+def fit_parts(
+    forest: MultiTaskExtraTreesBase,
+    engine: Any,
+    parts: list[Any],
+    *,
+    criterion: int,
+    trees_at_once: int | None = None,
+    finished: Callable[[int], object] | None = None,
+) -> None:
     """Fit a forest to parts; the same trees as of all rows in one place.
 
     Parameters
     ----------
     forest : MultiTaskExtraTreesBase
-        Gets the fitted attributes. Its parameters say how to grow.
+        Gets the fitted attributes. Its parameters decide how to grow.
     engine : LocalParts or the like
         Where the parts are.
     parts : list
@@ -87,7 +99,15 @@ def fit_parts(forest, engine, parts, *, criterion, trees_at_once=None, finished=
     forest.forest_ = Forest.join(grown)
 
 
-def _growth(forest, engine, coded, common, totals, units, settings):
+def _growth(
+    forest: MultiTaskExtraTreesBase,
+    engine: Any,
+    coded: Sequence[Any],
+    common: Common,
+    totals: Totals,
+    units: Units,
+    settings: Settings,
+) -> Growth:
     """A sample of the rows if there is something to choose by it, else none."""
     auto = "auto" in (forest.min_samples_leaf, forest.task_split_prob)
     sample = Sample(

@@ -1,8 +1,9 @@
-"""A fitted forest as flat arrays, and what can be asked of it."""
+"""A fitted forest as flat arrays: predictions, paths, importances, affinities."""
 
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +12,7 @@ from kinlearn._kernels.trees._predict import add_values, apply_trees
 
 __all__ = ["LEAF", "TASK_SPLIT", "Forest", "as_float32"]
 
-LEAF, TASK_SPLIT = -1, -2  # what `feature` says of nodes that have none
+LEAF, TASK_SPLIT = -1, -2  # `feature` of nodes that have none
 # Rows that go down some trees in one call: many, because each call packs its trees
 # anew; few enough that Ctrl-C, which is noticed between two calls, need not wait long.
 _ROWS_AT_ONCE = 262_144
@@ -19,7 +20,7 @@ _TREES_AT_ONCE = 50
 _NODES_AT_ONCE = 65_536  # that wait at least before they are joined to a forest
 
 
-def as_float32(X):
+def as_float32(X: np.ndarray) -> np.ndarray:
     """X as float32, which trees work with; large values are refused.
 
     Parameters
@@ -45,16 +46,16 @@ def as_float32(X):
     return narrow
 
 
-def _starts(lengths):
+def _starts(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-def _as_bytes(array):
+def _as_bytes(array: np.ndarray) -> np.ndarray:
     # Bytes are copied six times faster than records.
     return array.reshape(-1).view(np.uint8)
 
 
-def _append(whole, parts):
+def _append(whole: np.ndarray, parts: Sequence[np.ndarray]) -> None:
     """Make an array longer where it lies; nothing else may look into it."""
     old = len(whole)
     n = old + sum(len(part) for part in parts)
@@ -65,7 +66,7 @@ def _append(whole, parts):
         old += len(part)
 
 
-def _extend(whole, waiting):
+def _extend(whole: dict[str, Any], waiting: list["Forest"]) -> None:
     """Join forests to the arrays of `whole`, starts as lengths; then forget them."""
     for field in fields(Forest) if waiting else ():
         parts = [getattr(forest, field.name) for forest in waiting]
@@ -79,7 +80,7 @@ def _extend(whole, waiting):
     waiting.clear()
 
 
-def _by_rows(X):
+def _by_rows(X: np.ndarray) -> np.ndarray:
     """X with the values of a row next to each other."""
     return X if X.strides[1] == X.itemsize else np.ascontiguousarray(X)
 
@@ -100,8 +101,8 @@ class Forest:
     weight, impurity : float64 arrays of shape (n_nodes,)
         Of the training rows at the node.
     values : float64 array of shape (n_leaves, n_values)
-        Answers: class frequencies (of the second class only, if there are two) or
-        the mean.
+        Means of the training rows: class frequencies (of the second class only, if
+        there are two), or the mean of y.
     tree_start, leaf_start, split_start : int64 arrays of shape (n_trees + 1,)
         Where the nodes, leaves and task splits of each tree begin.
     exception_start : int64 array of shape (n_task_splits + 1,)
@@ -116,9 +117,9 @@ class Forest:
     own_start : int64 array of shape (n_leaves + 1,), or None
         With leaf smoothing: where the tasks of each leaf begin.
     own_task : int32 array, or None
-        Tasks with answers of their own in the leaf, ascending.
+        Tasks with values of their own in the leaf, ascending.
     own_values : float64 array of shape (len(own_task), n_values), or None
-        These answers.
+        These values.
     """
 
     nodes: np.ndarray
@@ -131,15 +132,15 @@ class Forest:
     split_start: np.ndarray
     exception_start: np.ndarray
     exceptions: np.ndarray
-    split_cut: np.ndarray | None = None
-    split_mean: np.ndarray | None = None
-    split_class: np.ndarray | None = None
-    own_start: np.ndarray | None = None
-    own_task: np.ndarray | None = None
-    own_values: np.ndarray | None = None
+    split_cut: Any = None
+    split_mean: Any = None
+    split_class: Any = None
+    own_start: Any = None
+    own_task: Any = None
+    own_values: Any = None
 
     @classmethod
-    def join(cls, forests):
+    def join(cls, forests: Iterable["Forest"]) -> Self:
         """One forest of many, in their order.
 
         Parameters
@@ -169,16 +170,16 @@ class Forest:
         return cls(**whole)
 
     @property
-    def n_trees(self):
+    def n_trees(self) -> int:
         """Number of trees."""
         return len(self.tree_start) - 1
 
     @property
-    def is_task_split(self):
+    def is_task_split(self) -> np.ndarray:
         """By node, whether it splits by task."""
         return self.nodes["feature"] == TASK_SPLIT
 
-    def _query(self, X):
+    def _query(self, X: np.ndarray) -> dict[str, Any]:
         X = as_float32(X)
         return {
             "nodes": self.nodes,
@@ -191,8 +192,16 @@ class Forest:
             "missing": bool(np.isnan(X).any()),
         }
 
-    def sum_values(self, X, task, *, first=0, last=None, n_jobs=1):
-        """The answers of some trees, added up.
+    def sum_values(
+        self,
+        X: np.ndarray,
+        task: np.ndarray,
+        *,
+        first: int = 0,
+        last: int | None = None,
+        n_jobs: int = 1,
+    ) -> np.ndarray:
+        """The predictions of some trees, added up.
 
         Parameters
         ----------
@@ -203,7 +212,7 @@ class Forest:
         first, last : int, default=0 and all
             The trees ``first .. last - 1``.
         n_jobs : int, default=1
-            Threads; the answer does not depend on it.
+            Threads; the result does not depend on it.
 
         Returns
         -------
@@ -215,7 +224,7 @@ class Forest:
             return out
         last = self.n_trees if last is None else last
 
-        def fill(start):
+        def fill(start: int) -> None:
             rows = slice(start, start + at_once)
             query = self._query(_by_rows(as_float32(X[rows])))
             for tree in range(first, last, _TREES_AT_ONCE):
@@ -242,7 +251,7 @@ class Forest:
                 list(pool.map(fill, starts))
         return out
 
-    def apply(self, X, task):
+    def apply(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
         """The leaves that rows reach.
 
         Parameters
@@ -261,7 +270,7 @@ class Forest:
         apply_trees(**self._query(X), task=task, out=out)
         return out.T
 
-    def parents(self):
+    def parents(self) -> np.ndarray:
         """The parent of each node, over all trees; a root is its own."""
         splits = np.flatnonzero(self.nodes["feature"] != LEAF)
         first = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
@@ -270,7 +279,7 @@ class Forest:
         parent[first[splits] + self.nodes["right"][splits]] = splits
         return parent
 
-    def decision_path(self, X, task):
+    def decision_path(self, X: np.ndarray, task: np.ndarray) -> sp.csr_array:
         """The nodes that rows pass.
 
         Parameters
@@ -301,7 +310,7 @@ class Forest:
         ones = np.ones(len(where[0]), dtype=np.int8)
         return sp.csr_array((ones, where), shape=(len(X), len(self.nodes)))
 
-    def _weighted_decreases(self):
+    def _weighted_decreases(self) -> tuple[np.ndarray, np.ndarray]:
         """Impurity decrease times weight of each node, and the node's tree."""
         share = self.weight * self.impurity
         splits = np.flatnonzero(self.nodes["feature"] != LEAF)
@@ -311,17 +320,17 @@ class Forest:
         out[splits] = np.maximum(share[splits] - share[splits + 1] - share[right], 0)
         return out, tree
 
-    def decreases(self):
+    def decreases(self) -> np.ndarray:
         """Impurity decrease of each node, as a share of its tree's; 0 for leaves."""
         decrease, tree = self._weighted_decreases()
         total = np.bincount(tree, weights=decrease, minlength=self.n_trees)
         return decrease / np.where(total > 0, total, 1.0)[tree]
 
-    def mean_decrease(self):
+    def mean_decrease(self) -> float:
         """How far a tree lowers the impurity of all rows, the mean over trees."""
         return (self._weighted_decreases()[0].sum() / self.n_trees) / self.weight[0]
 
-    def importances(self, n_features):
+    def importances(self, n_features: int) -> np.ndarray:
         """Shares of the impurity decrease: of each feature, and of the task.
 
         Parameters
@@ -343,13 +352,13 @@ class Forest:
         total = share.sum()
         return share / total if total > 0 else share
 
-    def affinity(self, some, n_tasks):
+    def affinity(self, some: np.ndarray, n_tasks: int) -> np.ndarray:
         """How often task splits keep two tasks together, weighted by what they gain.
 
         Parameters
         ----------
         some : int array of shape (n_some,)
-            Codes of the tasks to ask for.
+            Codes of the tasks to compare with all others.
         n_tasks : int
             Number of tasks.
 

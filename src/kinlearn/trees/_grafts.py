@@ -8,7 +8,7 @@ from kinlearn.trees._questions import entries
 __all__ = ["graft"]
 
 
-def _starts(count):
+def _starts(count: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
 
 
@@ -36,7 +36,7 @@ class _Line:
         the branches behind them.
     """
 
-    def __init__(self, has, leaves, starts):
+    def __init__(self, has: np.ndarray, leaves: np.ndarray, starts: np.ndarray) -> None:
         length = has.astype(np.int64)
         first = np.cumsum(length) - length
         first[leaves] = length.sum() + starts[:-1]
@@ -45,12 +45,12 @@ class _Line:
         shift = np.repeat(first - self.at[:-1], length)
         self.source = np.arange(self.at[-1]) + shift
 
-    def take(self, ours, theirs):
+    def take(self, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Values of the things, in the order of the whole."""
         return np.concatenate([ours, theirs])[self.source]
 
 
-def graft(forest, leaves, branches):
+def graft(forest: Forest, leaves: np.ndarray, branches: Forest) -> Forest:
     """Put branches in the places of leaves.
 
     Parameters
@@ -72,13 +72,13 @@ def graft(forest, leaves, branches):
     leaf = _Line(feature == LEAF, leaves, branches.leaf_start)
     split = _Line(feature == TASK_SPLIT, leaves, branches.split_start)
 
-    def taken(line, *names):
+    def taken(line: _Line, *names: str) -> dict[str, np.ndarray]:
         return {
             name: line.take(getattr(forest, name), getattr(branches, name))
             for name in names
         }
 
-    def lists(line, start, *names):
+    def lists(line: _Line, start: str, *names: str) -> dict[str, np.ndarray]:
         # things of things: exceptions of task splits, tasks of leaves
         length = [np.diff(getattr(each, start)) for each in (forest, branches)]
         where = entries(_starts(np.concatenate(length)), line.source)
@@ -115,7 +115,14 @@ def graft(forest, leaves, branches):
     )
 
 
-def _renumber(nodes, forest, leaves, branches, line, **starts):
+def _renumber(
+    nodes: np.ndarray,
+    forest: Forest,
+    leaves: np.ndarray,
+    branches: Forest,
+    line: _Line,
+    **starts: np.ndarray,
+) -> None:
     """Let the nodes of the whole point to each other; numbers begin with each tree."""
     old = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))
     begin = starts["tree_start"][old]

@@ -1,14 +1,17 @@
 """From checked data to grown trees: labels as integers, seeds, threads."""
 
 import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from kinlearn._kernels._random import fill_below, stream_state
 from kinlearn._kernels.trees._extra_trees import Workspace, grow_tree
+from kinlearn.tasks import TaskData
 from kinlearn.trees._codes import Codes, code_features
 from kinlearn.trees._forest import Forest, as_float32
 
@@ -34,7 +37,7 @@ _CODED_ROWS = 65_536
 _CODED_FEATURES = 32
 
 
-def exact_integers(values):
+def exact_integers(values: np.ndarray) -> tuple[np.ndarray, float]:
     """Values as integer multiples of a unit, so that sums are exact.
 
     Sums of such integers do not depend on the order of the rows, so neither do the
@@ -57,7 +60,15 @@ def exact_integers(values):
     return np.rint(values / unit).astype(np.int64), unit
 
 
-def unit_labels(y, weight, n_classes, *, w_unit, b_unit, center):
+def unit_labels(
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    n_classes: int,
+    *,
+    w_unit: float,
+    b_unit: float,
+    center: float,
+) -> dict[str, np.ndarray | None]:
     """Labels as the kernel takes them, in given units.
 
     Parameters
@@ -93,13 +104,13 @@ def unit_labels(y, weight, n_classes, *, w_unit, b_unit, center):
     return labels
 
 
-def short_number(value):
+def short_number(value: float) -> float:
     """A number of few digits near the value, so that differences are exact."""
     fraction, exponent = np.frexp(value)
     return np.ldexp(float(np.float32(fraction)), exponent)
 
 
-def exact_unit(total):
+def exact_unit(total: float) -> float:
     """The unit of values whose magnitudes sum to `total`; see `exact_integers`."""
     return 2.0 ** (np.ceil(np.log2(total)) - 52) if total > 0 else 1.0
 
@@ -146,7 +157,7 @@ class Growth:
     settings : Settings
         How to grow.
     leaf_smoothing : float or None
-        Weight of a leaf's answer in the answers for its tasks.
+        Weight of a leaf's value in the values for its tasks.
     """
 
     columns: np.ndarray
@@ -162,7 +173,14 @@ class Growth:
     leaf_smoothing: float | None
 
     @classmethod
-    def from_data(cls, data, n_classes, weight, settings, leaf_smoothing):
+    def from_data(
+        cls,
+        data: TaskData,
+        n_classes: int,
+        weight: np.ndarray | None,
+        settings: Settings,
+        leaf_smoothing: float | None,
+    ) -> Self:
         """Lay out checked data; X is copied once at the most, if it is large."""
         X = as_float32(data.X)
         if X.itemsize not in X.strides or any(s % X.itemsize for s in X.strides):
@@ -197,24 +215,24 @@ class Growth:
         )
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         """Number of rows."""
         return len(self.y)
 
     @property
-    def total_weight(self):
+    def total_weight(self) -> float:
         """Sum of the rows' weights."""
         return self.n_samples if self.weight is None else self.weight.sum()
 
     @cached_property
-    def center(self):
+    def center(self) -> Any:
         """What is taken off numbers before they are summed."""
         if self.n_classes > 0:
             return np.float32(0)
         return short_number(np.average(self.y, weights=self.weight))
 
     @cached_property
-    def labels(self):
+    def labels(self) -> dict[str, Any]:
         """The label arrays of the kernel; see `grow_tree`."""
         units = self.units
         return {
@@ -226,7 +244,7 @@ class Growth:
         }
 
     @property
-    def units(self):
+    def units(self) -> dict[str, float]:
         """What weights and sums are multiples of; see `exact_integers`."""
         w_unit = 1.0 if self.weight is None else exact_unit(self.weight.sum())
         if self.n_classes > 0:
@@ -236,13 +254,15 @@ class Growth:
         return {"w_unit": w_unit, "b_unit": exact_unit(spread.sum())}
 
     @property
-    def _codes(self):
+    def _codes(self) -> dict[str, Any]:
         """The codes as the kernel takes them."""
         if self.codes is None:
             return {"codes": None, "lowest": None, "highest": None}
         return vars(self.codes)
 
-    def tree(self, seed, stop, workspace, bootstrap=False):
+    def tree(
+        self, seed: int, stop: np.ndarray, workspace: Workspace, bootstrap: bool = False
+    ) -> Forest | None:
         """Grow one tree.
 
         Parameters
@@ -271,11 +291,11 @@ class Growth:
         return growth.branch(stream_state(seed, 0), stop, workspace)
 
     @property
-    def whole_weight(self):
+    def whole_weight(self) -> float:
         """Weight of all rows of a tree, if some are elsewhere; else 0."""
         return 0.0
 
-    def branch(self, key, stop, workspace):
+    def branch(self, key: int, stop: np.ndarray, workspace: Workspace) -> Forest | None:
         """Grow a tree from the node that has this key and these rows.
 
         Parameters
@@ -327,8 +347,10 @@ class Growth:
             return forest
         return self.smoothed(forest, rows, leaf_start, self.leaf_smoothing)
 
-    def smoothed(self, forest, rows, leaf_start, a):
-        """Add answers for each task present in a leaf that tasks share.
+    def smoothed(
+        self, forest: Forest, rows: np.ndarray, leaf_start: np.ndarray, a: float
+    ) -> Forest:
+        """Add values for each task present in a leaf that tasks share.
 
         Parameters
         ----------
@@ -344,7 +366,7 @@ class Growth:
         Returns
         -------
         Forest
-            With ``(sum of the task's labels + a * answer of the leaf) / (weight of
+            With ``(sum of the task's labels + a * value of the leaf) / (weight of
             the task's rows + a)``.
         """
         n_leaves = len(leaf_start) - 1
@@ -373,7 +395,7 @@ class Growth:
         )
 
 
-def bootstrap_counts(seed, n_samples):
+def bootstrap_counts(seed: int, n_samples: int) -> np.ndarray:
     """How often each row is drawn for the tree of this seed.
 
     Parameters
@@ -393,7 +415,9 @@ def bootstrap_counts(seed, n_samples):
     return np.bincount(drawn, minlength=n_samples)
 
 
-def grow_trees(growth, seeds, *, bootstrap, n_jobs):
+def grow_trees(
+    growth: Growth, seeds: Sequence[int], *, bootstrap: bool, n_jobs: int
+) -> Iterator[Forest]:
     """Yield trees in the order of their seeds, grown on threads.
 
     The caller's thread only waits, so Ctrl-C reaches it at once; then all growth
@@ -418,10 +442,10 @@ def grow_trees(growth, seeds, *, bootstrap, n_jobs):
     stop = np.zeros(1, dtype=np.int32)
     local = threading.local()
 
-    def start():
+    def start() -> None:
         local.workspace = Workspace()
 
-    def grow(seed):
+    def grow(seed: int) -> Any:
         return growth.tree(seed, stop, local.workspace, bootstrap)
 
     pool = ThreadPoolExecutor(n_jobs, initializer=start)

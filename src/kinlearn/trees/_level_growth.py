@@ -1,7 +1,7 @@
 """Growing trees level by level from rows that lie in many parts.
 
-Two questions a level, for all trees at once: the extremes of the features that the
-open nodes draw (with the sums by task), then the sums of the rows at or below the cuts.
+Two requests a level, for all trees at once: the extremes of the features that the open
+nodes draw (with the sums by task), then the sums of the rows at or below the cuts.
 The draws are those of :mod:`kinlearn._kernels.trees._extra_trees`, so the trees are the
 same as if all rows were in one place.
 
@@ -10,7 +10,9 @@ nodes are brought together, those of a few nodes at a time, and their branches g
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from kinlearn._kernels.trees._level_draws import (
     impurities,
 )
 from kinlearn.trees._branches import BranchJob, grow_branches, root_moments
+from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Settings
 from kinlearn.trees._level_nodes import LevelNodes
 from kinlearn.trees._level_state import Draws, Groups, OpenNodes, Splits, starts
@@ -36,8 +39,8 @@ from kinlearn.trees._questions import (
 
 __all__ = ["LevelGrowth"]
 
-# Nodes are asked about in portions whose answers have so many entries at the most (or
-# are of one node): that bounds the memory that answers take, and what is sent at once.
+# Nodes are requested in portions whose results have so many entries at the most (or are
+# of one node): that bounds the memory that results take, and what is sent at once.
 _MOST_ENTRIES = 2**20
 
 
@@ -48,7 +51,7 @@ class LevelGrowth:
     Attributes
     ----------
     parts : LocalParts or the like
-        Carries out plans and answers questions.
+        Carries out plans and requests.
     totals : Totals
         Of all rows.
     settings : Settings
@@ -56,7 +59,7 @@ class LevelGrowth:
     has_missing : uint8 array of shape (n_features,)
         Whether a feature has NaN anywhere.
     leaf_smoothing : float or None
-        Weight of a leaf's answer in the answers for its tasks.
+        Weight of a leaf's value in the values for its tasks.
     most_together : int
         Rows that may come together in one place.
     """
@@ -68,7 +71,7 @@ class LevelGrowth:
     leaf_smoothing: float | None = None
     most_together: int = 0
 
-    def grow(self, seeds):
+    def grow(self, seeds: Sequence[int]) -> Forest:
         """Grow trees.
 
         Parameters
@@ -105,7 +108,7 @@ class LevelGrowth:
         self._grow_branches(nodes, waiting)
         return nodes.forest(n, smoothed=self.leaf_smoothing is not None)
 
-    def _record(self, nodes, born):
+    def _record(self, nodes: LevelNodes, born: OpenNodes) -> None:
         totals, weight = self.totals, born.weight * self.totals.w_unit
         impurity = np.empty(len(weight))
         impurities(
@@ -119,14 +122,15 @@ class LevelGrowth:
         )
         nodes.add_level(born.tree, weight, impurity, self._value(born))
 
-    def _value(self, born):
-        """What leaves of classes answer."""
+    def _value(self, born: OpenNodes) -> np.ndarray:
+        """Values of leaves of classes."""
         if born.hist is not None:
             return born.hist / born.weight[:, None]
+        total: Any = born.total
         weight = born.weight * self.totals.w_unit
-        return (born.total * self.totals.b_unit / weight)[:, None]
+        return (total * self.totals.b_unit / weight)[:, None]
 
-    def _ends(self, born, depth):
+    def _ends(self, born: OpenNodes, depth: int) -> np.ndarray:
         """Which nodes are leaves whatever could split them."""
         s = self.settings
         enough = max(s.min_weight_split, 2 * s.min_weight_leaf)
@@ -143,19 +147,19 @@ class LevelGrowth:
     # Branches
     # ------------------------------------------------------------------------
 
-    def _n_rows(self, opened):
+    def _n_rows(self, opened: OpenNodes) -> np.ndarray:
         if not (self.totals.weighted and len(opened.place)):
             return opened.weight
         return self.parts.ask(RowQuestion(opened.place)).by_node["rows"]
 
-    def _apart(self, opened):
+    def _apart(self, opened: OpenNodes) -> tuple[OpenNodes, OpenNodes]:
         """The nodes that are split by sums, and those whose rows come together."""
         if not self.most_together:
             return opened, opened.part(slice(0))
         small = self._n_rows(opened) <= self.most_together
         return opened.part(~small), opened.part(small)
 
-    def _grow_branches(self, nodes, small):
+    def _grow_branches(self, nodes: LevelNodes, small: OpenNodes) -> None:
         """Grow nodes to the end, as many at a time as may come together."""
         n_rows = self._n_rows(small)
         order = np.argsort(-n_rows, kind="stable")  # the large ones one by one
@@ -189,7 +193,7 @@ class LevelGrowth:
     # Splits
     # ------------------------------------------------------------------------
 
-    def _split(self, opened, alive):
+    def _split(self, opened: OpenNodes, alive: np.ndarray) -> Splits:
         entries = np.full(len(alive), self.settings.max_features, dtype=np.float64)
         if self._tries_tasks:  # rows, or all tasks with all classes
             groups = self.totals.n_tasks * max(self.totals.n_classes, 1)
@@ -202,10 +206,10 @@ class LevelGrowth:
         )
 
     @property
-    def _tries_tasks(self):
+    def _tries_tasks(self) -> bool:
         return self.settings.task_split_prob > 0 and self.totals.n_tasks > 1
 
-    def _split_portion(self, nodes, alive):
+    def _split_portion(self, nodes: OpenNodes, alive: np.ndarray) -> Splits:
         totals, s, k = self.totals, self.settings, self.settings.max_features
         splits = Splits.none(len(alive), totals.n_classes, nodes.constant.copy())
         if not alive.any():
@@ -246,8 +250,10 @@ class LevelGrowth:
         self._choose(splits, nodes, draws, groups)
         return splits
 
-    def _all_features(self, question, constant, short):
-        """Ask for all features that may vary, at the nodes that are short of one."""
+    def _all_features(
+        self, question: Question, constant: np.ndarray, short: np.ndarray
+    ) -> Question:
+        """Request all features that may vary, at the nodes that are short of one."""
         bits = np.unpackbits(
             constant.view(np.uint8),
             axis=1,
@@ -263,7 +269,9 @@ class LevelGrowth:
             wants_task=(short & self._tries_tasks).astype(np.uint8),
         )
 
-    def _choose(self, splits, nodes, draws, groups):
+    def _choose(
+        self, splits: Splits, nodes: OpenNodes, draws: Draws, groups: Groups
+    ) -> None:
         totals, s, n = self.totals, self.settings, len(nodes.tree)
         by_task = Splits.none(n, totals.n_classes, nodes.constant)
         found = np.zeros(n, dtype=np.uint8)
@@ -331,8 +339,10 @@ class LevelGrowth:
     # From one level to the next
     # ------------------------------------------------------------------------
 
-    def _next_level(self, nodes, opened, splits, waiting):
-        """Tell the parts and close the leaves; the nodes that go on, and that wait."""
+    def _next_level(
+        self, nodes: LevelNodes, opened: OpenNodes, splits: Splits, waiting: OpenNodes
+    ) -> tuple[OpenNodes, OpenNodes]:
+        """Send the splits and close the leaves; the nodes that go on, and that wait."""
         split, depth = splits.places, len(nodes.levels)
         whole = np.setdiff1d(np.arange(len(opened.tree)), split)  # leaves
         born = opened.children(splits, nodes.n_nodes)
@@ -371,7 +381,7 @@ class LevelGrowth:
             self._close(nodes, [born.part(ends), opened.part(whole)])
         return following, waiting
 
-    def _close(self, nodes, leaves):
+    def _close(self, nodes: LevelNodes, leaves: Sequence[OpenNodes]) -> None:
         number = np.concatenate([part.number for part in leaves])
         tree = np.concatenate([part.tree for part in leaves])
         smoothing = self.leaf_smoothing
@@ -387,8 +397,15 @@ class LevelGrowth:
         if smoothing is not None:
             self._smooth(nodes, number, value, answer.by_group, smoothing)
 
-    def _smooth(self, nodes, number, value, sums, a):
-        """Answers for the tasks of leaves that tasks share; see `Growth.smoothed`."""
+    def _smooth(
+        self,
+        nodes: LevelNodes,
+        number: np.ndarray,
+        value: np.ndarray,
+        sums: dict[str, np.ndarray],
+        a: float,
+    ) -> None:
+        """Values for the tasks of leaves that tasks share; see `Growth.smoothed`."""
         n_each, n_tasks = max(self.totals.n_classes, 1), self.totals.n_tasks
         pair, place = np.unique(sums["key"] // n_each, return_inverse=True)
         leaf, task = pair // n_tasks, pair % n_tasks

@@ -1,11 +1,13 @@
 """The nodes of trees that grow level by level, and the forest they become."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kinlearn._kernels.trees._extra_trees import NODE
 from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest
 from kinlearn.trees._grafts import graft
-from kinlearn.trees._level_state import starts
+from kinlearn.trees._level_state import Splits, starts
 
 __all__ = ["LevelNodes"]
 
@@ -19,25 +21,34 @@ class LevelNodes:
     ----------
     levels : list of dict of arrays
         For each level, by node: `tree`, `weight`, `impurity`, `value` (of shape
-        (n, n_values), its answer if it is a leaf), `feature`, `threshold`,
+        (n, n_values), used if it is a leaf), `feature`, `threshold`,
         `default_left`, what `Forest` has of task splits, and `left`, the number of
         its left child, which the right one follows, or -1.
     """
 
-    def __init__(self):
-        self.levels = []
+    def __init__(self) -> None:
+        self.levels: list[dict[str, np.ndarray]] = []
         # numbers of task splits, and tasks
         self._against = [(np.zeros(0, np.int64), np.zeros(0, np.int32))]
-        self._moments = []  # numbers of leaves; mean, and squares about it
-        self._own = []  # numbers of leaves, tasks, and their answers
-        self._branches = []  # numbers of leaves, and what grows in their places
+        # numbers of leaves; mean, and squares about it
+        self._moments: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        # numbers of leaves, tasks, and their values
+        self._own: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        # numbers of leaves, and what grows in their places
+        self._branches: list[tuple[np.ndarray, Forest]] = []
 
     @property
-    def n_nodes(self):
+    def n_nodes(self) -> int:
         """How many there are."""
         return sum(len(level["tree"]) for level in self.levels)
 
-    def add_level(self, tree, weight, impurity, value):
+    def add_level(
+        self,
+        tree: np.ndarray,
+        weight: np.ndarray,
+        impurity: np.ndarray,
+        value: np.ndarray,
+    ) -> None:
         """Add the nodes of a new level, as leaves.
 
         Parameters
@@ -62,12 +73,12 @@ class LevelNodes:
             }
         )
 
-    def depth(self, number):
+    def depth(self, number: np.ndarray) -> np.ndarray:
         """Depths of nodes."""
         first = starts([len(level["tree"]) for level in self.levels])
         return np.searchsorted(first, number, side="right") - 1
 
-    def add_branches(self, number, branches):
+    def add_branches(self, number: np.ndarray, branches: Forest) -> None:
         """Replace leaves by branches.
 
         Parameters
@@ -79,7 +90,7 @@ class LevelNodes:
         """
         self._branches.append((number, branches))
 
-    def split(self, number, splits):
+    def split(self, number: np.ndarray, splits: Splits) -> None:
         """Split nodes of the last level; their children will be the next level.
 
         Parameters
@@ -97,15 +108,17 @@ class LevelNodes:
         level["left"][at] = first + 2 * np.arange(len(places))
         self._against.append((number[splits.against_node], splits.against_task))
 
-    def add_moments(self, number, mean, squares):
+    def add_moments(
+        self, number: np.ndarray, mean: np.ndarray, squares: np.ndarray
+    ) -> None:
         """Mean, and sum of squares about it, of the numbers in leaves."""
         self._moments.append((number, mean, squares))
 
-    def add_own(self, number, task, values):
-        """Answers of leaves for tasks: a leaf may come more than once, tasks rising."""
+    def add_own(self, number: np.ndarray, task: np.ndarray, values: np.ndarray) -> None:
+        """Values of leaves for tasks: a leaf may come more than once, tasks rising."""
         self._own.append((number, task, values))
 
-    def forest(self, n_trees, smoothed=False):
+    def forest(self, n_trees: int, smoothed: bool = False) -> Forest:
         """The trees, depth first and the left side first.
 
         Parameters
@@ -113,7 +126,7 @@ class LevelNodes:
         n_trees : int
             Number of trees.
         smoothed : bool, default=False
-            Whether leaves have answers for their tasks.
+            Whether leaves have values for their tasks.
 
         Returns
         -------
@@ -188,7 +201,9 @@ class LevelNodes:
             Forest.join([branches for _, branches in self._branches]),
         )
 
-    def _numbers(self, of, split, pieces):
+    def _numbers(
+        self, of: dict[str, np.ndarray], split: np.ndarray, pieces: Sequence[slice]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Values and variances of all nodes from those of the leaves."""
         mean, squares = np.zeros((2, len(of["left"])))
         for number, of_mean, of_squares in self._moments:
@@ -207,7 +222,9 @@ class LevelNodes:
         return mean[:, None], squares / weight
 
 
-def _sorted(parts, numbers):
+def _sorted(
+    parts: Sequence[tuple[np.ndarray, ...]], numbers: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Entries of nodes, in the order of these nodes: where each begins, and they."""
     number = np.concatenate([part[0] for part in parts])
     rank = np.empty(max(numbers.max(initial=-1), number.max(initial=-1)) + 1, np.int64)

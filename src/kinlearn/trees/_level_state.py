@@ -1,17 +1,20 @@
 """What the driver of growth level by level knows of the nodes of a level."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kinlearn._kernels.trees._level_draws import child_keys, draw_cuts
 from kinlearn.trees._forest import LEAF, TASK_SPLIT
-from kinlearn.trees._questions import CutQuestion
+from kinlearn.trees._questions import Answer, CutQuestion, Question
 
 __all__ = ["Draws", "Groups", "OpenNodes", "Splits", "starts"]
 
 
-def starts(count):
+def starts(count: ArrayLike) -> np.ndarray:
     """Where things begin that lie end to end, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
 
@@ -45,14 +48,14 @@ class OpenNodes:
     total: np.ndarray | None
     hist: np.ndarray | None
 
-    def part(self, which):
+    def part(self, which: np.ndarray | slice) -> Self:
         """Some of them."""
         return replace(
             self, **{k: v[which] for k, v in vars(self).items() if v is not None}
         )
 
     @classmethod
-    def join(cls, parts):
+    def join(cls, parts: Sequence[Self]) -> Self:
         """Those of one, then those of another."""
         return replace(
             parts[0],
@@ -63,7 +66,7 @@ class OpenNodes:
             },
         )
 
-    def children(self, splits, first):
+    def children(self, splits: "Splits", first: int) -> "OpenNodes":
         """Left and right child of each node that splits, one after the other.
 
         Parameters
@@ -80,11 +83,11 @@ class OpenNodes:
         """
         split = splits.places
 
-        def both(of_left, of_right):
+        def both(of_left: np.ndarray, of_right: np.ndarray) -> np.ndarray:
             pair = np.stack([of_left, of_right], axis=1)
             return pair.reshape(-1, *of_left.shape[1:])
 
-        def sums(name):
+        def sums(name: str) -> Any:
             whole, of_left = getattr(self, name), getattr(splits, name)
             if whole is None:
                 return None
@@ -139,7 +142,7 @@ class Splits:
     against_task: np.ndarray
 
     @classmethod
-    def none(cls, n, n_classes, constant):
+    def none(cls, n: int, n_classes: int, constant: np.ndarray) -> Self:
         """No split at any of n nodes."""
         return cls(
             feature=np.full(n, LEAF, dtype=np.int32),
@@ -157,7 +160,7 @@ class Splits:
         )
 
     @classmethod
-    def join(cls, parts):
+    def join(cls, parts: Sequence[Self]) -> Self:
         """Of one portion of nodes after the other."""
         first = starts([len(p.feature) for p in parts])
         shifted = [
@@ -174,16 +177,16 @@ class Splits:
         )
 
     @property
-    def places(self):
+    def places(self) -> np.ndarray:
         """Which nodes split."""
         return np.flatnonzero(self.feature != LEAF)
 
     @property
-    def against_start(self):
+    def against_start(self) -> np.ndarray:
         """Where the tasks against each node's default side begin."""
         return starts(np.bincount(self.against_node, minlength=len(self.feature)))
 
-    def list_tasks(self, groups, goes_left, n_each):
+    def list_tasks(self, groups: "Groups", goes_left: np.ndarray, n_each: int) -> None:
         """Find the tasks that go against the default side of task splits.
 
         Parameters
@@ -218,8 +221,15 @@ class Draws:
     short: np.ndarray
 
     @classmethod
-    def of(cls, key, constant, how, question, answer):
-        """Draw for all nodes that were asked about.
+    def of(
+        cls,
+        key: np.ndarray,
+        constant: np.ndarray,
+        how: tuple,
+        question: Question,
+        answer: Answer,
+    ) -> Self:
+        """Draw for all nodes of a request.
 
         Parameters
         ----------
@@ -270,18 +280,18 @@ class Draws:
         )
         return draws
 
-    def take(self, other, which):
+    def take(self, other: Self, which: np.ndarray) -> None:
         """Another's draws for some nodes."""
         for name, values in vars(other).items():
             if name != "constant":
                 getattr(self, name)[which] = values[which]
 
-    def flat(self, values):
+    def flat(self, values: np.ndarray) -> np.ndarray:
         """The values of the cuts found, node after node."""
         return values[np.arange(values.shape[1]) < self.n_found[:, None]]
 
-    def question(self, nodes, tree):
-        """Ask for the sums left of these cuts."""
+    def question(self, nodes: np.ndarray, tree: np.ndarray) -> CutQuestion:
+        """A request for the sums left of these cuts."""
         return CutQuestion(
             nodes=nodes,
             tree=tree,
@@ -312,8 +322,8 @@ class Groups:
     n_groups: int
 
     @classmethod
-    def of(cls, answer, n_groups):
-        """Those of an answer."""
+    def of(cls, answer: Answer, n_groups: int) -> Self:
+        """Those of a result."""
         return cls(
             answer.by_group["key"],
             answer.by_group["weight"],
@@ -323,31 +333,31 @@ class Groups:
         )
 
     @property
-    def node(self):
+    def node(self) -> np.ndarray:
         """The node of each sum."""
         return self.key // self.n_groups
 
     @property
-    def group(self):
+    def group(self) -> np.ndarray:
         """The group of each sum."""
         return (self.key % self.n_groups).astype(np.int32)
 
     @property
-    def start(self):
+    def start(self) -> np.ndarray:
         """Where the sums of each node begin."""
         return starts(np.bincount(self.node, minlength=self.n_nodes))
 
-    def _part(self, which):
+    def _part(self, which: np.ndarray) -> Self:
         total = None if self.total is None else self.total[which]
         return replace(
             self, key=self.key[which], weight=self.weight[which], total=total
         )
 
-    def only(self, which):
+    def only(self, which: np.ndarray) -> Self:
         """The sums of some nodes."""
         return self._part(which[self.node])
 
-    def replaced(self, other, which):
+    def replaced(self, other: "Groups", which: np.ndarray) -> "Groups":
         """The same, with another's sums for some nodes."""
         ours, theirs = self.only(~which), other.only(which)
         both = Groups(

@@ -1,6 +1,8 @@
 """A line through all features, which trees would need many splits to follow."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -26,11 +28,11 @@ class LinearPart:
         Means, which stand for missing values.
     low, high : float64 arrays of shape (n_features,)
         The least and the largest value seen. Values beyond count as these, so that
-        the answer stays bounded, as a forest's does.
+        the prediction stays bounded, as a forest's does.
     intercept : float
-        The mean of y, the answer at the features' means.
+        The mean of y, the prediction at the features' means.
     variance : float64 array of shape (n_features,)
-        Of each feature's share in the answer, over the rows of fit.
+        Of each feature's share in the prediction, over the rows of fit.
     """
 
     coef: np.ndarray
@@ -41,7 +43,9 @@ class LinearPart:
     variance: np.ndarray
 
     @classmethod
-    def fit(cls, columns, y, weight=None):
+    def fit(
+        cls, columns: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
+    ) -> Self:
         """Fit, with the penalty of the least generalised cross-validation score (GCV).
 
         Parameters
@@ -73,12 +77,12 @@ class LinearPart:
             gram += Z.T @ weighted
             moment += rest[part] @ weighted
         coef = np.zeros(len(columns))
-        coef[varies] = _ridge(gram, moment, weight @ rest**2, weight.sum())
+        coef[varies] = _ridge(gram, moment, float(weight @ rest**2), weight.sum())
         variance = coef**2
         coef[varies] /= scale[varies]
         return cls(_rounded(coef), center, low, high, intercept, variance)
 
-    def shares(self, columns):
+    def shares(self, columns: np.ndarray) -> Iterator[np.ndarray]:
         """What each feature adds to the intercept.
 
         Parameters
@@ -95,7 +99,7 @@ class LinearPart:
             inside = np.clip(column, self.low[j], self.high[j]) - self.center[j]
             yield self.coef[j] * np.where(np.isnan(inside), 0.0, inside)
 
-    def answer(self, columns):
+    def answer(self, columns: np.ndarray) -> np.ndarray:
         """The value of the line.
 
         Parameters
@@ -106,7 +110,7 @@ class LinearPart:
         Returns
         -------
         float64 array of shape (n_samples,)
-            Summed in the order of the features, so that a row's answer does not
+            Summed in the order of the features, so that a row's prediction does not
             depend on other rows.
         """
         out = np.full(columns.shape[1], self.intercept)
@@ -117,12 +121,14 @@ class LinearPart:
         return out
 
 
-def _rounded(values):
+def _rounded(values: float | np.ndarray) -> np.ndarray:
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.rint(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS)
 
 
-def _moments(columns, seen, weight):
+def _moments(
+    columns: np.ndarray, seen: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Mean, standard deviation, minimum and maximum of each feature's known values."""
     d = len(columns)
     center, scale, low, high = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
@@ -141,7 +147,13 @@ def _moments(columns, seen, weight):
     return center, scale, low, high
 
 
-def _standardised(columns, seen, varies, center, scale):
+def _standardised(
+    columns: np.ndarray,
+    seen: np.ndarray,
+    varies: np.ndarray,
+    center: np.ndarray,
+    scale: np.ndarray,
+) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of rows of the features that vary; 0 where a value is missing."""
     for start in range(0, len(seen), _ROWS_AT_ONCE):
         part = slice(start, start + _ROWS_AT_ONCE)
@@ -150,7 +162,7 @@ def _standardised(columns, seen, varies, center, scale):
         yield part, np.where(np.isnan(Z), 0.0, Z)
 
 
-def _ridge(gram, moment, total, n):
+def _ridge(gram: np.ndarray, moment: np.ndarray, total: float, n: float) -> np.ndarray:
     """Coefficients of the penalty with the least mean squared error, by GCV."""
     value, vector = np.linalg.eigh(gram)
     value = np.maximum(value, 0.0)

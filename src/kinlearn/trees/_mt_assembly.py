@@ -1,9 +1,12 @@
 """A multi-task tree from nodes that were split one by one and from whole subtrees."""
 
+from typing import Any
+
 import numpy as np
 
 from kinlearn._kernels.trees._mt_tree_model import DECISION, NODE, VALUE
-from kinlearn.trees._mt_tree import tree_of
+from kinlearn.trees._binning import Bins
+from kinlearn.trees._mt_tree import MultiTaskTree, tree_of
 from kinlearn.trees._questions import entries
 
 __all__ = ["TreeInParts"]
@@ -19,23 +22,32 @@ class TreeInParts:
     does, which grows the left side of a node to the end before the right one.
     """
 
-    def __init__(self):
-        self.nodes = []
-        self.decisions = []  # node, task, number of rows, labels, weights
-        self.subtrees = {}
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        # node, task, number of rows, labels, weights
+        self.decisions: list[tuple[int, int, int, np.ndarray, np.ndarray]] = []
+        self.subtrees: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self.new_node()
 
-    def new_node(self):
+    def new_node(self) -> int:
         """Add a node, which is a leaf as yet; its number."""
         self.nodes.append({"left": -1, "feature": -1, "bin": -1, "missing_left": 0})
         return len(self.nodes) - 1
 
-    def count(self, node, n_rows, weight, impurity):
+    def count(self, node: int, n_rows: int, weight: int, impurity: float) -> None:
         """Set what has arrived at a node."""
         counted = zip(_COUNTED, (n_rows, weight, impurity), strict=True)
         self.nodes[node].update(counted)
 
-    def split(self, node, feature, bin, missing_left, gain, decrease):
+    def split(
+        self,
+        node: int,
+        feature: int,
+        bin: int,
+        missing_left: bool,
+        gain: float,
+        decrease: float,
+    ) -> int:
         """Split a node; the number of its left child, which the right one follows."""
         left = self.new_node()
         self.new_node()
@@ -43,15 +55,19 @@ class TreeInParts:
         self.nodes[node].update(zip(_SPLIT, values, strict=True))
         return left
 
-    def decide(self, node, task, n_rows, labels, weights):
+    def decide(
+        self, node: int, task: int, n_rows: int, labels: np.ndarray, weights: np.ndarray
+    ) -> None:
         """Decide a task at a node."""
         self.decisions.append((node, task, n_rows, labels, weights))
 
-    def graft(self, node, grown):
+    def graft(
+        self, node: int, grown: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> None:
         """Replace a node by what `grow_tree` gave for its rows."""
         self.subtrees[node] = grown
 
-    def finish(self, bins, unit):
+    def finish(self, bins: Bins, unit: float) -> MultiTaskTree:
         """The tree.
 
         Parameters
@@ -80,10 +96,9 @@ class TreeInParts:
                 nodes[name][number[i]] = value
             if values["left"] >= 0:
                 nodes["left"][number[i]] = number[values["left"]]
-        decisions, values = self._decisions(number, below)
-        return tree_of(nodes, decisions, values, bins, unit)
+        return tree_of(nodes, *self._decisions(number, below), bins, unit)
 
-    def _numbers(self):
+    def _numbers(self) -> tuple[dict[int, int], dict[int, np.ndarray], int]:
         """Final number of each node, and of the nodes of each subtree."""
         number, below = {0: 0}, {}
         stack, n_nodes = [0], 1
@@ -102,7 +117,9 @@ class TreeInParts:
                 stack += [left + 1, left]
         return number, below, n_nodes
 
-    def _decisions(self, number, below):
+    def _decisions(
+        self, number: dict[int, int], below: dict[int, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """All decisions in the order of node and task, and their values."""
         own = np.zeros(len(self.decisions), dtype=DECISION)
         labels = [np.zeros(0, np.int32)]

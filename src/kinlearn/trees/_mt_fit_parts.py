@@ -1,9 +1,13 @@
 """Fitting a multi-task random forest to rows that lie in many parts."""
 
+from collections.abc import Callable
+from typing import Any
+
 from kinlearn._kernels._random import stream_state
 from kinlearn.trees._mt_levels import LevelTrees
 from kinlearn.trees._mt_parts import prepare_binned
 from kinlearn.trees._parts import remember_common
+from kinlearn.trees._random_forest import MultiTaskRandomForestClassifier
 
 __all__ = ["fit_forest_parts"]
 
@@ -17,13 +21,20 @@ _PLACES_SHARE = 8
 _FREE_PLACES = 2**22
 
 
-def fit_forest_parts(forest, engine, parts, *, trees_at_once=None, finished=None):
+def fit_forest_parts(
+    forest: MultiTaskRandomForestClassifier,
+    engine: Any,
+    parts: list[Any],
+    *,
+    trees_at_once: int | None = None,
+    finished: Callable[[int], object] | None = None,
+) -> None:
     """Fit a forest to parts; the same trees as of all rows in one place.
 
     Parameters
     ----------
     forest : MultiTaskRandomForestClassifier
-        Gets the fitted attributes. Its parameters say how to grow.
+        Gets the fitted attributes. Its parameters decide how to grow.
     engine : LocalParts or the like
         Where the parts are.
     parts : list

@@ -1,12 +1,14 @@
 """Growth of multi-task trees level by level, from sums over parts of the rows.
 
-The driver keeps the cells of each open node, with their weights and rows. It asks for
+The driver keeps the cells of each open node, with their weights and rows. It requests
 the sums of the features that a node draws, finds the best cut, and knows the cells of
 both children from it. A node whose rows fit in one place is grown to the end there.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -14,13 +16,13 @@ from scipy.special import xlogy
 from kinlearn._kernels._random import stream_state
 from kinlearn._kernels.trees._mt_level import best_cut, drawn_features
 from kinlearn.trees._mt_assembly import TreeInParts
-from kinlearn.trees._mt_shares import N_BINS, BinPlan, CellQuestion, Roots
+from kinlearn.trees._mt_shares import N_BINS, BinPlan, CellQuestion, Roots, Scheme
 from kinlearn.trees._mt_subtrees import Job, grow_pieces
-from kinlearn.trees._mt_tree import CRITERIA
+from kinlearn.trees._mt_tree import CRITERIA, MultiTaskTree
 
 __all__ = ["LevelTrees"]
 
-# Sums that are asked for at a time, of more than one feature: some 50 MB for each part,
+# Sums that are requested at a time, of more than one feature: some 50 MB for each part,
 # with those that wait to be put in order.
 _MOST_SUMS = 1_000_000
 
@@ -40,17 +42,17 @@ class _Node:
     is_small: bool = False
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         return int(self.rows.sum())
 
-    def keep(self, which):
+    def keep(self, which: np.ndarray) -> None:
         self.cells, self.weight = self.cells[which], self.weight[which]
         self.rows = self.rows[which]
 
 
 @dataclass(eq=False)
 class _Search:
-    """The features that a node has asked about, and their sums."""
+    """The features that a node has requested, and their sums."""
 
     node: _Node
     order: np.ndarray  # features as the node draws them
@@ -87,7 +89,15 @@ class LevelTrees:
         Rows that may come together in one place.
     """
 
-    def __init__(self, engine, scheme, settings, *, bootstrap, most_together):
+    def __init__(
+        self,
+        engine: Any,
+        scheme: Scheme,
+        settings: dict[str, Any],
+        *,
+        bootstrap: bool,
+        most_together: int,
+    ) -> None:
         self.engine = engine
         self.scheme = scheme
         self.settings = settings
@@ -95,7 +105,7 @@ class LevelTrees:
         self.most_together = most_together
         self.criterion = CRITERIA.index(settings["criterion"])
 
-    def grow(self, seeds):
+    def grow(self, seeds: list[int]) -> list[MultiTaskTree]:
         """Grow trees together.
 
         Parameters
@@ -121,7 +131,12 @@ class LevelTrees:
 
     # ------------------------------------------------------------------ the rows
 
-    def _ask(self, numbers, nodes, features):
+    def _ask(
+        self,
+        numbers: Sequence[int],
+        nodes: Sequence[_Node],
+        features: Sequence[np.ndarray],
+    ) -> list[_Sums]:
         """The merged sums of features at nodes, by request."""
         start = np.cumsum([0, *map(len, features)])
         question = CellQuestion(
@@ -137,10 +152,15 @@ class LevelTrees:
         every = _Sums(bin.astype(np.int32), cell, sums["weight"], sums["rows"])
         return [_slice(every, at[r], at[r + 1]) for r in range(start[-1])]
 
-    def _ask_in_lots(self, numbers, nodes, features):
+    def _ask_in_lots(
+        self,
+        numbers: Sequence[int],
+        nodes: Sequence[_Node],
+        features: Sequence[np.ndarray],
+    ) -> Iterator[_Sums]:
         """The same for nodes of a portion, request by request.
 
-        If one node alone is too much, some of its features are asked about at a time:
+        If one node alone is too much, some of its features are requested at a time:
         at a root with many cells, sums are as many as rows, and larger.
         """
         size = max(_MOST_SUMS // self._n_sums(nodes[0]), 1)
@@ -150,11 +170,11 @@ class LevelTrees:
         for first in range(0, len(features[0]), size):
             yield from self._ask(numbers, nodes, [features[0][first : first + size]])
 
-    def _n_sums(self, node):
+    def _n_sums(self, node: _Node) -> int:
         """Sums of one feature at a node, at the most."""
         return min(node.n_rows, N_BINS * len(node.cells))
 
-    def _roots(self, seeds):
+    def _roots(self, seeds: Sequence[int]) -> Sequence[_Node | None]:
         nothing = np.zeros(0, np.int64)
         roots = [
             _Node(i, 0, 0, stream_state(seed, 0), nothing, nothing, nothing)
@@ -168,12 +188,12 @@ class LevelTrees:
             self.min_weight_leaf.append(int(np.ceil(fraction * found.weight.sum())))
         return [node if self._stays_open(node) else None for node in roots]
 
-    def _stays_open(self, node):
+    def _stays_open(self, node: _Node) -> bool:
         """Whether the growth goes on below a node; if not, it is decided."""
         node.is_small = node.n_rows <= self.most_together
         return node.is_small or self._arrive(node)
 
-    def _grow_small(self, small):
+    def _grow_small(self, small: dict[int, _Node]) -> None:
         """Grow nodes to the end, as many at a time as may come together."""
         jobs: list = []
         n_rows = 0
@@ -200,8 +220,8 @@ class LevelTrees:
             for node, subtree in zip(job.values(), subtrees, strict=True):
                 self.trees[node.tree].graft(node.number, subtree)
 
-    def _move(self, opened, splits):
-        """Tell the parts the splits; the open nodes of the next level."""
+    def _move(self, opened: Sequence[Any], splits: dict[int, tuple]) -> list[_Node]:
+        """Send the splits to the parts; the open nodes of the next level."""
         n = len(opened)
         feature, cut, tree = np.zeros((3, n), dtype=np.int32)
         missing_left = np.zeros(n, dtype=np.uint8)
@@ -234,7 +254,7 @@ class LevelTrees:
 
     # ------------------------------------------------------------------ the nodes
 
-    def _arrive(self, node):
+    def _arrive(self, node: _Node) -> bool:
         """Decide tasks at a node; whether there is something to split."""
         settings, tree = self.settings, self.trees[node.tree]
         task = self.scheme.cell_task[node.cells]
@@ -258,14 +278,21 @@ class LevelTrees:
         node.keep(stays)
         return bool(stays.any())
 
-    def _decide(self, node, which):
+    def _decide(self, node: _Node, which: np.ndarray | slice) -> None:
         """Decide the tasks of some cells at a node."""
         self._decisions(
             node.tree, node.number, node.cells[which], node.weight[which],
             node.rows[which]
         )  # fmt: skip
 
-    def _decisions(self, tree, number, cells, weight, rows):
+    def _decisions(
+        self,
+        tree: int,
+        number: int,
+        cells: np.ndarray,
+        weight: np.ndarray,
+        rows: np.ndarray,
+    ) -> None:
         if not len(cells):
             return
         task = self.scheme.cell_task[cells]
@@ -276,7 +303,9 @@ class LevelTrees:
                 number, task[a], rows[a:b].sum(), label[a:b], weight[a:b]
             )
 
-    def _split(self, opened, small):
+    def _split(
+        self, opened: Sequence[_Node | None], small: dict[int, _Node]
+    ) -> list[_Node]:
         """Split the open nodes that are not small; the next level."""
         searches = {}
         n_features = len(self.scheme.bins.n_bins)
@@ -295,8 +324,8 @@ class LevelTrees:
                 splits[i] = self._children(search)
         return self._move(opened, splits)
 
-    def _search(self, searches):
-        """Find the best cuts, asking for more features where some are constant."""
+    def _search(self, searches: dict[int, _Search]) -> None:
+        """Find the best cuts, requesting more features where some are constant."""
         n_features = len(self.scheme.bins.n_bins)
         waiting = dict(searches)
         while waiting:
@@ -314,7 +343,7 @@ class LevelTrees:
                     if enough or search.n_asked == n_features:
                         del waiting[i]
 
-    def _portions(self, waiting):
+    def _portions(self, waiting: dict[int, _Search]) -> Iterator[dict[int, _Search]]:
         portion: dict[int, _Search] = {}
         n_sums = 0
         for i, search in waiting.items():
@@ -326,7 +355,7 @@ class LevelTrees:
             n_sums += n_here
         yield portion
 
-    def _best_cut(self, search):
+    def _best_cut(self, search: _Search) -> tuple[int, tuple | None]:
         node, settings = search.node, self.settings
         start = np.cumsum([0, *(len(s.bin) for s in search.sums)])
         task = self.scheme.cell_task[node.cells]
@@ -353,7 +382,7 @@ class LevelTrees:
             max_features=settings["max_features"],
         )
 
-    def _children(self, search):
+    def _children(self, search: Any) -> tuple[tuple, list[_Node]]:
         """Carry out the split in the tree; what parts must know, and the children."""
         node, tree = search.node, self.trees[search.node.tree]
         request, cut, missing_left, has_missing, gain = search.found
@@ -401,22 +430,22 @@ class LevelTrees:
         return (feature, cut, missing_left), children
 
 
-def _gain(whole, left):
+def _gain(whole: np.ndarray, left: np.ndarray) -> np.ndarray:
     right = whole - left
     return xlogy(left, left) + xlogy(right, right) - xlogy(whole, whole)
 
 
-def _firsts(task):
+def _firsts(task: np.ndarray) -> np.ndarray:
     """Where each task begins, of ascending ones."""
     return np.flatnonzero(np.diff(task, prepend=-1))
 
 
-def _slice(sums, first, last):
+def _slice(sums: _Sums, first: int, last: int) -> _Sums:
     names = ("bin", "cell", "weight", "rows")
     return _Sums(*(getattr(sums, name)[first:last] for name in names))
 
 
-def _in_node(sums, cells):
+def _in_node(sums: _Sums, cells: np.ndarray) -> _Sums:
     """Sums by cell as numbered within a node; without those of decided tasks."""
     place = np.searchsorted(cells, sums.cell)
     there = cells[np.minimum(place, len(cells) - 1)] == sums.cell

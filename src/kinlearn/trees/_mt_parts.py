@@ -1,7 +1,9 @@
 """From parts of a table to binned shares that multi-task forests are grown from."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from kinlearn.trees._mt_weights import (
     weighed_by_class,
     weight_unit,
 )
-from kinlearn.trees._parts import agree, summarize
+from kinlearn.trees._parts import Common, Part, agree, summarize
 from kinlearn.trees._questions import Weighed
 
 __all__ = ["prepare_binned"]
@@ -43,13 +45,13 @@ class CellRows(Weighed):
     whole: np.ndarray | None
 
     @classmethod
-    def of(cls, part, common, unit):
+    def of(cls, part: Part, common: Common, unit: float) -> Self:
         """Code the rows of a part as all parts do."""
         coded = part.coded(common)
         sets = common.label_sets
         n_classes = np.int64(sets.n_classes)
         task = np.repeat(np.arange(sets.n_tasks), np.diff(sets.indptr))
-        cells = np.searchsorted(
+        cells: np.ndarray = np.searchsorted(
             task * n_classes + sets.codes, coded.task * n_classes + coded.y
         )
         return cls(
@@ -59,32 +61,39 @@ class CellRows(Weighed):
             in_units(coded.weight, unit),
         )
 
-    def feature(self, number):
+    def feature(self, number: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Values of a feature, and their weights, of rows with a sample weight."""
         if self.whole is None:
             return self.columns[number], None
         there = self.whole > 0
         return self.columns[number, there], self.whole[there]
 
-    def cell_weight(self, n_cells):
+    def cell_weight(self, n_cells: int) -> np.ndarray:
         """Weight of each cell, in units of the sample weights."""
         return np.bincount(self.cells, self.whole, minlength=n_cells)
 
-    def weight_sum(self, factor):
+    def weight_sum(self, factor: np.ndarray | None) -> tuple[float, bool]:
         """Sum of the rows' weights, and whether all are whole numbers."""
-        weight = weighed_by_class(self.given, factor, self.cells)
+        weight: Any = weighed_by_class(self.given, factor, self.cells)
         return float(weight.sum()), is_whole(weight)
 
-    def _weight(self, factor, unit):
+    def _weight(self, factor: np.ndarray | None, unit: float) -> np.ndarray | None:
         return in_units(weighed_by_class(self.given, factor, self.cells), unit)
 
-    def task_rows(self, factor, unit, cell_task):
+    def task_rows(
+        self, factor: np.ndarray | None, unit: float, cell_task: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Tasks with rows that count, and their numbers of such rows."""
         weight = self._weight(factor, unit)
         cells = self.cells if weight is None else self.cells[weight > 0]
         return np.unique(cell_task[cells], return_counts=True)
 
-    def share(self, bag, factor, scheme):
+    def share(
+        self,
+        bag: tuple[np.ndarray, np.ndarray],
+        factor: np.ndarray | None,
+        scheme: Scheme,
+    ) -> BinnedShare:
         """The rows as the kernels take them.
 
         Parameters
@@ -112,7 +121,11 @@ class CellRows(Weighed):
         )
 
 
-def prepare_binned(engine, parts, class_weight):
+def prepare_binned(
+    engine: Any,
+    parts: list[Any],
+    class_weight: dict[Any, float] | Literal["balanced"] | None,
+) -> tuple[Common, Scheme, list[int]]:
     """Make binned shares of parts that were read.
 
     Parameters
@@ -173,11 +186,11 @@ def prepare_binned(engine, parts, class_weight):
     return common, scheme, n_rows
 
 
-def _given_sum(part):
+def _given_sum(part: Any) -> tuple[float, bool]:
     return float(part.sample_weight.sum()), is_whole(part.sample_weight)
 
 
-def _unit(sums):
+def _unit(sums: Sequence[tuple[float, bool]]) -> float:
     total = math.fsum(weight for weight, _ in sums)
     if not total > 0:
         raise ValueError(
@@ -187,5 +200,5 @@ def _unit(sums):
     return weight_unit(total, all(whole for _, whole in sums))
 
 
-def _sum(arrays):
+def _sum(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.sum(arrays, axis=0)

@@ -1,4 +1,4 @@
-"""One part of the rows of a multi-task random forest, and what it answers.
+"""One part of the rows of a multi-task random forest, and its sums.
 
 The features are bins here, one byte each. A part counts the cells, pairs of a task and
 a label, in the bins of a feature at a node; the sums of all parts are what a split is
@@ -6,8 +6,10 @@ chosen by. It also gives away the rows of nodes that have become small, so that 
 of their trees is grown in one place.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +48,7 @@ class Scheme(Weighed):
     unit: float
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.bag_indptr) - 1
 
@@ -94,7 +96,7 @@ class BinPlan(Weighed):
     gone: np.ndarray
 
     @property
-    def n_opened(self):
+    def n_opened(self) -> int:
         """Open nodes of the next level."""
         return len(self.gone_start) - 1
 
@@ -166,10 +168,10 @@ class BinnedShare(Weighed):
     before: np.ndarray
     scheme: Scheme
 
-    def lay_out(self, by_rows):
+    def lay_out(self, by_rows: bool) -> None:
         """Nothing: bins are small."""
 
-    def begin(self, roots):
+    def begin(self, roots: Roots) -> BinPlaces:
         """The rows at the roots of some trees.
 
         Parameters
@@ -200,7 +202,7 @@ class BinnedShare(Weighed):
             opened[1, i] = len(rows)
         return BinPlaces(order, opened, counts)
 
-    def _draws(self):
+    def _draws(self) -> Callable[[int], np.ndarray]:
         """A function that counts how often each row is in the sample of a seed.
 
         The samples are those of all rows in one place: every draw is a place among the
@@ -215,7 +217,7 @@ class BinnedShare(Weighed):
         n_here = np.bincount(np.searchsorted(self.tasks, task), minlength=1)
         first_here = np.cumsum(n_here) - n_here
 
-        def counts(seed):
+        def counts(seed: int) -> np.ndarray:
             source = np.random.PCG64(seed)  # as of default_rng
             random = np.random.Generator(source)
             drawn = np.zeros(len(counting), dtype=np.int64)
@@ -241,7 +243,7 @@ class BinnedShare(Weighed):
 
         return counts
 
-    def move(self, places, plan):
+    def move(self, places: BinPlaces, plan: BinPlan) -> BinPlaces:
         """Carry out splits.
 
         Parameters
@@ -277,8 +279,8 @@ class BinnedShare(Weighed):
         )
         return BinPlaces(order, opened, places.counts)
 
-    def answer(self, places, question):
-        """Answer a question about the rows here.
+    def answer(self, places: BinPlaces, question: CellQuestion) -> Answer:
+        """The result of a request, from the rows here.
 
         Parameters
         ----------
@@ -317,7 +319,7 @@ class BinnedShare(Weighed):
         answer.by_group.update(key=key[order], weight=weight[order], rows=rows[order])
         return answer
 
-    def piece(self, places, job):
+    def piece(self, places: BinPlaces, job: Any) -> Piece:
         """The rows of some nodes.
 
         Parameters
@@ -350,7 +352,7 @@ class BinnedShare(Weighed):
         )
 
 
-def _portions(indptr, tasks):
+def _portions(indptr: np.ndarray, tasks: np.ndarray) -> Iterator[tuple[int, int]]:
     """Stretches of the draws of some tasks, ascending, none of them long."""
     for t in np.split(tasks, np.flatnonzero(np.diff(tasks) != 1) + 1):
         if len(t):

@@ -1,10 +1,13 @@
 """The rest of a multi-task tree, below nodes whose rows fit in one place."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kinlearn._kernels.trees._mt_tree import grow_tree
+from kinlearn.trees._mt_shares import Piece, Scheme
 from kinlearn.trees._mt_tree import CRITERIA
 from kinlearn.trees._questions import Weighed
 
@@ -36,17 +39,19 @@ class Job(Weighed):
     min_weight_leaf: np.ndarray
 
     @staticmethod
-    def pack(pieces):
+    def pack(pieces: list[Piece]) -> list[Piece]:
         """Pieces in the form in which they are sent."""
         return pieces
 
     @staticmethod
-    def unpack(pieces):
+    def unpack(pieces: list[Piece]) -> list[Piece]:
         """The pieces."""
         return pieces
 
 
-def grow_pieces(pieces, job, scheme, settings):
+def grow_pieces(
+    pieces: Sequence[Piece], job: Job, scheme: Scheme, settings: dict[str, Any]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Grow nodes from the rows of all parts.
 
     Parameters

@@ -1,6 +1,7 @@
 """A grown multi-task decision tree as arrays, and the data one is grown from."""
 
 from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,7 +14,7 @@ from kinlearn._kernels.trees._mt_tree_model import (
     find_leaves,
     share_of_leaves,
 )
-from kinlearn.tasks import check_total_weight
+from kinlearn.tasks import TaskData, check_total_weight
 from kinlearn.trees._binning import Bins, bin_features
 from kinlearn.trees._mt_weights import (
     cell_factors,
@@ -52,9 +53,9 @@ class MultiTaskTree:
     decision_task : int32 array of shape (n_decisions,)
         Task codes, ascending at each node.
     decision_rows : int64 array of shape (n_decisions,)
-        Rows of the task at the node; 0 if its rows in the parent answer.
+        Rows of the task at the node; 0 if its rows in the parent decide.
     decision_weight : float64 array of shape (n_decisions,)
-        Weight of the rows that answer.
+        Weight of the rows that decide.
     value_indptr : int32 array of shape (n_decisions + 1,)
         Values of each decision.
     value_label : int32 array of shape (n_values,)
@@ -74,17 +75,17 @@ class MultiTaskTree:
     value_share: np.ndarray
 
     @property
-    def node_count(self):
+    def node_count(self) -> int:
         """Number of nodes."""
         return len(self.steps)
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> np.ndarray:
         """Whether each node is a leaf."""
         return self.steps["left"] == np.arange(len(self.steps))
 
     @property
-    def parent(self):
+    def parent(self) -> np.ndarray:
         """Parent of each node; -1 at the root."""
         inner = np.flatnonzero(~self.is_leaf)
         left = self.steps["left"][inner]
@@ -93,7 +94,7 @@ class MultiTaskTree:
         return parent
 
     @property
-    def depth(self):
+    def depth(self) -> np.ndarray:
         """Depth of each node; 0 at the root."""
         depth = np.zeros(len(self.steps), dtype=np.int32)
         for node, parent in enumerate(self.parent.tolist()):
@@ -101,7 +102,7 @@ class MultiTaskTree:
                 depth[node] = depth[parent] + 1
         return depth
 
-    def importances(self, n_features):
+    def importances(self, n_features: int) -> np.ndarray:
         """Information gained within tasks by each feature, summing to one.
 
         Parameters
@@ -119,8 +120,8 @@ class MultiTaskTree:
         )
         return total / total.sum() if total.sum() > 0 else total
 
-    def decisions(self, X, task):
-        """Number of the decision that answers for each row; -1 if there is none."""
+    def decisions(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
+        """Number of the decision that each row reaches; -1 if there is none."""
         if not self.decision_task.any():  # one task is decided at leaves only
             found = self.decision_indptr[self.leaves(X)]
             return np.where(task == 0, found, np.int32(-1))
@@ -130,13 +131,13 @@ class MultiTaskTree:
         )
         return out
 
-    def leaves(self, X):
+    def leaves(self, X: np.ndarray) -> np.ndarray:
         """Leaf of each row."""
         out = np.empty(X.shape[0], dtype=np.int32)
         find_leaves(X, self.steps, out)
         return out
 
-    def nodes(self, X, task):
+    def nodes(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Node at which each row is decided; the leaf if its task is unknown."""
         found = self.decisions(X, task)
         node = np.searchsorted(self.decision_indptr, found, side="right") - 1
@@ -145,7 +146,7 @@ class MultiTaskTree:
             node[unknown] = self.leaves(X[unknown])
         return node
 
-    def paths(self, ends):
+    def paths(self, ends: np.ndarray) -> csr_array:
         """Nodes on the ways from the root.
 
         Parameters
@@ -171,7 +172,7 @@ class MultiTaskTree:
         shape = (len(ends), self.node_count)
         return csr_array((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape)
 
-    def add_proba(self, X, task, out):
+    def add_proba(self, X: np.ndarray, task: np.ndarray, out: np.ndarray) -> None:
         """Add the label frequencies of each row to `out`.
 
         Parameters
@@ -179,7 +180,7 @@ class MultiTaskTree:
         X : float array of shape (n, n_features), row-major
             Features.
         task : int32 array of shape (n,)
-            Task codes; for -1 the tasks' answers are averaged.
+            Task codes; for -1 the tasks' predictions are averaged.
         out : float64 array of shape (n, n_classes)
             Added to.
         """
@@ -232,7 +233,9 @@ class GrowthData:
     n_tasks: int
 
     @classmethod
-    def of(cls, data, class_weight):
+    def of(
+        cls, data: TaskData, class_weight: dict[Any, float] | Literal["balanced"] | None
+    ) -> Self:
         """Bin the features and encode the rest.
 
         Parameters
@@ -278,9 +281,19 @@ class GrowthData:
             n_tasks=data.n_tasks,
         )
 
-    def grow(self, seed, counts=None, *, criterion, purity, max_depth,
-             min_samples_split, min_samples_leaf, min_weight_fraction_leaf,
-             max_features):  # fmt: skip
+    def grow(
+        self,
+        seed: int,
+        counts: np.ndarray | None = None,
+        *,
+        criterion: str,
+        purity: float,
+        max_depth: int | None,
+        min_samples_split: int,
+        min_samples_leaf: int,
+        min_weight_fraction_leaf: float,
+        max_features: int,
+    ) -> MultiTaskTree:
         """Grow one tree.
 
         Parameters
@@ -321,7 +334,7 @@ class GrowthData:
         return tree_of(nodes, decisions, values, self.bins, self.unit)
 
 
-def _whole(weight):
+def _whole(weight: np.ndarray | None) -> tuple[np.ndarray | None, float]:
     """Weights as whole numbers, and what one of them stands for."""
     check_total_weight(weight)
     if weight is None:
@@ -330,7 +343,13 @@ def _whole(weight):
     return in_units(weight, unit), unit
 
 
-def tree_of(nodes, decisions, values, bins, unit):
+def tree_of(
+    nodes: np.ndarray,
+    decisions: np.ndarray,
+    values: np.ndarray,
+    bins: Bins,
+    unit: float,
+) -> MultiTaskTree:
     """The kernel's result as a tree with real thresholds and weights.
 
     Parameters

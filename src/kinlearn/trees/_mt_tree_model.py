@@ -1,6 +1,7 @@
 """What the multi-task decision tree and its forest have in common."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,14 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.tasks import TaskMixin
 from kinlearn.trees._mt_tree import CRITERIA
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import Table
 
 __all__ = ["MultiTaskTreeModel"]
 
 
 class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
-    """Settings of the growth, and answers from trees.
+    """Settings of the growth, and predictions of trees.
 
-    A subclass says which trees it has (`_trees`) and how it was fitted.
+    A subclass defines which trees it has (`_trees`) and how it is fitted.
     """
 
     _parameter_constraints: dict = {
@@ -37,7 +39,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def _growth_settings(self, n_features):
+    def _growth_settings(self, n_features: int) -> dict[str, Any]:
         """The parameters as the growth of a tree wants them."""
         return {
             "criterion": self.criterion,
@@ -49,8 +51,8 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             "max_features": _n_drawn(self.max_features, n_features),
         }
 
-    def _add_proba(self, X, task):
-        """Mean over the trees of the label frequencies that answer."""
+    def _add_proba(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
+        """Mean over the trees of the label frequencies of the rows' decisions."""
         out = np.zeros((X.shape[0], len(self.classes_)))
         for tree in self._trees:
             tree.add_proba(X, task, out)
@@ -58,7 +60,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             out /= len(self._trees)
         return out
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Probability of each class.
 
         Parameters
@@ -75,7 +77,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         rows = self._predict_data(X, order="C")
         return self._add_proba(rows.X, rows.task)
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """Most probable class.
 
         Parameters
@@ -92,19 +94,19 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(proba, axis=1)]
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Share of each feature in the information gained within tasks."""
         check_is_fitted(self)
         n_features = len(self.feature_names_)
         return np.mean([t.importances(n_features) for t in self._trees], axis=0)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
 
-def _n_drawn(max_features, n_features):
+def _n_drawn(max_features: float | str | None, n_features: int) -> int:
     """Number of features that a node looks at."""
     if max_features is None:
         return n_features

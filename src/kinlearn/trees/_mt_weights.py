@@ -1,8 +1,11 @@
 """Weights of rows as whole numbers, whose sums do not depend on the order of rows."""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 
-from kinlearn.tasks import check_class_weight
+from kinlearn.tasks import LabelSets, check_class_weight
 
 __all__ = [
     "cell_factors",
@@ -21,12 +24,12 @@ _BITS = 50
 _SLACK = 1 + 2.0**-20
 
 
-def is_whole(weight):
+def is_whole(weight: np.ndarray) -> bool:
     """Whether all weights are whole numbers."""
     return bool((weight == np.rint(weight)).all())
 
 
-def weight_unit(total, whole):
+def weight_unit(total: float, whole: bool) -> float:
     """What weights are multiples of.
 
     Parameters
@@ -46,7 +49,7 @@ def weight_unit(total, whole):
     return float(2.0 ** (np.ceil(np.log2(total * _SLACK)) - _BITS))
 
 
-def in_units(weight, unit):
+def in_units(weight: np.ndarray | None, unit: float) -> np.ndarray | None:
     """Weights as multiples of a unit; those that are positive stay so.
 
     Parameters
@@ -66,7 +69,12 @@ def in_units(weight, unit):
     return np.maximum(np.rint(weight / unit).astype(np.int64), weight > 0)
 
 
-def cell_factors(class_weight, classes, label_sets, cell_weight):
+def cell_factors(
+    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    classes: np.ndarray,
+    label_sets: LabelSets,
+    cell_weight: Callable[[], np.ndarray],
+) -> np.ndarray | None:
     """What the class weights multiply each pair of a task and a label by.
 
     Parameters
@@ -105,14 +113,16 @@ def cell_factors(class_weight, classes, label_sets, cell_weight):
     return np.array([class_weight.get(c, 1.0) for c in names])[label_sets.codes]
 
 
-def weighed_by_class(weight, factor, cells):
+def weighed_by_class(
+    weight: np.ndarray | None, factor: np.ndarray | None, cells: np.ndarray
+) -> np.ndarray | None:
     """Weights times the factors of the rows' cells; either may be None, for 1."""
     if factor is None:
         return weight
     return factor[cells] if weight is None else weight * factor[cells]
 
 
-def check_tasks_weigh(tasks, weight):
+def check_tasks_weigh(tasks: np.ndarray, weight: np.ndarray) -> None:
     """Refuse tasks without a row that counts.
 
     Parameters

@@ -5,7 +5,9 @@ codes, class codes, units of sums) comes from small summaries.
 """
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -23,6 +25,7 @@ from kinlearn.trees._growth import exact_unit, short_number, unit_labels
 from kinlearn.trees._pilot import pilot_rows, row_hashes
 from kinlearn.trees._questions import Totals, Weighed
 from kinlearn.trees._shares import Share
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = [
     "Coded",
@@ -50,7 +53,7 @@ class Part(Weighed):
     sample_weight: np.ndarray | None
     table: TaskColumns
 
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         """What the driver has to know of a part, before codes are agreed on."""
         pairs, count = self._pairs()
         return {
@@ -65,7 +68,7 @@ class Part(Weighed):
             "weighted": self.sample_weight is not None,
         }
 
-    def _pairs(self):
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
         if self.classes is None:
             return None, None
         n = len(self.classes)
@@ -74,7 +77,7 @@ class Part(Weighed):
         )
         return np.stack([pair // n, pair % n], axis=1), count
 
-    def coded(self, common):
+    def coded(self, common: "Common") -> "Coded":
         """The same rows with the codes of all parts, and weights.
 
         Parameters
@@ -106,19 +109,19 @@ class Coded(Weighed):
     y: np.ndarray
     weight: np.ndarray | None
 
-    def sums(self):
+    def sums(self) -> tuple[float, float]:
         """Weight of the rows, and weighted sum of y."""
         w = self.weight
         weight = float(len(self.y)) if w is None else float(w.sum())
         total = float(self.y.sum() if w is None else w @ self.y)
         return weight, total
 
-    def spread(self, center):
+    def spread(self, center: float) -> float:
         """Sum of the magnitudes of ``weight * (y - center)``."""
         spread = np.abs(self.y - center)
         return float((spread if self.weight is None else self.weight * spread).sum())
 
-    def share(self, common, units):
+    def share(self, common: "Common", units: "Units") -> Share:
         """The rows as the kernels take them.
 
         Parameters
@@ -152,7 +155,7 @@ class Coded(Weighed):
             center=units.center,
         )
 
-    def sample(self):
+    def sample(self) -> "Sample":
         """The rows that pilot forests may want; see `pilot_rows`."""
         rows = np.arange(len(self.y))
         if self.weight is not None:
@@ -180,7 +183,7 @@ class Sample(Weighed):
     weight: np.ndarray | None
 
     @classmethod
-    def merge(cls, samples):
+    def merge(cls, samples: Sequence[Self]) -> Self:
         """The rows that a pilot takes of all parts, in the order of the parts."""
         weight = None
         if samples[0].weight is not None:
@@ -223,8 +226,8 @@ class Common:
 
     n_rows: int
     tasks: np.ndarray
-    classes: np.ndarray | None
-    label_sets: LabelSets | None
+    classes: Any
+    label_sets: Any
     class_count: np.ndarray | None
     has_missing: np.ndarray
     table: TaskColumns
@@ -251,7 +254,14 @@ class Units:
     all_weight: float
 
     @classmethod
-    def of(cls, sums, spreads, *, weighted, numbers):
+    def of(
+        cls,
+        sums: Sequence[tuple[float, float]],
+        spreads: Callable[[float], Iterable[float]],
+        *,
+        weighted: bool,
+        numbers: bool,
+    ) -> Self:
         """From the sums of all parts.
 
         Parameters
@@ -277,13 +287,21 @@ class Units:
         return cls(w_unit, exact_unit(total), center, weight)
 
 
-def _places(known, values):
+def _places(known: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Codes of values among known ones, which hold them all."""
     place = {v: i for i, v in enumerate(known.tolist())}
     return np.array([place[v] for v in values.tolist()], dtype=np.int32)
 
 
-def read_part(X, y, sample_weight, number, options, *, narrow=True):
+def read_part(
+    X: Table,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    number: int,
+    options: dict[str, Any],
+    *,
+    narrow: bool = True,
+) -> Part | None:
     """Check the rows of a part.
 
     Parameters
@@ -327,7 +345,11 @@ def read_part(X, y, sample_weight, number, options, *, narrow=True):
     )
 
 
-def _class_weights(class_weight, classes, count):
+def _class_weights(
+    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    classes: np.ndarray,
+    count: np.ndarray,
+) -> np.ndarray | None:
     if class_weight is None:
         return None
     if class_weight == "balanced":
@@ -335,7 +357,10 @@ def _class_weights(class_weight, classes, count):
     return compute_class_weight(class_weight, classes=classes, y=classes)
 
 
-def agree(summaries, class_weight=None):
+def agree(
+    summaries: Sequence[dict[str, Any]],
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+) -> Common:
     """Common codes for all parts.
 
     Parameters
@@ -387,7 +412,11 @@ def agree(summaries, class_weight=None):
     )
 
 
-def prepare(engine, parts, class_weight=None):
+def prepare(
+    engine: Any,
+    parts: list[Any],
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+) -> tuple[Common, Totals, Units, list[Any]]:
     """Make shares of parts that were read.
 
     Parameters
@@ -439,7 +468,7 @@ def prepare(engine, parts, class_weight=None):
     return common, totals, units, coded
 
 
-def summarize(engine, parts):
+def summarize(engine: Any, parts: list[Any]) -> tuple[list[dict[str, Any]], list[Any]]:
     """Summaries of the parts that have rows, and the handles of these.
 
     Parameters
@@ -466,11 +495,11 @@ def summarize(engine, parts):
     return [summaries[i] for i in kept], [parts[i] for i in kept]
 
 
-def _summary(part):
+def _summary(part: Part | None) -> dict[str, Any] | None:
     return None if part is None else part.summary()
 
 
-def remember_common(model, common):
+def remember_common(model: Any, common: Common) -> None:
     """Set the fitted attributes that all models share; see ``TaskMixin._fit_data``.
 
     Parameters

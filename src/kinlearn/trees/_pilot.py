@@ -1,13 +1,15 @@
 """Small pilot forests inside the training rows, which compare settings."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.trees._forest import Forest
-from kinlearn.trees._growth import Settings, grow_trees
+from kinlearn.trees._growth import Growth, Settings, grow_trees
 from kinlearn.trees._linear_part import LinearPart
 from kinlearn.trees._task_offsets import shrunken_offsets
 from kinlearn.utils import told_to_stop
@@ -17,7 +19,7 @@ __all__ = ["Candidate", "Pilot", "pilot_rows", "row_hashes"]
 _FOLDS = 4
 _TREES = 12  # for each fold; with 6, chance decided between neighbours
 _TREES_OF_FEW_ROWS, _FEW_ROWS = 24, 1_000  # where they cost little
-# Of many rows, squared error tells as much by fewer trees; the ROC curve does not.
+# Of many rows, fewer trees are enough for squared error; not for the ROC curve.
 _TREES_OF_MANY_ROWS, _MANY_ROWS = 8, 4_000
 _SQUARED_ERROR = 0.2  # its part in the loss for classes
 _MOST_ROWS = 10_000
@@ -44,14 +46,14 @@ class Candidate:
     line: bool = False
 
 
-def _mixed(h):
+def _mixed(h: np.ndarray) -> np.ndarray:
     """Spread the bits of each number over all 64."""
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return h ^ (h >> np.uint64(31))
 
 
-def row_hashes(columns, y):
+def row_hashes(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     """A number for each row that depends on its values alone.
 
     So neither the order of the rows nor repeated rows (or weights instead of
@@ -77,12 +79,12 @@ def row_hashes(columns, y):
     return h
 
 
-def row_groups(columns, y):
+def row_groups(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Number the distinct rows in the order of their hashes."""
     return np.unique(row_hashes(columns, y), return_inverse=True)[1]
 
 
-def pilot_rows(hashes):
+def pilot_rows(hashes: np.ndarray) -> np.ndarray:
     """Which rows a pilot would hold out in turn, and compare settings by.
 
     Parameters
@@ -102,9 +104,9 @@ def pilot_rows(hashes):
 
 
 class Pilot:
-    """Compares settings by what trees answer for rows they were not grown on.
+    """Compares settings by predictions for rows that trees were not grown on.
 
-    Trees are grown without a quarter of the rows in turn and answer for it. From
+    Trees are grown without a quarter of the rows in turn and predict it. From
     the squared error of a few trees the part is taken off that more trees would
     average away, so that small leaves are not blamed for it.
 
@@ -130,10 +132,12 @@ class Pilot:
         Whether there are rows enough to compare anything.
     """
 
-    def __init__(self, growth, seed, *, bootstrap, n_jobs):
+    def __init__(
+        self, growth: Growth, seed: int, *, bootstrap: bool, n_jobs: int
+    ) -> None:
         self.growth = growth
         self.seed = stream_state(seed, _STREAM)
-        self.how = {"bootstrap": bootstrap, "n_jobs": n_jobs}
+        self.how: dict[str, Any] = {"bootstrap": bootstrap, "n_jobs": n_jobs}
         rows, columns = np.arange(growth.n_samples), growth.columns
         if growth.weight is not None and not growth.weight.all():
             rows = rows[growth.weight > 0]
@@ -151,10 +155,10 @@ class Pilot:
         self._lines: dict[int, LinearPart] = {}  # by fold
         self._losses: dict[Candidate, float] = {}
 
-    def best(self, candidates):
+    def best(self, candidates: Sequence[Candidate]) -> Candidate:
         """The candidate of the least loss; the first of these.
 
-        If the search is told to stop, the best of those compared so far, or the first.
+        If the search shall stop, the best of those compared so far, or the first.
 
         Parameters
         ----------
@@ -177,7 +181,7 @@ class Pilot:
         known = [each for each in candidates if each in self._losses]
         return min(known, key=self._losses.__getitem__, default=candidates[0])
 
-    def learn_offsets(self, candidate):
+    def learn_offsets(self, candidate: Candidate) -> np.ndarray:
         """Offsets of the tasks, from what a forest of all tasks left unexplained.
 
         For candidates with an offset, each fold has its own, learned from the rows
@@ -206,7 +210,7 @@ class Pilot:
         residual = g.y[rows] - answer
         weight = None if g.weight is None else g.weight[rows]
 
-        def learned(part):
+        def learned(part: np.ndarray) -> np.ndarray:
             return shrunken_offsets(
                 residual[part],
                 g.task[rows[part]],
@@ -217,11 +221,11 @@ class Pilot:
         self.offsets = [learned(self.fold != k) for k in range(_FOLDS)]
         return learned(self.fold >= 0)
 
-    def _features(self, rows):
+    def _features(self, rows: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(self.growth.columns[:, rows].T)
 
-    def _mean_answer(self, forest, rows):
-        """What a forest for numbers answers; few rows at a time, to save memory."""
+    def _mean_answer(self, forest: Forest, rows: np.ndarray) -> np.ndarray:
+        """Predictions of a forest for numbers; few rows at a time, to save memory."""
         parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
         answers = [
             forest.sum_values(self._features(part), self.growth.task[part])[:, 0]
@@ -229,8 +233,8 @@ class Pilot:
         ]
         return np.concatenate([[], *answers]) / forest.n_trees
 
-    def _base(self, candidate, k, rows):
-        """What is added to the trees' answers, learned from the rows outside a fold."""
+    def _base(self, candidate: Candidate, k: int, rows: np.ndarray) -> np.ndarray:
+        """What is added to the trees' values, learned from the rows outside a fold."""
         g = self.growth
         base = np.zeros(len(rows))
         if candidate.line:
@@ -246,11 +250,11 @@ class Pilot:
             base += self.offsets[k][g.task[rows]]
         return base
 
-    def _outside(self, k):
+    def _outside(self, k: int) -> np.ndarray:
         """The rows that forests for a fold are grown on."""
         return self.rows[(self.fold != k) & (self.fold < _FOLDS)]
 
-    def _forests(self, candidate):
+    def _forests(self, candidate: Candidate) -> Iterator[tuple[int, Forest]]:
         """The number of each fold, and the forest grown on the others."""
         g = self.growth
         for k in range(_FOLDS):
@@ -272,7 +276,7 @@ class Pilot:
             seeds = [stream_state(self.seed, first + i) for i in range(self.n_trees)]
             yield k, Forest.join(grow_trees(part, seeds, **self.how))
 
-    def _loss(self, candidate):
+    def _loss(self, candidate: Candidate) -> float:
         g = self.growth
         rows = self.rows[self.fold < _FOLDS]
         y = g.y[rows][:, None]
@@ -300,7 +304,7 @@ class Pilot:
         return 1.0 - _mean_auc(y, answer, weight) + _SQUARED_ERROR * loss
 
 
-def _mean_auc(is_class, answer, weight):
+def _mean_auc(is_class: np.ndarray, answer: np.ndarray, weight: np.ndarray) -> float:
     """Area under the ROC curve, the mean over the classes that are there."""
     areas = [
         roc_auc_score(is_c, a, sample_weight=weight)

@@ -1,6 +1,8 @@
-"""What the driver asks parts of the rows, tells them, and gets to hear."""
+"""What the driver requests of parts of the rows, sends them, and gets back."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +21,7 @@ __all__ = [
 _LEAST = (np.minimum, np.inf)
 _GREATEST = (np.maximum, -np.inf)
 _SUM = (np.add, 0)
-# How the arrays of answers are merged, and what stands for no rows.
+# How the arrays of results are merged, and what stands for no rows.
 _MERGES = {
     "low": _LEAST,
     "high": _GREATEST,
@@ -35,7 +37,7 @@ _MERGES = {
 }
 
 
-def _n_bytes(thing):
+def _n_bytes(thing: Any) -> int:
     if isinstance(thing, dict):
         return sum(map(_n_bytes, thing.values()))
     return getattr(thing, "nbytes", 0)
@@ -44,7 +46,7 @@ def _n_bytes(thing):
 class Weighed:
     """Knows the size of its arrays: Dask weighs what it moves and spills."""
 
-    def __sizeof__(self):
+    def __sizeof__(self) -> int:
         return object.__sizeof__(self) + _n_bytes(vars(self))
 
 
@@ -107,7 +109,7 @@ class RowQuestion(Weighed):
 
 @dataclass(frozen=True, eq=False)
 class LeafQuestion(Weighed):
-    """What leaves need that the splits have not told: sums of numbers, and by task.
+    """What leaves need beyond what splits know: sums of numbers, and by task.
 
     Attributes
     ----------
@@ -156,7 +158,7 @@ class Answer(Weighed):
     Attributes
     ----------
     start : int64 array of shape (n_nodes + 1,)
-        Where the values of each node begin, of all that were asked about.
+        Where the values of each node begin, of all that were requested.
     present : int array, or None
         Nodes with values here; None is all of them.
     by_request, by_node : dict of arrays
@@ -171,20 +173,20 @@ class Answer(Weighed):
     by_node: dict = field(default_factory=dict)
     by_group: dict = field(default_factory=dict)
 
-    def places(self, by_node):
+    def places(self, by_node: bool) -> np.ndarray | None:
         """Where values by node, or by request, belong; None is all places."""
         if self.present is None:
             return None
         return self.present if by_node else entries(self.start, self.present)
 
     @classmethod
-    def merge(cls, answers):
-        """One answer for the rows of all parts.
+    def merge(cls, answers: Sequence["Answer"]) -> Self:
+        """One result for the rows of all parts.
 
         Parameters
         ----------
         answers : list of Answer
-            To the same question.
+            Of the same request.
 
         Returns
         -------
@@ -212,14 +214,14 @@ class Answer(Weighed):
         return merged
 
 
-def entries(start, nodes):
+def entries(start: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """The numbers start[i] .. start[i + 1] - 1 of some nodes, end to end."""
     length = start[nodes + 1] - start[nodes]
     shift = start[nodes] - np.concatenate([[0], np.cumsum(length)[:-1]])
     return np.arange(length.sum()) + np.repeat(shift, length)
 
 
-def _merged_groups(parts):
+def _merged_groups(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     key = np.concatenate([p["key"] for p in parts])
     order = np.argsort(key, kind="stable")
     key = key[order]
@@ -268,7 +270,16 @@ class Totals:
     center: float = 0.0
 
     @classmethod
-    def of(cls, sums, *, n_features, n_tasks, n_classes, weighted, units):
+    def of(
+        cls,
+        sums: Iterable[tuple],
+        *,
+        n_features: int,
+        n_tasks: int,
+        n_classes: int,
+        weighted: bool,
+        units: Any,
+    ) -> Self:
         """From the sums of the parts.
 
         Parameters

@@ -2,20 +2,23 @@
 
 import warnings
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.sparse import hstack
+from scipy.sparse import csr_array, hstack
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
+from kinlearn.tasks import TaskData
 from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils import group_rows, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskRandomForestClassifier"]
 
@@ -61,13 +64,13 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        average over the known tasks of what each answers for the row.
+        What to do about tasks not seen in fit: refuse them, or predict the average
+        over the known tasks of what each predicts for the row.
     warm_start : bool, default=False
         Whether another `fit` keeps the trees and adds those that lack; the
         result is the same as if all had been grown at once.
     n_jobs : int, default=None
-        Threads; None is 1 unless a joblib context says otherwise. The model
+        Threads; None is 1 unless in a ``joblib.parallel_config`` context. The model
         does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Decides the samples and the features.
@@ -108,7 +111,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     larger ones the averages are better (see the guide).
 
     The thesis resamples all rows together. Here a task keeps its number of rows
-    in each sample, since a tree without a row of a task could not answer for it.
+    in each sample, since a tree without a row of a task could not predict it.
 
     Examples
     --------
@@ -137,24 +140,24 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        task=None,
-        criterion="max",
-        purity=1.0,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=3,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        bootstrap=True,
-        oob_score=False,
-        class_weight=None,
-        unknown_task="error",
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        criterion: Literal["max", "sum", "joint"] = "max",
+        purity: float = 1.0,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 3,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | Literal["sqrt", "log2"] | None = "sqrt",
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        unknown_task: Literal["error", "share"] = "error",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.task = task
         self.criterion = criterion
@@ -173,7 +176,9 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -203,7 +208,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         sampler = _Sampler(data.task, growth.weight, data.n_tasks)
         settings = self._growth_settings(data.X.shape[1])
 
-        def grow(number):
+        def grow(number: int) -> MultiTaskTree:
             seed = stream_state(self._seed, number)
             counts = sampler.counts(seed) if self.bootstrap else None
             return growth.grow(seed, counts, **settings)
@@ -222,7 +227,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
             self._score_out_of_bag(data, sampler)
         return self
 
-    def _kept_trees(self, data):
+    def _kept_trees(self, data: TaskData) -> list[MultiTaskTree]:
         """Trees of an earlier fit that a warm start keeps; else a new seed."""
         if not (self.warm_start and hasattr(self, "trees_")):
             self._draw_seed()
@@ -241,10 +246,10 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
             )
         return list(self.trees_)
 
-    def _draw_seed(self):
+    def _draw_seed(self) -> None:
         self._seed = check_random_state(self.random_state).randint(2**31 - 1)
 
-    def _score_out_of_bag(self, data, sampler):
+    def _score_out_of_bag(self, data: TaskData, sampler: "_Sampler") -> None:
         X = np.ascontiguousarray(data.X)
         proba = np.zeros((data.n_samples, len(data.classes)))
         n_trees = np.zeros(data.n_samples)
@@ -275,10 +280,10 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         )
 
     @property
-    def _trees(self):
+    def _trees(self) -> list[MultiTaskTree]:
         return self.trees_
 
-    def _add_proba(self, X, task):
+    def _add_proba(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
         # Rows, not trees, are dealt out to the threads: each row's sum is then
         # taken in the order of the trees, whatever the number of threads.
         n_jobs = effective_n_jobs(self.n_jobs)
@@ -292,7 +297,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
             )
         )
 
-    def apply(self, X):
+    def apply(self, X: Table) -> np.ndarray:
         """Node of each tree at which each row's task is decided.
 
         Parameters
@@ -308,7 +313,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         rows = self._predict_data(X, order="C")
         return np.column_stack([t.nodes(rows.X, rows.task) for t in self.trees_])
 
-    def decision_path(self, X):
+    def decision_path(self, X: Table) -> tuple[csr_array, np.ndarray]:
         """Nodes on each row's way, in each tree, to where its task is decided.
 
         Parameters
@@ -333,7 +338,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 class _Sampler:
     """Bootstrap samples within each task, of rows with a positive weight."""
 
-    def __init__(self, task, weight, n_tasks):
+    def __init__(self, task: np.ndarray, weight: np.ndarray, n_tasks: int) -> None:
         rows = np.flatnonzero(weight)
         self.n_rows = len(task)
         indptr, order = group_rows(task[rows], n_tasks)
@@ -342,7 +347,7 @@ class _Sampler:
         self.start = np.repeat(indptr[:-1], sizes)
         self.size = np.repeat(sizes, sizes)
 
-    def counts(self, seed):
+    def counts(self, seed: int) -> np.ndarray:
         """How often each row is in the sample that belongs to `seed`."""
         uniform = np.random.default_rng(seed).random(len(self.order))
         place = self.start + (uniform * self.size).astype(np.intp)

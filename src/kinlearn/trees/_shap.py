@@ -4,6 +4,8 @@ A task's code, its position in ``tasks_``, is the last feature. `_task_runs` tur
 splits into thresholds of the code; here is what surrounds the trees.
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,11 +13,18 @@ from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest, as_float32
 from kinlearn.trees._task_runs import RunTree, TreeSource
 from kinlearn.utils._sklearn import check_sample_weight
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["shap_linear", "shap_rows", "to_shap"]
 
 
-def to_shap(model, X, *, sample_weight=None, restrict=True):
+def to_shap(
+    model: MultiTaskExtraTreesBase,
+    X: Table,
+    *,
+    sample_weight: ArrayLike | None = None,
+    restrict: bool = True,
+) -> dict[str, Any]:
     """Export multi-task extra trees for SHAP's tree explainer.
 
     Parameters
@@ -24,11 +33,11 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
         A fitted forest.
     X : array-like or data frame of shape (n_samples, n_columns)
         Background rows, with the task column. SHAP values compare a row to their
-        mean answer. The training rows, or some thousand of them, are a good choice.
+        mean prediction. The training rows, or some thousand of them, are a good choice.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the background rows.
     restrict : bool, default=True
-        Whether the trees answer as ``predict_proba`` does: nothing for classes that
+        Whether the trees predict as ``predict_proba`` does: nothing for classes that
         the task lacks. False: the mean of the leaves' class frequencies.
 
     Returns
@@ -45,11 +54,11 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
 
     Notes
     -----
-    SHAP's trees ask ``x <= threshold`` only. The task becomes a feature behind the
+    SHAP's trees test ``x <= threshold`` only. The task becomes a feature behind the
     others, its code, the position in ``tasks_``; a task split becomes thresholds
     between runs of neighbouring codes, each with a copy of its side's subtree. A leaf
     of the forest so becomes as many leaves as the codes that can reach it form runs;
-    with `leaf_smoothing`, at most two more for each task that has an answer of its
+    with `leaf_smoothing`, at most two more for each task that has a value of its
     own there. With a hundred tasks that may be ten times the forest's nodes, with
     thousands a hundred times; larger leaves and fewer trees keep the export small.
 
@@ -59,14 +68,14 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
 
     Offsets of the tasks are one tree more, of the task alone. A line through the
     features (`linear_part`) is no tree: its value at the features' means is in the base
-    value, and :func:`shap_linear` says what each feature adds to it.
+    value, and :func:`shap_linear` returns what each feature adds to it.
 
-    A task with one class is answered at the root. The probabilities of a task that
+    A task with one class is predicted at the root. The probabilities of a task that
     has some classes of three or more, but not all, are normalised over the whole
     forest, so they are no sum over trees: with ``restrict=True`` this is an error.
 
-    If the forest has ``unknown_task="share"``, the trees also answer for tasks not seen
-    in fit, whose code is -1.
+    If the forest has ``unknown_task="share"``, the trees also predict for tasks not
+    seen in fit, whose code is -1.
 
     Examples
     --------
@@ -129,7 +138,7 @@ def to_shap(model, X, *, sample_weight=None, restrict=True):
     }
 
 
-def shap_rows(model, X):
+def shap_rows(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     """Rows as the trees of `to_shap` take them.
 
     Parameters
@@ -165,7 +174,7 @@ def shap_rows(model, X):
     return np.column_stack([as_float32(rows.X), rows.task.astype(np.float32)])
 
 
-def shap_linear(model, X):
+def shap_linear(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     """SHAP values of the line through the features, which no tree can hold.
 
     Parameters
@@ -208,7 +217,7 @@ def shap_linear(model, X):
     return out
 
 
-def _check_forest(model):
+def _check_forest(model: Any) -> None:
     if not isinstance(model, MultiTaskExtraTreesBase):
         raise TypeError(
             "SHAP's form is there for MultiTaskExtraTreesClassifier and "
@@ -217,8 +226,8 @@ def _check_forest(model):
     check_is_fitted(model)
 
 
-def _tree_of_offsets(forest, offsets):
-    """The tasks' offsets as a forest of one leaf that has an answer for each task."""
+def _tree_of_offsets(forest: Forest, offsets: np.ndarray) -> Forest:
+    """The tasks' offsets as a forest of one leaf that has a value for each task."""
     node = np.zeros(1, dtype=forest.nodes.dtype)
     node["feature"] = LEAF
     one = np.array([0, 1])
@@ -240,15 +249,15 @@ def _tree_of_offsets(forest, offsets):
     )
 
 
-def _certain_answers(model):
-    """What a tree answers for a task that has one class only, by class."""
+def _certain_answers(model: MultiTaskExtraTreesBase) -> np.ndarray:
+    """What a tree predicts for a task that has one class only, by class."""
     n_classes = len(getattr(model, "classes_", ()))
-    if n_classes == 2:  # trees answer for the second class alone
+    if n_classes == 2:  # trees predict the second class alone
         return np.array([[0.0], [1.0]])
     return np.eye(n_classes, model.forest_.values.shape[1])
 
 
-def _only_class(model, restrict):
+def _only_class(model: MultiTaskExtraTreesBase, restrict: bool) -> np.ndarray:
     """By task, its class if it has but one, else -1; the last entry: unknown."""
     n_tasks, n_classes = len(model.tasks_), len(getattr(model, "classes_", ()))
     if n_classes == 0 or (n_classes > 1 and not restrict):

@@ -1,8 +1,8 @@
-"""One part of the training rows, and what it answers while trees are grown.
+"""One part of the training rows, and its sums while trees are grown.
 
-A part is asked about the open nodes of some trees and told the splits; its answers are
-extremes and sums, so that those of many parts can be merged in any order. The rows of
-nodes that have become small are asked for themselves.
+A part gets requests about the open nodes of some trees, and their splits; its results
+are extremes and sums, so that those of many parts can be merged in any order. Of nodes
+that have become small, the rows themselves are requested.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,13 @@ from kinlearn._kernels.trees._level_passes import (
     sums_by_task,
     sums_left,
 )
-from kinlearn.trees._branches import Piece
+from kinlearn.trees._branches import BranchJob, Piece
 from kinlearn.trees._questions import (
     Answer,
     CutQuestion,
     LeafQuestion,
+    Plan,
+    Question,
     RowQuestion,
     Weighed,
     entries,
@@ -90,17 +92,17 @@ class Share(Weighed):
     center: float = 0.0
 
     @property
-    def _classes(self):
+    def _classes(self) -> Any:
         """Class codes, which weighted rows of two classes have in another form."""
         if self.y is not None or self.b is None:
             return self.y
         return (self.b != 0).astype(np.int32)
 
     @property
-    def _labels(self):
+    def _labels(self) -> dict[str, Any]:
         return {"y": self.y, "b": self.b, "w": self.w, "n_classes": self.n_classes}
 
-    def sums(self):
+    def sums(self) -> tuple[int, int | None, np.ndarray | None]:
         """Weight, and sum of labels or weight of each class, in the units of sums."""
         weight = len(self.task) if self.w is None else int(self.w.sum())
         if self.n_classes > 0:
@@ -109,7 +111,7 @@ class Share(Weighed):
             return weight, None, hist
         return weight, int((self.y if self.b is None else self.b).sum()), None
 
-    def lay_out(self, by_rows):
+    def lay_out(self, by_rows: bool) -> None:
         """Let the values of a row lie together in memory, or those of a feature.
 
         The one is faster for `piece`, the other is what all other methods need.
@@ -124,7 +126,7 @@ class Share(Weighed):
             columns = np.ascontiguousarray(columns)
             self.columns = columns.T if by_rows else columns
 
-    def begin(self, n_trees):
+    def begin(self, n_trees: int) -> Places:
         """All rows of weight at the roots of some trees.
 
         Parameters
@@ -148,7 +150,7 @@ class Share(Weighed):
             closed=np.zeros((2, 0), dtype=np.int32),
         )
 
-    def move(self, places, plan):
+    def move(self, places: Places, plan: Plan) -> Places:
         """Carry out splits.
 
         Parameters
@@ -188,7 +190,7 @@ class Share(Weighed):
         waiting = places.opened[:, plan.waiting]
         return Places(order, np.concatenate([opened, waiting], axis=1), closed)
 
-    def piece(self, places, job):
+    def piece(self, places: Places, job: BranchJob) -> Piece:
         """The rows of some nodes.
 
         Parameters
@@ -201,7 +203,7 @@ class Share(Weighed):
         Returns
         -------
         Piece
-            That says where the rows are here; nothing is copied.
+            With the places of the rows here; nothing is copied.
         """
         start, end = places.opened[:, job.nodes]
         rows = np.concatenate(
@@ -216,8 +218,12 @@ class Share(Weighed):
             weight=self.weight,
         )
 
-    def answer(self, places, question):
-        """Answer a question about the rows here.
+    def answer(
+        self,
+        places: Places,
+        question: Question | CutQuestion | RowQuestion | LeafQuestion,
+    ) -> Answer:
+        """The result of a request, from the rows here.
 
         Parameters
         ----------
@@ -237,9 +243,10 @@ class Share(Weighed):
         if isinstance(question, RowQuestion):
             rows = (end - start).astype(np.int64)
             return Answer(np.arange(len(rows) + 1), by_node={"rows": rows})
-        present: np.ndarray | None = np.flatnonzero(end > start)
+        present: Any = np.flatnonzero(end > start)
         nodes = {"tree": question.tree, "start": start, "end": end}
-        ends, asked = question.start, slice(None)
+        ends = question.start
+        asked: Any = slice(None)
         if (end > start).mean() > 1 - _MOST_ABSENT:
             present = None  # absent nodes cost less than leaving them out
         else:
@@ -268,7 +275,9 @@ class Share(Weighed):
         answer.by_group.update(groups)
         return answer
 
-    def _extremes(self, nodes, ends, feature):
+    def _extremes(
+        self, nodes: dict[str, np.ndarray], ends: np.ndarray, feature: np.ndarray
+    ) -> dict[str, np.ndarray]:
         low = np.empty(len(feature), dtype=np.float32)
         high, missing = np.empty_like(low), np.empty(len(feature), dtype=np.uint8)
         extremes(
@@ -284,7 +293,13 @@ class Share(Weighed):
         out = {"low": low, "high": high}
         return {**out, "missing": missing} if self.has_missing.any() else out
 
-    def _sums(self, nodes, ends, feature, cut):
+    def _sums(
+        self,
+        nodes: dict[str, np.ndarray],
+        ends: np.ndarray,
+        feature: np.ndarray,
+        cut: np.ndarray,
+    ) -> dict[str, np.ndarray]:
         weight = np.zeros(len(cut), dtype=np.int64)
         out = {"weight": weight}
         if self.n_classes > 0:
@@ -304,7 +319,9 @@ class Share(Weighed):
         )
         return out
 
-    def _by_task(self, nodes, wanted):
+    def _by_task(
+        self, nodes: dict[str, np.ndarray], wanted: np.ndarray
+    ) -> dict[str, np.ndarray]:
         n_rows = (nodes["end"] - nodes["start"])[wanted > 0].sum(dtype=np.int64)
         key, weight, total = np.empty((3, n_rows), dtype=np.int64)
         n = sums_by_task(
@@ -321,7 +338,7 @@ class Share(Weighed):
         sums = {"key": key[order], "weight": weight[order]}
         return sums if self.n_classes > 0 else {**sums, "total": total[order]}
 
-    def _leaves(self, places, question):
+    def _leaves(self, places: Places, question: LeafQuestion) -> Answer:
         start, end = places.closed
         answer = Answer(np.arange(len(start) + 1))
         if self.number is not None:
@@ -346,7 +363,9 @@ class Share(Weighed):
             answer.by_group.update(self._leaf_tasks(places, question, start, end))
         return answer
 
-    def _leaf_tasks(self, places, question, start, end):
+    def _leaf_tasks(
+        self, places: Places, question: LeafQuestion, start: np.ndarray, end: np.ndarray
+    ) -> dict[str, np.ndarray]:
         """Sums by leaf and task; of numbers themselves, not of multiples of a unit."""
         length = end - start
         leaf = np.repeat(np.arange(len(start)), length)

@@ -7,7 +7,12 @@ from kinlearn.trees._growth import exact_integers
 __all__ = ["add_offsets", "shrunken_offsets"]
 
 
-def shrunken_offsets(residual, task, n_tasks, weight=None):
+def shrunken_offsets(
+    residual: np.ndarray,
+    task: np.ndarray,
+    n_tasks: int,
+    weight: np.ndarray | None = None,
+) -> np.ndarray:
     r"""Task means of residuals, shrunken by empirical Bayes.
 
     The model is one of random effects, ``residual = b[task] + noise``. Both variances
@@ -54,7 +59,13 @@ def shrunken_offsets(residual, task, n_tasks, weight=None):
     return offsets.astype(np.float32).astype(np.float64)
 
 
-def add_offsets(offsets, is_new, residual, task, weight):
+def add_offsets(
+    offsets: np.ndarray,
+    is_new: np.ndarray,
+    residual: np.ndarray,
+    task: np.ndarray,
+    weight: np.ndarray,
+) -> None:
     """Fill in the offsets of new tasks, shrunken as those of the others suggest.
 
     Parameters
@@ -80,12 +91,12 @@ def add_offsets(offsets, is_new, residual, task, weight):
         offsets[t] = n * spread * mean / total if total > 0 else 0.0
 
 
-def _sums(values, task, n_tasks):
+def _sums(values: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
     """Sums by task that do not depend on the order of the rows."""
     integers, unit = exact_integers(values)
     return np.bincount(task, weights=integers, minlength=n_tasks) * unit
 
 
-def _total(values):
+def _total(values: np.ndarray) -> float:
     integers, unit = exact_integers(values)
     return float(integers.sum()) * unit

@@ -9,10 +9,11 @@ node are those which the codes that can reach it form, and a leaf has a copy for
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from kinlearn.trees._forest import LEAF, TASK_SPLIT
+from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest
 
 __all__ = ["RunTree", "TreeSource"]
 
@@ -24,8 +25,8 @@ _UNSEEN_WEIGHT = 1e-6
 class TreeSource:
     """A tree of a forest, read node by node.
 
-    A *target* is a node of the tree or, from ``n_nodes`` on, an answer: of a leaf, of
-    a leaf to one of its tasks, or of a class that is certain.
+    A *target* is a node of the tree or, from ``n_nodes`` on, a value: of a leaf, of
+    a leaf for one of its tasks, or of a class that is certain.
 
     Parameters
     ----------
@@ -34,10 +35,10 @@ class TreeSource:
     number : int
         Which tree.
     certain : float array of shape (n_classes, n_values)
-        The answers to tasks that have one class.
+        The values for tasks that have one class.
     """
 
-    def __init__(self, forest, number, certain):
+    def __init__(self, forest: Forest, number: int, certain: np.ndarray) -> None:
         nodes = slice(*forest.tree_start[number : number + 2])
         leaves = slice(*forest.leaf_start[number : number + 2])
         # Lists, because single elements of arrays are slow to read.
@@ -67,14 +68,14 @@ class TreeSource:
             self._own_task = forest.own_task[own].tolist()
         self._first_certain = self.n_nodes + sum(map(len, leaf))
         self.values = np.concatenate([*values, certain])
-        # The leaf of each answer; a certain class is a leaf behind the others.
+        # The leaf of each value; a certain class is a leaf behind the others.
         self.leaf = np.concatenate([*leaf, self.n_leaves + np.arange(len(certain))])
 
-    def start(self, only_class):
+    def start(self, only_class: int) -> int:
         """The target of all rows, or of those whose class is certain."""
         return 0 if only_class < 0 else self._first_certain + int(only_class)
 
-    def leaf_of(self, node, only_class):
+    def leaf_of(self, node: np.ndarray, only_class: np.ndarray) -> np.ndarray:
         """Numbers of the leaves that rows reach, as `leaf` counts them.
 
         Parameters
@@ -92,7 +93,7 @@ class TreeSource:
         slot = np.array(self.slot)[node]
         return np.where(only_class < 0, slot, self.n_leaves + only_class)
 
-    def runs(self, node, low, high):
+    def runs(self, node: int, low: int, high: int) -> tuple[list[int], list[int]]:
         """Where the codes ``low .. high - 1`` go from a leaf or a task split.
 
         Parameters
@@ -118,7 +119,9 @@ class TreeSource:
         targets = [sides[k % 2] for k in range(j - i + 1)]
         return [low, *changes[i:j], high], targets
 
-    def _answer_runs(self, leaf, low, high):
+    def _answer_runs(
+        self, leaf: int, low: int, high: int
+    ) -> tuple[list[int], list[int]]:
         cuts, targets, shared = [low], [], self.n_nodes + leaf
         tasks, ends = self._own_task, self._own_start[leaf : leaf + 2]
         own = bisect_left(tasks, low, *ends), bisect_left(tasks, high, *ends)
@@ -134,14 +137,14 @@ class TreeSource:
         return cuts, targets
 
 
-def _changes(codes):
+def _changes(codes: np.ndarray) -> list[int]:
     """The codes at which being in a set changes, ascending, from outside."""
     return np.setxor1d(codes, codes + 1, assume_unique=True).tolist()
 
 
 @dataclass(frozen=True, eq=False)
 class RunTree:
-    """A tree whose nodes ask a feature or a task code ``x <= threshold``.
+    """A tree whose nodes test a feature or a task code, ``x <= threshold``.
 
     Attributes
     ----------
@@ -154,7 +157,7 @@ class RunTree:
     default_left : bool array of shape (n_nodes,)
         Whether a missing value goes left.
     values : float64 array of shape (n_nodes, n_values)
-        Answers of the leaves, 0 elsewhere.
+        Values of the leaves, 0 elsewhere.
     leaf : int array of shape (n_nodes,)
         The leaf of the source that a leaf is a copy of, -1 for other nodes.
     first_code : int array of shape (n_nodes,)
@@ -177,7 +180,7 @@ class RunTree:
     depth: np.ndarray
 
     @classmethod
-    def grow(cls, source, first, only_class):
+    def grow(cls, source: TreeSource, first: int, only_class: np.ndarray) -> Self:
         """Copy a tree, run by run.
 
         Parameters
@@ -185,14 +188,14 @@ class RunTree:
         source : TreeSource
             The tree.
         first : {-1, 0}
-            The least code: -1 if there shall be an answer for unknown tasks.
+            The least code: -1 if there shall be a prediction for unknown tasks.
         only_class : int array of shape (n_tasks + 1,)
             By code, the class that is certain, -1 for none; the last is that of -1.
 
         Returns
         -------
         RunTree
-            It answers as the source does.
+            It predicts as the source does.
         """
         end = len(only_class) - 1
         only_class = only_class[np.arange(first, end)]
@@ -221,21 +224,23 @@ class RunTree:
                     waiting.append((*side, children, node, share * of_side, depth + 1))
             made.append((*test, answer, cuts[0], share, depth))
         columns = [np.array(column) for column in zip(*made, strict=True)]
-        feature, threshold, default_left, answer, first_code, unseen, depths = columns
+        feature, threshold, default_left, place, first_code, unseen, depths = columns
         return cls(
             feature=feature,
             threshold=threshold,
             left=np.array(left),
             right=np.array(right),
             default_left=default_left.astype(bool),
-            values=np.where((answer >= 0)[:, None], source.values[answer], 0.0),
-            leaf=np.where(answer >= 0, source.leaf[answer], -1),
+            values=np.where((place >= 0)[:, None], source.values[place], 0.0),
+            leaf=np.where(place >= 0, source.leaf[place], -1),
             first_code=first_code,
             unseen=unseen,
             depth=depths,
         )
 
-    def cover(self, leaf, code, weight):
+    def cover(
+        self, leaf: np.ndarray, code: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
         """Weights of the nodes, each the sum of its children's, none 0.
 
         Parameters
@@ -267,11 +272,13 @@ class RunTree:
         return cover
 
 
-def _has_runs(source, target):
+def _has_runs(source: TreeSource, target: int) -> bool:
     return target < source.n_nodes and source.feature[target] < 0
 
 
-def _part(source, cuts, targets):
+def _part(
+    source: TreeSource, cuts: list[int], targets: list[int]
+) -> tuple[tuple, tuple, list[float]]:
     """The test of a node, its two sides (cuts and targets), and shares of the rows."""
     if len(targets) > 1:
         k = len(targets) // 2
