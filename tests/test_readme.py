@@ -23,7 +23,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PARTS = ("start", "data", "models", "compare", "scale", "benchmarks")
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "index.md",
+    *(page for part in PARTS for page in sorted((ROOT / "docs" / part).glob("*.md"))),
+]
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(
@@ -99,7 +104,7 @@ def _compare(expected: str | None, printed: str, where: str) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: "-".join(page.parts[-2:]))
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
