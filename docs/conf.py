@@ -63,6 +63,7 @@ html_theme_options = {
     "logo": {"text": "kinlearn"},
     "navbar_align": "left",
     "header_links_before_dropdown": 9,  # all parts, none in a menu
+    "navbar_persistent": ["search-button"],  # its field would take a second line
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
