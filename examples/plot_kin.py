@@ -82,8 +82,8 @@ display = SharingDisplay.from_estimator(kin)
 _ = display.ax_.set_title("Where the predictions come from")
 
 # %%
-# And a shop that nobody has seen?
-# --------------------------------
+# And a new shop?
+# ---------------
 # For this score whole shops are left out in turn, the station among them.
 
 print(f"R2 in known shops {kin.seen_score_:.2f}, in a new one {kin.unseen_score_:.2f}")
