@@ -62,10 +62,12 @@ html_copy_source = False
 html_theme_options = {
     "logo": {"text": "kinlearn"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 9,  # all parts, none in a menu
+    "navbar_persistent": ["search-button"],  # its field would take a second line
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": False,
 }
-html_sidebars = {"changelog": [], "patents": [], "contributing": []}
+html_sidebars = {"index": []}

@@ -76,16 +76,16 @@ axes[0].legend(fontsize=7, loc="lower left")
 fig.colorbar(shade, ax=axes, label="probability of failure")
 
 # %%
-# Did the others help, and who?
-# -----------------------------
+# Did sharing help, and which machines?
+# --------------------------------------
 # On the left, the accuracy on new rows, round by round, over ten samples; on the right,
 # that of each machine. Alone, each machine has boosted trees of its own.
 
 from kinlearn.sharing import PerTask
 
 
-def by_machine(answer):
-    right = pd.Series(answer == y_test).groupby(X_test["machine"]).mean()
+def by_machine(predicted):
+    right = pd.Series(predicted == y_test).groupby(X_test["machine"]).mean()
     return right[MACHINES].to_numpy()
 
 

@@ -11,7 +11,7 @@ a model that serves it better.
 # Five clinics, one of them different
 # -----------------------------------
 # In four clinics a high marker means ill. The fifth, a small one, measures the marker
-# with a broken device; there, only the blood pressure tells.
+# with a broken device; there, only the blood pressure is informative.
 
 import numpy as np
 import pandas as pd
@@ -64,7 +64,7 @@ for name, frame in frames.items():
     print(name, frame, sep="\n", end="\n\n")
 
 # %%
-# Intervals say which differences could be luck. They come from rows drawn with
+# Intervals show which differences could be chance. They come from rows drawn with
 # replacement within each clinic.
 
 import matplotlib.pyplot as plt

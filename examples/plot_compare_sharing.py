@@ -7,8 +7,8 @@ that. Is one model for all better than one for each, and for whom?
 """
 
 # %%
-# Ask for each clinic
-# -------------------
+# Compare for each clinic
+# -----------------------
 # A forest, alone and shared, and a multi-task forest, all on the same folds.
 
 from sklearn.ensemble import ExtraTreesClassifier
@@ -33,8 +33,8 @@ print(result)
 # %%
 # Who is helped, who is hurt?
 # ---------------------------
-# A bar is a 95% interval that knows that folds overlap. The clinics that are alike gain
-# most. Juniper has other patients, and Larch writes down the outcome the wrong way
+# A line is a 95% interval, corrected for folds that overlap. The clinics that are alike
+# gain most. Juniper has other patients, and Larch records the outcome the wrong way
 # round: they have nothing to gain. On the right the training rows of some clinics are
 # cut down while the others keep theirs: borrowing pays all along, and most for a clinic
 # with a few rows.

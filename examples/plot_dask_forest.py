@@ -78,7 +78,7 @@ ax.set(
     xticks=n_rows,
     xticklabels=[f"{n:,}" for n in n_rows],
     xlabel="rows that the forest has seen",
-    ylabel="share of right answers",
+    ylabel="accuracy on new rows",
 )
 ax.minorticks_off()
 ax.legend(loc="lower right")

@@ -64,8 +64,8 @@ scores = {
 # %%
 # Which shops are alike?
 # ----------------------
-# The forest that shares also says whom it kept together: the two kinds of shops show as
-# two blocks.
+# The affinity of the forest shows which shops it kept together: the two kinds of shops
+# are two blocks.
 
 import matplotlib.pyplot as plt
 

@@ -3,7 +3,7 @@ Share as much as helps, task by task
 ====================================
 
 Seven shops sell the same goods. Six are alike and small. The one at the station is
-large, and the opposite of the others. Nobody tells :class:`~kinlearn.KinRegressor` so.
+large, and the opposite of the others. :class:`~kinlearn.KinRegressor` finds that out.
 """
 
 # %%
@@ -82,9 +82,9 @@ display = SharingDisplay.from_estimator(kin)
 _ = display.ax_.set_title("Where the predictions come from")
 
 # %%
-# And a shop that nobody has seen?
-# --------------------------------
-# The score for these leaves out whole shops, so it knows about stations.
+# And a new shop?
+# ---------------
+# For this score whole shops are left out in turn, the station among them.
 
 print(f"R2 in known shops {kin.seen_score_:.2f}, in a new one {kin.unseen_score_:.2f}")
 pd.Series(kin.unseen_task_scores_).round(2)

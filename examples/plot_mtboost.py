@@ -1,11 +1,10 @@
 """
-Who goes with whom, who against whom
-====================================
+Which groups are alike, and which are opposite
+==============================================
 
 Eight teams grade the same kind of product. Three of them like what is new, three like
-what is cheap, one grades upside down, and one throws dice. Nobody tells the model. It
-boosts all teams with shared learners, and the covariance of their weights shows who is
-related.
+what is cheap, one grades upside down, and one throws dice. MTBoost boosts all teams
+with shared learners, and the covariance of their weights shows which are related.
 """
 
 # %%

@@ -6,7 +6,7 @@ Four mailing lists, sixteen messages each, and no labels. Each list has messages
 ask for help and messages that announce something, and each has a vocabulary of its
 own. Alone, a list has few messages to tell the two apart; thrown together, messages
 are grouped by list. :class:`kinlearn.cluster.MultiTaskSymmetricNMF` compares messages
-of different lists too, with less weight, and asks each list to hold both clusters.
+of different lists too, with less weight, and balances the clusters within each list.
 """
 
 # %%
@@ -55,7 +55,7 @@ messages.head()
 # From texts to clusters
 # ----------------------
 # The vectorizer makes a sparse matrix of TF-IDF weights, ``with_task`` appends the
-# list to it, and ``task=-1`` says where it is. The kinds have the same words in all
+# list to it, and ``task=-1`` is its position. The kinds have the same words in all
 # lists, so pairs of messages of different lists get a quarter of the weight, more than
 # the default.
 

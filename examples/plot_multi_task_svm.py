@@ -95,8 +95,8 @@ plt.show()
 # %%
 # How much should clinics share?
 # ------------------------------
-# A dear correction leaves each clinic a shift of the common rule at most; a cheap one
-# makes it a machine of its own.
+# With a large penalty each clinic has a shift of the common rule at most; with a small
+# one it has a model of its own.
 
 penalties = np.logspace(-3, 3, 13)
 scores = []

@@ -4,7 +4,7 @@ One tree for two mail boxes with labels of their own
 
 Ana sorts her mail into four folders, Bo into two. The folders have different
 names, but both look at the same things in a letter. A multi-task tree finds the
-tests together and answers each of them in their own labels; a task can be
+tests together and predicts the labels of each; a task can be
 decided at an inner node, as soon as nothing more need be known.
 """
 

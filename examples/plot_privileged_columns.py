@@ -29,7 +29,7 @@ def make_cases(n, rng):
     sign = np.where(diagnosis, 1, -1)
     cases = pd.DataFrame(x, columns=[f"m{j}" for j in range(10)])
     cases["rating"] = sign * truth + rng.normal(scale=0.2, size=n)
-    cases["chance"] = rng.normal(size=n)  # says nothing
+    cases["chance"] = rng.normal(size=n)  # not informative
     return cases, diagnosis, truth > 0
 
 
@@ -39,7 +39,7 @@ print(f"{np.mean(diagnosis != truth):.0%} of the diagnoses are wrong")
 # %%
 # Learn with the rating, predict without
 # --------------------------------------
-# Nothing of the rating is needed for new patients. ``correcting_values_`` says how hard
+# Nothing of the rating is needed for new patients. ``correcting_values_`` is how hard
 # each old case was by the privileged view.
 
 measured = [f"m{j}" for j in range(10)]
@@ -53,9 +53,9 @@ print(f"SVM+:      {model.score(new[measured], new_truth):.1%} right")
 # %%
 # How much is it worth?
 # ---------------------
-# The mean over ten draws, by number of old cases. A privileged column that says nothing
-# does harm: SVM+ believes that errors follow it. Compare with a plain SVM, as
-# :func:`kinlearn.svm.tune_in_two_stages` does.
+# The mean over ten draws, by number of old cases. A privileged column that is
+# not informative does harm: SVM+ assumes that errors depend on it. Compare with a plain
+# SVM, as :func:`kinlearn.svm.tune_in_two_stages` does.
 
 sizes = [20, 40, 80, 160]
 models = {

@@ -1,18 +1,19 @@
 """
-The answer as charts and as a page
-==================================
+A comparison as charts and as a page
+====================================
 
-:func:`kinlearn.audit.compare_sharing` asks whether groups should share a model. Here
-its answer is drawn: chart by chart with matplotlib, and all of it as one HTML file.
+:func:`kinlearn.audit.compare_sharing` evaluates whether groups should share a model.
+Here its result is drawn: chart by chart with matplotlib, and all of it as one HTML
+file.
 """
 
 # %%
 # Ten clinics
 # -----------
-# Made-up data: eight clinics are alike, Juniper treats other patients, and Larch fills
-# in its form the wrong way round. A forest competes in three forms: alone (one for each
-# clinic), pooled (one for all) and with the clinic as one more column. A forest of
-# multi-task trees decides by itself what the clinics share.
+# Generated data: eight clinics are alike, Juniper treats other patients, and Larch
+# records its outcome the wrong way round. A forest is evaluated in three forms: alone
+# (one for each clinic), pooled (one for all) and with the clinic as one more column. A
+# forest of multi-task trees learns what the clinics share.
 
 from sklearn.ensemble import ExtraTreesClassifier
 
@@ -48,8 +49,8 @@ LeaderboardDisplay.from_result(result)
 # Who gains and who loses
 # -----------------------
 # Right of the line sharing is better for the clinic, left of it worse. Few rows and a
-# single round of folds make wide intervals. For each clinic by itself we cannot tell,
-# which is not the same as no difference.
+# single repeat of the folds make wide intervals. For each clinic by itself the verdict
+# is unclear, which is not the same as no difference.
 
 from kinlearn.report import PerTaskGainDisplay
 
@@ -58,7 +59,7 @@ PerTaskGainDisplay.from_result(result)
 # %%
 # Which clinics the model treats alike
 # ------------------------------------
-# The forest was told nothing about the clinics. Juniper and Larch stand apart.
+# This is learned from the rows alone. Juniper and Larch stand apart.
 
 from kinlearn.report import TaskAffinityDisplay
 

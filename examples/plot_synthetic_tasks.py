@@ -2,9 +2,9 @@
 Tasks whose truth is known
 ==========================
 
-Whether a method finds out how tasks are related can only be checked where the answer
-is known. The ``make_*`` functions generate such tasks, after the papers that the
-methods come from, and hand out the truth with ``return_truth=True``.
+Whether a method finds how tasks are related can only be checked where the truth is
+known. The ``make_*`` functions generate such tasks, after the papers that the
+methods come from, and return the truth with ``return_truth=True``.
 """
 
 # %%
@@ -52,7 +52,7 @@ fig.suptitle("The same places, other labels")
 # ----------------------------------------
 # Ten tasks in two clusters, one that is related to nobody, and one whose coefficients
 # are those of the first cluster turned round. The left picture is the truth. The right
-# one is what 30 rows of each task say when it is fitted alone: related, but blurred.
+# one is what 30 rows of each task give when it is fitted alone: related, but blurred.
 # Sharing within the clusters would sharpen it; sharing with everybody would not.
 
 from sklearn.linear_model import Ridge

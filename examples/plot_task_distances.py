@@ -11,8 +11,8 @@ distances do not see.
 # %%
 # Twelve weather stations
 # -----------------------
-# Generated data: four stations on the coast, five inland and three in the mountains. A
-# station tells the region by nothing but its measurements.
+# Generated data: four stations on the coast, five inland and three in the mountains.
+# The region is not a column; it shows in the measurements only.
 
 import numpy as np
 import pandas as pd
@@ -101,8 +101,8 @@ ax.legend(frameon=False)
 # Alike is not the same as related
 # --------------------------------
 # All clinics of the demonstration data see the same kind of patients, so every distance
-# between features calls them near. But Larch fills in its form the wrong way round: the
-# model of another clinic does worse there than a coin.
+# between features calls them near. But Larch records its outcome the wrong way round:
+# the model of another clinic does worse there than a coin.
 
 from sklearn.ensemble import ExtraTreesClassifier
 
@@ -121,5 +121,5 @@ for clinic in ("Birch", "Larch"):
     print(f"accuracy of Alder's model there {accuracy:.2f}")
 
 # %%
-# Distances are a first look, and a reason to ask. Whether sharing helps is a question
-# about predictions.
+# Distances are a first look. Whether sharing helps is a question about predictions, for
+# :func:`kinlearn.audit.compare_sharing`.

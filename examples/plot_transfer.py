@@ -4,7 +4,7 @@ What a small hospital takes from large ones
 
 A small hospital has 30 patients of its own and the records of two large ones. One of
 these treats patients much like its own; in the other the outcome was written down so
-carelessly that it is noise. Boosted transfer weighs every foreign row by how well it
+carelessly that it is noise. Boosted transfer weights every source row by how well it
 agrees with the hospital's own.
 """
 
@@ -36,7 +36,7 @@ X_test, y_test = X_test[own], y_test[own]
 # %%
 # Weight drift
 # ------------
-# Without a correction, all foreign weight drains into the 30 own rows within some
+# Without a correction, the sources lose all weight to the 30 own rows within some
 # rounds, useful or not. The dynamic correction holds rows that are right, so the
 # careless hospital falls behind the other.
 
@@ -62,8 +62,8 @@ for ax, correction in zip(axes, [None, "dynamic"], strict=True):
 # The mean over ten samples of the small hospital. The own rows alone are the line to
 # beat: a method that falls below it has transferred harm. The careless hospital does
 # harm here: the default keeps its noise as well as the useful rows of the other. With
-# ``guard=5`` own rows are left out, with the foreign ones and without, and the foreign
-# ones are dropped where they do harm. For a rare class the balanced forms are best.
+# ``guard=5`` folds of own rows are left out, with the sources and without, and the
+# sources are dropped where they do harm. For a rare class the balanced forms are best.
 
 from kinlearn.metrics import g_mean_score
 
@@ -83,8 +83,8 @@ for seed in range(10):
     for name, setting in settings.items():
         rows = small if setting is None else slice(None)
         model = TrAdaBoostClassifier(task="hospital", target="small", **(setting or {}))
-        answer = model.fit(X[rows], y[rows]).predict(X_test)
-        scores[name].append(g_mean_score(y_test, answer))
+        predicted = model.fit(X[rows], y[rows]).predict(X_test)
+        scores[name].append(g_mean_score(y_test, predicted))
 
 fig, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 means = [np.mean(scores[name]) for name in settings]
@@ -98,8 +98,8 @@ ax.set(xlabel="G-mean on the small hospital's patients", xlim=(0, 1))
 # Three models of the same F1
 # ---------------------------
 # A rare complication, and three models with an F1 of 0.3: one that raises many alarms,
-# one that is even, one that is timid. The F-lambda plot weighs precision and recall in
-# all ways; where a missed patient is worse than a false alarm, at the right, the bold
+# one in between, one that raises few. The F-lambda plot weighs precision and recall in
+# all ways; where a false negative is worse than a false alarm, at the right, the bold
 # one is best, and at the left the timid one.
 
 from kinlearn.report import FLambdaDisplay
@@ -107,14 +107,19 @@ from kinlearn.report import FLambdaDisplay
 truth = np.repeat([0, 1], [960, 40])
 
 
-def answers(hits, alarms):
-    """Of 40 patients and 960 others, who is called a patient."""
+def predictions(hits, alarms):
+    """Of 40 patients and 960 others, who is predicted to be a patient."""
     found = np.zeros(1000, dtype=int)
     found[960 : 960 + hits] = found[:alarms] = 1
     return found
 
 
 FLambdaDisplay.from_predictions(
-    truth, {"bold": answers(24, 96), "even": answers(12, 28), "timid": answers(9, 11)}
+    truth,
+    {
+        "bold": predictions(24, 96),
+        "even": predictions(12, 28),
+        "timid": predictions(9, 11),
+    },
 )
 plt.show()

@@ -16,32 +16,52 @@ HEADINGS = (
 )
 
 
+# The parts of the documentation, and the modules that belong to them.
+GROUPS = (
+    ("Start", ("kinlearn",)),
+    ("Your data", ("tasks", "datasets", "model_selection")),
+    ("Models", ("sharing", "trees", "boosting", "transfer", "svm", "cluster")),
+    ("Compare and report", ("audit", "report", "metrics", "relatedness")),
+    ("Beyond one machine", ("dask",)),
+    ("For developers", ("exceptions", "testing")),
+)
+
 INDEX = """
-API reference
-=============
+Reference
+=========
 
-Everything that is public, by module. Names that are not here may change without
-notice.
-
-.. list-table::
-   :widths: 25 75
-
-{rows}
-.. toctree::
-   :hidden:
-
-{entries}
+Everything that is public. Names that are not here may change without notice.
 """
 
 
 def index_page(modules):
-    """The list of modules."""
-    rows, entries = [], []
-    for module in modules:
-        summary = (inspect.getdoc(module) or "").partition("\n")[0]
-        rows += [f"   * - :mod:`{module.__name__}`", f"     - {summary}"]
-        entries.append(f"   {module.__name__}")
-    return INDEX.format(rows="\n".join(rows) + "\n", entries="\n".join(entries))
+    """The modules by group, each with its names."""
+    short = {module.__name__.removeprefix("kinlearn."): module for module in modules}
+    groups = [(title, [n for n in names if n in short]) for title, names in GROUPS]
+    grouped = {name for _, names in groups for name in names}
+    groups.append(("More", [name for name in short if name not in grouped]))
+    lines = [INDEX]
+    for title, names in groups:
+        if names:
+            lines += _title(title, "-")
+            lines += [".. list-table::", "   :widths: 22 78", ""]
+            for name in names:
+                lines += _module_row(short[name])
+            lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {title}", ""]
+            lines += [f"   {short[name].__name__}" for name in names] + [""]
+    return "\n".join(lines)
+
+
+def _module_row(module):
+    name = module.__name__
+    summary = (inspect.getdoc(module) or "").partition("\n")[0]
+    links = [
+        f":doc:`{each} <{name}.{each}>`"
+        for each in sorted(module.__all__, key=str.lower)
+        if callable(getattr(module, each))
+    ]
+    cell = [f"     - {summary}", "", f"       {', '.join(links)}"]
+    return [f"   * - :mod:`{name}`", *cell]
 
 
 def module_page(module):

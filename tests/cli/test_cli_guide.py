@@ -5,7 +5,7 @@ import shlex
 import textwrap
 from pathlib import Path
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "compare" / "command-line.md"
 _BLOCK = re.compile(r"^( *)```console\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 _TIMES = re.compile(r" *\d+\.\d( s\b| │$)", re.MULTILINE)
 
