@@ -75,7 +75,7 @@ class Candidate:
     least_rows: int = 0
     on_request: bool = False
 
-    def suits(self, kind, n_rows, n_tasks):
+    def suits(self, kind: str, n_rows: int, n_tasks: int) -> bool:
         """Whether it takes part in a comparison of this size.
 
         Parameters
@@ -98,11 +98,15 @@ class Candidate:
         )
 
 
-def _classifier(family, forms, estimator, **limits):
+def _classifier(
+    family: str, forms: tuple[str, ...], estimator: Any, **limits: Any
+) -> Candidate:
     return Candidate(family, "classification", forms, estimator, **limits)
 
 
-def _regressor(family, forms, estimator, **limits):
+def _regressor(
+    family: str, forms: tuple[str, ...], estimator: Any, **limits: Any
+) -> Candidate:
     return Candidate(family, "regression", forms, estimator, **limits)
 
 

@@ -5,7 +5,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from kinlearn.sharing._kin._base import KinBase
-from kinlearn.sharing._kin._calibration import calibration, sharpen, temperature
+from kinlearn.sharing._kin._calibration import (
+    Calibration,
+    calibration,
+    sharpen,
+    temperature,
+)
+from kinlearn.utils._typing import Table
 
 __all__ = ["KinClassifier"]
 
@@ -161,21 +167,29 @@ class KinClassifier(ClassifierMixin, KinBase):
 
     _kind = "classification"
 
-    def _score_of(self, answers, y, weight):
+    def _score_of(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> float:
         if not len(y):
             return np.nan
         return float(accuracy_score(y, answers.argmax(axis=1), sample_weight=weight))
 
-    def _correction(self, answers, y, weight):
+    def _correction(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> Calibration:
         return calibration(answers, y, weight)
 
-    def _calibrate(self, known, unseen):
+    def _calibrate(
+        self,
+        known: tuple[np.ndarray, np.ndarray, np.ndarray],
+        unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    ) -> None:
         self.temperature_ = temperature(*known)
         self.unseen_temperature_ = self.temperature_
         if unseen is not None:
             self.unseen_temperature_ = temperature(*unseen)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Probabilities of the classes, calibrated on rows out of fold.
 
         Parameters
@@ -194,7 +208,7 @@ class KinClassifier(ClassifierMixin, KinBase):
         out[new] = sharpen(proba[new], self.unseen_temperature_)
         return out
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The likeliest class.
 
         Parameters

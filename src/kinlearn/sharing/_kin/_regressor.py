@@ -5,6 +5,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from kinlearn.sharing._kin._base import KinBase
+from kinlearn.utils._typing import Table
 
 __all__ = ["KinRegressor"]
 
@@ -125,15 +126,21 @@ class KinRegressor(RegressorMixin, KinBase):
 
     _kind = "regression"
 
-    def _score_of(self, answers, y, weight):
+    def _score_of(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> float:
         if len(y) < 2:
             return np.nan
         return float(r2_score(y, answers, sample_weight=weight))
 
-    def _calibrate(self, known, unseen):
+    def _calibrate(
+        self,
+        known: tuple[np.ndarray, np.ndarray, np.ndarray],
+        unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    ) -> None:
         """Numbers need no calibration."""
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The weighted mean of the candidates' answers.
 
         Parameters
