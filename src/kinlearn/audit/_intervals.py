@@ -72,18 +72,20 @@ class FoldMeans:
     df: np.ndarray
     n_folds: np.ndarray
 
-    def interval(self, level):
+    def interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Limits at a level, NaN where there is no standard error."""
         half = stdtrit(self.df, (1 + level) / 2) * self.se
         return self.mean - half, self.mean + half
 
-    def p_values(self):
+    def p_values(self) -> np.ndarray:
         """Two-sided p for a mean of zero, NaN where there is no standard error."""
         with np.errstate(invalid="ignore"):
             return 2 * stdtr(self.df, -np.abs(self.mean / self.se))
 
 
-def fold_means(values, n_train, n_test, n_units):
+def fold_means(
+    values: np.ndarray, n_train: np.ndarray, n_test: np.ndarray, n_units: np.ndarray
+) -> FoldMeans:
     """Mean over folds with its corrected standard error, task by task.
 
     Parameters
@@ -117,7 +119,7 @@ def fold_means(values, n_train, n_test, n_units):
     return FoldMeans(mean, se, _degrees(n_folds, n_repeats, n_units), n_folds)
 
 
-def _degrees(n_folds, n_repeats, n_units):
+def _degrees(n_folds: np.ndarray, n_repeats: int, n_units: np.ndarray) -> np.ndarray:
     most = np.minimum(n_folds, n_units) - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         new = 1 / (n_folds / n_repeats - 1)  # of one deal of the rows
@@ -128,7 +130,9 @@ def _degrees(n_folds, n_repeats, n_units):
     return np.maximum(degrees, 1.0)
 
 
-def macro_mean(values, n_train, n_test, n_units):
+def macro_mean(
+    values: np.ndarray, n_train: np.ndarray, n_test: np.ndarray, n_units: np.ndarray
+) -> FoldMeans:
     """Mean over tasks of their means over folds; every task counts alike.
 
     The tasks are taken as given, so that the standard error speaks of other
@@ -168,7 +172,7 @@ def macro_mean(values, n_train, n_test, n_units):
     )
 
 
-def holm(p):
+def holm(p: np.ndarray) -> np.ndarray:
     """Holm's step-down adjustment of p-values.
 
     Rejecting what is at most 5% afterwards wrongly rejects anything at all in

@@ -1,11 +1,13 @@
 """Numbers and names as they stand in a sentence."""
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 __all__ = ["figures", "listing", "percent", "plural"]
 
 
-def plural(noun, n):
+def plural(noun: str, n: int) -> str:
     """A noun for `n` things; a column name that is no word becomes "task"."""
     noun = noun if noun.isalpha() else "task"
     lower = noun.lower()
@@ -18,7 +20,7 @@ def plural(noun, n):
     return f"{noun}s"
 
 
-def listing(values, most=6):
+def listing(values: Iterable[Any], most: int = 6) -> str:
     """Comma-separated, at most `most` of them: ``7, 12 and 3 more``."""
     values = list(values)
     # "and 1 more" takes as much room as the name itself.
@@ -27,12 +29,12 @@ def listing(values, most=6):
     return ", ".join(map(str, values))
 
 
-def percent(level):
+def percent(level: float) -> str:
     """A level as it is spoken of: ``95%``."""
     return f"{100 * level:.6g}%"
 
 
-def figures(*values):
+def figures(*values: float) -> list[str]:
     """Numbers with as many digits as it takes to see that they differ.
 
     Parameters
