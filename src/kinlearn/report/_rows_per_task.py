@@ -1,9 +1,15 @@
 """How many rows until sharing stops paying: scores by rows per task."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from kinlearn.report._result import Numbers, result_dict
 from kinlearn.report._style import line_style, new_axes
+
+if TYPE_CHECKING:
+    from kinlearn.audit import SharingResult
 
 __all__ = ["RowsPerTaskDisplay"]
 
@@ -45,12 +51,20 @@ class RowsPerTaskDisplay:
     'alone'
     """
 
-    def __init__(self, curve, *, numbers=None):
+    def __init__(
+        self, curve: dict[str, Any], *, numbers: Numbers | None = None
+    ) -> None:
         self.curve = curve
         self.numbers = numbers
 
     @classmethod
-    def from_result(cls, result, *, ax=None, **line_kw):
+    def from_result(
+        cls,
+        result: "SharingResult | Mapping[str, Any]",
+        *,
+        ax: Any = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the curve of an audit.
 
         Parameters
@@ -74,7 +88,7 @@ class RowsPerTaskDisplay:
             )
         return cls(data["curve"], numbers=Numbers.of(data)).plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curve.
 
         Parameters
@@ -114,7 +128,7 @@ class RowsPerTaskDisplay:
         self.ax_.legend(frameon=False)
         return self
 
-    def _mark_crossing(self):
+    def _mark_crossing(self) -> Any:
         crossing = self.curve["crossing"]
         if crossing is None:
             return None
@@ -131,7 +145,7 @@ class RowsPerTaskDisplay:
         )
 
 
-def _numbers(values, count, sign):
+def _numbers(values: list[float | None] | None, count: int, sign: int) -> np.ndarray:
     """As an array, NaN where nothing is known."""
     return sign * np.array(
         [None] * count if values is None else values, dtype=np.float64

@@ -1,5 +1,8 @@
 """How much of each task's prediction comes from own, pooled and shared models."""
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 import numpy as np
 
 from kinlearn.report._style import new_axes, short_names
@@ -56,11 +59,13 @@ class SharingDisplay:
     ['south', 'north']
     """
 
-    def __init__(self, sharing):
+    def __init__(self, sharing: Mapping[Any, Mapping[str, float]]) -> None:
         self.sharing = sharing
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **plot_options):
+    def from_estimator(
+        cls, estimator: Any, *, ax: Any = None, **plot_options: Any
+    ) -> Self:
         """Draw the sharing of a fitted Kin estimator.
 
         Parameters
@@ -84,7 +89,9 @@ class SharingDisplay:
             )
         return cls(estimator.sharing_).plot(ax, **plot_options)
 
-    def plot(self, ax=None, *, max_tasks=40, legend=True, **bar_kw):
+    def plot(
+        self, ax: Any = None, *, max_tasks: int = 40, legend: bool = True, **bar_kw: Any
+    ) -> Self:
         """Draw the bars.
 
         Parameters
@@ -131,7 +138,7 @@ class SharingDisplay:
         self.ax_.set_xlabel(label)
         return self
 
-    def _add_legend(self, n_bars):
+    def _add_legend(self, n_bars: int) -> float:
         """Say which bar means what above the bars; the room for it, in bars.
 
         Within the axes: beside or above them it would lie on neighbours and titles.

@@ -1,5 +1,8 @@
 """What all pictures share: the door to matplotlib, colours, readable labels."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from kinlearn.utils import import_optional
 
 __all__ = [
@@ -20,7 +23,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _DASHES = ("-", "--", "-.", ":")
 
 
-def line_style(number):
+def line_style(number: int) -> dict[str, Any]:
     """Colour and dashes of a picture's line, as keywords for ``Axes.plot``."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
@@ -28,7 +31,7 @@ def line_style(number):
     }
 
 
-def new_axes(ax, figsize):
+def new_axes(ax: Any, figsize: tuple[float, float]) -> tuple[Any, Any]:
     """The axes to draw on, and their figure.
 
     Parameters
@@ -52,13 +55,13 @@ def new_axes(ax, figsize):
     return plt.subplots(figsize=figsize, layout="compressed")
 
 
-def shorten(name, limit=24):
+def shorten(name: Any, limit: int = 24) -> str:
     """A label that leaves room for the picture."""
     name = str(name)
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
-def short_names(names, limit=24):
+def short_names(names: Iterable[Any], limit: int = 24) -> list[str]:
     """Labels that leave room for the picture, and that differ where the names do.
 
     Parameters
@@ -90,7 +93,7 @@ def short_names(names, limit=24):
     return [labels[text] for text in texts]
 
 
-def _alike(labels):
+def _alike(labels: dict[str, str]) -> list[list[str]]:
     """Groups of texts that have the same label."""
     groups: dict = {}
     for text, label in labels.items():
@@ -98,7 +101,7 @@ def _alike(labels):
     return [group for group in groups.values() if len(group) > 1]
 
 
-def text_colour(rgba):
+def text_colour(rgba: Sequence[float]) -> str:
     """Black or white, whichever is read better on a colour."""
     red, green, blue = rgba[:3]
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"

@@ -1,5 +1,8 @@
 """Weight drift: where a boosted transfer puts its weight, round by round."""
 
+from collections.abc import Collection
+from typing import Any, Literal, Self
+
 import numpy as np
 
 from kinlearn.report._style import line_style, new_axes, short_names
@@ -48,12 +51,25 @@ class WeightDriftDisplay:
     ['source, 0', 'source, 1', 'target']
     """
 
-    def __init__(self, shares, *, by="source"):
+    def __init__(
+        self,
+        shares: dict[str, np.ndarray],
+        *,
+        by: Literal["source", "label"] = "source",
+    ) -> None:
         self.shares = shares
         self.by = by
 
     @classmethod
-    def from_estimator(cls, estimator, *, target=None, by="source", ax=None, **line_kw):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        target: Any = None,
+        by: Literal["source", "label"] = "source",
+        ax: Any = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the history of a fitted model.
 
         Parameters
@@ -111,7 +127,7 @@ class WeightDriftDisplay:
         shares[own] = history.target_share.sum(axis=1)
         return cls(shares, by=by).plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the shares.
 
         Parameters
@@ -142,6 +158,6 @@ class WeightDriftDisplay:
         return self
 
 
-def _some(names):
+def _some(names: Collection[Any]) -> str:
     shown = ", ".join(map(repr, list(names)[:5]))
     return shown + (", ..." if len(names) > 5 else "")

@@ -2,8 +2,11 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._page._pieces import Reading
@@ -14,6 +17,9 @@ from kinlearn.report._page._sections_tasks import gains, unscored
 from kinlearn.report._page._svg import marker_definitions
 from kinlearn.report._result import result_dict
 from kinlearn.utils import replacing
+
+if TYPE_CHECKING:
+    from kinlearn.audit import SharingResult
 
 __all__ = ["make_page", "write_page"]
 
@@ -30,7 +36,9 @@ _SECTIONS = (
 )
 
 
-def write_page(result, path):
+def write_page(
+    result: "SharingResult | Mapping[str, Any]", path: str | PathLike[str]
+) -> Path:
     """Write the page of an audit: one HTML file that opens without a network.
 
     The verdict stands on top in a sentence; below it the leaderboard, who gains and
@@ -99,7 +107,7 @@ def write_page(result, path):
     return path
 
 
-def make_page(result):
+def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
     """The page's text; see :func:`write_page`.
 
     Parameters
