@@ -1,11 +1,12 @@
 """The command ``kin``."""
 
 import sys
+from typing import NoReturn
 
 __all__ = ["main"]
 
 
-def main():
+def main() -> NoReturn:
     """Run the command; without its packages, say how to get them."""
     try:
         from kinlearn.cli._run import run

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kinlearn.cli._console import make_table
+from kinlearn.cli._console import Voice, make_table
 from kinlearn.cli._errors import UserError, one_line, suggest
 from kinlearn.cli._write import check_table_output, write_table
 from kinlearn.datasets import fetch_dataset, list_datasets
@@ -10,7 +10,7 @@ from kinlearn.datasets import fetch_dataset, list_datasets
 __all__ = ["get_dataset", "show_datasets"]
 
 
-def show_datasets(voice, home=None):
+def show_datasets(voice: Voice, home: Path | None = None) -> None:
     """List the data sets and whether they are on this machine.
 
     Parameters
@@ -42,7 +42,9 @@ def show_datasets(voice, home=None):
     voice.give([entry._asdict() for entry in entries])
 
 
-def get_dataset(name, voice, *, out=None, home=None):
+def get_dataset(
+    name: str, voice: Voice, *, out: Path | None = None, home: Path | None = None
+) -> None:
     """Write a data set to a table that the other commands read.
 
     Parameters

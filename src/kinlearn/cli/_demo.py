@@ -1,7 +1,10 @@
 """``kin demo``: the question of this library, asked of a small example."""
 
+from pathlib import Path
+
 from kinlearn.audit import compare_sharing, default_contenders
 from kinlearn.cli._compare import save_page, show_result
+from kinlearn.cli._console import Voice
 from kinlearn.cli._progress import progress_on
 from kinlearn.datasets import load_demo
 
@@ -12,7 +15,7 @@ _FAMILIES = ("logistic regression", "extra trees")
 _LEFT_OUT = "task as feature"
 
 
-def run_demo(voice, *, out, n_jobs):
+def run_demo(voice: Voice, *, out: Path, n_jobs: int | None) -> None:
     """Compare the contenders on the demo data, show the answer, write the page.
 
     Parameters

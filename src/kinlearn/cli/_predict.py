@@ -1,12 +1,18 @@
 """``kin predict``: answers of a saved model for new rows."""
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from kinlearn.cli._console import Voice
 from kinlearn.cli._errors import UserError, data_errors, listed
+from kinlearn.cli._files import Source
 from kinlearn.cli._kinds import as_text
+from kinlearn.cli._model_file import SavedModel
 from kinlearn.cli._prepare import unreadable_cells
 from kinlearn.cli._write import write_table
 
@@ -14,8 +20,15 @@ __all__ = ["predict_rows"]
 
 
 def predict_rows(
-    saved, source, voice, *, out=None, proba=False, ids=(), unknown="error"
-):
+    saved: SavedModel,
+    source: Source,
+    voice: Voice,
+    *,
+    out: Path | None = None,
+    proba: bool = False,
+    ids: Sequence[str] = (),
+    unknown: str = "error",
+) -> None:
     """Predict the rows of a table.
 
     Parameters
@@ -68,11 +81,11 @@ def predict_rows(
         frame.to_csv(sys.stdout, index=False)
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _features(saved, source, voice):
+def _features(saved: SavedModel, source: Source, voice: Voice) -> pd.DataFrame:
     manifest = saved.manifest
     kinds = [kind for kind in manifest["columns"] if kind["kind"] != "dropped"]
     names = [kind["name"] for kind in kinds]
@@ -103,7 +116,9 @@ def _features(saved, source, voice):
     return frame[[kind["name"] for kind in manifest["columns"]]].copy(deep=False)
 
 
-def _tasks(source, manifest, unknown, voice):
+def _tasks(
+    source: Source, manifest: dict[str, Any], unknown: str, voice: Voice
+) -> np.ndarray:
     known = manifest["tasks"]
     text = as_text(source.frame[manifest["task"]])
     absent = text.isna()

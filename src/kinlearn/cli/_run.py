@@ -4,6 +4,8 @@ import signal
 import sys
 import threading
 import warnings
+from collections.abc import Callable
+from typing import Any, TextIO
 
 import typer
 
@@ -15,7 +17,7 @@ __all__ = ["run"]
 _STOPPED = 130
 
 
-def run(words):
+def run(words: list[str]) -> int:
     """Run ``kin`` with these words.
 
     Parameters
@@ -58,13 +60,13 @@ def run(words):
     return code if isinstance(code, int) else 0
 
 
-def _fail(line, code):
+def _fail(line: str, code: int) -> int:
     sys.stderr.write(f"kin: {line}\n")
     sys.stderr.flush()
     return code
 
 
-def _usage(error):
+def _usage(error: Any) -> str:
     """What typer says of the words, and where to read more."""
     context = getattr(error, "ctx", None)
     message = one_line(error.format_message(), 200).rstrip(".")
@@ -74,11 +76,18 @@ def _usage(error):
     return f"{message}. See: {path} --help"
 
 
-def _say_warning(quiet):
+def _say_warning(quiet: bool) -> Callable[..., None]:
     """Warnings of the libraries, as remarks: one line, each once."""
     said = set()
 
-    def show(message, category, filename, lineno, file=None, line=None):
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         text = one_line(message, 200)
         if not quiet and text not in said:
             said.add(text)
@@ -87,7 +96,7 @@ def _say_warning(quiet):
     return show
 
 
-def _end_tidily_on_term():
+def _end_tidily_on_term() -> None:
     """Let SIGTERM unwind the stack, so that temporary files go."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

@@ -1,8 +1,11 @@
 """Output files: under their name stands a whole file or none."""
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+import pandas as pd
 
 from kinlearn import utils
 from kinlearn.cli._errors import UserError, told_by_os
@@ -12,7 +15,9 @@ __all__ = ["check_output", "check_table_output", "replacing", "write_table"]
 _TABLES = (".csv", ".tsv", ".parquet", ".feather")
 
 
-def check_output(path, *, inputs=(), ending=None):
+def check_output(
+    path: Path, *, inputs: Sequence[Path] = (), ending: str | None = None
+) -> None:
     """Refuse, before any work, a path that cannot be written later.
 
     Parameters
@@ -42,7 +47,7 @@ def check_output(path, *, inputs=(), ending=None):
         )
 
 
-def check_table_output(path, *, inputs=()):
+def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
     """The same for a table, whose form its name tells.
 
     Parameters
@@ -61,7 +66,7 @@ def check_table_output(path, *, inputs=()):
 
 
 @contextmanager
-def replacing(path):
+def replacing(path: Path) -> Iterator[Path]:
     """As ``kinlearn.utils.replacing``; what the system refuses is told in one line.
 
     Parameters
@@ -81,7 +86,7 @@ def replacing(path):
         raise told_by_os(error, path, "write") from error
 
 
-def write_table(frame, path):
+def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a frame in the form that the name of the file tells.
 
     Parameters
