@@ -1,4 +1,4 @@
-"""What the three forms share: the task column, the kind of model, its answers."""
+"""What the three forms share: the task column, the kind of model, predictions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class TrainingRows:
 
 
 class SharingForm(MetaEstimatorMixin, BaseEstimator):
-    """A scikit-learn classifier or regressor, told what to do about tasks.
+    """A scikit-learn classifier or regressor, and how it treats tasks.
 
     A form fills in `fit` and `_answer`. It is a classifier or a regressor as
     the estimator inside is.

@@ -62,7 +62,7 @@ class Candidate:
     least_rows : int, default=0
         Limit from which it takes part.
     on_request : bool, default=False
-        Whether it takes part only if somebody asks for it, since it takes long.
+        Whether it takes part on request only, since it takes long.
     """
 
     family: str

@@ -28,7 +28,7 @@ def fit_clone(estimator: Any, rows: TrainingRows, some: bool = False) -> Any:
 
 
 def _with_values(X: Any) -> Any:
-    """X with zeros in columns of numbers without any value, which say nothing.
+    """X with zeros in columns of numbers without any value.
 
     Some tasks never measure a column, and scikit-learn's boosters fail on such.
     """
@@ -53,7 +53,7 @@ def _with_values(X: Any) -> Any:
 
 
 class OneModel(SharingForm):
-    """A single estimator behind all tasks; answers keep to a task's labels.
+    """A single estimator behind all tasks; predictions keep to a task's labels.
 
     Labels and probabilities do; `decision_function` is the estimator's own.
     """
@@ -113,8 +113,8 @@ class Pooled(OneModel):
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        one model, as for all others.
+        What to do about tasks not seen in fit: raise an error, or predict with
+        the one model, as for all others.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ def _fit_task(estimator: Any, rows: TrainingRows, name: Any) -> Any:
     except ValueError as error:
         advice = (
             " Give it more rows, drop it, or set min_samples so that small tasks are "
-            "answered by a pooled model."
+            "predicted by a pooled model."
         )
         raise ValueError(
             f"Task {name!r} ({len(rows.y)} rows): {error}"
@@ -44,19 +44,19 @@ class PerTask(CallbackSupportMixin, SharingForm):
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
     min_samples : int, default=1
-        Tasks with fewer rows get no model of their own: a pooled model answers
+        Tasks with fewer rows get no model of their own: a pooled model predicts
         for them.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with a
+        What to do about tasks not seen in fit: raise an error, or predict with a
         pooled model, which is then fitted too.
     n_jobs : int, default=None
-        Tasks to fit at the same time, in threads unless a joblib context says
-        otherwise; None is 1.
+        Tasks to fit at the same time, in threads unless a joblib context sets
+        another backend; None is 1.
 
     Attributes
     ----------
     estimators_ : list of estimators
-        The model of each of ``tasks_``; None where the pooled model answers. A
+        The model of each of ``tasks_``; None where the pooled model predicts. A
         task with one class gets a constant classifier.
     pooled_ : estimator or None
         Model for small and unknown tasks, where they may occur.
@@ -192,7 +192,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
         return answer
 
     def _in_all_classes(self, method: str, model: Any, X: Any) -> np.ndarray:
-        """The answer of one task's model, in terms of the union of the labels."""
+        """Predictions of one task's model, in terms of the union of the labels."""
         if method == "predict":
             return model.predict(X)
         columns = np.searchsorted(self.classes_, model.classes_)

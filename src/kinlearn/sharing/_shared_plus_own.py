@@ -40,8 +40,8 @@ class SharedPlusOwn(OneModel):
         1 counts a task's own part like the shared one; large is one model for each
         task, under a weaker penalty.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        shared part.
+        What to do about tasks not seen in fit: raise an error, or predict with
+        the shared part.
 
     Attributes
     ----------

@@ -52,10 +52,10 @@ def _check_names(frame: nw.DataFrame, names: list[str]) -> None:
 
 
 def _with_categorical(estimator: Any, position: int, name: str | None = None) -> Any:
-    """A clone that is told which column holds the task, by name in a frame."""
+    """A clone whose `categorical_features` has the task, by name in a frame."""
     before = estimator.get_params()["categorical_features"]
     if isinstance(before, str) and name is not None:
-        return estimator  # "from_dtype": the column says what it is
+        return estimator  # "from_dtype": the column's type is enough
     if before is None or isinstance(before, str):
         after: list[Any] = [position if name is None else name]
     elif np.asarray(before).dtype == bool:
@@ -79,13 +79,13 @@ class TaskAsFeature(OneModel):
     encoding : {"auto", "onehot", "category", "target"}, default="auto"
         How the task becomes features: an indicator column for each task; one
         categorical column, for estimators that take such (a `category` column
-        of a pandas frame; for arrays, task codes that the estimator's
-        ``categorical_features`` is told of); or the tasks' cross-fitted mean
+        of a pandas frame; for arrays, task codes that are added to the
+        estimator's ``categorical_features``); or the tasks' cross-fitted mean
         targets (scikit-learn's `TargetEncoder`, which knows no weights). "auto" is
         "category" for estimators with a ``categorical_features`` parameter and at
         most 255 tasks, "target" for these with more, and "onehot" for all others.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer for the
+        What to do about tasks not seen in fit: raise an error, or predict for the
         average task: no indicator set, a missing category, the overall mean.
 
     Attributes

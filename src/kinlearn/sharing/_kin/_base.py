@@ -1,4 +1,4 @@
-"""What the Kin estimators share: trying candidates, weighing them, answering."""
+"""What the Kin estimators share: try candidates, weigh them, predict."""
 
 import warnings
 from abc import ABCMeta, abstractmethod
@@ -84,11 +84,11 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def _correction(
         self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> Any:
-        """What makes a candidate's answers out of fold right; None is nothing."""
+        """What calibrates a candidate's predictions out of fold; None is nothing."""
         return None
 
     def _corrected(self, answers: Sequence[Any], numbers: Iterable[int]) -> np.ndarray:
-        """Answers of the candidates of these numbers, corrected, in one array."""
+        """Predictions of the candidates of these numbers, corrected, in one array."""
         corrections = [self._corrections[k] for k in numbers]
         return np.stack(
             [
@@ -105,14 +105,14 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     ) -> None:
         """Learn what is left to learn from combinations that are out of fold.
 
-        Both are answers, targets and weights; `unseen` may be None.
+        Both are predictions, targets and weights; `unseen` may be None.
         """
 
     @abstractmethod
     def _score_of(
         self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> float:
-        """The score of `score`, for answers out of fold."""
+        """The score of `score`, for predictions out of fold."""
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -189,8 +189,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             step.call_on_fit_task_end(estimator=self)
         if not trials.done:
             raise ValueError(
-                "No candidate gave finite answers. Are some values of X or y extreme? "
-                "Scale them."
+                "No candidate gave finite predictions. Are some values of X or y "
+                "extreme? Scale them."
             )
 
     def _data_options(self, order: Any) -> dict[str, Any]:
@@ -323,7 +323,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def _weigh_for_unseen(
         self, trials: Trials, done: list[Trial]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """The same for tasks that nobody has seen; own models have no say."""
+        """The same for tasks that no model has seen; own models take no part."""
         able = [k for k, trial in enumerate(done) if trial.unseen is not None]
         self.unseen_score_, self.unseen_task_scores_ = None, {}
         self.unseen_weights_ = _without_traces(self.crowd_weights_[None])[0]
@@ -377,7 +377,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self._scaled = [trial.candidate.scaled for trial in done.values()]
 
     def _affinity_by(self, models: Iterable[Any]) -> np.ndarray | None:
-        """What the multi-task forest says, with or without weight; None if unknown."""
+        """The affinity of the multi-task forest, with or without weight, or None."""
         for model in models:
             if isinstance(model, MultiTaskExtraTreesBase):
                 found = getattr(model, "task_affinity_", None)
@@ -393,7 +393,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         return np.vstack([self.weights_, self.unseen_weights_])[task]
 
     def _answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The combination's answers, and the rows' tasks."""
+        """The combination's predictions, and the rows' tasks."""
         rows = self._predict_data(X)
         weights = self._row_weights(rows.task)
         labels = getattr(self, "_label_sets", None)

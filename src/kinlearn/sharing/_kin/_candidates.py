@@ -89,14 +89,14 @@ class Candidate:
     stages : tuple of tuple of int
         For boosters, the numbers of iterations to choose from under each setting.
     variants : tuple of dict
-        Parameters of the models whose mean answers in the end: one, or several that
+        Parameters of the models whose mean predicts in the end: one, or several that
         differ in their seeds.
     like : str
         Name of a candidate whose choices this one takes over.
     adopt : callable
         What becomes of these choices.
     for_strangers : bool
-        Whether it has a say about tasks that were not seen in fit.
+        Whether it predicts for tasks that were not seen in fit.
     """
 
     name: str

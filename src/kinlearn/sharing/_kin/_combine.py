@@ -1,4 +1,4 @@
-"""From answers out of fold to weights: what is learned about the candidates."""
+"""From predictions out of fold to weights: what is learned about the candidates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _ROWS_OF_PRIOR = 10.0  # in a task's variance: the crowd's counts like so many r
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Rows and what each candidate said about them without having seen them.
+    """Rows, and each candidate's predictions for them by models not fitted to them.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Evidence:
         """Weights that are best overall.
 
         A task larger than the median one counts as the geometric mean of both, so that
-        a huge task does not speak for small ones.
+        a huge task does not decide for small ones.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class Evidence:
         return task_weights(loss, crowd, self.n_tasks)
 
     def mixed(self, weights: np.ndarray) -> np.ndarray:
-        """Answers of the combination.
+        """Predictions of the combination.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Evidence:
 def combine(
     answers: Sequence[np.ndarray] | np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """The weighted mean of candidates' answers.
+    """The weighted mean of candidates' predictions.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def combine(
 
 
 def loss_of(answers: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    """Mean loss of answers, to choose between settings of a candidate.
+    """Mean loss of predictions, to choose between settings of a candidate.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def rows_to_folds(
 def tasks_to_folds(
     n_rows: np.ndarray, n_folds: int, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Fold of each task, for models that have never seen the tasks they answer for.
+    """Fold of each task, for models that have never seen the tasks they predict.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def groups_of_tasks(
 
 
 def _best(gain: np.ndarray, rows: np.ndarray) -> tuple[int, int]:
-    """The pair of the most gain; of those that rounding cannot tell, of most rows."""
+    """The pair of the most gain; of those within rounding, of most rows."""
     best = gain.max()
     kept, gone = np.nonzero(gain >= best - _TIE * max(1.0, abs(best)))
     # rounded, since sums of the same weights in another order may differ

@@ -33,7 +33,7 @@ class LikeTasks(SharingForm):
     task, unknown_task
         As in `PerTask`; X is an array, its features of mean 0 and variance 1, and its
         last column the task's code. For a task not seen in fit the group of the most
-        rows answers.
+        rows predicts.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class LikeTasks(SharingForm):
         return np.where(task >= 0, self.groups_[task], self._largest)
 
     def rows_by_group(self, X: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
-        """Each group's model, and the rows that it answers for.
+        """Each group's model, and the rows that it predicts.
 
         Parameters
         ----------

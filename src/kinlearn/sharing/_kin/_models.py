@@ -141,7 +141,7 @@ def _points(model: Any) -> np.ndarray:
 
 
 class MeanOf:
-    """Models that answer with their mean.
+    """Models whose mean is the prediction.
 
     Parameters
     ----------

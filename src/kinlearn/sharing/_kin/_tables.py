@@ -1,4 +1,4 @@
-"""Training rows as candidates take them, and what candidates answer."""
+"""Training rows as candidates take them, and candidates' predictions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Table:
         Parameters
         ----------
         candidate : Candidate
-            Who asks.
+            Which takes them.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class TrainingTable:
 def answer(
     model: Any, X: Any, task: np.ndarray, labels: LabelSets | None
 ) -> np.ndarray:
-    """What a model says about rows.
+    """Predictions of a model.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def staged_answers(
     labels: LabelSets | None,
     stages: Sequence[int],
 ) -> Iterator[np.ndarray]:
-    """What a booster would have said after fewer iterations.
+    """Predictions of a booster after fewer iterations.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def staged_answers(
 def _joined_stages(
     parts: list[tuple[Iterator[np.ndarray], np.ndarray]], n_rows: int, n_stages: int
 ) -> Iterator[np.ndarray]:
-    """Answers of all rows, stage by stage, from those of parts of the rows."""
+    """Predictions for all rows, stage by stage, from those of parts of the rows."""
     for _ in range(n_stages):
         out: Any = None
         for answers, rows in parts:

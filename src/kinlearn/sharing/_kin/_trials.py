@@ -61,8 +61,8 @@ class Trial:
     params : dict
         The settings that did best.
     answers : float64 array of shape (n_samples[, n_classes])
-        Its answers for all rows, by models that did not see them; NaN for rows that
-        are never held out.
+        Its predictions for all rows, by models that did not see them; NaN for rows
+        that are never held out.
     unseen : float64 array of shape (n_samples[, n_classes]), or None
         The same by models that did not see the row's task.
     model : estimator or None
@@ -93,7 +93,7 @@ def _held_out(
     stages: tuple[int, ...],
     code: int | None = None,
 ) -> list[np.ndarray]:
-    """Answers for the rows `test` by a model of all others.
+    """Predictions for the rows `test` by a model of all others.
 
     `code` stands for the tasks of these rows; with -1 they have any class.
     """
@@ -172,7 +172,7 @@ class Trials:
     fold : intp array of shape (n_samples,)
         Fold of each row; -1 is never held out.
     task_fold : intp array of shape (n_samples,) or None
-        Fold of each row's task; None if nothing is asked about unseen tasks.
+        Fold of each row's task; None if no predictions for unseen tasks are needed.
     clock : Clock
         The time budget.
     n_jobs : int or None
@@ -260,7 +260,7 @@ class Trials:
             candidate = replace(candidate, settings=self._around(chosen, candidate))
         trial = self._out_of_fold(candidate)
         if trial is None:
-            self.dropped[candidate.name] = "its answers were not finite"
+            self.dropped[candidate.name] = "its predictions were not finite"
             return
         if model is not None:
             if trial.params != chosen:
@@ -331,7 +331,7 @@ class Trials:
         return 1
 
     def _judge(self, seconds: float) -> None:
-        """Whether there is so much time; the first candidate need not ask."""
+        """Whether there is so much time; the first candidate always runs."""
         if self.done and not self.clock.allows(seconds):
             raise _TooLong(f"it would have taken {seconds:.2g} s more")
 
@@ -368,7 +368,7 @@ class Trials:
     def _around(
         self, params: dict[str, Any], candidate: Candidate
     ) -> tuple[dict[str, Any], ...]:
-        """What a forest's pilots chose, and what they cannot tell for sure."""
+        """What a forest's pilots chose, and what they cannot decide for sure."""
         n_features = self.train.table.raw.shape[1] - 1
         others = []
         if self.train.n_samples < _MANY_ROWS:
@@ -379,7 +379,7 @@ class Trials:
         return (*others[:1], params, *others[1:])
 
     def _out_of_fold(self, candidate: Candidate) -> Trial | None:
-        """The setting of the least loss, with its answers; None if none is finite.
+        """The setting of the least loss, with its predictions; None if none is finite.
 
         With little time fewer settings are tried, the middle one first.
         """

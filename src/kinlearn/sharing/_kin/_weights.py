@@ -16,7 +16,7 @@ evidence (marginal likelihood) is approximated by Laplace's method. The shares
 :math:`\pi` of the scales are learned from all tasks by EM, and a task's weights are
 the mean of :math:`\hat w_t(\tau)` over the scales' posterior.
 
-So a task of few rows, whose evidence says next to nothing, stays with the crowd, a
+So a task of few rows, whose evidence is next to flat, stays with the crowd, a
 task of many rows goes its own way, and how readily is learned: a mixture of scales
 has heavy tails, so that most tasks may keep close and a few depart far.
 """
@@ -79,7 +79,7 @@ def crowd_weights(loss: LogLoss | SquaredLoss) -> np.ndarray:
 def task_weights(
     loss: LogLoss | SquaredLoss, centre: np.ndarray, n_tasks: int
 ) -> TaskWeights:
-    """Weights of each task, drawn towards a centre as far as all tasks say.
+    """Weights of each task, drawn towards a centre as far as all tasks support it.
 
     Parameters
     ----------
