@@ -214,7 +214,7 @@ def assemble(
     outcome : Outcome
         What they did.
     summary : Summary
-        What it says.
+        Its statistics.
     relatedness : dict
         Its record.
     curve : dict or None

@@ -94,7 +94,7 @@ class ColumnKinds:
 
 
 def read_columns(X: Table, task: str | int) -> ColumnKinds:
-    """Tell numbers from categories by the types of the columns.
+    """Distinguish numbers and categories by the types of the columns.
 
     Parameters
     ----------

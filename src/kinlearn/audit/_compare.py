@@ -1,4 +1,4 @@
-"""Does sharing help? Everybody on the same folds, and an honest answer."""
+"""Does sharing help? All contenders on the same folds, and an unbiased verdict."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -58,7 +58,7 @@ def compare_sharing(
 
     Models that keep the tasks apart, models that pool them, and models that
     share are fitted and scored on the same folds, in which every task has its
-    part. The answer is given for each task.
+    part. The gain is estimated for each task.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def compare_sharing(
         Called as ``progress(done, total, label)`` after each step.
     so_far : callable, default=None
         Called with a sentence, the verdict without the Kin estimators, if there are
-        any among others. They take long, and are played when all else is known.
+        any among others. They take long, and are evaluated last.
 
     Returns
     -------
@@ -234,7 +234,7 @@ class _Run:
     def play(
         self, curve: bool, so_far: Callable[[str], object] | None
     ) -> dict[str, Any]:
-        """Do what the store lacks, and say what came out."""
+        """Do what the store lacks, and return the result."""
         cells = self._cells(self.entries)
         quick = [entry for entry in self.entries if not entry.slow]
         slow = [entry for entry in self.entries if entry.slow]
@@ -284,7 +284,7 @@ class _Run:
         )
 
     def _standing(self, entries: list[Entry]) -> Summary | None:
-        """What the scores of some contenders say; None if that is nothing."""
+        """Summary of some contenders' scores; None if there is nothing to compare."""
         cells = self._cells(entries)
         outcome = Outcome(self.comparison, entries, cells, self.records)
         if _kinds(outcome) != {True, False} or np.isnan(outcome.scores.values).all():
@@ -320,7 +320,7 @@ class _Run:
             self.progress(self.done, self.total, label)
 
     def _check_survivors(self, outcome: Outcome) -> None:
-        """Without a sharing and a lone contender there is nothing to say."""
+        """Raise an error without a sharing and a lone contender to compare."""
         kinds = _kinds(outcome)
         if kinds != {True, False}:
             lacking = "sharing" if True not in kinds else "lone"
@@ -380,7 +380,7 @@ class _Run:
     def _affinity(
         self, contenders: list[ContenderSummary], square: tuple[np.ndarray, ...]
     ) -> dict[str, Any] | None:
-        """What the best contender that learns an affinity says, a quick one if any."""
+        """Of the best contender that learns an affinity, a quick one if any."""
         slow = {entry.name: entry.slow for entry in self.entries}
         for contender in sorted(
             contenders, key=lambda c: (slow[c.name], -np.nan_to_num(c.macro))

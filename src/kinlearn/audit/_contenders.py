@@ -123,8 +123,8 @@ def default_contenders(
     random_state : int, default=0
         Decides the models.
     on_request : bool, default=False
-        Whether to give also the models that take long, and that are not compared
-        unless they are asked for: :class:`~kinlearn.KinClassifier` and its regressor.
+        Whether to return also the models that take long, and that are compared on
+        request only: :class:`~kinlearn.KinClassifier` and its regressor.
 
     Returns
     -------
@@ -293,7 +293,7 @@ def _check_estimator(name: Any, estimator: Any, problem: Problem) -> None:
         what = "classifier" if problem.kind == "classification" else "regressor"
         raise TypeError(
             f"Estimator {name!r} ({type(estimator).__name__}) is not a {what}, but y "
-            f"was taken for {problem.kind}. Say kind='classification' or "
+            f"was taken for {problem.kind}. Pass kind='classification' or "
             "kind='regression' if that is wrong."
         )
 

@@ -76,7 +76,7 @@ def make_folds(
     cv : None, int, splitter or iterable of (train, test)
         None and int draw stratified folds by task.
     n_splits : int
-        Number of splits, where `cv` does not say.
+        Number of splits, if `cv` is None.
     n_repeats : int or None
         Number of repeats; None goes by the number of rows.
     random_state : int

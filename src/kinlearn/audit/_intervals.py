@@ -7,7 +7,7 @@ variance of all :math:`R K` scores,
 
 .. math:: \widehat{Var} = S^2 \left(\frac{1}{K} + \frac{n_{test}}{n_{train}}\right)
 
-is the variance of their mean. It speaks of the *expected* score of training
+is the variance of their mean. It is about the *expected* score of training
 sets of this size, drawn anew from the same tasks, not only of the models that
 happened to be fitted.
 
@@ -135,7 +135,7 @@ def macro_mean(
 ) -> FoldMeans:
     """Mean over tasks of their means over folds; every task counts alike.
 
-    The tasks are taken as given, so that the standard error speaks of other
+    The tasks are taken as given, so that the standard error is about other
     rows of *these* tasks.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Beside the gains: which tasks are near each other, and does it tell who gains?"""
+"""Beside the gains: which tasks are near each other, and does it predict the gain?"""
 
 from typing import Any
 

@@ -19,7 +19,7 @@ _LONGEST_ERROR = 60
 
 
 class SharingResult:
-    """Answer to the question whether sharing helps.
+    """Result of a comparison: does sharing help, which tasks, and by how much?
 
     Made by :func:`compare_sharing`, or read back by :meth:`from_json`.
 
@@ -33,7 +33,7 @@ class SharingResult:
     Attributes
     ----------
     verdict : str
-        The answer in a sentence.
+        The result in a sentence.
     headline : dict
         Mean scores of the best sharing and the best lone model, neither of which
         was chosen on the folds that score it, and the gain with its interval.
@@ -44,7 +44,7 @@ class SharingResult:
     best_name_ : str
         Contender with the best mean score over tasks.
     best_estimator_ : estimator
-        The same, fitted to all rows when it is first asked for.
+        The same, fitted to all rows on first access.
 
     See Also
     --------
@@ -85,7 +85,7 @@ class SharingResult:
 
     @property
     def verdict(self) -> str:
-        """The answer in a sentence."""
+        """The result in a sentence."""
         return self._data["verdict"]["sentence"]
 
     @property
@@ -110,7 +110,7 @@ class SharingResult:
 
     @property
     def best_estimator_(self) -> Any:
-        """The best contender, fitted to all rows when it is first asked for."""
+        """The best contender, fitted to all rows on first access."""
         if self._best is None:
             if self._refit is None:
                 raise AttributeError(
@@ -214,8 +214,8 @@ class SharingResult:
         path : path-like
             The file.
         """
-        # The one call that goes up a layer, made when asked for: numbers do not
-        # need the pictures, but who has the numbers asks for the page.
+        # The one call that goes up a layer, made on request: numbers do not need
+        # the pictures, but who has the numbers wants the page.
         root = __name__.partition(".")[0]
         import_module(f"{root}.report").write_page(self, path)
 

@@ -69,7 +69,7 @@ class Cell:
     repeat, split : int
         The fold.
     cut : Cut or None, default=None
-        Says which training rows are left out, for the curve; see
+        Which training rows are left out, for the curve; see
         :mod:`kinlearn.audit._curve`.
     """
 
@@ -228,7 +228,7 @@ def _open_handle(handle: str | SentOnce) -> Comparison:
 def _run_cell(
     handle: str | SentOnce, cell: Cell, estimator: Any
 ) -> tuple[Cell, dict[str, Any]]:
-    """In the worker: fit, score, and say how it went."""
+    """In the worker: fit, score, and return the record."""
     comparison = _open_handle(handle)
     peak = _PeakMemory()
     with (
@@ -276,7 +276,7 @@ def _fit_and_score(
 
 
 class _PeakMemory:
-    """Growth of this process's memory at its highest point, where Linux tells."""
+    """Growth of this process's memory at its highest point, where Linux reports it."""
 
     def __init__(self) -> None:
         self._before = None

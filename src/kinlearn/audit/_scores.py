@@ -37,7 +37,7 @@ class Contender:
 
     @property
     def shares(self) -> bool:
-        """Whether what it says of a task depends on rows of other tasks."""
+        """Whether its predictions for a task depend on rows of other tasks."""
         return self.form != "alone"
 
 

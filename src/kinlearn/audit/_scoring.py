@@ -76,7 +76,7 @@ class FoldScores:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """A metric, and what is told of it.
+    """A metric, and its name and sign in reports.
 
     Attributes
     ----------
@@ -228,8 +228,8 @@ def _refuse_scorer_function(function: Callable[..., Any]) -> None:
         return
     if names[:1] == ["estimator"] and not hasattr(function, "_score_func"):
         raise TypeError(
-            "scoring is a function of an estimator, which cannot be asked task by "
-            "task. Pass a metric: a function of y_true and y_pred, or a name."
+            "scoring is a function of an estimator, which cannot score task by task. "
+            "Pass a metric: a function of y_true and y_pred, or a name."
         )
 
 

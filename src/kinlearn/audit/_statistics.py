@@ -1,7 +1,7 @@
-"""What the cube of scores says of contenders and tasks.
+"""Statistics of the cube of scores: by contender and by task.
 
 Every figure is a mean over folds. Its standard error and interval are those of
-:mod:`kinlearn.audit._intervals`: they speak of other rows of the same tasks,
+:mod:`kinlearn.audit._intervals`: they are about other rows of the same tasks,
 with training sets of this size.
 """
 

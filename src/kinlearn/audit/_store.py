@@ -185,7 +185,7 @@ class FileStore(MemoryStore):
 def _differences(
     stored: dict[str, Any], now: dict[str, Any], where: str = ""
 ) -> Iterator[str]:
-    """Say what is not the same in two dicts of plain data."""
+    """Describe what is not the same in two dicts of plain data."""
     for name in dict.fromkeys([*stored, *now]):
         label = f"{where}{name}"
         if name not in stored or name not in now:

@@ -1,4 +1,4 @@
-"""All that the scores say, in one place."""
+"""All statistics of the scores, in one place."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["Summary", "summarise_scores"]
 
 @dataclass(frozen=True)
 class Summary:
-    """What the scores say.
+    """Statistics of the scores.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Summary:
 
 
 def summarise_scores(scores: Scores, scoring: Scoring, task_name: str) -> Summary:
-    """Ask the scores everything.
+    """Compute all statistics of the scores.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def summarise_scores(scores: Scores, scoring: Scoring, task_name: str) -> Summar
     Returns
     -------
     Summary
-        The answers.
+        The statistics.
     """
     headline = nested_selection(scores)
     return Summary(

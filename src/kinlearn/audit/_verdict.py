@@ -1,7 +1,7 @@
-"""The answer in plain sentences.
+"""The verdict in plain sentences.
 
 "We cannot tell" is not "no difference": the words helped, hurt, raises and
-lowers appear only where a test says so.
+lowers appear only where a test is significant.
 """
 
 import math
@@ -18,14 +18,14 @@ __all__ = ["Verdict", "verdict"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to tell the user first.
+    """What to report first.
 
     Attributes
     ----------
     sentence : str
         One sentence; two at most.
     details : list of str
-        Sentences that say what it rests on.
+        Sentences about what it rests on.
     """
 
     sentence: str
@@ -49,7 +49,7 @@ def verdict(
         By task; usually ``headline.gains``.
     metric : dict
         ``"label"`` for sentences, and ``"greater_is_better"``: errors, which
-        come negated, are told with their natural sign.
+        come negated, are reported with their natural sign.
     task_name : str
         What a task is: ``"school"``. Anything but a word becomes "task".
     pooling : list of PoolingGain, default=()

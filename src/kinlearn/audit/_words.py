@@ -30,7 +30,7 @@ def listing(values: Iterable[Any], most: int = 6) -> str:
 
 
 def percent(level: float) -> str:
-    """A level as it is spoken of: ``95%``."""
+    """A level in percent: ``95%``."""
     return f"{100 * level:.6g}%"
 
 
@@ -55,7 +55,7 @@ def figures(*values: float) -> list[str]:
     digits = 2
     if spread > 0:
         step = math.floor(math.log10(spread))
-        # A difference of 0.012 needs two digits to be told from 0.02.
+        # A difference of 0.012 needs two digits to differ from 0.02.
         digits = place - step + (2 if spread < 3 * 10.0**step else 1)
     digits = min(max(digits, 2), 5)
     decimals = max(digits - 1 - place, 0)
