@@ -13,7 +13,7 @@ __all__ = ["FLambdaDisplay"]
 class FLambdaDisplay:
     """F-lambda plot of one or several classifiers.
 
-    The height of a line at the left end tells the F score where precision (or
+    The height of a line at the left end is the F score where precision (or
     specificity) counts most, in the middle the usual F1, and at the right end
     where recall counts most. A flat line is a balanced classifier.
 

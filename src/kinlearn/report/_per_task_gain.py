@@ -114,7 +114,7 @@ class PerTaskGainDisplay:
             Of more tasks, only those with the greatest and the smallest gains are
             drawn, half of each.
         legend : bool, default=True
-            Whether to say which marker means what.
+            Whether to draw a legend of the verdicts.
         **errorbar_kw
             Further arguments of ``Axes.errorbar``, for all tasks.
 

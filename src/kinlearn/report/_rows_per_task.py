@@ -36,7 +36,7 @@ class RowsPerTaskDisplay:
     lines_ : list of matplotlib Line2D
         One line per contender.
     text_ : matplotlib Text or None
-        Says where the lines meet; None if they do not.
+        Where the lines meet; None if they do not.
 
     See Also
     --------

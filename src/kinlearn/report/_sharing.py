@@ -102,7 +102,7 @@ class SharingDisplay:
             Of more tasks, only those with the greatest and the smallest own part are
             drawn, half of each.
         legend : bool, default=True
-            Whether to say which bar means what.
+            Whether to draw a legend of the parts.
         **bar_kw
             Further arguments of ``Axes.barh``, for all parts.
 
@@ -139,7 +139,7 @@ class SharingDisplay:
         return self
 
     def _add_legend(self, n_bars: int) -> float:
-        """Say which bar means what above the bars; the room for it, in bars.
+        """Draw the legend above the bars, and return the space that it takes, in bars.
 
         Within the axes: beside or above them it would lie on neighbours and titles.
         """

@@ -1,4 +1,4 @@
-"""What all pictures share: the door to matplotlib, colours, readable labels."""
+"""What all pictures share: the import of matplotlib, colours, readable labels."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -56,21 +56,21 @@ def new_axes(ax: Any, figsize: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def shorten(name: Any, limit: int = 24) -> str:
-    """A label that leaves room for the picture."""
+    """A label that leaves space for the picture."""
     name = str(name)
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 def short_names(names: Iterable[Any], limit: int = 24) -> list[str]:
-    """Labels that leave room for the picture, and that differ where the names do.
+    """Labels that leave space for the picture, and that differ where the names do.
 
     Parameters
     ----------
     names : iterable
         Names of any type.
     limit : int, default=24
-        Most characters of a label. A name that cannot be told from another one in so
-        many is written out.
+        Most characters of a label. A name that would then be equal to another one
+        is written out.
 
     Returns
     -------

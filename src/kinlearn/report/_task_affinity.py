@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskAffinityDisplay"]
 
-# of both signs: pale at zero, and told apart by colour-blind eyes
+# of both signs: pale at zero, and distinct to colour-blind eyes
 _SIGNED_MAP = "PuOr"
 
 

@@ -98,7 +98,7 @@ class WeightDriftDisplay:
             if len(histories) > 1:
                 raise ValueError(
                     f"The model has {len(histories)} targets ({_some(histories)}). "
-                    "Say which one with target."
+                    "Pass one of them as target."
                 )
             target = next(iter(histories))
         elif target not in histories:

@@ -89,7 +89,7 @@ def write_page(
     path = Path(path).expanduser().absolute()
     if path.is_dir():
         raise IsADirectoryError(
-            f"{path} is a folder. Name a file, say {path}/page.html."
+            f"{path} is a folder. Name a file, such as {path}/page.html."
         )
     if not path.parent.is_dir():
         raise FileNotFoundError(

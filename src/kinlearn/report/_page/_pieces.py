@@ -165,7 +165,7 @@ def scrolling(content: Any, name: str) -> Html:
 
 
 def figure(*children: Any, caption: Any, css: str | None = None) -> Html:
-    """A chart with the sentence that says how to read it."""
+    """A chart with the sentence on how to read it."""
     return tag("figure", *children, tag("figcaption", caption), class_=css)
 
 

@@ -184,7 +184,7 @@ def curve_series(curve: dict[str, Any]) -> list[str]:
 
 
 def _thin(frame: Frame, rows: list[int]) -> list[tuple[int, str]]:
-    """Those of the numbers of rows whose labels have room."""
+    """Those of the numbers of rows whose labels do not overlap."""
     kept, last = [], float("-inf")
     for value in rows:
         text = f"{value:,}"

@@ -1,4 +1,4 @@
-"""The top of the page and the leaderboard: what is said about models."""
+"""The top of the page and the leaderboard: results by model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ __all__ = ["leaderboard", "top"]
 
 _FORMS = {
     "alone": "a model of its own for each task; nothing is shared.",
-    "pooled": "one model for all tasks, which is not told the task.",
+    "pooled": "one model for all tasks, which does not see the task.",
     "task as feature": "one model for all tasks, with the task as one more column.",
     "multi-task": "a model that learns how much each task takes from the others.",
 }
@@ -193,7 +193,7 @@ def leaderboard(reading: Reading) -> Section:
         "Which model does best",
         join(
             paragraph(
-                "All contenders learned from and were tested on the same rows "
+                "All contenders were fitted and scored on the same folds "
                 f"({folds}). In the mean of tasks every task counts alike; over all "
                 "rows, large tasks count more."
             ),
@@ -261,7 +261,7 @@ def _selection_note(reading: Reading) -> Html | None:
     naive, promised = None, numbers.gain(head["naive_gain"])
     if head["naive_gain"] is not None and promised != numbers.gain(head["gain"]):
         naive = (
-            "Choosing and measuring on the same folds would have promised "
+            "Choosing and scoring on the same folds would have promised "
             f"{promised} instead of {numbers.gain(head['gain'])}."
         )
     return paragraph(

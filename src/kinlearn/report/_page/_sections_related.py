@@ -1,4 +1,4 @@
-"""What is said about likeness and size: heat maps, distances, rows per task."""
+"""Results on similarity and size: heat maps, distances, rows per task."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def affinity(reading: Reading) -> Section | None:
 
 
 def distances(reading: Reading) -> Section | None:
-    """How far apart the tasks' data are, and whether that tells who gains.
+    """How far apart the tasks' data are, and whether that predicts the gain.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def distances(reading: Reading) -> Section | None:
     tests = [t for t in related.get("predicts_gain") or () if t["spearman"] is not None]
     return Section(
         "distances",
-        "Does distance tell who gains?",
+        "Does distance predict the gain?",
         join(
             paragraph(
                 "Distances compare the tasks' data before any model is fitted.",
@@ -108,10 +108,10 @@ def distances(reading: Reading) -> Section | None:
 
 
 def _only_note(note: str | None) -> Section | None:
-    """A section that says why there are no distances, if that is known."""
+    """A section on why there are no distances, if that is known."""
     if not note:
         return None
-    return Section("distances", "Does distance tell who gains?", paragraph(note))
+    return Section("distances", "Does distance predict the gain?", paragraph(note))
 
 
 def rows_per_task(reading: Reading) -> Section | None:
@@ -250,12 +250,12 @@ def _title(distance: str) -> str:
 
 def _answer(tests: list[dict[str, Any]]) -> str:
     if not tests:
-        return "There are too few scored tasks to say whether they predict the gain."
+        return "There are too few scored tasks to test whether they predict the gain."
     # the more distances are tried, the clearer the best of them must be
     level = 0.05 / len(tests)
     clear = [test for test in tests if test["p"] is not None and test["p"] < level]
     if not clear:
-        return "Here they do not tell who gains: no correlation is clear enough."
+        return "Here they do not predict the gain: no correlation is clear enough."
     best = max(clear, key=lambda test: abs(test["spearman"]))
     way = "less" if best["spearman"] < 0 else "more"
     return (
@@ -317,7 +317,7 @@ def _scatter(
             caption=join(
                 "How to read it: one marker per task. A slope from upper left to "
                 "lower right would mean that far tasks gain less; a shapeless cloud, "
-                "that this distance says nothing about it. ",
+                "that this distance does not predict the gain. ",
                 tag("span", marker("helped"), "helped, ", marker("hurt"), "hurt, ",
                     marker("unclear"), "unclear.", class_="keys"),
             ),
@@ -390,7 +390,7 @@ def _crossing_words(curve: dict[str, Any]) -> str | None:
 
 
 def _stand_in_words(reading: Reading, curve: dict[str, Any]) -> str | None:
-    """Say it where the best model that shares takes too long for a curve."""
+    """A note where the best model that shares takes too long for a curve."""
     best = reading.data["headline"]["sharing"]
     if best is None or best in [line["contender"] for line in curve["lines"]]:
         return None

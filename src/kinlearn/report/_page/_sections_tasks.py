@@ -1,4 +1,4 @@
-"""What is said about tasks: who gains, who loses, who was not scored."""
+"""Results by task: who gains, who loses, who was not scored."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ def gains(reading: Reading) -> Section:
                 "A task counts as helped or hurt only where that stays clear after "
                 f"correcting for having looked at {len(found):,} "
                 f"{'task' if len(found) == 1 else 'tasks'} (Holm's method); so an "
-                "interval may miss zero and the task still be unclear.",
+                "interval may exclude zero and the task still be unclear.",
             ),
             _overview(found, reading),
             _chart(found, reading),

@@ -28,7 +28,7 @@ class Strips:
     sign : int, default=1
         -1 where the numbers are written with the other sign: errors.
     at_most : int, default=5
-        Grid lines that there is room for.
+        Greatest number of grid lines.
     """
 
     def __init__(

@@ -149,7 +149,7 @@ class Frame:
 
     @classmethod
     def around(cls, width: float, height: float, x: Scale, y: Scale) -> Self:
-        """A frame with room for tick labels and the names of both axes."""
+        """A frame with space for tick labels and the names of both axes."""
         return cls(x.onto(58, width - 22), y.onto(height - 46, 30))
 
     @property
