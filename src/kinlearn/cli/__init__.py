@@ -7,7 +7,7 @@ __all__ = ["main"]
 
 
 def main() -> NoReturn:
-    """Run the command; without its packages, say how to get them."""
+    """Run the command; without its packages, print how to get them."""
     try:
         from kinlearn.cli._run import run
     except ModuleNotFoundError as error:

@@ -153,7 +153,7 @@ def compare(
         typer.Option("--no-kin", help="Leave out Kin, which takes longest."),
     ] = False,
     curve: Annotated[
-        bool, typer.Option(help="Also ask how many rows a task needs to go alone.")
+        bool, typer.Option(help="Also compute the gain by rows per task.")
     ] = True,
     classification: opt.Classification = False,
     regression: opt.Regression = False,
@@ -275,7 +275,7 @@ def predict(
         typer.Option("--id", help="A column to carry over. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
     unknown_task: Annotated[
-        str, typer.Option(help="error, or share: answer from what is common.")
+        str, typer.Option(help="error, or share: predict from what is common.")
     ] = "error",
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
@@ -361,7 +361,7 @@ def relate(
 
 
 _Home = Annotated[
-    Path | None, typer.Option(help="The data folder. Else KINLEARN_DATA says it.")
+    Path | None, typer.Option(help="The data folder. Else KINLEARN_DATA.")
 ]
 
 
@@ -372,7 +372,7 @@ def list_(
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
-    """List them, and say which are on this machine."""
+    """List them, and which are on this machine."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._datasets import show_datasets
 

@@ -33,8 +33,8 @@ _NAMES = (
 )
 _KIN = "Kin"
 _COST = (
-    "Kin, which weighs many models, is played last, and takes several times as long as "
-    "all others together; --no-kin leaves it out."
+    "Kin, which weighs many models, is evaluated last, and takes several times as "
+    "long as all others together; --no-kin leaves it out."
 )
 _ALONE = ", alone"  # how names of models of each task alone end
 _STYLES = {"helped": "green", "hurt": "red", "unclear": "", "not scored": "dim"}
@@ -55,14 +55,14 @@ def compare_table(
     n_jobs: int | None,
     seed: int,
 ) -> None:
-    """Compare the contenders on a table, show the answer, write the page.
+    """Compare the contenders on a table, show the result, write the page.
 
     Parameters
     ----------
     training : Training
         The table.
     voice : Voice
-        Who says what is done.
+        Prints the result.
     out : Path or None
         Where the page goes.
     store : Path or None
@@ -119,7 +119,7 @@ def _in_our_words(metric: str | None) -> Iterator[None]:
 
 
 def _say_so_far(voice: Voice, progress: Any, sentence: str) -> None:
-    """What can be said while Kin is still to come."""
+    """Report the verdict of all others while Kin is still to come."""
     voice.note(f"Before {_KIN}: {sentence}")
     voice.speak()
     progress.begin_anew(_KIN)
@@ -137,7 +137,7 @@ def check_models(models: str | None, no_kin: bool) -> None:
     """
     if no_kin and models is not None and "kin" in map(_word, models.split(",")):
         raise UserError(
-            f"--models {models} asks for {_KIN}, and --no-kin leaves it out. Drop one "
+            f"--models {models} requests {_KIN}, and --no-kin leaves it out. Drop one "
             "of them."
         )
 
@@ -183,7 +183,7 @@ def _choose(
 
 
 def save_page(document: dict[str, Any], out: Path, voice: Voice) -> None:
-    """Write the page and say where.
+    """Write the page and print where.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def save_page(document: dict[str, Any], out: Path, voice: Voice) -> None:
     out : Path
         The file.
     voice : Voice
-        Who says it.
+        Prints it.
     """
     with replacing(out) as temporary:
         write_page(document, temporary)
@@ -207,7 +207,7 @@ def show_result(document: dict[str, Any], voice: Voice) -> None:
     document : dict
         The result, as ``SharingResult.to_dict`` gives it.
     voice : Voice
-        Who prints it.
+        Prints it.
     """
     voice.show(_leaderboard(document), _by_task(document))
     verdict = document["verdict"]

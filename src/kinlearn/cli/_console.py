@@ -23,7 +23,7 @@ def _console(stream: TextIO) -> Console:
 
 
 class Voice:
-    """The two streams, and how much is to be said.
+    """The two streams, and how much is printed to them.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Voice:
         self._notes: list[str] = []
 
     def note(self, *texts: str) -> None:
-        """Something to be said in passing, once it is clear that all is well."""
+        """Keep remarks, to be printed once it is clear that all is well."""
         self._notes += texts
 
     def speak(self) -> None:
-        """Say what was noted: a call that fails says why, and nothing else."""
+        """Print the remarks: a command that fails prints its error only."""
         notes, self._notes = self._notes, []
         if not self.quiet:
             for text in notes:
@@ -59,7 +59,7 @@ class Voice:
                 self.out.print(thing, soft_wrap=isinstance(thing, str | Text))
 
     def give(self, document: Any) -> None:
-        """Print the result for machines, if that is what was asked for."""
+        """Print the result as JSON, if that was requested."""
         self.speak()
         if self.json:
             text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

@@ -16,7 +16,7 @@ def show_datasets(voice: Voice, home: Path | None = None) -> None:
     Parameters
     ----------
     voice : Voice
-        Who shows it.
+        Prints the list.
     home : Path, default=None
         The data folder.
     """
@@ -52,7 +52,7 @@ def get_dataset(
     name : str
         Its name in the list.
     voice : Voice
-        Who says what is done.
+        Prints the remarks.
     out : Path, default=None
         The file; None is the name with .csv, in this folder.
     home : Path, default=None

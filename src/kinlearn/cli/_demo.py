@@ -1,4 +1,4 @@
-"""``kin demo``: the question of this library, asked of a small example."""
+"""``kin demo``: does sharing help? A comparison on a small example."""
 
 from pathlib import Path
 
@@ -16,12 +16,12 @@ _LEFT_OUT = "task as feature"
 
 
 def run_demo(voice: Voice, *, out: Path, n_jobs: int | None) -> None:
-    """Compare the contenders on the demo data, show the answer, write the page.
+    """Compare the contenders on the demo data, show the result, write the page.
 
     Parameters
     ----------
     voice : Voice
-        Who shows it.
+        Prints the result.
     out : Path
         Where the page goes.
     n_jobs : int

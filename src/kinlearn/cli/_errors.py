@@ -54,7 +54,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     Parameters
     ----------
     name : str
-        What was asked for.
+        What was passed.
     known : sequence of str
         What there is.
 
@@ -71,7 +71,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def told_by_os(error: OSError, path: str | PathLike[str], verb: str) -> UserError:
-    """What the system said of a file, as an error of ours.
+    """An error of the system about a file, as one of ours.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def told_by_os(error: OSError, path: str | PathLike[str], verb: str) -> UserErro
 
 @contextmanager
 def data_errors(names: Sequence[tuple[str, str]] = ()) -> Iterator[None]:
-    """Hand on what the library says of the data, without a traceback.
+    """Pass on the library's errors about the data, without a traceback.
 
     Only around calls that judge the user's data or settings: what they refuse is
     a ValueError or TypeError whose message was written for a reader.

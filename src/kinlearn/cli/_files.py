@@ -81,7 +81,7 @@ class Source:
 def read_table(
     path: Path, *, separator: str | None = None, encoding: str | None = None
 ) -> Source:
-    """Read a table, or say in one line why that cannot be.
+    """Read a table, or raise an error of one line.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _kind_of(path: Path, head: bytes) -> str:
     if content in ("Parquet", "Feather"):
         raise UserError(
             f"{path} is a {content} file. Rename it to "
-            f"{path.stem}.{content.lower()}, so that its name says so."
+            f"{path.stem}.{content.lower()}, to match its content."
         )
     if content is not None:
         kind = "an Excel workbook or a zip archive" if content == "zip" else content
@@ -211,8 +211,8 @@ def _read_text(
             )
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path} is not {encoding} text (byte {error.start}). Say what it is, "
-            "say --encoding cp1252."
+            f"{path} is not {encoding} text (byte {error.start}). Pass its "
+            "encoding, such as --encoding cp1252."
         ) from error
     except pd.errors.ParserWarning as error:
         raise UserError(
@@ -230,7 +230,7 @@ def _read_text(
 
 
 def _choose_encoding(path: Path, head: bytes, encoding: str | None) -> tuple[str, bool]:
-    """The encoding, and whether it was a guess that should be told."""
+    """The encoding, and whether it was a guess that is worth a remark."""
     if encoding is not None:
         try:
             codecs.lookup(encoding)

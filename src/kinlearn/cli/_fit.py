@@ -24,7 +24,7 @@ __all__ = ["fit_model"]
 
 @contextmanager
 def _told(estimator: Any, voice: Voice) -> Iterator[None]:
-    """A bar for models that say how far they are, and no trace of it in them."""
+    """A progress bar for models that take callbacks, and no trace of it in them."""
     if not hasattr(estimator, "set_callbacks"):
         yield
         return
@@ -56,7 +56,7 @@ def fit_model(
     path : Path
         Where the model goes.
     voice : Voice
-        Who says what is done.
+        Prints the result.
     model, form, settings, n_jobs, seed : object
         As :func:`make_model` takes them.
     """

@@ -156,7 +156,7 @@ def _checksum(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
 
 
 def load_model(path: Path) -> SavedModel:
-    """Read a model file, or say in one line what is wrong with it.
+    """Read a model file, or raise an error of one line.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``kin predict``: answers of a saved model for new rows."""
+"""``kin predict``: predictions of a saved model for new rows."""
 
 import sys
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def predict_rows(
     source : Source
         The new rows.
     voice : Voice
-        Who says what is done.
+        Prints the predictions.
     out : Path, default=None
         Where the table goes; None prints it.
     proba : bool, default=False
@@ -66,8 +66,8 @@ def predict_rows(
     clash = [name for name in answers if name in table]
     if clash:
         raise UserError(
-            f"The column {clash[0]!r} of {source.path.name} has the name of an answer. "
-            "Rename it, or leave --id out."
+            f"The column {clash[0]!r} of {source.path.name} has the name of an "
+            "output column. Rename it, or leave --id out."
         )
     frame = pd.DataFrame({**table, **answers})
     if voice.json:
@@ -133,12 +133,12 @@ def _tasks(
     if new and unknown == "error":
         raise UserError(
             f"The model does not know {manifest['task']} {listed(new, 4)}. Known: "
-            f"{listed(known, 4)}. Use --unknown-task share for an answer from what the "
-            "tasks have in common."
+            f"{listed(known, 4)}. Use --unknown-task share for predictions from what "
+            "the tasks have in common."
         )
     if new or absent.any():
         n = int((~text.isin(lookup)).sum())
-        voice.note(f"{n} rows are of unknown tasks: answered from what is common.")
+        voice.note(f"{n} rows are of unknown tasks: predicted from what is common.")
     if all(isinstance(task, int) for task in known):
         # a number that no task has, for names that are no numbers
         other = max(known) + 1

@@ -1,7 +1,7 @@
 """The way from a table of mixed columns to numbers, as a scikit-learn pipeline.
 
 It never looks at the target: an encoding by mean targets would show each task
-what the others' rows say, and "alone" would not be alone any more.
+what the others' targets are, and "alone" would not be alone any more.
 """
 
 from typing import Any, Self

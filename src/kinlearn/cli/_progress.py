@@ -1,4 +1,4 @@
-"""A bar that says how far a long command is."""
+"""A progress bar of a long command."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,17 +17,17 @@ from kinlearn.cli._errors import one_line
 
 __all__ = ["Steps", "progress_on"]
 
-_MEMORY = 600  # seconds of which the time left is told: steps may take minutes
+_MEMORY = 600  # seconds that the time left is estimated from: steps may take minutes
 
 
 @contextmanager
 def progress_on(voice: Voice, label: str = "comparing") -> Iterator["_Advance"]:
-    """A bar with the time left, where somebody sees it.
+    """A progress bar with the time left, if the stream is a terminal.
 
     Parameters
     ----------
     voice : Voice
-        Whose error stream it goes to.
+        Its error stream is printed to.
     label : str, default="comparing"
         What is shown before the first step.
 
@@ -74,7 +74,7 @@ class _Advance:
 
 
 class Steps:
-    """A callback of scikit-learn's that tells a bar about each step of a fit.
+    """A callback of scikit-learn's that moves a bar with each step of a fit.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Steps:
         """Nothing is left behind."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any, **_: Any) -> None:
-        """Say what is being done."""
+        """Show what is being done."""
         if context.parent is self.fit:
             self.advance(self.done, self.fit.max_subtasks, context.task_name)
 

@@ -66,7 +66,7 @@ def relate_tasks(
     training : Training
         The table, with or without a target.
     voice : Voice
-        Who says what is done.
+        Prints the result.
     methods : list of str
         What to measure.
     out : Path, default=None

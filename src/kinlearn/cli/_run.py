@@ -67,7 +67,7 @@ def _fail(line: str, code: int) -> int:
 
 
 def _usage(error: Any) -> str:
-    """What typer says of the words, and where to read more."""
+    """The message of typer's error, and where to read more."""
     context = getattr(error, "ctx", None)
     message = one_line(error.format_message(), 200).rstrip(".")
     if not message:

@@ -102,14 +102,14 @@ def open_training(
     Returns
     -------
     Training
-        Rows without a target or a task are left out, and it is said.
+        Rows without a target or a task are left out, with a remark.
     """
     source.need(target, "--target")
     source.need(task, "--task")
     if target == task:
         raise UserError(
-            f"--target and --task both name {target!r}. The task says which group a "
-            "row belongs to, the target what to predict: name two columns."
+            f"--target and --task both name {target!r}. The task is the group "
+            "of a row, the target what to predict: name two columns."
         )
     frame, remarks = source.frame, []
     present = frame[target].notna()
@@ -237,14 +237,14 @@ def _check_tasks(name: str, tasks: np.ndarray, n_rows: int) -> None:
     if len(tasks) == n_rows:
         raise UserError(
             f"Every one of the {n_rows} rows has a task of its own in {name!r}. Name "
-            "the column that says which rows belong together by --task."
+            "the column that groups the rows by --task."
         )
 
 
 def _read_target(
     column: pd.Series, name: str, wanted: Literal["classification", "regression"] | None
 ) -> tuple[np.ndarray, Literal["classification", "regression"], str]:
-    """y, what kind of target it is, and the sentence that says so."""
+    """y, what kind of target it is, and a remark on it."""
     text = as_text(column).astype("str")
     numbers = as_numbers(column)
     if np.isnan(numbers).all() and text.str.fullmatch(r"[-+]?\d*,?\d+").all():
@@ -284,7 +284,7 @@ def _read_target(
         said = f"{name}: classes {shown}{more}, so classification"
         other = "--regression"
     if wanted:
-        return y, kind, f"{said.rpartition(', so ')[0]}; {kind}, as asked."
+        return y, kind, f"{said.rpartition(', so ')[0]}; {kind}, as requested."
     can_be = kind == "regression" or not np.isnan(numbers).any()
     return y, kind, f"{said}{f' ({other} decides otherwise)' if can_be else ''}."
 

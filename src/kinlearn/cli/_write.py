@@ -31,10 +31,10 @@ def check_output(
     """
     if path.is_dir():
         raise UserError(
-            f"{path} is a folder. Name a file, say {path}/result{ending or ''}."
+            f"{path} is a folder. Name a file, such as {path}/result{ending or ''}."
         )
     if ending is not None and path.suffix.lower() != ending:
-        raise UserError(f"{path} must end in {ending}, say {path.stem}{ending}.")
+        raise UserError(f"{path} must end in {ending}, such as {path.stem}{ending}.")
     if any(path.resolve() == Path(one).resolve() for one in inputs):
         raise UserError(f"{path} is the input, too. Choose another name for --out.")
     if not path.parent.is_dir():
@@ -48,7 +48,7 @@ def check_output(
 
 
 def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
-    """The same for a table, whose form its name tells.
+    """The same for a table, whose name decides its format.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
     """
     if path.suffix.lower() not in _TABLES:
         raise UserError(
-            f"{path} says no form of table that is known. End its name in one of: "
+            f"{path} has no ending of a known table format. End its name in one of: "
             f"{', '.join(_TABLES)}."
         )
     check_output(path, inputs=inputs)
@@ -67,7 +67,7 @@ def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """As ``kinlearn.utils.replacing``; what the system refuses is told in one line.
+    """As ``kinlearn.utils.replacing``; errors of the system become a UserError.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame in the form that the name of the file tells.
+    """Write a frame in the format that the name of the file ends in.
 
     Parameters
     ----------
