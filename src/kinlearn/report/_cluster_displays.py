@@ -1,6 +1,6 @@
 """Pictures of a clustering of several tasks: its affinity, and who is where."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.report._style import HEAT_MAP, new_axes, short_names, text_colour
 from kinlearn.tasks import encode_tasks
 from kinlearn.utils._typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 __all__ = ["ClusterAffinityDisplay", "ClusterTableDisplay"]
 
@@ -98,7 +102,7 @@ class ClusterAffinityDisplay:
         labels: ArrayLike,
         *,
         tasks: ArrayLike,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **plot_options: Any,
     ) -> Self:
         """Draw an affinity that is there already.
@@ -125,7 +129,7 @@ class ClusterAffinityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Any = None, **plot_options: Any
+        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
     ) -> Self:
         """Draw the affinity that a fitted clusterer kept.
 
@@ -155,9 +159,9 @@ class ClusterAffinityDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         *,
-        cmap: Any = HEAT_MAP,
+        cmap: "str | Colormap" = HEAT_MAP,
         colorbar: bool = True,
         im_kw: dict[str, Any] | None = None,
     ) -> Self:
@@ -291,7 +295,12 @@ class ClusterTableDisplay:
 
     @classmethod
     def from_labels(
-        cls, labels: ArrayLike, *, tasks: ArrayLike, ax: Any = None, **plot_options: Any
+        cls,
+        labels: ArrayLike,
+        *,
+        tasks: ArrayLike,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
     ) -> Self:
         """Draw the table of labels that are there already.
 
@@ -315,7 +324,7 @@ class ClusterTableDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Any = None, **plot_options: Any
+        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
     ) -> Self:
         """Draw the table of a fitted clusterer.
 
@@ -339,10 +348,10 @@ class ClusterTableDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         *,
         cluster_names: list[str] | None = None,
-        cmap: Any = HEAT_MAP,
+        cmap: "str | Colormap" = HEAT_MAP,
         colorbar: bool = True,
     ) -> Self:
         """Draw the table.

@@ -1,11 +1,14 @@
 """F-lambda plots: an F score under every weighting of its two rates."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from kinlearn.metrics import FLambdaCurve, f_lambda_curve
 from kinlearn.report._style import line_style, new_axes
 from kinlearn.utils._typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["FLambdaDisplay"]
 
@@ -56,7 +59,7 @@ class FLambdaDisplay:
         cls,
         curves: FLambdaCurve | Mapping[str, FLambdaCurve],
         *,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **line_kw: Any,
     ) -> Self:
         """Draw curves that are there already.
@@ -87,7 +90,7 @@ class FLambdaDisplay:
         against: Literal["precision", "specificity"] = "precision",
         pos_label: Any = None,
         sample_weight: ArrayLike | None = None,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **line_kw: Any,
     ) -> Self:
         """Draw the curves of predicted labels.
@@ -134,7 +137,7 @@ class FLambdaDisplay:
             curves = curve(y_pred)
         return cls(curves).plot(ax, **line_kw)
 
-    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw the curves.
 
         Parameters

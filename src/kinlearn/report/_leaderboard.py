@@ -9,6 +9,8 @@ from kinlearn.report._result import Numbers, result_dict
 from kinlearn.report._style import new_axes, short_names
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from kinlearn.audit import SharingResult
 
 __all__ = ["LeaderboardDisplay"]
@@ -66,7 +68,7 @@ class LeaderboardDisplay:
         cls,
         result: "SharingResult | Mapping[str, Any]",
         *,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **errorbar_kw: Any,
     ) -> Self:
         """Draw the contenders of an audit.
@@ -88,7 +90,7 @@ class LeaderboardDisplay:
         data = result_dict(result)
         return cls(data["contenders"], numbers=Numbers.of(data)).plot(ax, **errorbar_kw)
 
-    def plot(self, ax: Any = None, **errorbar_kw: Any) -> Self:
+    def plot(self, ax: "Axes | None" = None, **errorbar_kw: Any) -> Self:
         """Draw the chart.
 
         Parameters

@@ -9,6 +9,8 @@ from kinlearn.report._result import Numbers, result_dict, sorted_gains
 from kinlearn.report._style import new_axes, short_names
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from kinlearn.audit import SharingResult
 
 __all__ = ["PerTaskGainDisplay"]
@@ -73,7 +75,7 @@ class PerTaskGainDisplay:
         cls,
         result: "SharingResult | Mapping[str, Any]",
         *,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **plot_options: Any,
     ) -> Self:
         """Draw the gains of an audit.
@@ -98,7 +100,7 @@ class PerTaskGainDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         *,
         max_tasks: int = 40,
         legend: bool = True,

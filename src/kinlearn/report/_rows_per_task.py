@@ -9,6 +9,8 @@ from kinlearn.report._result import Numbers, result_dict
 from kinlearn.report._style import line_style, new_axes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from kinlearn.audit import SharingResult
 
 __all__ = ["RowsPerTaskDisplay"]
@@ -62,7 +64,7 @@ class RowsPerTaskDisplay:
         cls,
         result: "SharingResult | Mapping[str, Any]",
         *,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **line_kw: Any,
     ) -> Self:
         """Draw the curve of an audit.
@@ -88,7 +90,7 @@ class RowsPerTaskDisplay:
             )
         return cls(data["curve"], numbers=Numbers.of(data)).plot(ax, **line_kw)
 
-    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw the curve.
 
         Parameters

@@ -1,11 +1,14 @@
 """How much of each task's prediction comes from own, pooled and shared models."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from kinlearn.report._style import new_axes, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["SharingDisplay"]
 
@@ -64,7 +67,7 @@ class SharingDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Any = None, **plot_options: Any
+        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
     ) -> Self:
         """Draw the sharing of a fitted Kin estimator.
 
@@ -90,7 +93,12 @@ class SharingDisplay:
         return cls(estimator.sharing_).plot(ax, **plot_options)
 
     def plot(
-        self, ax: Any = None, *, max_tasks: int = 40, legend: bool = True, **bar_kw: Any
+        self,
+        ax: "Axes | None" = None,
+        *,
+        max_tasks: int = 40,
+        legend: bool = True,
+        **bar_kw: Any,
     ) -> Self:
         """Draw the bars.
 

@@ -12,6 +12,9 @@ from kinlearn.report._style import HEAT_MAP, new_axes
 from kinlearn.utils._typing import ArrayLike
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
     from kinlearn.audit import SharingResult
 
 __all__ = ["TaskAffinityDisplay"]
@@ -71,7 +74,7 @@ class TaskAffinityDisplay:
         cls,
         result: "SharingResult | Mapping[str, Any]",
         *,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **plot_options: Any,
     ) -> Self:
         """Draw the affinity of an audit.
@@ -101,13 +104,13 @@ class TaskAffinityDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         *,
         cluster: bool = True,
         include_values: bool | None = None,
         values_format: str = ".2f",
         max_labels: int = 40,
-        cmap: Any = None,
+        cmap: "str | Colormap | None" = None,
         colorbar: bool = True,
         im_kw: dict[str, Any] | None = None,
     ) -> Self:

@@ -1,6 +1,6 @@
 """A heat map of the distances between tasks."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -8,6 +8,10 @@ from kinlearn.relatedness import TaskDistances, task_distances
 from kinlearn.report._heat_map import draw_heat_map
 from kinlearn.report._style import HEAT_MAP, new_axes
 from kinlearn.utils._typing import ArrayLike, RandomState, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 __all__ = ["TITLES", "TaskDistanceDisplay"]
 
@@ -61,7 +65,7 @@ class TaskDistanceDisplay:
 
     @classmethod
     def from_distances(
-        cls, distances: TaskDistances, *, ax: Any = None, **plot_options: Any
+        cls, distances: TaskDistances, *, ax: "Axes | None" = None, **plot_options: Any
     ) -> Self:
         """Draw distances that are there already.
 
@@ -92,7 +96,7 @@ class TaskDistanceDisplay:
         n_jobs: int | None = None,
         random_state: RandomState = None,
         options: dict[str, Any] | None = None,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **plot_options: Any,
     ) -> Self:
         """Measure the distances between the tasks of a data set and draw them.
@@ -136,13 +140,13 @@ class TaskDistanceDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: "Axes | None" = None,
         *,
         cluster: bool = True,
         include_values: bool | None = None,
         values_format: str = ".2f",
         max_labels: int = 40,
-        cmap: Any = HEAT_MAP,
+        cmap: "str | Colormap" = HEAT_MAP,
         colorbar: bool = True,
         im_kw: dict[str, Any] | None = None,
     ) -> Self:

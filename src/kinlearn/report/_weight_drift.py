@@ -1,11 +1,14 @@
 """Weight drift: where a boosted transfer puts its weight, round by round."""
 
 from collections.abc import Collection
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from kinlearn.report._style import line_style, new_axes, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["WeightDriftDisplay"]
 
@@ -67,7 +70,7 @@ class WeightDriftDisplay:
         *,
         target: Any = None,
         by: Literal["source", "label"] = "source",
-        ax: Any = None,
+        ax: "Axes | None" = None,
         **line_kw: Any,
     ) -> Self:
         """Draw the history of a fitted model.
@@ -127,7 +130,7 @@ class WeightDriftDisplay:
         shares[own] = history.target_share.sum(axis=1)
         return cls(shares, by=by).plot(ax, **line_kw)
 
-    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw the shares.
 
         Parameters
