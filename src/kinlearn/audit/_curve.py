@@ -258,7 +258,7 @@ def plan_curve(
     if len(sizes) < 2:
         return None
     large = np.flatnonzero(tested & (rows >= sizes[-1]))
-    # Some tasks must keep their rows, or there is nobody to borrow from.
+    # Some tasks must keep their rows, or there is nothing to borrow from.
     most = min(_MOST_TASKS, max(1, problem.n_tasks * (_GROUPS - 1) // _GROUPS))
     rng = np.random.RandomState(random_state)
     tasks = rng.permutation(large)[:most]

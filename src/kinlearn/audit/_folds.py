@@ -12,7 +12,7 @@ from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["Folds", "make_folds"]
 
-# Rows up to which the folds are drawn twice, if the user does not say.
+# Rows up to which the folds are drawn twice, if n_repeats is None.
 _FEW_ROWS = 10_000
 
 
@@ -151,7 +151,7 @@ def _draw(
 
 def _read(problem: Problem, cv: Any) -> list[list[Any]]:
     if hasattr(cv, "split") and not isinstance(cv, str):
-        # kinlearn's own splitters read the task from X if they are told its column
+        # kinlearn's own splitters read the task from X if their `task` is set
         by_groups = getattr(cv, "task", problem.task) is None
         groups = problem.tasks[problem.codes] if by_groups else None
         pairs = list(cv.split(problem.X, problem.y, groups))

@@ -125,7 +125,7 @@ def _degrees(n_folds: np.ndarray, n_repeats: int, n_units: np.ndarray) -> np.nda
         new = 1 / (n_folds / n_repeats - 1)  # of one deal of the rows
         old = 1 / (np.asarray(n_units) - 1)
         degrees = 1 / (old + np.maximum(new - old, 0) / n_repeats)
-    # One fold a repeat says nothing within repeats: count all of them.
+    # One fold a repeat has no variance within repeats: count all of them.
     degrees = np.where(n_folds > n_repeats, np.minimum(degrees, most), most)
     return np.maximum(degrees, 1.0)
 
@@ -158,7 +158,7 @@ def macro_mean(
     n_folds = defined.any(axis=-1).sum()
     with np.errstate(invalid="ignore", divide="ignore"):
         by_task = np.where(defined, values, 0).sum(axis=(0, 1)) / defined.sum((0, 1))
-        # A fold that lacks a task says nothing of it, and the folds that have
+        # A fold that lacks a task has no score of it, and the folds that have
         # it weigh the more. With no gaps this is the mean over tasks.
         weight = n_folds / defined.sum(axis=(0, 1))
         spread = np.where(defined, (values - by_task) * weight, 0)

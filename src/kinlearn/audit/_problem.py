@@ -171,7 +171,7 @@ def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> 
     if len(tasks) < 2:
         raise ValueError(
             f"{columns.where} holds a single task, {tasks.tolist()[0]!r}, so there is "
-            "nobody to share with. Is it the right column?"
+            "nothing to share. Is it the right column?"
         )
     if len(tasks) == len(codes):
         raise ValueError(

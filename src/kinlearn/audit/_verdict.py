@@ -94,7 +94,7 @@ class _Story:
         """The verdict."""
         if self.n_all == 1:
             return (
-                f"There is only one {self.tasks(1)}, so there is nobody to share with "
+                f"There is only one {self.tasks(1)}, so there is nothing to share "
                 "and nothing to compare."
             )
         if self.headline.reason is not None or self.n == 0:

@@ -23,7 +23,7 @@ def plural(noun: str, n: int) -> str:
 def listing(values: Iterable[Any], most: int = 6) -> str:
     """Comma-separated, at most `most` of them: ``7, 12 and 3 more``."""
     values = list(values)
-    # "and 1 more" takes as much room as the name itself.
+    # "and 1 more" is as long as the name itself.
     if len(values) > most + 1:
         return f"{', '.join(map(str, values[:most]))} and {len(values) - most} more"
     return ", ".join(map(str, values))

@@ -63,7 +63,7 @@ def _wanted(
 
 def _check_jobs(jobs: int | None) -> None:
     if jobs == 0:
-        raise UserError("--jobs 0 leaves nobody to work. Use 1 or more, or -1 for all.")
+        raise UserError("--jobs 0 is not allowed. Use 1 or more, or -1 for all.")
 
 
 def _models(incomplete: str) -> list[str]:

@@ -196,7 +196,7 @@ def save_page(document: dict[str, Any], out: Path, voice: Voice) -> None:
     """
     with replacing(out) as temporary:
         write_page(document, temporary)
-    voice.show(f"The whole story, with charts: {out}")
+    voice.show(f"Report with charts: {out}")
 
 
 def show_result(document: dict[str, Any], voice: Voice) -> None:

@@ -74,7 +74,7 @@ def get_dataset(
         data = fetch_dataset(name, as_frame=True, data_home=home)
     except (ValueError, TypeError) as error:  # texts, sparse features
         raise UserError(
-            f"{name} is not to be had as a table. Load it in Python: "
+            f"{name} is not available as a table. Load it in Python: "
             f"kinlearn.datasets.{entry.loader}."
         ) from error
     except OSError as error:

@@ -10,7 +10,7 @@ from kinlearn.datasets import load_demo
 
 __all__ = ["run_demo"]
 
-# Who takes part: enough to tell the story in some 20 seconds.
+# Who takes part: enough for a comparison of some 20 seconds.
 _FAMILIES = ("logistic regression", "extra trees")
 _LEFT_OUT = "task as feature"
 

@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one line, with a way out."""
+"""Errors in a call or its data: one line, with a remedy."""
 
 import errno
 from collections.abc import Iterable, Iterator, Sequence
@@ -85,7 +85,7 @@ def told_by_os(error: OSError, path: str | PathLike[str], verb: str) -> UserErro
     Returns
     -------
     UserError
-        With a way out where there is one.
+        With a remedy where there is one.
     """
     ways = {
         errno.ENOSPC: "the disk is full. Free some space, or write elsewhere.",

@@ -217,12 +217,12 @@ def _read_text(
     except pd.errors.ParserWarning as error:
         raise UserError(
             f"Rows of {path} have more fields than its first line has names. Name "
-            "every column, or give the right --separator."
+            "every column, or pass the right --separator."
         ) from error
     except (pd.errors.ParserError, csv.Error, EOFError, zlib.error) as error:
         why = one_line(error, 120).removeprefix("Error tokenizing data. C error: ")
         raise UserError(
-            f"{path} is no regular table: {why}. Mend that line, or give the right "
+            f"{path} is no regular table: {why}. Fix that line, or pass the right "
             "--separator."
         ) from error
     frame.columns = [str(name).strip() for name in frame.columns]

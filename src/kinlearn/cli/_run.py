@@ -28,7 +28,8 @@ def run(words: list[str]) -> int:
     Returns
     -------
     int
-        0: done. 2: the user can mend it. 130: stopped by Ctrl-C. 1: our fault.
+        0: done. 2: an error in the call or the data. 130: stopped by Ctrl-C. 1: a
+        bug.
     """
     debug = "--debug" in words
     _end_tidily_on_term()
@@ -51,7 +52,7 @@ def run(words: list[str]) -> int:
                 raise
             name = type(error).__name__
             return _fail(
-                f"An error that should not be: {name}: {one_line(error, 160)}. Run it "
+                f"Unexpected error: {name}: {one_line(error, 160)}. Run it "
                 "again with --debug and report what it prints.",
                 1,
             )

@@ -19,7 +19,7 @@ _LOOKS = {
     "pooled": {"color": "#56B4E9", "hatch": ".."},
 }
 
-# Inches: of axes that have room for a legend in one line, of its lines and the space
+# Inches: of axes wide enough for a legend in one line, of its lines and the space
 # around them, and of a letter of the tasks' names.
 _WIDE, _LINE, _MARGIN, _LETTER = 2.7, 0.18, 0.12, 0.085
 
@@ -153,7 +153,7 @@ class SharingDisplay:
         """
         box = self.ax_.get_window_extent()
         width, height = box.width / self.figure_.dpi, box.height / self.figure_.dpi
-        if self.figure_.get_layout_engine() is not None:  # it makes room for names
+        if self.figure_.get_layout_engine() is not None:  # it leaves space for names
             names = [label.get_text() for label in self.ax_.get_yticklabels()]
             width -= _LETTER * max(map(len, names))
         wide = width >= _WIDE

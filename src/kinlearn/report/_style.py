@@ -82,7 +82,7 @@ def short_names(names: Iterable[Any], limit: int = 24) -> list[str]:
     head = limit // 3
     tail = limit - head - 1
     for group in _alike(labels):
-        # what tells them apart, with as much of what goes before as there is room for
+        # where they differ, with as much of what goes before as fits
         alike = [len(set(letters)) == 1 for letters in zip(*group, strict=False)]
         differ = [*alike, False].index(False)
         start = max(head, min(differ - 2, max(map(len, group)) - tail))

@@ -127,7 +127,7 @@ def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
     script = here.joinpath("page.js").read_text(encoding="utf-8")
     style = here.joinpath("page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # The browser itself is told to fetch nothing and to run this script only.
+    # The browser itself may fetch nothing and run this script only.
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

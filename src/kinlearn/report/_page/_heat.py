@@ -120,7 +120,7 @@ class HeatMap:
         labels = [shorten(task_text(task), longest) for task in self.tasks]
         size = 12 if cell >= 15 else 9
         longest = max(map(_text_width, labels))
-        # columns have room for numbers only, or for names as short as these
+        # columns are wide enough for numbers only, or for names as short as these
         numbers = None
         if longest > _SHORT_NAME:
             numbers = 12 + (1 + (count > 9)) * size * 0.65

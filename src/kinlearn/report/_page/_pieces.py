@@ -113,7 +113,7 @@ def table(
     """
     css = " ".join(filter(None, (css, "sortable" if sortable else "")))
     # A phone shows strips as blocks, and some browsers then forget that they
-    # are a table; the roles tell them.
+    # are a table; the roles restore it.
     role = (lambda name: name) if css.startswith("strips") else (lambda name: None)
     head = [
         tag("th", title, scope="col", role=role("columnheader"), class_=name or None)

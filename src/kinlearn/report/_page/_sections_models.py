@@ -265,8 +265,8 @@ def _selection_note(reading: Reading) -> Html | None:
             f"{promised} instead of {numbers.gain(head['gain'])}."
         )
     return paragraph(
-        "The figures at the top of this page are free of the luck of the winner: in "
-        "each fold the two models that are compared were chosen by the other folds. "
+        "The figures at the top of this page are free of selection bias: in each fold "
+        "the two models that are compared were chosen by the other folds. "
         "The picks in the table are those that were chosen most often.",
         naive,
     )

@@ -172,7 +172,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             self._try(trials, candidates, progress)
             self._weigh(trials)
             names = self._with_weight(trials)
-            # set before the step begins, so that callbacks can tell it
+            # set before the step begins, so that callbacks can read it
             self.refit_seconds_ = trials.seconds_to_refit(names)
             step = progress.subcontext(task_name="fit of all rows")
             step.call_on_fit_task_begin(estimator=self)
@@ -404,7 +404,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         shape = () if labels is None else (labels.n_classes,)
         out = np.zeros((rows.n_samples, *shape))
         for k, model in enumerate(self.models_):
-            # a model answers for rows that it counts for, and no others
+            # a model predicts the rows that it has weight for, and no others
             asked = np.flatnonzero(weights[:, k])
             if not len(asked):
                 continue

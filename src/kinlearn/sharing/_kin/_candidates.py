@@ -205,7 +205,7 @@ def choose_candidates(
             out.append(make.mtboost())
         if cautions:
             out.append(make.boosting_of_like_tasks(leaf, cautions))
-        # for classes, groups of like tasks say the same, and better
+        # for classes, groups of like tasks do the same, and better
         if n_tasks >= _FEWEST_POINTS and not (make.classes and cautions):
             out.append(make.boosting_by_coefficients(leaf))
         if several and not make.classes:
@@ -213,7 +213,7 @@ def choose_candidates(
         large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
         if own and large and n_tasks <= _MOST_TASKS_ALONE["boosting"]:
             out.append(make.boosting_own(leaf))
-    if not out:  # too few rows for what was asked for, or too many
+    if not out:  # too few rows for the requested families, or too many
         out.append(make.linear_pooled())
     return out
 

@@ -136,7 +136,7 @@ def groups_of_tasks(
         gain[t, rest] = both - evidence[t] - evidence[rest]
     while (number > 0).any():
         kept, gone = _best(gain, rows)
-        # a task whose rows say nothing gains nothing, and is not told apart
+        # a task whose rows hold no information gains nothing, and is merged
         if gain[kept, gone] < -_TIE:
             small = rows < _FEWEST_ROWS
             if not small[number].any():
