@@ -178,6 +178,7 @@ def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> 
             f"{columns.where} holds another value in each of the {len(codes)} rows. A "
             "task is a group of rows; is it the right column?"
         )
+    position: Any = columns.task
     target_name = getattr(y, "name", None)
     series = nw.from_native(y, series_only=True, pass_through=True)
     y = FrameTable(series.to_frame(), None).column(0) if _is_series(series) else y
@@ -203,7 +204,7 @@ def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> 
         codes=codes,
         kind=kind,
         classes=classes,
-        task_name="task" if columns.names is None else columns.names[columns.task],
+        task_name="task" if columns.names is None else columns.names[position],
         target_name=None if target_name is None else str(target_name),
         n_features=len(columns.features),
     )

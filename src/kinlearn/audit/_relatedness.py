@@ -50,7 +50,7 @@ def measure_distances(
         return {}, [f"Distances between tasks were not measured: {error}"]
     kind = "wasserstein" if problem.kind == "regression" else "total_variation"
     for method in _METHODS:
-        options = {"distance": kind} if method == "label_shift" else {}
+        options: dict[str, Any] = {"distance": kind} if method == "label_shift" else {}
         try:
             distances = task_distances(
                 X,

@@ -187,7 +187,7 @@ class _Shared:
         name = type(backend).__name__
         alone = joblib.effective_n_jobs(n_active if n_jobs is None else n_jobs) == 1
         self.folder = None
-        self.handles = SentOnce.in_turn(comparison, n_jobs)
+        self.handles: Iterator[Any] = SentOnce.in_turn(comparison, n_jobs)
         if name in ("LokyBackend", "MultiprocessingBackend") and not alone:
             self.folder = tempfile.mkdtemp(prefix="kinlearn-")
             # loky's watchman removes it, should this process be killed

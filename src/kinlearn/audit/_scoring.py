@@ -212,11 +212,12 @@ def choose_scoring(
             "sklearn.metrics.get_scorer_names(), or pass a function of y_true and "
             "y_pred."
         )
+    wanted: Any = scoring
     if isinstance(scoring, TaskScorer):
-        scoring = scoring._metric
+        wanted = scoring._metric
     elif callable(scoring) and not isinstance(scoring, partial):
         _refuse_scorer_function(scoring)
-    metric = resolve_metric(scoring)
+    metric = resolve_metric(wanted)
     chance = 0.5 if metric.name == "roc_auc" else None
     return Scoring(metric, chance)
 

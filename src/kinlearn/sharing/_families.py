@@ -115,7 +115,11 @@ _SMALL_ONLY = {"most_rows": _SMALL, "most_tasks": _MANY}
 _DEPARTING = {"scaled": True, "most_rows": _MIDDLE, "most_tasks": 5 * _MANY}
 _INDICATORS = {"most_rows": _SMALL, "most_tasks": _FEW}  # a column for each task
 _FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
-_BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
+_BIG_FOREST: dict[str, Any] = {
+    "n_estimators": 50,
+    "task_split_prob": 0.5,
+    "min_samples_leaf": 20,
+}
 _TREES, _BOOSTING = "extra trees", "gradient boosting"
 
 _KIN = {"most_rows": _MIDDLE, "on_request": True}

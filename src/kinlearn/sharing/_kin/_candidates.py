@@ -292,7 +292,7 @@ class _Maker:
         )
 
     def machine(self, several: bool) -> Candidate:
-        options = {"task": -1, "unknown_task": "share"}
+        options: dict[str, Any] = {"task": -1, "unknown_task": "share"}
         # one machine for each class: their values can be compared
         model = (
             MultiTaskSVC(multi_class="ovr", **options)
