@@ -19,7 +19,7 @@ _LONGEST_ERROR = 60
 
 
 class SharingResult:
-    """Result of a comparison: does sharing help, which tasks, and by how much?
+    """Result of a comparison: whether sharing helps, which tasks, and by how much.
 
     Made by :func:`compare_sharing`, or read back by :meth:`from_json`.
 
