@@ -172,7 +172,7 @@ def test_infinity_is_no_score():
     [
         ("auroc", ValueError, "'auroc' is not a metric that scikit-learn knows"),
         (7, TypeError, "A metric must be a function"),
-        (lambda estimator, X, y: 1.0, TypeError, "cannot be asked task by task"),
+        (lambda estimator, X, y: 1.0, TypeError, "cannot score task by task"),
     ],
 )
 def test_what_is_no_metric_is_refused(scoring, error, message):

@@ -137,8 +137,8 @@ ERROR_UP = headline(-9.8, -10.2, -0.7, -0.1)
             OPEN,
             {"unclear": 1},
             AUC,
-            "There is only one minefield, so there is nobody to share with and nothing "
-            "to compare.",
+            "There is only one minefield, so there is nothing to share and nothing to "
+            "compare.",
         ),
         (
             UP,

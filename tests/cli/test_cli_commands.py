@@ -118,7 +118,7 @@ def test_the_user_decides_the_kind(table, kin):
     table.to_csv("pupils.csv", index=False)
     result = kin(*CLASSES, "--model", "linear", "--regression", "--json")
     assert json.loads(result.out)["kind"] == "regression"
-    assert "as asked" in result.err
+    assert "as requested" in result.err
 
 
 def test_settings_and_seed_reach_the_model(table, kin):

@@ -154,7 +154,7 @@ CALLS = [
     (("--folds", "5000"), "5000"),
     (("--repeats", "0"), "--repeats 0"),
     (("--models", "nonsense"), "There are: 'Kin', 'logistic regression'"),
-    (("--models", "boosting, Kin", "--no-kin"), "asks for Kin, and --no-kin leaves it"),
+    (("--models", "boosting, Kin", "--no-kin"), "requests Kin, and --no-kin leaves it"),
     (("--models", "multi-task", "--kin"), "--no-kin"),
     (("--store", "pupils.csv"), "--store 'pupils.csv'"),
     (("--store", "nowhere/runs"), "There is no folder nowhere"),

@@ -184,7 +184,7 @@ CALLS = [
     (PREDICT.replace("pupils", "stranger"), "does not know school 'x'"),
     (PREDICT.replace("pupils", "hole"), "first: row 1"),
     (f"{PREDICT} --id nowhere", "no column 'nowhere' (--id)"),
-    (PREDICT.replace("pupils", "clash") + " --id prediction", "name of an answer"),
+    (PREDICT.replace("pupils", "clash") + " --id prediction", "name of an output"),
     (f"{PREDICT} --unknown-task guess", "error or share"),
     (f"{PREDICT} --proba".replace("model", "numbers"), "predicts numbers"),
     # distances and data sets

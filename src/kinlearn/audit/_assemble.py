@@ -1,18 +1,25 @@
 """From records to plain data: the cube of scores, and the dict of a result."""
 
 import math
+from typing import Any
 
 import numpy as np
 
+from kinlearn.audit._contenders import Entry
 from kinlearn.audit._identity import versions
+from kinlearn.audit._problem import Problem
 from kinlearn.audit._relatedness import MOST_TASKS, predicts_gain
 from kinlearn.audit._result import FORMAT
+from kinlearn.audit._run import Cell, Comparison
 from kinlearn.audit._scores import Scores
+from kinlearn.audit._statistics import ContenderSummary
+from kinlearn.audit._store import MemoryStore
+from kinlearn.audit._summary import Summary
 
 __all__ = ["Outcome", "assemble", "plain"]
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Plain data: no NumPy types, and None instead of NaN and infinity.
 
     Parameters
@@ -62,7 +69,13 @@ class Outcome:
         Why a task has no score, or none on some folds, by task code.
     """
 
-    def __init__(self, comparison, entries, cells, store):
+    def __init__(
+        self,
+        comparison: Comparison,
+        entries: list[Entry],
+        cells: list[Cell],
+        store: MemoryStore,
+    ) -> None:
         folds, problem = comparison.folds, comparison.problem
         names = [entry.name for entry in entries]
         shape = len(names), folds.n_repeats, folds.n_splits
@@ -111,10 +124,13 @@ class Outcome:
 class _Cost:
     """Seconds, memory and warnings of one contender."""
 
-    def __init__(self):
-        self.fit, self.score, self.peak, self.warnings = [], [], [], {}
+    def __init__(self) -> None:
+        self.fit: list[float] = []
+        self.score: list[float] = []
+        self.peak: list[float] = []
+        self.warnings: dict[str, None] = {}
 
-    def add(self, record):
+    def add(self, record: dict[str, Any]) -> None:
         if record["error"] is None:
             self.fit.append(record["fit_seconds"])
             self.score.append(record["score_seconds"])
@@ -122,7 +138,7 @@ class _Cost:
             self.peak.append(record["peak_mib"])
         self.warnings.update(dict.fromkeys(record["warnings"]))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Means over folds of the times, the highest memory, and all warnings."""
         return {
             "fit_seconds": float(np.mean(self.fit)) if self.fit else None,
@@ -132,7 +148,9 @@ class _Cost:
         }
 
 
-def _contenders(outcome, entries, summaries):
+def _contenders(
+    outcome: Outcome, entries: list[Entry], summaries: list[ContenderSummary]
+) -> list[dict[str, Any]]:
     """The leaderboard: best first, those that failed last."""
     by_name = {summary.name: summary for summary in summaries}
     numbers = ("macro", "macro_se", "micro", "micro_se", "mean_rank")
@@ -154,7 +172,9 @@ def _contenders(outcome, entries, summaries):
     return sorted(rows, key=lambda row: (row["macro"] is None, -(row["macro"] or 0)))
 
 
-def _relatedness(record, problem, gains):
+def _relatedness(
+    record: dict[str, Any], problem: Problem, gains: np.ndarray
+) -> dict[str, Any]:
     """Distances and affinity; of the largest tasks only, where there are many."""
     tasks = problem.tasks.tolist()
     shown = [tasks[code] for code in record["shown"]]
@@ -173,7 +193,16 @@ def _relatedness(record, problem, gains):
     }
 
 
-def assemble(*, comparison, entries, outcome, summary, relatedness, curve, run):
+def assemble(
+    *,
+    comparison: Comparison,
+    entries: list[Entry],
+    outcome: Outcome,
+    summary: Summary,
+    relatedness: dict[str, Any],
+    curve: dict[str, Any] | None,
+    run: dict[str, Any],
+) -> dict[str, Any]:
     """The dict of a result; see :meth:`SharingResult.to_dict`.
 
     Parameters
@@ -185,7 +214,7 @@ def assemble(*, comparison, entries, outcome, summary, relatedness, curve, run):
     outcome : Outcome
         What they did.
     summary : Summary
-        What it says.
+        Its statistics.
     relatedness : dict
         Its record.
     curve : dict or None

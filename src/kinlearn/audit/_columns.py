@@ -1,6 +1,7 @@
 """Columns as models need them: numbers and categories, prepared inside a fold."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.preprocessing import (
 
 from kinlearn.tasks._columns import find_column
 from kinlearn.tasks._tables import FrameTable, open_table
+from kinlearn.utils._typing import Table
 
 __all__ = ["ColumnKinds", "read_columns"]
 
@@ -41,7 +43,7 @@ class ColumnKinds:
     categories: tuple[str, ...] = ()
     sparse: bool = False
 
-    def preparation(self, *, scaled):
+    def preparation(self, *, scaled: bool) -> Any:
         """A transformer of all columns but the task, or None if none is needed.
 
         Parameters
@@ -78,7 +80,7 @@ class ColumnKinds:
             sparse_threshold=0,
         )
 
-    def _codes(self):
+    def _codes(self) -> ColumnTransformer:
         # scales nothing, but makes plain floats of a library's own integers
         same = StandardScaler(with_mean=False, with_std=False)
         codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
@@ -91,8 +93,8 @@ class ColumnKinds:
         )
 
 
-def read_columns(X, task):
-    """Tell numbers from categories by the types of the columns.
+def read_columns(X: Table, task: str | int) -> ColumnKinds:
+    """Distinguish numbers and categories by the types of the columns.
 
     Parameters
     ----------

@@ -1,18 +1,21 @@
-"""Does sharing help? Everybody on the same folds, and an honest answer."""
+"""Does sharing help? All contenders on the same folds, and an unbiased verdict."""
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral
+from os import PathLike
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from kinlearn.audit._assemble import Outcome, assemble, plain
-from kinlearn.audit._contenders import choose_contenders, default_entries
-from kinlearn.audit._curve import plan_curve
+from kinlearn.audit._contenders import Entry, choose_contenders, default_entries
+from kinlearn.audit._curve import CurvePlan, plan_curve
 from kinlearn.audit._folds import make_folds
 from kinlearn.audit._identity import describe, identity_of
-from kinlearn.audit._problem import open_problem
+from kinlearn.audit._problem import Problem, open_problem
 from kinlearn.audit._relatedness import (
     MOST_TASKS,
     learned_affinity,
@@ -20,9 +23,13 @@ from kinlearn.audit._relatedness import (
 )
 from kinlearn.audit._result import SharingResult
 from kinlearn.audit._run import Cell, Comparison, run_cells
+from kinlearn.audit._scores import Contender
 from kinlearn.audit._scoring import choose_scoring
-from kinlearn.audit._store import open_store
-from kinlearn.audit._summary import summarise_scores
+from kinlearn.audit._selection import Headline
+from kinlearn.audit._statistics import ContenderSummary
+from kinlearn.audit._store import MemoryStore, open_store
+from kinlearn.audit._summary import Summary, summarise_scores
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["compare_sharing"]
 
@@ -30,28 +37,28 @@ _RELATEDNESS = "relatedness"  # key of its record
 
 
 def compare_sharing(
-    X,
-    y,
+    X: Table,
+    y: ArrayLike,
     *,
-    task,
-    estimators=None,
-    cv=None,
-    scoring=None,
-    kind=None,
-    n_splits=5,
-    n_repeats=None,
-    curve=True,
-    n_jobs=None,
-    random_state=0,
-    store=None,
-    progress=None,
-    so_far=None,
-):
+    task: str | int,
+    estimators: Mapping[str, Any] | None = None,
+    cv: Any = None,
+    scoring: str | Callable[..., float] | None = None,
+    kind: Literal["classification", "regression"] | None = None,
+    n_splits: int = 5,
+    n_repeats: int | None = None,
+    curve: bool = True,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    store: str | PathLike[str] | None = None,
+    progress: Callable[[int, int, str], object] | None = None,
+    so_far: Callable[[str], object] | None = None,
+) -> SharingResult:
     """Find out whether tasks should share a model, and who is hurt by it.
 
     Models that keep the tasks apart, models that pool them, and models that
     share are fitted and scored on the same folds, in which every task has its
-    part. The answer is given for each task.
+    part. The gain is estimated for each task.
 
     Parameters
     ----------
@@ -100,7 +107,7 @@ def compare_sharing(
         Called as ``progress(done, total, label)`` after each step.
     so_far : callable, default=None
         Called with a sentence, the verdict without the Kin estimators, if there are
-        any among others. They take long, and are played when all else is known.
+        any among others. They take long, and are evaluated last.
 
     Returns
     -------
@@ -184,7 +191,7 @@ def compare_sharing(
     return SharingResult(data, refit=partial(run.refit, best))
 
 
-def _check_options(random_state, curve, **callbacks):
+def _check_options(random_state: Any, curve: Any, **callbacks: Any) -> None:
     if not isinstance(random_state, Integral) or isinstance(random_state, bool):
         raise TypeError(
             "random_state must be an integer, so that a run can be repeated and "
@@ -207,7 +214,15 @@ def _check_options(random_state, curve, **callbacks):
 class _Run:
     """One comparison from the first fit to the plain result."""
 
-    def __init__(self, comparison, entries, records, random_state, n_jobs, progress):
+    def __init__(
+        self,
+        comparison: Comparison,
+        entries: list[Entry],
+        records: MemoryStore,
+        random_state: int,
+        n_jobs: int | None,
+        progress: Callable[[int, int, str], object] | None,
+    ) -> None:
         self.comparison = comparison
         self.entries = entries
         self.records = records
@@ -216,8 +231,10 @@ class _Run:
         self.progress = progress
         self.done = self.total = 0
 
-    def play(self, curve, so_far):
-        """Do what the store lacks, and say what came out."""
+    def play(
+        self, curve: bool, so_far: Callable[[str], object] | None
+    ) -> dict[str, Any]:
+        """Do what the store lacks, and return the result."""
         cells = self._cells(self.entries)
         quick = [entry for entry in self.entries if not entry.slow]
         slow = [entry for entry in self.entries if entry.slow]
@@ -249,7 +266,7 @@ class _Run:
             run=self._about(),
         )
 
-    def _cells(self, entries):
+    def _cells(self, entries: list[Entry]) -> list[Cell]:
         """Fold by fold, so that a run that is stopped has all contenders on some."""
         folds = self.comparison.folds
         return [
@@ -259,31 +276,31 @@ class _Run:
             for entry in entries
         ]
 
-    def _summarise(self, outcome):
+    def _summarise(self, outcome: Outcome) -> Summary:
         return summarise_scores(
             outcome.scores,
             self.comparison.scoring,
             self.comparison.problem.task_name,
         )
 
-    def _standing(self, entries):
-        """What the scores of some contenders say; None if that is nothing."""
+    def _standing(self, entries: list[Entry]) -> Summary | None:
+        """Summary of some contenders' scores; None if there is nothing to compare."""
         cells = self._cells(entries)
         outcome = Outcome(self.comparison, entries, cells, self.records)
         if _kinds(outcome) != {True, False} or np.isnan(outcome.scores.values).all():
             return None
         return self._summarise(outcome)
 
-    def refit(self, name):
+    def refit(self, name: str) -> Any:
         """A contender, fitted to all rows."""
         problem = self.comparison.problem
         return clone(self._estimators[name]).fit(problem.X, problem.y)
 
     @property
-    def _estimators(self):
+    def _estimators(self) -> dict[str, Any]:
         return {entry.name: entry.estimator for entry in self.entries}
 
-    def _run(self, cells):
+    def _run(self, cells: list[Cell]) -> None:
         known = sum(cell.key in self.records for cell in cells)
         if known:
             self.done += known - 1
@@ -297,13 +314,13 @@ class _Run:
             report=lambda cell: self._step(cell.contender),
         )
 
-    def _step(self, label):
+    def _step(self, label: str) -> None:
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, self.total, label)
 
-    def _check_survivors(self, outcome):
-        """Without a sharing and a lone contender there is nothing to say."""
+    def _check_survivors(self, outcome: Outcome) -> None:
+        """Raise an error without a sharing and a lone contender to compare."""
         kinds = _kinds(outcome)
         if kinds != {True, False}:
             lacking = "sharing" if True not in kinds else "lone"
@@ -320,17 +337,17 @@ class _Run:
                 f"({some}). Choose another scoring, or lower n_splits."
             )
 
-    def _length_of_curve(self, entries):
+    def _length_of_curve(self, entries: list[Entry]) -> int:
         some = {entry.contender.shares: entry.contender for entry in entries}
         if set(some) != {True, False}:
             return 0
         plan = self._plan_curve([some[True], some[False]])
         return 0 if plan is None else len(plan.cells)
 
-    def _plan_curve(self, contenders):
+    def _plan_curve(self, contenders: list[Contender]) -> CurvePlan | None:
         return plan_curve(self.comparison, contenders, random_state=self.random_state)
 
-    def _curve(self, headline):
+    def _curve(self, headline: Headline) -> dict[str, Any] | None:
         """The curve of the two models that the headline names."""
         if headline.sharing is None or headline.alone is None:
             return None
@@ -341,7 +358,7 @@ class _Run:
         self._run(plan.cells)
         return plan.read(self.records, self.comparison.problem.tasks.tolist())
 
-    def _relatedness(self, summary):
+    def _relatedness(self, summary: Summary) -> dict[str, Any]:
         problem = self.comparison.problem
         distances, notes = measure_distances(problem, self.random_state)
         # the largest tasks, in their own order
@@ -360,8 +377,10 @@ class _Run:
             }
         )
 
-    def _affinity(self, contenders, square):
-        """What the best contender that learns an affinity says, a quick one if any."""
+    def _affinity(
+        self, contenders: list[ContenderSummary], square: tuple[np.ndarray, ...]
+    ) -> dict[str, Any] | None:
+        """Of the best contender that learns an affinity, a quick one if any."""
         slow = {entry.name: entry.slow for entry in self.entries}
         for contender in sorted(
             contenders, key=lambda c: (slow[c.name], -np.nan_to_num(c.macro))
@@ -377,7 +396,7 @@ class _Run:
                 return {"contender": contender.name, "matrix": affinity[square]}
         return None
 
-    def _about(self):
+    def _about(self) -> dict[str, Any]:
         folds = self.comparison.folds
         return {
             "parameters": {
@@ -396,12 +415,12 @@ class _Run:
         }
 
 
-def _kinds(outcome):
+def _kinds(outcome: Outcome) -> set[bool]:
     """Whether contenders that finished share: True, False, or both."""
     return {contender.shares for contender in outcome.scores.contenders}
 
 
-def _is_default(entry, problem, random_state):
+def _is_default(entry: Entry, problem: Problem, random_state: int) -> bool:
     """Whether `default_contenders` gives the same under this name."""
     known = default_entries(problem, random_state=random_state, on_request=True)
     return describe(entry.estimator) in [
@@ -409,7 +428,7 @@ def _is_default(entry, problem, random_state):
     ]
 
 
-def _code(winner, options, *, default):
+def _code(winner: Entry, options: dict[str, Any], *, default: bool) -> str:
     """Two lines that give the winner."""
     standard = {"kind": None, "random_state": 0, "on_request": False}
     if default:

@@ -2,20 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from kinlearn.audit._columns import read_columns
-from kinlearn.audit._problem import open_problem
+from kinlearn.audit._problem import Problem, open_problem
 from kinlearn.audit._scores import Contender
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
-from kinlearn.sharing._families import CANDIDATES
+from kinlearn.sharing._families import CANDIDATES, Candidate
 from kinlearn.tasks import keep_task
 from kinlearn.tasks._columns import find_column
 from kinlearn.tasks._tables import open_table
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["Entry", "choose_contenders", "default_contenders"]
 
@@ -40,17 +41,17 @@ class Entry:
     estimator: Any
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the contender."""
         return self.contender.name
 
     @property
-    def slow(self):
+    def slow(self) -> bool:
         """Whether its model is one of those that take part on request only."""
         return isinstance(innermost(self.estimator), _SLOW)
 
 
-def with_random_state(estimator, random_state):
+def with_random_state(estimator: Any, random_state: int) -> Any:
     """A clone in which no random state is left open.
 
     Parameters
@@ -72,7 +73,7 @@ def with_random_state(estimator, random_state):
     return estimator
 
 
-def innermost(estimator):
+def innermost(estimator: Any) -> Any:
     """The model behind the steps of a pipeline, a search or a form.
 
     Parameters
@@ -98,7 +99,15 @@ _FAMILIES = {type(innermost(c.estimator)): c.family for c in CANDIDATES}
 _SLOW = tuple(type(c.estimator) for c in CANDIDATES if c.on_request)
 
 
-def default_contenders(X, y, *, task, kind=None, random_state=0, on_request=False):
+def default_contenders(
+    X: Table,
+    y: ArrayLike,
+    *,
+    task: str | int,
+    kind: Literal["classification", "regression"] | None = None,
+    random_state: int = 0,
+    on_request: bool = False,
+) -> dict[str, Any]:
     """The models that `compare_sharing` compares by default.
 
     Parameters
@@ -114,8 +123,8 @@ def default_contenders(X, y, *, task, kind=None, random_state=0, on_request=Fals
     random_state : int, default=0
         Decides the models.
     on_request : bool, default=False
-        Whether to give also the models that take long, and that are not compared
-        unless they are asked for: :class:`~kinlearn.KinClassifier` and its regressor.
+        Whether to return also the models that take long, and that are compared on
+        request only: :class:`~kinlearn.KinClassifier` and its regressor.
 
     Returns
     -------
@@ -140,7 +149,13 @@ def default_contenders(X, y, *, task, kind=None, random_state=0, on_request=Fals
     return {entry.name: entry.estimator for entry in entries}
 
 
-def default_entries(problem, *, random_state, unknown_task="error", on_request=False):
+def default_entries(
+    problem: Problem,
+    *,
+    random_state: int,
+    unknown_task: Literal["error", "share"] = "error",
+    on_request: bool = False,
+) -> list[Entry]:
     """The default contenders for some data.
 
     Parameters
@@ -181,7 +196,13 @@ def default_entries(problem, *, random_state, unknown_task="error", on_request=F
     return entries
 
 
-def _build(candidate, form, prepare, problem, unknown_task):
+def _build(
+    candidate: Candidate,
+    form: str,
+    prepare: Any,
+    problem: Problem,
+    unknown_task: Literal["error", "share"],
+) -> Any:
     """The estimator of one form, its columns prepared by its own training rows."""
     inner = candidate.estimator
     if form in ("alone", "pooled"):
@@ -193,7 +214,10 @@ def _build(candidate, form, prepare, problem, unknown_task):
         return model
     # Behind keep_task the task column of an array is the last one.
     moved = prepare is not None and not problem.is_frame
-    options = {"task": -1 if moved else problem.task, "unknown_task": unknown_task}
+    options: dict[str, Any] = {
+        "task": -1 if moved else problem.task,
+        "unknown_task": unknown_task,
+    }
     if form == "task as feature":
         model = TaskAsFeature(inner, **options)
     else:
@@ -203,7 +227,13 @@ def _build(candidate, form, prepare, problem, unknown_task):
     return make_pipeline(keep_task(prepare, task=problem.task), model)
 
 
-def choose_contenders(estimators, problem, *, random_state, unknown_task="error"):
+def choose_contenders(
+    estimators: Mapping[str, Any] | None,
+    problem: Problem,
+    *,
+    random_state: int,
+    unknown_task: Literal["error", "share"] = "error",
+) -> list[Entry]:
     """The contenders of a comparison.
 
     Parameters
@@ -244,7 +274,7 @@ def choose_contenders(estimators, problem, *, random_state, unknown_task="error"
     return entries
 
 
-def _check_estimator(name, estimator, problem):
+def _check_estimator(name: Any, estimator: Any, problem: Problem) -> None:
     if not isinstance(name, str):
         raise TypeError(f"Names of estimators must be strings; got {name!r}.")
     if isinstance(estimator, type):
@@ -263,12 +293,14 @@ def _check_estimator(name, estimator, problem):
         what = "classifier" if problem.kind == "classification" else "regressor"
         raise TypeError(
             f"Estimator {name!r} ({type(estimator).__name__}) is not a {what}, but y "
-            f"was taken for {problem.kind}. Say kind='classification' or "
+            f"was taken for {problem.kind}. Pass kind='classification' or "
             "kind='regression' if that is wrong."
         )
 
 
-def _read_entries(name, estimator, problem, random_state):
+def _read_entries(
+    name: str, estimator: Any, problem: Problem, random_state: int
+) -> list[Entry]:
     """One entry for an estimator that knows tasks, three for one that does not."""
     form = _form_of(name, estimator, problem)
     model = with_random_state(estimator, random_state)
@@ -285,7 +317,7 @@ def _read_entries(name, estimator, problem, random_state):
     ]
 
 
-def _form_of(name, estimator, problem):
+def _form_of(name: str, estimator: Any, problem: Problem) -> str | None:
     """Form of an estimator; None if it knows nothing of tasks."""
     behind = estimator
     while isinstance(behind, Pipeline) or not _knows_task(behind):
@@ -315,13 +347,13 @@ def _form_of(name, estimator, problem):
     return "multi-task"
 
 
-def _knows_task(estimator):
+def _knows_task(estimator: Any) -> bool:
     return hasattr(estimator, "get_params") and "task" in estimator.get_params(
         deep=False
     )
 
 
-def _check_both_kinds(entries, problem):
+def _check_both_kinds(entries: list[Entry], problem: Problem) -> None:
     shares = {entry.contender.shares for entry in entries}
     if shares == {True, False}:
         return

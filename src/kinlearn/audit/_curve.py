@@ -7,11 +7,15 @@ the test rows of the tasks that were cut. Tasks take turns in groups.
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
-from kinlearn.audit._run import Cell
+from kinlearn.audit._problem import Problem
+from kinlearn.audit._run import Cell, Comparison
+from kinlearn.audit._scores import Contender
+from kinlearn.audit._store import MemoryStore
 from kinlearn.utils import group_rows
 
 __all__ = ["CurvePlan", "Cut", "plan_curve"]
@@ -48,11 +52,13 @@ class Cut:
     seed: int
 
     @property
-    def key(self):
+    def key(self) -> str:
         """Names the cut in the key of a record."""
         return json.dumps([list(self.tasks), self.n_rows])
 
-    def rows(self, problem, train, test):
+    def rows(
+        self, problem: Problem, train: np.ndarray, test: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Training and test rows after the cut.
 
         Parameters
@@ -80,7 +86,9 @@ class Cut:
         return np.sort(np.concatenate(kept)), test
 
 
-def nested_sample(labels, n_rows, n_kept, rng):
+def nested_sample(
+    labels: np.ndarray | None, n_rows: int, n_kept: int, rng: np.random.RandomState
+) -> np.ndarray:
     """Some rows of a task: more of them contain fewer of them, and every class.
 
     Parameters
@@ -126,7 +134,7 @@ class CurvePlan:
     contenders: list
     cells: list[Cell]
 
-    def read(self, store, task_values):
+    def read(self, store: MemoryStore, task_values: list[Any]) -> dict[str, Any] | None:
         """The curve as plain data, from the records of its cells.
 
         Parameters
@@ -164,7 +172,7 @@ class CurvePlan:
             "crossing": crossing(self.sizes, means[0] - means[1]),
         }
 
-    def _by_task(self, store, name):
+    def _by_task(self, store: MemoryStore, name: str) -> np.ndarray | None:
         """Mean score over folds, by size and task; tasks without any are left out."""
         found = np.full((len(self.sizes), len(self.tasks)), np.nan)
         sums, counts = np.zeros_like(found), np.zeros_like(found)
@@ -186,7 +194,7 @@ class CurvePlan:
         return sums[:, scored] / counts[:, scored]
 
 
-def _interval(by_task):
+def _interval(by_task: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over tasks, and an interval for it."""
     n_tasks = by_task.shape[1]
     mean = by_task.mean(axis=1)
@@ -197,7 +205,7 @@ def _interval(by_task):
     return mean, mean - reach, mean + reach
 
 
-def crossing(sizes, gain):
+def crossing(sizes: list[int], gain: np.ndarray) -> float | None:
     """Rows per task at which sharing stops paying.
 
     Parameters
@@ -222,7 +230,9 @@ def crossing(sizes, gain):
     return float(np.exp(low + share * (high - low)))
 
 
-def plan_curve(comparison, contenders, *, random_state):
+def plan_curve(
+    comparison: Comparison, contenders: list[Contender], *, random_state: int
+) -> CurvePlan | None:
     """Choose sizes, tasks and folds by the size of the data.
 
     Parameters
@@ -248,7 +258,7 @@ def plan_curve(comparison, contenders, *, random_state):
     if len(sizes) < 2:
         return None
     large = np.flatnonzero(tested & (rows >= sizes[-1]))
-    # Some tasks must keep their rows, or there is nobody to borrow from.
+    # Some tasks must keep their rows, or there is nothing to borrow from.
     most = min(_MOST_TASKS, max(1, problem.n_tasks * (_GROUPS - 1) // _GROUPS))
     rng = np.random.RandomState(random_state)
     tasks = rng.permutation(large)[:most]
@@ -264,7 +274,7 @@ def plan_curve(comparison, contenders, *, random_state):
     return CurvePlan(sizes, sorted(map(int, tasks)), list(contenders), cells)
 
 
-def _sizes(rows):
+def _sizes(rows: np.ndarray) -> list[int]:
     """Rows per task to try: doubling from the first up to what half of them have."""
     if not len(rows):
         return []

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
-from kinlearn.audit._problem import hash_arrays
+from kinlearn.audit._problem import Problem, hash_arrays
 from kinlearn.model_selection import TaskStratifiedKFold
+from kinlearn.utils._typing import ArrayLike
 
 __all__ = ["Folds", "make_folds"]
 
-# Rows up to which the folds are drawn twice, if the user does not say.
+# Rows up to which the folds are drawn twice, if n_repeats is None.
 _FEW_ROWS = 10_000
 
 
@@ -37,27 +39,34 @@ class Folds:
     n_test: np.ndarray
 
     @property
-    def n_repeats(self):
+    def n_repeats(self) -> int:
         """Number of repeats."""
         return len(self.splits)
 
     @property
-    def n_splits(self):
+    def n_splits(self) -> int:
         """Number of splits of each repeat."""
         return len(self.splits[0])
 
     @property
-    def tests_unseen_tasks(self):
+    def tests_unseen_tasks(self) -> bool:
         """Whether some split tests a task of which training has no row."""
         return bool(((self.n_test > 0) & (self.n_train == 0)).any())
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         """Hash of all rows of all folds."""
         rows = [rows for repeat in self.splits for pair in repeat for rows in pair]
         return hash_arrays(f"{self.n_repeats} repeats", *rows)
 
 
-def make_folds(problem, *, cv, n_splits, n_repeats, random_state):
+def make_folds(
+    problem: Problem,
+    *,
+    cv: Any,
+    n_splits: int,
+    n_repeats: int | None,
+    random_state: int,
+) -> Folds:
     """Draw the folds, or take the user's.
 
     Parameters
@@ -67,7 +76,7 @@ def make_folds(problem, *, cv, n_splits, n_repeats, random_state):
     cv : None, int, splitter or iterable of (train, test)
         None and int draw stratified folds by task.
     n_splits : int
-        Number of splits, where `cv` does not say.
+        Number of splits, if `cv` is None.
     n_repeats : int or None
         Number of repeats; None goes by the number of rows.
     random_state : int
@@ -79,9 +88,9 @@ def make_folds(problem, *, cv, n_splits, n_repeats, random_state):
         At least one split.
     """
     if cv is None or isinstance(cv, Integral):
-        n_splits = n_splits if cv is None else cv
-        splits, kept = _draw(problem, n_splits, n_repeats, random_state)
-        splitter = f"TaskStratifiedKFold({n_splits}, shuffle=True)"
+        number: Any = n_splits if cv is None else cv
+        splits, kept = _draw(problem, number, n_repeats, random_state)
+        splitter = f"TaskStratifiedKFold({number}, shuffle=True)"
     else:
         if n_repeats is not None:
             raise ValueError(
@@ -93,16 +102,18 @@ def make_folds(problem, *, cv, n_splits, n_repeats, random_state):
     return _count(problem, splits, splitter, kept)
 
 
-def _check_count(value, name, least):
+def _check_count(value: Any, name: str, least: int) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be an integer >= {least}; got {value!r}.")
 
 
-def _rows_are(number):
+def _rows_are(number: int) -> str:
     return "1 row is" if number == 1 else f"{number} rows are"
 
 
-def _draw(problem, n_splits, n_repeats, random_state):
+def _draw(
+    problem: Problem, n_splits: int, n_repeats: int | None, random_state: int
+) -> tuple[list[list[tuple[np.ndarray, np.ndarray]]], dict[int, str]]:
     _check_count(n_splits, "n_splits", 2)
     if n_repeats is None:
         n_repeats = 2 if problem.n_rows <= _FEW_ROWS else 1
@@ -138,9 +149,9 @@ def _draw(problem, n_splits, n_repeats, random_state):
     return splits, kept
 
 
-def _read(problem, cv):
+def _read(problem: Problem, cv: Any) -> list[list[Any]]:
     if hasattr(cv, "split") and not isinstance(cv, str):
-        # kinlearn's own splitters read the task from X if they are told its column
+        # kinlearn's own splitters read the task from X if their `task` is set
         by_groups = getattr(cv, "task", problem.task) is None
         groups = problem.tasks[problem.codes] if by_groups else None
         pairs = list(cv.split(problem.X, problem.y, groups))
@@ -166,7 +177,7 @@ def _read(problem, cv):
     return [pairs[first : first + size] for first in range(0, len(pairs), size)]
 
 
-def _check_rows(rows, part, number, n_rows):
+def _check_rows(rows: ArrayLike, part: str, number: int, n_rows: int) -> np.ndarray:
     rows = np.asarray(rows)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
@@ -181,7 +192,9 @@ def _check_rows(rows, part, number, n_rows):
     return rows.astype(np.intp)
 
 
-def _count(problem, splits, splitter, kept):
+def _count(
+    problem: Problem, splits: list[list[Any]], splitter: str, kept: dict[int, str]
+) -> Folds:
     shape = len(splits), len(splits[0]), problem.n_tasks
     n_train, n_test = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for r, repeat in enumerate(splits):

@@ -2,10 +2,13 @@
 
 import re
 from importlib import metadata
+from typing import Any
 
 import numpy as np
 
+from kinlearn.audit._contenders import Entry
 from kinlearn.audit._problem import hash_arrays
+from kinlearn.audit._run import Comparison
 
 __all__ = ["describe", "identity_of", "versions"]
 
@@ -13,7 +16,7 @@ _PACKAGES = ("kinlearn", "numpy", "scipy", "scikit-learn", "joblib")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def versions():
+def versions() -> dict[str, str]:
     """Versions of what the scores depend on.
 
     Returns
@@ -24,7 +27,7 @@ def versions():
     return {name: metadata.version(name) for name in _PACKAGES}
 
 
-def describe(value):
+def describe(value: Any) -> Any:
     """A parameter, or an estimator with all of its own, as plain data.
 
     Parameters
@@ -63,7 +66,9 @@ def describe(value):
     return _ADDRESS.sub("", repr(value))
 
 
-def identity_of(comparison, entries, *, curve, random_state):
+def identity_of(
+    comparison: Comparison, entries: list[Entry], *, curve: bool, random_state: int
+) -> dict[str, Any]:
     """What must be the same for two runs to be one.
 
     Parameters
@@ -102,6 +107,6 @@ def identity_of(comparison, entries, *, curve, random_state):
     }
 
 
-def _flat(estimator):
+def _flat(estimator: Any) -> dict[str, Any]:
     description = describe(estimator)
     return description if isinstance(description, dict) else {"is": description}

@@ -7,7 +7,7 @@ variance of all :math:`R K` scores,
 
 .. math:: \widehat{Var} = S^2 \left(\frac{1}{K} + \frac{n_{test}}{n_{train}}\right)
 
-is the variance of their mean. It speaks of the *expected* score of training
+is the variance of their mean. It is about the *expected* score of training
 sets of this size, drawn anew from the same tasks, not only of the models that
 happened to be fitted.
 
@@ -72,18 +72,20 @@ class FoldMeans:
     df: np.ndarray
     n_folds: np.ndarray
 
-    def interval(self, level):
+    def interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Limits at a level, NaN where there is no standard error."""
         half = stdtrit(self.df, (1 + level) / 2) * self.se
         return self.mean - half, self.mean + half
 
-    def p_values(self):
+    def p_values(self) -> np.ndarray:
         """Two-sided p for a mean of zero, NaN where there is no standard error."""
         with np.errstate(invalid="ignore"):
             return 2 * stdtr(self.df, -np.abs(self.mean / self.se))
 
 
-def fold_means(values, n_train, n_test, n_units):
+def fold_means(
+    values: np.ndarray, n_train: np.ndarray, n_test: np.ndarray, n_units: np.ndarray
+) -> FoldMeans:
     """Mean over folds with its corrected standard error, task by task.
 
     Parameters
@@ -117,21 +119,23 @@ def fold_means(values, n_train, n_test, n_units):
     return FoldMeans(mean, se, _degrees(n_folds, n_repeats, n_units), n_folds)
 
 
-def _degrees(n_folds, n_repeats, n_units):
+def _degrees(n_folds: np.ndarray, n_repeats: int, n_units: np.ndarray) -> np.ndarray:
     most = np.minimum(n_folds, n_units) - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         new = 1 / (n_folds / n_repeats - 1)  # of one deal of the rows
         old = 1 / (np.asarray(n_units) - 1)
         degrees = 1 / (old + np.maximum(new - old, 0) / n_repeats)
-    # One fold a repeat says nothing within repeats: count all of them.
+    # One fold a repeat has no variance within repeats: count all of them.
     degrees = np.where(n_folds > n_repeats, np.minimum(degrees, most), most)
     return np.maximum(degrees, 1.0)
 
 
-def macro_mean(values, n_train, n_test, n_units):
+def macro_mean(
+    values: np.ndarray, n_train: np.ndarray, n_test: np.ndarray, n_units: np.ndarray
+) -> FoldMeans:
     """Mean over tasks of their means over folds; every task counts alike.
 
-    The tasks are taken as given, so that the standard error speaks of other
+    The tasks are taken as given, so that the standard error is about other
     rows of *these* tasks.
 
     Parameters
@@ -154,7 +158,7 @@ def macro_mean(values, n_train, n_test, n_units):
     n_folds = defined.any(axis=-1).sum()
     with np.errstate(invalid="ignore", divide="ignore"):
         by_task = np.where(defined, values, 0).sum(axis=(0, 1)) / defined.sum((0, 1))
-        # A fold that lacks a task says nothing of it, and the folds that have
+        # A fold that lacks a task has no score of it, and the folds that have
         # it weigh the more. With no gaps this is the mean over tasks.
         weight = n_folds / defined.sum(axis=(0, 1))
         spread = np.where(defined, (values - by_task) * weight, 0)
@@ -168,7 +172,7 @@ def macro_mean(values, n_train, n_test, n_units):
     )
 
 
-def holm(p):
+def holm(p: np.ndarray) -> np.ndarray:
     """Holm's step-down adjustment of p-values.
 
     Rejecting what is at most 5% afterwards wrongly rejects anything at all in

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import friedmanchisquare, wilcoxon
 
-from kinlearn.audit._selection import nested_selection
+from kinlearn.audit._scores import Scores
+from kinlearn.audit._selection import Headline, nested_selection
 from kinlearn.audit._statistics import ranks_by_task
 
 __all__ = ["OverallTests", "overall_tests"]
@@ -40,7 +41,7 @@ class OverallTests:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-def overall_tests(scores, headline=None):
+def overall_tests(scores: Scores, headline: Headline | None = None) -> OverallTests:
     """Friedman's and Wilcoxon's tests over tasks.
 
     Both take the tasks as independent. They are not quite: models that share
@@ -94,6 +95,6 @@ def overall_tests(scores, headline=None):
     )
 
 
-def _too_few(n_tasks, what):
+def _too_few(n_tasks: int, what: str) -> str:
     have = f"{n_tasks} has" if n_tasks == 1 else f"{n_tasks} have"
     return f"it needs {_FEWEST_TASKS} tasks; {have} {what}"

@@ -1,6 +1,7 @@
 """The data of a comparison: read and checked once, and known by a hash."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from kinlearn.tasks import class_codes, numbers, split_task
 from kinlearn.tasks._tables import FrameTable, open_table
 from kinlearn.utils._sklearn import safe_indexing
+from kinlearn.utils._typing import Table
 
 __all__ = ["KINDS", "Problem", "hash_arrays", "open_problem"]
 
@@ -61,30 +63,30 @@ class Problem:
     n_features: int
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows."""
         return len(self.codes)
 
     @property
-    def n_tasks(self):
+    def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.tasks)
 
     @cached_property
-    def sizes(self):
+    def sizes(self) -> np.ndarray:
         """Rows of each task."""
         return np.bincount(self.codes, minlength=self.n_tasks)
 
     @property
-    def is_frame(self):
+    def is_frame(self) -> bool:
         """Whether X is a data frame."""
         return isinstance(open_table(self.X), FrameTable)
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> tuple[Any, np.ndarray]:
         """Some rows of X and y."""
         return safe_indexing(self.X, rows), self.y[rows]
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         """Hash of all values, the same in every process.
 
         Returns
@@ -95,7 +97,7 @@ class Problem:
         return hash_arrays(str(self.task), self.kind, *_parts(self.X), self.y)
 
 
-def _parts(X):
+def _parts(X: Any) -> Iterator[Any]:
     """What makes X what it is: strings and arrays, whatever holds them."""
     table = open_table(X)
     if isinstance(table, FrameTable):
@@ -110,7 +112,7 @@ def _parts(X):
         yield X
 
 
-def hash_arrays(*parts):
+def hash_arrays(*parts: str | np.ndarray) -> str:
     """Hash of strings and arrays.
 
     Parameters
@@ -137,7 +139,7 @@ def hash_arrays(*parts):
     return digest.hexdigest()
 
 
-def open_problem(X, y, task, kind=None):
+def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> Problem:
     """Read and check what a user passes.
 
     Parameters
@@ -169,13 +171,14 @@ def open_problem(X, y, task, kind=None):
     if len(tasks) < 2:
         raise ValueError(
             f"{columns.where} holds a single task, {tasks.tolist()[0]!r}, so there is "
-            "nobody to share with. Is it the right column?"
+            "nothing to share. Is it the right column?"
         )
     if len(tasks) == len(codes):
         raise ValueError(
             f"{columns.where} holds another value in each of the {len(codes)} rows. A "
             "task is a group of rows; is it the right column?"
         )
+    position: Any = columns.task
     target_name = getattr(y, "name", None)
     series = nw.from_native(y, series_only=True, pass_through=True)
     y = FrameTable(series.to_frame(), None).column(0) if _is_series(series) else y
@@ -201,17 +204,17 @@ def open_problem(X, y, task, kind=None):
         codes=codes,
         kind=kind,
         classes=classes,
-        task_name="task" if columns.names is None else columns.names[columns.task],
+        task_name="task" if columns.names is None else columns.names[position],
         target_name=None if target_name is None else str(target_name),
         n_features=len(columns.features),
     )
 
 
-def _is_series(thing):
+def _is_series(thing: Any) -> bool:
     return isinstance(thing, nw.Series)
 
 
-def _guess_kind(y):
+def _guess_kind(y: Any) -> str:
     values = np.asarray(y)
     if values.dtype == object and values.ndim == 1:
         cells = set(map(type, values.tolist()))

@@ -1,10 +1,13 @@
-"""Beside the gains: which tasks are near each other, and does it tell who gains?"""
+"""Beside the gains: which tasks are near each other, and does it predict the gain?"""
+
+from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 from sklearn.pipeline import Pipeline
 
 from kinlearn.audit._columns import read_columns
+from kinlearn.audit._problem import Problem
 from kinlearn.relatedness import task_distances
 from kinlearn.tasks import keep_task
 
@@ -16,7 +19,9 @@ _MOST_MEASURED = 2_000
 _FEWEST_FOR_CORRELATION = 4
 
 
-def measure_distances(problem, random_state):
+def measure_distances(
+    problem: Problem, random_state: int
+) -> tuple[dict[str, np.ndarray], list[str]]:
     """Distances between the tasks, by several measures.
 
     Parameters
@@ -45,7 +50,7 @@ def measure_distances(problem, random_state):
         return {}, [f"Distances between tasks were not measured: {error}"]
     kind = "wasserstein" if problem.kind == "regression" else "total_variation"
     for method in _METHODS:
-        options = {"distance": kind} if method == "label_shift" else {}
+        options: dict[str, Any] = {"distance": kind} if method == "label_shift" else {}
         try:
             distances = task_distances(
                 X,
@@ -62,7 +67,7 @@ def measure_distances(problem, random_state):
     return found, notes
 
 
-def learned_affinity(model):
+def learned_affinity(model: Any) -> np.ndarray | None:
     """The affinity between tasks that a fitted model learned.
 
     Parameters
@@ -83,7 +88,9 @@ def learned_affinity(model):
     return np.asarray(affinity, dtype=np.float64)
 
 
-def predicts_gain(means, gains):
+def predicts_gain(
+    means: dict[str, list[float]], gains: np.ndarray
+) -> list[dict[str, Any]]:
     """Whether tasks far from all others gain less by sharing.
 
     Parameters
@@ -102,7 +109,7 @@ def predicts_gain(means, gains):
     scored = ~np.isnan(gains)
     found = []
     for method, mean in means.items():
-        entry = {
+        entry: dict[str, Any] = {
             "distance": method,
             "spearman": None,
             "p": None,

@@ -1,9 +1,15 @@
 """What a comparison comes back as: plain data, and the winner."""
 
 import json
+from collections.abc import Callable
 from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
 
 from kinlearn.utils import import_optional
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["FORMAT", "SharingResult"]
 
@@ -13,7 +19,7 @@ _LONGEST_ERROR = 60
 
 
 class SharingResult:
-    """Answer to the question whether sharing helps.
+    """Result of a comparison: whether sharing helps, which tasks, and by how much.
 
     Made by :func:`compare_sharing`, or read back by :meth:`from_json`.
 
@@ -27,7 +33,7 @@ class SharingResult:
     Attributes
     ----------
     verdict : str
-        The answer in a sentence.
+        The result in a sentence.
     headline : dict
         Mean scores of the best sharing and the best lone model, neither of which
         was chosen on the folds that score it, and the gain with its interval.
@@ -38,7 +44,7 @@ class SharingResult:
     best_name_ : str
         Contender with the best mean score over tasks.
     best_estimator_ : estimator
-        The same, fitted to all rows when it is first asked for.
+        The same, fitted to all rows on first access.
 
     See Also
     --------
@@ -64,7 +70,9 @@ class SharingResult:
     (30, 8)
     """
 
-    def __init__(self, data, *, refit=None):
+    def __init__(
+        self, data: dict[str, Any], *, refit: Callable[[], Any] | None = None
+    ) -> None:
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data)
             raise ValueError(
@@ -76,33 +84,33 @@ class SharingResult:
         self._best = None
 
     @property
-    def verdict(self):
-        """The answer in a sentence."""
+    def verdict(self) -> str:
+        """The result in a sentence."""
         return self._data["verdict"]["sentence"]
 
     @property
-    def headline(self):
+    def headline(self) -> dict[str, Any]:
         """Gain of sharing, free of selection."""
         return self._data["headline"]
 
     @property
-    def gains(self):
+    def gains(self) -> list[dict[str, Any]]:
         """Gain of each task."""
         return self._data["gains"]
 
     @property
-    def contenders(self):
+    def contenders(self) -> list[dict[str, Any]]:
         """The leaderboard."""
         return self._data["contenders"]
 
     @property
-    def best_name_(self):
+    def best_name_(self) -> str:
         """Contender with the best mean score over tasks."""
         return self.contenders[0]["name"]
 
     @property
-    def best_estimator_(self):
-        """The best contender, fitted to all rows when it is first asked for."""
+    def best_estimator_(self) -> Any:
+        """The best contender, fitted to all rows on first access."""
         if self._best is None:
             if self._refit is None:
                 raise AttributeError(
@@ -113,7 +121,7 @@ class SharingResult:
             self._refit = None  # lets go of the data
         return self._best
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain data: dicts, lists, strings, finite numbers and None.
 
         Returns
@@ -123,7 +131,7 @@ class SharingResult:
         """
         return json.loads(self.to_json())
 
-    def to_json(self, *, indent=None):
+    def to_json(self, *, indent: int | None = None) -> str:
         """All of it as JSON.
 
         Parameters
@@ -141,7 +149,7 @@ class SharingResult:
         )
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """Read a result back.
 
         Parameters
@@ -157,7 +165,7 @@ class SharingResult:
         return cls(data)
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> Self:
         """Read a result back.
 
         Parameters
@@ -172,7 +180,7 @@ class SharingResult:
         """
         return cls(json.loads(text))
 
-    def to_frame(self):
+    def to_frame(self) -> "pandas.DataFrame":
         """Scores by contender and task as a pandas data frame.
 
         Returns
@@ -198,7 +206,7 @@ class SharingResult:
             for score in self._data["scores"]
         ).astype({"mean": float, "se": float})
 
-    def to_html(self, path):
+    def to_html(self, path: str | PathLike[str]) -> None:
         """Write the page: one file that opens without a network.
 
         Parameters
@@ -206,16 +214,16 @@ class SharingResult:
         path : path-like
             The file.
         """
-        # The one call that goes up a layer, made when asked for: numbers do not
-        # need the pictures, but who has the numbers asks for the page.
+        # The one call that goes up a layer, made on request: numbers do not need
+        # the pictures, but who has the numbers wants the page.
         root = __name__.partition(".")[0]
         import_module(f"{root}.report").write_page(self, path)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # the data that the comparison was made on stays where it is
         return {**vars(self), "_refit": None}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         label = self._data["metric"]["label"]
         # errors are kept negative, so that greater is better
         sign = 1 if self._data["metric"]["greater_is_better"] else -1

@@ -13,10 +13,11 @@ import shutil
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -29,6 +30,7 @@ from threadpoolctl import threadpool_limits
 from kinlearn.audit._folds import Folds
 from kinlearn.audit._problem import Problem
 from kinlearn.audit._scoring import Scoring
+from kinlearn.audit._store import MemoryStore
 from kinlearn.utils import SentOnce, one_by_one
 
 __all__ = ["Cell", "Comparison", "run_cells"]
@@ -67,7 +69,7 @@ class Cell:
     repeat, split : int
         The fold.
     cut : Cut or None, default=None
-        Says which training rows are left out, for the curve; see
+        Which training rows are left out, for the curve; see
         :mod:`kinlearn.audit._curve`.
     """
 
@@ -77,12 +79,12 @@ class Cell:
     cut: Any = None
 
     @property
-    def key(self):
+    def key(self) -> str:
         """What the cell's record is found by."""
         cut = [] if self.cut is None else [self.cut.key]
         return json.dumps([self.contender, self.repeat, self.split, *cut])
 
-    def rows(self, comparison):
+    def rows(self, comparison: Comparison) -> tuple[np.ndarray, np.ndarray]:
         """Training and test rows.
 
         Parameters
@@ -101,7 +103,15 @@ class Cell:
         return self.cut.rows(comparison.problem, train, test)
 
 
-def run_cells(cells, comparison, estimators, store, *, n_jobs, report):
+def run_cells(
+    cells: list[Cell],
+    comparison: Comparison,
+    estimators: dict[str, Any],
+    store: MemoryStore,
+    *,
+    n_jobs: int | None,
+    report: Callable[[Cell], object],
+) -> None:
     """Do the cells that the store does not hold, and append each as it ends.
 
     Parameters
@@ -131,7 +141,9 @@ def run_cells(cells, comparison, estimators, store, *, n_jobs, report):
             _run_one_by_one(waiting, shared, estimators, store, report)
 
 
-def _answers(cells, shared, estimators, n_jobs):
+def _answers(
+    cells: list[Cell], shared: "_Shared", estimators: dict[str, Any], n_jobs: int | None
+) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """(cell, record) in the order in which they end."""
     # batches would hold back what is done already
     parallel = Parallel(
@@ -143,7 +155,13 @@ def _answers(cells, shared, estimators, n_jobs):
     )
 
 
-def _run_one_by_one(cells, shared, estimators, store, report):
+def _run_one_by_one(
+    cells: list[Cell],
+    shared: "_Shared",
+    estimators: dict[str, Any],
+    store: MemoryStore,
+    report: Callable[[Cell], object],
+) -> None:
     """After a worker died: each cell for itself, so that the culprit is known."""
     for cell in cells:
         if cell.key in store:
@@ -164,12 +182,12 @@ class _Shared:
     they share; all others are given the object itself.
     """
 
-    def __init__(self, comparison, n_jobs):
+    def __init__(self, comparison: Comparison, n_jobs: int | None) -> None:
         backend, n_active = get_active_backend()
         name = type(backend).__name__
         alone = joblib.effective_n_jobs(n_active if n_jobs is None else n_jobs) == 1
         self.folder = None
-        self.handles = SentOnce.in_turn(comparison, n_jobs)
+        self.handles: Iterator[Any] = SentOnce.in_turn(comparison, n_jobs)
         if name in ("LokyBackend", "MultiprocessingBackend") and not alone:
             self.folder = tempfile.mkdtemp(prefix="kinlearn-")
             # loky's watchman removes it, should this process be killed
@@ -184,10 +202,10 @@ class _Shared:
                 raise
             self.handles = itertools.repeat(path)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             resource_tracker.unregister(self.folder, "folder")
@@ -198,7 +216,7 @@ class _Shared:
 _read: dict[str, Comparison] = {}
 
 
-def _open_handle(handle):
+def _open_handle(handle: str | SentOnce) -> Comparison:
     if not isinstance(handle, str):
         return handle.value
     if handle not in _read:
@@ -207,8 +225,10 @@ def _open_handle(handle):
     return _read[handle]
 
 
-def _run_cell(handle, cell, estimator):
-    """In the worker: fit, score, and say how it went."""
+def _run_cell(
+    handle: str | SentOnce, cell: Cell, estimator: Any
+) -> tuple[Cell, dict[str, Any]]:
+    """In the worker: fit, score, and return the record."""
     comparison = _open_handle(handle)
     peak = _PeakMemory()
     with (
@@ -227,11 +247,13 @@ def _run_cell(handle, cell, estimator):
     return cell, record
 
 
-def _failure(text):
+def _failure(text: str) -> dict[str, Any]:
     return {"error": text[:_LONGEST_TEXT], "warnings": [], "peak_mib": None}
 
 
-def _fit_and_score(comparison, cell, estimator):
+def _fit_and_score(
+    comparison: Comparison, cell: Cell, estimator: Any
+) -> dict[str, Any]:
     problem = comparison.problem
     train, test = cell.rows(comparison)
     X, y = problem.take(train)
@@ -254,16 +276,16 @@ def _fit_and_score(comparison, cell, estimator):
 
 
 class _PeakMemory:
-    """Growth of this process's memory at its highest point, where Linux tells."""
+    """Growth of this process's memory at its highest point, where Linux reports it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._before = None
         with suppress(OSError, KeyError, ValueError):
             with open("/proc/self/clear_refs", "w") as file:
                 file.write("5")  # forgets the highest point so far
             self._before = _memory("VmRSS")
 
-    def mib(self):
+    def mib(self) -> float | None:
         """Growth since then in MiB; None if it cannot be known."""
         if self._before is None:
             return None
@@ -272,7 +294,7 @@ class _PeakMemory:
         return None
 
 
-def _memory(name):
+def _memory(name: str) -> int:
     """A size in KiB from the kernel's account of this process."""
     with open("/proc/self/status") as file:
         fields = dict(line.split(":", 1) for line in file)

@@ -1,6 +1,7 @@
 """The cube of scores: every contender on every task of every fold."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Contender:
     family: str
     form: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise ValueError(
                 f"Contender {self.name!r} has form {self.form!r}; expected one of "
@@ -35,8 +36,8 @@ class Contender:
             )
 
     @property
-    def shares(self):
-        """Whether what it says of a task depends on rows of other tasks."""
+    def shares(self) -> bool:
+        """Whether its predictions for a task depend on rows of other tasks."""
         return self.form != "alone"
 
 
@@ -77,7 +78,7 @@ class Scores:
     n_test: np.ndarray
     n_units: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         names = [contender.name for contender in self.contenders]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -94,8 +95,8 @@ class Scores:
         self._check("values", np.float64, shape)
         self._check("micro", np.float64, shape[:3])
 
-    def _check(self, name, dtype, shape):
-        array = np.array(getattr(self, name), dtype=dtype)
+    def _check(self, name: str, dtype: type, shape: tuple[int, ...]) -> None:
+        array: np.ndarray = np.array(getattr(self, name), dtype=dtype)
         if array.shape != shape:
             raise ValueError(f"{name} has shape {array.shape}; expected {shape}.")
         if dtype is np.float64 and np.isinf(array).any():
@@ -108,16 +109,16 @@ class Scores:
         object.__setattr__(self, name, array)
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """Names of the contenders."""
         return [contender.name for contender in self.contenders]
 
     @property
-    def counts(self):
+    def counts(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """`n_train`, `n_test` and `n_units`: what standard errors need."""
         return self.n_train, self.n_test, self.n_units
 
-    def index(self, name):
+    def index(self, name: str) -> int:
         """Position of a contender.
 
         Parameters

@@ -1,17 +1,21 @@
 """What a prediction is worth: the metric, task by task, on one fold."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer_names, make_scorer
 
+from kinlearn.audit._problem import Problem
 from kinlearn.metrics import TaskFrame
 from kinlearn.metrics._metric import Metric, resolve_metric
 from kinlearn.metrics._scorer import TaskScorer
+from kinlearn.utils._typing import Table
 
 __all__ = ["FoldScores", "Scoring", "choose_scoring", "explained_variance"]
 
@@ -26,7 +30,9 @@ _LABELS = {
 }
 
 
-def explained_variance(y_true, y_pred, *, variance):
+def explained_variance(
+    y_true: np.ndarray, y_pred: np.ndarray, *, variance: np.ndarray
+) -> float:
     """One minus the squared error over the variance of the row's task.
 
     Parameters
@@ -70,7 +76,7 @@ class FoldScores:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """A metric, and what is told of it.
+    """A metric, and its name and sign in reports.
 
     Attributes
     ----------
@@ -87,27 +93,27 @@ class Scoring:
     row_params: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
-    def sign(self):
+    def sign(self) -> int:
         """1, or -1 for an error: scores are turned so that greater is better."""
         return 1 if self.metric.greater_is_better else -1
 
     @property
-    def is_error(self):
+    def is_error(self) -> bool:
         """Whether the metric is an error, whose scores are its negative."""
         return self.metric.sign * self.sign < 0
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the score; that of an error begins with ``neg_``."""
         return self.metric.name if self.sign > 0 else f"neg_{self.metric.name}"
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name of the metric in words."""
         words = self.name.removeprefix("neg_").replace("_", " ")
         return _LABELS.get(self.name, words)
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         """Plain data about the metric."""
         return {
             "name": self.name,
@@ -116,7 +122,15 @@ class Scoring:
             "chance": self.chance,
         }
 
-    def score(self, model, X, y, codes, n_tasks, rows):
+    def score(
+        self,
+        model: Any,
+        X: Table,
+        y: np.ndarray,
+        codes: np.ndarray,
+        n_tasks: int,
+        rows: np.ndarray,
+    ) -> FoldScores:
         """Score a fitted model on test rows.
 
         Parameters
@@ -141,7 +155,7 @@ class Scoring:
         """
         found = []
 
-        def by_task(y_true, y_pred, pos_label):
+        def by_task(y_true: np.ndarray, y_pred: np.ndarray, pos_label: Any) -> float:
             # pos_label has done its work: the scorer took that class's column
             params = {name: values[rows] for name, values in self.row_params.items()}
             frame = TaskFrame(
@@ -161,7 +175,7 @@ class Scoring:
         )(model, X, y)
         return found[0]
 
-    def _read(self, frame, n_tasks):
+    def _read(self, frame: TaskFrame, n_tasks: int) -> FoldScores:
         values = np.full(n_tasks, np.nan)
         values[frame.tasks] = self.sign * frame.values[self.metric.name]
         micro = self.sign * frame.overall[self.metric.name]
@@ -172,7 +186,9 @@ class Scoring:
         return FoldScores(values, float(micro), reasons)
 
 
-def choose_scoring(scoring, problem):
+def choose_scoring(
+    scoring: str | Callable[..., float] | None, problem: Problem
+) -> Scoring:
     """The metric of a comparison.
 
     Parameters
@@ -196,29 +212,30 @@ def choose_scoring(scoring, problem):
             "sklearn.metrics.get_scorer_names(), or pass a function of y_true and "
             "y_pred."
         )
+    wanted: Any = scoring
     if isinstance(scoring, TaskScorer):
-        scoring = scoring._metric
+        wanted = scoring._metric
     elif callable(scoring) and not isinstance(scoring, partial):
         _refuse_scorer_function(scoring)
-    metric = resolve_metric(scoring)
+    metric = resolve_metric(wanted)
     chance = 0.5 if metric.name == "roc_auc" else None
     return Scoring(metric, chance)
 
 
-def _refuse_scorer_function(function):
+def _refuse_scorer_function(function: Callable[..., Any]) -> None:
     try:
         names = list(signature(function).parameters)
     except (TypeError, ValueError):
         return
     if names[:1] == ["estimator"] and not hasattr(function, "_score_func"):
         raise TypeError(
-            "scoring is a function of an estimator, which cannot be asked task by "
-            "task. Pass a metric: a function of y_true and y_pred, or a name."
+            "scoring is a function of an estimator, which cannot score task by task. "
+            "Pass a metric: a function of y_true and y_pred, or a name."
         )
 
 
-def _default(problem):
-    if problem.kind == "regression":
+def _default(problem: Problem) -> Scoring:
+    if problem.classes is None:
         variance = np.array(
             [np.var(problem.y[problem.codes == t]) for t in range(problem.n_tasks)]
         )
@@ -235,5 +252,6 @@ def _default(problem):
     return Scoring(resolve_metric("balanced_accuracy"), chance)
 
 
-def _codes(problem):
-    return np.searchsorted(problem.classes, problem.y)
+def _codes(problem: Problem) -> np.ndarray:
+    classes: Any = problem.classes
+    return np.searchsorted(classes, problem.y)

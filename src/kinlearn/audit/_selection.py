@@ -13,10 +13,12 @@ see rows that score it, and a part of the luck stays.
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from kinlearn.audit._intervals import macro_mean
+from kinlearn.audit._scores import Scores
 from kinlearn.audit._statistics import TaskGain, difference, gains_by_task
 
 __all__ = ["Headline", "nested_selection"]
@@ -66,7 +68,7 @@ class Headline:
     reason: str | None = None
 
 
-def nested_selection(scores, level=0.95):
+def nested_selection(scores: Scores, level: float = 0.95) -> Headline:
     """Choose and score on different folds.
 
     Parameters
@@ -136,7 +138,7 @@ def nested_selection(scores, level=0.95):
     )
 
 
-def _candidates(values, kind):
+def _candidates(values: np.ndarray, kind: np.ndarray) -> np.ndarray:
     """Positions of the contenders of a kind that lack the fewest scores."""
     scored = ~np.isnan(values)
     gaps = (scored.any(axis=0) & ~scored).sum(axis=(1, 2, 3))
@@ -144,7 +146,7 @@ def _candidates(values, kind):
     return able[gaps[able] == gaps[able].min()] if len(able) else able
 
 
-def _best(values, candidates):
+def _best(values: np.ndarray, candidates: np.ndarray) -> Any:
     """Position of the candidate with the best macro mean; the first of equals."""
     if len(candidates) < 2:
         return candidates[0] if len(candidates) else None
@@ -152,7 +154,7 @@ def _best(values, candidates):
     return None if np.isnan(means).all() else candidates[int(np.nanargmax(means))]
 
 
-def _macro(values):
+def _macro(values: np.ndarray) -> float:
     """Mean over tasks of the mean over folds; NaN if there is no score."""
     scored = ~np.isnan(values)
     folds = tuple(range(values.ndim - 1))
@@ -163,7 +165,7 @@ def _macro(values):
     return float((total[n_folds > 0] / n_folds[n_folds > 0]).mean())
 
 
-def _choices(values, candidates):
+def _choices(values: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     """For each fold, the candidate that the repeat's other folds choose, or -1."""
     _, n_repeats, n_splits, _ = values.shape
     chosen = np.full((n_repeats, n_splits), -1)
@@ -174,13 +176,13 @@ def _choices(values, candidates):
     return chosen
 
 
-def _scores_of(values, chosen, usable):
+def _scores_of(values: np.ndarray, chosen: np.ndarray, usable: Any) -> np.ndarray:
     """Scores of the chosen contenders, on the folds that did not choose them."""
     repeat, split = np.indices(chosen.shape)
     return np.where(usable[..., np.newaxis], values[chosen, repeat, split], np.nan)
 
 
-def _what_is_missing(names):
+def _what_is_missing(names: list[str | None]) -> str:
     if names == [None, None]:
         return "no model has a score"
     kind = "shares" if names[0] is None else "does not share"

@@ -1,7 +1,7 @@
-"""What the cube of scores says of contenders and tasks.
+"""Statistics of the cube of scores: by contender and by task.
 
 Every figure is a mean over folds. Its standard error and interval are those of
-:mod:`kinlearn.audit._intervals`: they speak of other rows of the same tasks,
+:mod:`kinlearn.audit._intervals`: they are about other rows of the same tasks,
 with training sets of this size.
 """
 
@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from kinlearn.audit._intervals import fold_means, holm, macro_mean
+from kinlearn.audit._scores import Scores
 
 __all__ = [
     "ContenderSummary",
@@ -144,7 +145,7 @@ class PoolingGain:
     n_tasks: int
 
 
-def summarise(scores):
+def summarise(scores: Scores) -> list[ContenderSummary]:
     """The leaderboard, in the order of the contenders.
 
     Parameters
@@ -162,12 +163,13 @@ def summarise(scores):
     train, test = (
         n.sum(axis=-1, keepdims=True) for n in (scores.n_train, scores.n_test)
     )
+    n_units = scores.counts[2].sum()
     summaries = []
     for i, contender in enumerate(scores.contenders):
         values = scores.values[i]
         macro = macro_mean(values, *scores.counts)
         micro = fold_means(
-            scores.micro[i, ..., np.newaxis], train, test, [scores.n_units.sum()]
+            scores.micro[i, ..., np.newaxis], train, test, np.array([n_units])
         )
         summaries.append(
             ContenderSummary(
@@ -185,7 +187,7 @@ def summarise(scores):
     return summaries
 
 
-def ranks_by_task(scores):
+def ranks_by_task(scores: Scores) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ranks of the contenders on each task, 1 is best; ties share a rank.
 
     A contender that lacks a task which another one has is left out: ranks
@@ -218,7 +220,7 @@ def ranks_by_task(scores):
     return contenders, tasks, ranks
 
 
-def task_scores(scores):
+def task_scores(scores: Scores) -> list[TaskScore]:
     """Mean and standard error of every contender on every task.
 
     Parameters
@@ -243,14 +245,16 @@ def task_scores(scores):
     return rows
 
 
-def difference(better, worse):
+def difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
     """Paired difference of scores, exactly 0 where it is only rounding."""
     change = better - worse
     size = np.maximum(np.abs(better), np.abs(worse))
     return np.where(np.abs(change) <= _ROUNDING * size, 0.0, change)
 
 
-def task_gains(scores, sharing, alone, level=0.95):
+def task_gains(
+    scores: Scores, sharing: str, alone: str, level: float = 0.95
+) -> list[TaskGain]:
     """Gain of one contender over another, task by task.
 
     Only for a pair that was fixed before the scores were seen; for the best
@@ -274,7 +278,9 @@ def task_gains(scores, sharing, alone, level=0.95):
     return gains_by_task(scores, difference(*pair), level)
 
 
-def gains_by_task(scores, differences, level):
+def gains_by_task(
+    scores: Scores, differences: np.ndarray, level: float
+) -> list[TaskGain]:
     """Intervals and verdicts from paired differences.
 
     Parameters
@@ -312,7 +318,7 @@ def gains_by_task(scores, differences, level):
     ]
 
 
-def pooling_gains(scores, level=0.95):
+def pooling_gains(scores: Scores, level: float = 0.95) -> list[PoolingGain]:
     """Pooled against alone within each family that has both.
 
     Pooling is what people do first, and its harm is not seen in a headline

@@ -9,8 +9,11 @@ a result is the same whether it was computed in one go or not.
 import json
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
+from typing import Any, Self
 
 __all__ = ["FileStore", "MemoryStore", "open_store"]
 
@@ -27,20 +30,20 @@ class MemoryStore:
         What the run is.
     """
 
-    def __init__(self, identity):
+    def __init__(self, identity: dict[str, Any]) -> None:
         self.started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         self._begin = time.perf_counter()
-        self._texts = {}
-        self._elapsed = {}  # session -> seconds up to its last record
+        self._texts: dict[str, str] = {}
+        self._elapsed: dict[int, float] = {}  # session -> seconds up to its last record
         self._session = 0
 
-    def __contains__(self, key):
+    def __contains__(self, key: str) -> bool:
         return key in self._texts
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> dict[str, Any]:
         return json.loads(self._texts[key])
 
-    def append(self, key, record):
+    def append(self, key: str, record: dict[str, Any]) -> None:
         """Keep a record.
 
         Parameters
@@ -56,21 +59,21 @@ class MemoryStore:
         self._texts[key] = text
         self._elapsed[self._session] = elapsed
 
-    def _write(self, key, text, elapsed):
+    def _write(self, key: str, text: str, elapsed: float) -> None:
         pass
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """Time that the work took, over all sessions, up to the last record."""
         return sum(self._elapsed.values())
 
-    def close(self):
+    def close(self) -> None:
         """Let go of the file."""
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.close()
 
 
@@ -85,7 +88,7 @@ class FileStore(MemoryStore):
         What the run is, by name and value; a file of another run is refused.
     """
 
-    def __init__(self, path, identity):
+    def __init__(self, path: str | PathLike[str], identity: dict[str, Any]) -> None:
         super().__init__(identity)
         self.path = Path(path)
         if self.path.is_dir():
@@ -102,7 +105,7 @@ class FileStore(MemoryStore):
             self.close()
             raise
 
-    def _check_header(self):
+    def _check_header(self) -> None:
         """Refuse a file that is something else before SQLite writes to it."""
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             head = file.read(16)
@@ -112,7 +115,7 @@ class FileStore(MemoryStore):
                     "file, or a folder."
                 )
 
-    def _explain(self, error):
+    def _explain(self, error: sqlite3.Error) -> Exception:
         if "locked" in str(error):
             return RuntimeError(
                 f"Another run is writing to {str(self.path)!r}. Wait for it, stop it, "
@@ -120,7 +123,7 @@ class FileStore(MemoryStore):
             )
         return ValueError(f"store={str(self.path)!r} cannot be used: {error}.")
 
-    def _open(self, identity):
+    def _open(self, identity: dict[str, Any]) -> None:
         run = self._connection.execute
         # The lock is held until the process ends, however it ends.
         run("PRAGMA locking_mode = EXCLUSIVE")
@@ -134,7 +137,11 @@ class FileStore(MemoryStore):
                 "CREATE TABLE records (key TEXT PRIMARY KEY, value TEXT, "
                 "session INTEGER, elapsed REAL)"
             )
-            about = {"format": _FORMAT, "started": self.started, "identity": identity}
+            about: dict[str, Any] = {
+                "format": _FORMAT,
+                "started": self.started,
+                "identity": identity,
+            }
             run_many = self._connection.executemany
             rows = [(name, json.dumps(value)) for name, value in about.items()]
             run_many("INSERT INTO about VALUES (?, ?)", rows)
@@ -157,7 +164,7 @@ class FileStore(MemoryStore):
             self._elapsed[session] = max(elapsed, self._elapsed.get(session, 0.0))
         self._session = 1 + max(self._elapsed, default=-1)
 
-    def _compare(self, stored, now):
+    def _compare(self, stored: dict[str, Any], now: dict[str, Any]) -> None:
         changes = list(_differences(stored, now))
         if changes:
             raise ValueError(
@@ -166,17 +173,19 @@ class FileStore(MemoryStore):
                 + ". Name another store, or go back to what it was made with."
             )
 
-    def _write(self, key, text, elapsed):
+    def _write(self, key: str, text: str, elapsed: float) -> None:
         row = (key, text, self._session, elapsed)
         self._connection.execute("INSERT INTO records VALUES (?, ?, ?, ?)", row)
 
-    def close(self):
+    def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
 
-def _differences(stored, now, where=""):
-    """Say what is not the same in two dicts of plain data."""
+def _differences(
+    stored: dict[str, Any], now: dict[str, Any], where: str = ""
+) -> Iterator[str]:
+    """Describe what is not the same in two dicts of plain data."""
     for name in dict.fromkeys([*stored, *now]):
         label = f"{where}{name}"
         if name not in stored or name not in now:
@@ -189,7 +198,9 @@ def _differences(stored, now, where=""):
             yield f"{label} ({both[0]} then, {both[1]} now)" if short else label
 
 
-def open_store(store, identity):
+def open_store(
+    store: str | PathLike[str] | None, identity: dict[str, Any]
+) -> MemoryStore:
     """The store of a run.
 
     Parameters

@@ -1,8 +1,11 @@
-"""All that the scores say, in one place."""
+"""All statistics of the scores, in one place."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from kinlearn.audit._overall import OverallTests, overall_tests
+from kinlearn.audit._scores import Scores
+from kinlearn.audit._scoring import Scoring
 from kinlearn.audit._selection import Headline, nested_selection
 from kinlearn.audit._statistics import (
     ContenderSummary,
@@ -18,7 +21,7 @@ __all__ = ["Summary", "summarise_scores"]
 
 @dataclass(frozen=True)
 class Summary:
-    """What the scores say.
+    """Statistics of the scores.
 
     Attributes
     ----------
@@ -40,7 +43,7 @@ class Summary:
     overall: OverallTests
     verdict: Verdict
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Headline, gains, tests and verdict under the names of a result."""
         headline = asdict(self.headline)
         return {
@@ -52,8 +55,8 @@ class Summary:
         }
 
 
-def summarise_scores(scores, scoring, task_name):
-    """Ask the scores everything.
+def summarise_scores(scores: Scores, scoring: Scoring, task_name: str) -> Summary:
+    """Compute all statistics of the scores.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def summarise_scores(scores, scoring, task_name):
     Returns
     -------
     Summary
-        The answers.
+        The statistics.
     """
     headline = nested_selection(scores)
     return Summary(

@@ -1,12 +1,16 @@
-"""The answer in plain sentences.
+"""The verdict in plain sentences.
 
 "We cannot tell" is not "no difference": the words helped, hurt, raises and
-lowers appear only where a test says so.
+lowers appear only where a test is significant.
 """
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from kinlearn.audit._selection import Headline
+from kinlearn.audit._statistics import PoolingGain, TaskGain
 from kinlearn.audit._words import figures, listing, percent, plural
 
 __all__ = ["Verdict", "verdict"]
@@ -14,21 +18,27 @@ __all__ = ["Verdict", "verdict"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to tell the user first.
+    """What to report first.
 
     Attributes
     ----------
     sentence : str
         One sentence; two at most.
     details : list of str
-        Sentences that say what it rests on.
+        Sentences about what it rests on.
     """
 
     sentence: str
     details: list[str]
 
 
-def verdict(headline, gains, metric, task_name, pooling=()):
+def verdict(
+    headline: Headline,
+    gains: Sequence[TaskGain],
+    metric: dict[str, Any],
+    task_name: str,
+    pooling: Sequence[PoolingGain] = (),
+) -> Verdict:
     """Put the audit's findings into words.
 
     Parameters
@@ -39,7 +49,7 @@ def verdict(headline, gains, metric, task_name, pooling=()):
         By task; usually ``headline.gains``.
     metric : dict
         ``"label"`` for sentences, and ``"greater_is_better"``: errors, which
-        come negated, are told with their natural sign.
+        come negated, are reported with their natural sign.
     task_name : str
         What a task is: ``"school"``. Anything but a word becomes "task".
     pooling : list of PoolingGain, default=()
@@ -57,7 +67,13 @@ def verdict(headline, gains, metric, task_name, pooling=()):
 class _Story:
     """The parts of the sentences; all that differs by case is here once."""
 
-    def __init__(self, headline, gains, metric, task_name):
+    def __init__(
+        self,
+        headline: Headline,
+        gains: Sequence[TaskGain],
+        metric: dict[str, Any],
+        task_name: str,
+    ) -> None:
         self.headline = headline
         self.label = metric["label"]
         self.sign = 1 if metric["greater_is_better"] else -1
@@ -74,11 +90,11 @@ class _Story:
         self.unscored = by_verdict["not scored"]
         self.n = self.n_all - len(self.unscored)
 
-    def sentence(self):
+    def sentence(self) -> str:
         """The verdict."""
         if self.n_all == 1:
             return (
-                f"There is only one {self.tasks(1)}, so there is nobody to share with "
+                f"There is only one {self.tasks(1)}, so there is nothing to share "
                 "and nothing to compare."
             )
         if self.headline.reason is not None or self.n == 0:
@@ -96,7 +112,7 @@ class _Story:
             )
         return f"Sharing {', '.join(counts)}, and {self.change}."
 
-    def sentence_of_one(self):
+    def sentence_of_one(self) -> str:
         """One task has scores: the mean over tasks is that task."""
         (only,) = (*self.helped, *self.hurt, *self.unclear)
         start = f"Only 1 of {self.n_all} {self.tasks(self.n_all)} has scores"
@@ -108,7 +124,7 @@ class _Story:
             end = f"sharing {verb} it ({self.label} {low} alone, {high} sharing)"
         return f"{start} ({only.task}): {end}."
 
-    def sentence_of_none(self):
+    def sentence_of_none(self) -> str:
         """No task is helped or hurt for sure."""
         tasks = f"{self.n} {self.tasks(self.n)}"
         if self.direction != 0:
@@ -128,7 +144,7 @@ class _Story:
             f"{self.tasks(1)} is clearly helped or hurt."
         )
 
-    def counts(self):
+    def counts(self) -> list[str]:
         """``["helps 21 of 29 schools", "hurts 2 (7, 12)"]``, the larger first."""
         groups = [("helps", self.helped), ("hurts", self.hurt)]
         groups.sort(key=lambda group: -len(group[1]))
@@ -145,29 +161,29 @@ class _Story:
         return words
 
     @property
-    def direction(self):
+    def direction(self) -> int:
         """1 or -1 if the gain of the mean is off zero for sure, else 0."""
         if self.headline.low > 0:
             return 1
         return -1 if self.headline.high < 0 else 0
 
     @property
-    def mean(self):
+    def mean(self) -> str:
         return f"mean {self.label}"
 
     @property
-    def values(self):
+    def values(self) -> list[str]:
         """Mean alone and mean sharing, as text with their natural sign."""
         pair = (self.headline.macro_alone, self.headline.macro_sharing)
         return figures(*(self.sign * value for value in pair))
 
     @property
-    def both(self):
+    def both(self) -> str:
         alone, sharing = self.values
         return f"{alone} alone, {sharing} sharing"
 
     @property
-    def change(self):
+    def change(self) -> str:
         """``raises mean AUC from 0.74 to 0.78``, for better or worse."""
         alone, sharing = self.values
         verb = "raises" if self.direction * self.sign > 0 else "lowers"
@@ -176,12 +192,12 @@ class _Story:
             return f"{verb} {self.mean} of {alone} by a trace{better}"
         return f"{verb} {self.mean} from {alone} to {sharing}{better}"
 
-    def tasks(self, n):
+    def tasks(self, n: int) -> str:
         return plural(self.task_name, n)
 
-    def details(self, pooling):
+    def details(self, pooling: Sequence[PoolingGain]) -> list[str]:
         """What the verdict rests on, one sentence each."""
-        found = []
+        found: list[str] = []
         if self.headline.reason is None and self.n > 0 and self.n_all > 1:
             found += self.what_was_compared()
             found += self.by_task()
@@ -195,9 +211,9 @@ class _Story:
         found += [self.pooled(gain) for gain in pooling if gain.hurt]
         return found
 
-    def what_was_compared(self):
+    def what_was_compared(self) -> Iterator[str]:
         """The models, the interval, and what naming the winner would add."""
-        headline = self.headline
+        headline: Any = self.headline
         n = headline.n_folds
         sharing, alone = (
             f"{name!r} (chosen in {headline.how_often.get(name, 0)} of {n} "
@@ -216,7 +232,7 @@ class _Story:
         low, high = figures(*ends)
         yield f"Sharing changes {self.mean} by {low} to {high} ({level} interval)."
 
-    def by_task(self):
+    def by_task(self) -> Iterator[str]:
         """Who is helped, hurt and left open."""
         if self.hurt:
             worst = self.hurt[0]
@@ -238,10 +254,10 @@ class _Story:
                 "sharing makes no difference."
             )
 
-    def move(self, gain):
+    def move(self, gain: TaskGain) -> str:
         return "rises" if gain.gain * self.sign > 0 else "falls"
 
-    def pooled(self, gain):
+    def pooled(self, gain: PoolingGain) -> str:
         """Harm by one model for all."""
         helped = f" and helps {gain.n_helped}" if gain.n_helped else ""
         return (
@@ -251,5 +267,5 @@ class _Story:
         )
 
 
-def _names(gains):
+def _names(gains: Iterable[TaskGain]) -> str:
     return listing(gain.task for gain in gains)

@@ -1,11 +1,13 @@
 """Numbers and names as they stand in a sentence."""
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 __all__ = ["figures", "listing", "percent", "plural"]
 
 
-def plural(noun, n):
+def plural(noun: str, n: int) -> str:
     """A noun for `n` things; a column name that is no word becomes "task"."""
     noun = noun if noun.isalpha() else "task"
     lower = noun.lower()
@@ -18,21 +20,21 @@ def plural(noun, n):
     return f"{noun}s"
 
 
-def listing(values, most=6):
+def listing(values: Iterable[Any], most: int = 6) -> str:
     """Comma-separated, at most `most` of them: ``7, 12 and 3 more``."""
     values = list(values)
-    # "and 1 more" takes as much room as the name itself.
+    # "and 1 more" is as long as the name itself.
     if len(values) > most + 1:
         return f"{', '.join(map(str, values[:most]))} and {len(values) - most} more"
     return ", ".join(map(str, values))
 
 
-def percent(level):
-    """A level as it is spoken of: ``95%``."""
+def percent(level: float) -> str:
+    """A level in percent: ``95%``."""
     return f"{100 * level:.6g}%"
 
 
-def figures(*values):
+def figures(*values: float) -> list[str]:
     """Numbers with as many digits as it takes to see that they differ.
 
     Parameters
@@ -53,7 +55,7 @@ def figures(*values):
     digits = 2
     if spread > 0:
         step = math.floor(math.log10(spread))
-        # A difference of 0.012 needs two digits to be told from 0.02.
+        # A difference of 0.012 needs two digits to differ from 0.02.
         digits = place - step + (2 if spread < 3 * 10.0**step else 1)
     digits = min(max(digits, 2), 5)
     decimals = max(digits - 1 - place, 0)

@@ -1,12 +1,13 @@
 """The command ``kin``."""
 
 import sys
+from typing import NoReturn
 
 __all__ = ["main"]
 
 
-def main():
-    """Run the command; without its packages, say how to get them."""
+def main() -> NoReturn:
+    """Run the command; without its packages, print how to get them."""
     try:
         from kinlearn.cli._run import run
     except ModuleNotFoundError as error:

@@ -4,13 +4,17 @@ Imports that take time stand inside the commands: ``kin --help`` needs none.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import kinlearn
 from kinlearn.cli import _options as opt
 from kinlearn.cli._errors import UserError
+
+if TYPE_CHECKING:
+    from kinlearn.cli._console import Voice
+    from kinlearn.cli._training import Training
 
 __all__ = ["app"]
 
@@ -24,7 +28,7 @@ datasets = typer.Typer(help="Data sets to try things on.", no_args_is_help=True)
 app.add_typer(datasets, name="datasets")
 
 
-def _show_version(value: bool):
+def _show_version(value: bool) -> None:
     if value:
         typer.echo(f"kinlearn {kinlearn.__version__}")
         raise typer.Exit
@@ -41,11 +45,13 @@ def _options(
             help="Show the version and stop.",
         ),
     ] = False,
-):
+) -> None:
     """Options of kin itself."""
 
 
-def _wanted(classification, regression):
+def _wanted(
+    classification: bool, regression: bool
+) -> Literal["classification", "regression"] | None:
     if classification and regression:
         raise UserError(
             "--classification and --regression exclude each other. Drop one."
@@ -55,31 +61,37 @@ def _wanted(classification, regression):
     return None
 
 
-def _check_jobs(jobs):
+def _check_jobs(jobs: int | None) -> None:
     if jobs == 0:
-        raise UserError("--jobs 0 leaves nobody to work. Use 1 or more, or -1 for all.")
+        raise UserError("--jobs 0 is not allowed. Use 1 or more, or -1 for all.")
 
 
-def _models(incomplete: str):
+def _models(incomplete: str) -> list[str]:
     from kinlearn.cli._models import model_names
 
     return [name for name in model_names() if name.startswith(incomplete)]
 
 
-def _dataset_names(incomplete: str):
+def _dataset_names(incomplete: str) -> list[str]:
     from kinlearn.datasets import list_datasets
 
     names = [entry.name for entry in list_datasets()]
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _forms(incomplete: str):
+def _forms(incomplete: str) -> list[str]:
     from kinlearn.cli._models import FORMS
 
     return [name for name in FORMS if name.startswith(incomplete)]
 
 
-def _training(voice, data, separator, encoding, **options):
+def _training(
+    voice: "Voice",
+    data: Path,
+    separator: str | None,
+    encoding: str | None,
+    **options: Any,
+) -> "Training":
     from kinlearn.cli._files import read_table
     from kinlearn.cli._training import open_training
 
@@ -98,7 +110,7 @@ def demo(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
-):
+) -> None:
     """Show on a made-up example whether clinics should share a model."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._write import check_output
@@ -141,7 +153,7 @@ def compare(
         typer.Option("--no-kin", help="Leave out Kin, which takes longest."),
     ] = False,
     curve: Annotated[
-        bool, typer.Option(help="Also ask how many rows a task needs to go alone.")
+        bool, typer.Option(help="Also compute the gain by rows per task.")
     ] = True,
     classification: opt.Classification = False,
     regression: opt.Regression = False,
@@ -155,7 +167,7 @@ def compare(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
-):
+) -> None:
     """Should these groups share a model? Who is helped, who is hurt?"""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._write import check_output
@@ -225,7 +237,7 @@ def fit(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
-):
+) -> None:
     """Fit a model to all groups and save it."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._fit import fit_model
@@ -263,14 +275,14 @@ def predict(
         typer.Option("--id", help="A column to carry over. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
     unknown_task: Annotated[
-        str, typer.Option(help="error, or share: answer from what is common.")
+        str, typer.Option(help="error, or share: predict from what is common.")
     ] = "error",
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
-):
+) -> None:
     """Predict new rows with a saved model."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._files import read_table
@@ -318,7 +330,7 @@ def relate(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
-):
+) -> None:
     """How far apart are the groups?"""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._files import read_table
@@ -331,7 +343,12 @@ def relate(
     if out is not None:
         check_table_output(out, inputs=[data])
     voice = Voice(json, quiet)
-    columns = {"task": task, "drop": drop, "keep": keep, "categorical": categorical}
+    columns: dict[str, Any] = {
+        "task": task,
+        "drop": drop,
+        "keep": keep,
+        "categorical": categorical,
+    }
     source = read_table(data, separator=separator, encoding=encoding)
     if target is None:
         training = open_features(source, source.frame, **columns)
@@ -344,7 +361,7 @@ def relate(
 
 
 _Home = Annotated[
-    Path | None, typer.Option(help="The data folder. Else KINLEARN_DATA says it.")
+    Path | None, typer.Option(help="The data folder. Else KINLEARN_DATA.")
 ]
 
 
@@ -354,8 +371,8 @@ def list_(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
-):
-    """List them, and say which are on this machine."""
+) -> None:
+    """List them, and which are on this machine."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._datasets import show_datasets
 
@@ -374,7 +391,7 @@ def get(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
-):
+) -> None:
     """Write one as a table that the other commands read."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._datasets import get_dataset

@@ -1,15 +1,21 @@
 """``kin compare``: does sharing help here, whom, and by how much?"""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
+from rich.table import Table
 from rich.text import Text
 
 from kinlearn.audit import compare_sharing, default_contenders
-from kinlearn.cli._console import make_table
+from kinlearn.cli._console import Voice, make_table
 from kinlearn.cli._errors import UserError, data_errors, one_line, suggest
 from kinlearn.cli._prepare import TableColumns
 from kinlearn.cli._progress import progress_on
+from kinlearn.cli._training import Training
 from kinlearn.cli._write import replacing
 from kinlearn.report import write_page
 
@@ -27,36 +33,36 @@ _NAMES = (
 )
 _KIN = "Kin"
 _COST = (
-    "Kin, which weighs many models, is played last, and takes several times as long as "
-    "all others together; --no-kin leaves it out."
+    "Kin, which weighs many models, is evaluated last, and takes several times as "
+    "long as all others together; --no-kin leaves it out."
 )
 _ALONE = ", alone"  # how names of models of each task alone end
 _STYLES = {"helped": "green", "hurt": "red", "unclear": "", "not scored": "dim"}
 
 
 def compare_table(
-    training,
-    voice,
+    training: Training,
+    voice: Voice,
     *,
-    out,
-    store,
-    n_splits,
-    n_repeats,
-    metric,
-    models,
-    no_kin,
-    curve,
-    n_jobs,
-    seed,
-):
-    """Compare the contenders on a table, show the answer, write the page.
+    out: Path | None,
+    store: Path | None,
+    n_splits: int,
+    n_repeats: int | None,
+    metric: str | None,
+    models: str | None,
+    no_kin: bool,
+    curve: bool,
+    n_jobs: int | None,
+    seed: int,
+) -> None:
+    """Compare the contenders on a table, show the result, write the page.
 
     Parameters
     ----------
     training : Training
         The table.
     voice : Voice
-        Who says what is done.
+        Prints the result.
     out : Path or None
         Where the page goes.
     store : Path or None
@@ -72,13 +78,14 @@ def compare_table(
     features = training.X.drop(columns=training.task)
     X = TableColumns(training.kinds).fit_transform(features)
     X[training.task] = training.X[training.task]
+    y: Any = training.y
     estimators = _choose(X, training, models, no_kin, seed)
     if _KIN in estimators:
         voice.note(_COST)
     with _in_our_words(metric), progress_on(voice) as progress:
         result = compare_sharing(
             X,
-            training.y,
+            y,
             task=training.task,
             kind=training.kind,
             estimators=estimators,
@@ -101,7 +108,7 @@ def compare_table(
 
 
 @contextmanager
-def _in_our_words(metric):
+def _in_our_words(metric: str | None) -> Iterator[None]:
     """What the comparison refuses, in the words of the command line."""
     try:
         with data_errors(_NAMES):
@@ -111,14 +118,14 @@ def _in_our_words(metric):
         raise UserError(f"{hint}{one_line(error, 200)}") from error
 
 
-def _say_so_far(voice, progress, sentence):
-    """What can be said while Kin is still to come."""
+def _say_so_far(voice: Voice, progress: Any, sentence: str) -> None:
+    """Report the verdict of all others while Kin is still to come."""
     voice.note(f"Before {_KIN}: {sentence}")
     voice.speak()
     progress.begin_anew(_KIN)
 
 
-def check_models(models, no_kin):
+def check_models(models: str | None, no_kin: bool) -> None:
     """Refuse options that contradict each other, before anything is read.
 
     Parameters
@@ -130,25 +137,28 @@ def check_models(models, no_kin):
     """
     if no_kin and models is not None and "kin" in map(_word, models.split(",")):
         raise UserError(
-            f"--models {models} asks for {_KIN}, and --no-kin leaves it out. Drop one "
+            f"--models {models} requests {_KIN}, and --no-kin leaves it out. Drop one "
             "of them."
         )
 
 
-def _word(text):
+def _word(text: str) -> str:
     """As it is looked for in names."""
     return text.strip().lower().replace("-", " ")
 
 
-def _choose(X, training, models, no_kin, seed):
+def _choose(
+    X: pd.DataFrame, training: Training, models: str | None, no_kin: bool, seed: int
+) -> dict[str, Any]:
     """The default contenders whose name has one of the words of `models`.
 
     Models of each task alone are always among them.
     """
+    y: Any = training.y
     with data_errors():
         known = default_contenders(
             X,
-            training.y,
+            y,
             task=training.task,
             kind=training.kind,
             random_state=seed,
@@ -172,8 +182,8 @@ def _choose(X, training, models, no_kin, seed):
     return chosen
 
 
-def save_page(document, out, voice):
-    """Write the page and say where.
+def save_page(document: dict[str, Any], out: Path, voice: Voice) -> None:
+    """Write the page and print where.
 
     Parameters
     ----------
@@ -182,14 +192,14 @@ def save_page(document, out, voice):
     out : Path
         The file.
     voice : Voice
-        Who says it.
+        Prints it.
     """
     with replacing(out) as temporary:
         write_page(document, temporary)
-    voice.show(f"The whole story, with charts: {out}")
+    voice.show(f"Report with charts: {out}")
 
 
-def show_result(document, voice):
+def show_result(document: dict[str, Any], voice: Voice) -> None:
     """Print the verdict, the leaderboard and the table of the tasks.
 
     Parameters
@@ -197,7 +207,7 @@ def show_result(document, voice):
     document : dict
         The result, as ``SharingResult.to_dict`` gives it.
     voice : Voice
-        Who prints it.
+        Prints it.
     """
     voice.show(_leaderboard(document), _by_task(document))
     verdict = document["verdict"]
@@ -205,17 +215,17 @@ def show_result(document, voice):
     voice.show(*(f"- {detail}" for detail in verdict["details"]))
 
 
-def _number(value, digits=3):
+def _number(value: float | None, digits: int = 3) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def _score(value, document):
+def _score(value: float | None, document: dict[str, Any]) -> str:
     """A score as its metric is written: the result holds errors as negative."""
     sign = 1 if document["metric"]["greater_is_better"] else -1
     return "" if value is None else _number(sign * value)
 
 
-def _with_error(entry, document):
+def _with_error(entry: dict[str, Any], document: dict[str, Any]) -> str:
     if entry["macro"] is None:
         return "" if entry["error"] is None else "failed"
     spread = entry["macro_se"]
@@ -223,7 +233,7 @@ def _with_error(entry, document):
     return macro if spread is None else f"{macro} ± {spread:.3f}"
 
 
-def _leaderboard(document):
+def _leaderboard(document: dict[str, Any]) -> Table:
     label = document["metric"]["label"]
     entries = sorted(
         document["contenders"],
@@ -254,7 +264,7 @@ def _leaderboard(document):
     )
 
 
-def _by_task(document):
+def _by_task(document: dict[str, Any]) -> Table:
     headline, task_name = document["headline"], document["data"]["task_name"]
     means = {(s["contender"], s["task"]): s["mean"] for s in document["scores"]}
     scored = [gain for gain in document["gains"] if gain["gain"] is not None]

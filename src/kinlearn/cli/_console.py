@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -13,7 +15,7 @@ __all__ = ["Voice", "make_table"]
 _WIDTH_OF_FILES = 110  # where output goes to a file or a pipe, not to a terminal
 
 
-def _console(stream):
+def _console(stream: TextIO) -> Console:
     wide = None
     if not stream.isatty() and "COLUMNS" not in os.environ:
         wide = _WIDTH_OF_FILES
@@ -21,7 +23,7 @@ def _console(stream):
 
 
 class Voice:
-    """The two streams, and how much is to be said.
+    """The two streams, and how much is printed to them.
 
     Parameters
     ----------
@@ -31,33 +33,33 @@ class Voice:
         No remarks and no tables.
     """
 
-    def __init__(self, json=False, quiet=False):
+    def __init__(self, json: bool = False, quiet: bool = False) -> None:
         self.json = json
         self.quiet = quiet
         self.out = _console(sys.stdout)
         self.err = _console(sys.stderr)
-        self._notes = []
+        self._notes: list[str] = []
 
-    def note(self, *texts):
-        """Something to be said in passing, once it is clear that all is well."""
+    def note(self, *texts: str) -> None:
+        """Keep remarks, to be printed once it is clear that all is well."""
         self._notes += texts
 
-    def speak(self):
-        """Say what was noted: a call that fails says why, and nothing else."""
+    def speak(self) -> None:
+        """Print the remarks: a command that fails prints its error only."""
         notes, self._notes = self._notes, []
         if not self.quiet:
             for text in notes:
                 self.err.print(Text(text, style="dim"), soft_wrap=True)
 
-    def show(self, *things):
+    def show(self, *things: str | Text | Table) -> None:
         """Print results for people: text or tables."""
         self.speak()
         if not (self.quiet or self.json):
             for thing in things:
                 self.out.print(thing, soft_wrap=isinstance(thing, str | Text))
 
-    def give(self, document):
-        """Print the result for machines, if that is what was asked for."""
+    def give(self, document: Any) -> None:
+        """Print the result as JSON, if that was requested."""
         self.speak()
         if self.json:
             text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
@@ -65,7 +67,12 @@ class Voice:
             sys.stdout.flush()
 
 
-def make_table(title, columns, rows, caption=None):
+def make_table(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Iterable[Iterable[Any]],
+    caption: str | None = None,
+) -> Table:
     """A table for the terminal.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kinlearn.cli._console import make_table
+from kinlearn.cli._console import Voice, make_table
 from kinlearn.cli._errors import UserError, one_line, suggest
 from kinlearn.cli._write import check_table_output, write_table
 from kinlearn.datasets import fetch_dataset, list_datasets
@@ -10,13 +10,13 @@ from kinlearn.datasets import fetch_dataset, list_datasets
 __all__ = ["get_dataset", "show_datasets"]
 
 
-def show_datasets(voice, home=None):
+def show_datasets(voice: Voice, home: Path | None = None) -> None:
     """List the data sets and whether they are on this machine.
 
     Parameters
     ----------
     voice : Voice
-        Who shows it.
+        Prints the list.
     home : Path, default=None
         The data folder.
     """
@@ -42,7 +42,9 @@ def show_datasets(voice, home=None):
     voice.give([entry._asdict() for entry in entries])
 
 
-def get_dataset(name, voice, *, out=None, home=None):
+def get_dataset(
+    name: str, voice: Voice, *, out: Path | None = None, home: Path | None = None
+) -> None:
     """Write a data set to a table that the other commands read.
 
     Parameters
@@ -50,7 +52,7 @@ def get_dataset(name, voice, *, out=None, home=None):
     name : str
         Its name in the list.
     voice : Voice
-        Who says what is done.
+        Prints the remarks.
     out : Path, default=None
         The file; None is the name with .csv, in this folder.
     home : Path, default=None
@@ -72,7 +74,7 @@ def get_dataset(name, voice, *, out=None, home=None):
         data = fetch_dataset(name, as_frame=True, data_home=home)
     except (ValueError, TypeError) as error:  # texts, sparse features
         raise UserError(
-            f"{name} is not to be had as a table. Load it in Python: "
+            f"{name} is not available as a table. Load it in Python: "
             f"kinlearn.datasets.{entry.loader}."
         ) from error
     except OSError as error:

@@ -1,24 +1,27 @@
-"""``kin demo``: the question of this library, asked of a small example."""
+"""``kin demo``: does sharing help? A comparison on a small example."""
+
+from pathlib import Path
 
 from kinlearn.audit import compare_sharing, default_contenders
 from kinlearn.cli._compare import save_page, show_result
+from kinlearn.cli._console import Voice
 from kinlearn.cli._progress import progress_on
 from kinlearn.datasets import load_demo
 
 __all__ = ["run_demo"]
 
-# Who takes part: enough to tell the story in some 20 seconds.
+# Who takes part: enough for a comparison of some 20 seconds.
 _FAMILIES = ("logistic regression", "extra trees")
 _LEFT_OUT = "task as feature"
 
 
-def run_demo(voice, *, out, n_jobs):
-    """Compare the contenders on the demo data, show the answer, write the page.
+def run_demo(voice: Voice, *, out: Path, n_jobs: int | None) -> None:
+    """Compare the contenders on the demo data, show the result, write the page.
 
     Parameters
     ----------
     voice : Voice
-        Who shows it.
+        Prints the result.
     out : Path
         Where the page goes.
     n_jobs : int

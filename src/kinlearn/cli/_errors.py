@@ -1,8 +1,11 @@
-"""Errors that a user can mend: one line, with a way out."""
+"""Errors in a call or its data: one line, with a remedy."""
 
 import errno
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from os import PathLike
+from typing import Any
 
 __all__ = ["UserError", "data_errors", "listed", "one_line", "suggest", "told_by_os"]
 
@@ -13,7 +16,7 @@ class UserError(Exception):
     """What went wrong and what to do about it, in one line."""
 
 
-def one_line(text, longest=_LONGEST):
+def one_line(text: object, longest: int = _LONGEST) -> str:
     """A message of any shape as one line that fits a terminal.
 
     Parameters
@@ -32,7 +35,7 @@ def one_line(text, longest=_LONGEST):
     return line if len(line) <= longest else line[: longest - 3].rstrip() + "..."
 
 
-def listed(names, limit=6):
+def listed(names: Iterable[Any], limit: int = 6) -> str:
     """Names for a message: ``'a', 'b' and 4 more``."""
     names = list(names)
     shown = ", ".join(repr(_short(name)) for name in names[:limit])
@@ -40,18 +43,18 @@ def listed(names, limit=6):
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _short(name):
+def _short(name: Any) -> Any:
     text = getattr(name, "item", lambda: name)()
     return text if not isinstance(text, str) or len(text) <= 30 else text[:27] + "..."
 
 
-def suggest(name, known):
+def suggest(name: str, known: Iterable[str]) -> str:
     """``Did you mean 'score'?`` and the names there are.
 
     Parameters
     ----------
     name : str
-        What was asked for.
+        What was passed.
     known : sequence of str
         What there is.
 
@@ -67,8 +70,8 @@ def suggest(name, known):
     return f"{hint}There are: {listed(known)}."
 
 
-def told_by_os(error, path, verb):
-    """What the system said of a file, as an error of ours.
+def told_by_os(error: OSError, path: str | PathLike[str], verb: str) -> UserError:
+    """An error of the system about a file, as one of ours.
 
     Parameters
     ----------
@@ -82,7 +85,7 @@ def told_by_os(error, path, verb):
     Returns
     -------
     UserError
-        With a way out where there is one.
+        With a remedy where there is one.
     """
     ways = {
         errno.ENOSPC: "the disk is full. Free some space, or write elsewhere.",
@@ -100,8 +103,8 @@ def told_by_os(error, path, verb):
 
 
 @contextmanager
-def data_errors(names=()):
-    """Hand on what the library says of the data, without a traceback.
+def data_errors(names: Sequence[tuple[str, str]] = ()) -> Iterator[None]:
+    """Pass on the library's errors about the data, without a traceback.
 
     Only around calls that judge the user's data or settings: what they refuse is
     a ValueError or TypeError whose message was written for a reader.

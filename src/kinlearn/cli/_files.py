@@ -69,7 +69,7 @@ class Source:
     frame: pd.DataFrame
     remarks: list = field(default_factory=list)
 
-    def need(self, name, option):
+    def need(self, name: str, option: str) -> None:
         """Refuse a column that is not there."""
         if name not in self.frame.columns:
             raise UserError(
@@ -78,8 +78,10 @@ class Source:
             )
 
 
-def read_table(path, *, separator=None, encoding=None):
-    """Read a table, or say in one line why that cannot be.
+def read_table(
+    path: Path, *, separator: str | None = None, encoding: str | None = None
+) -> Source:
+    """Read a table, or raise an error of one line.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ def read_table(path, *, separator=None, encoding=None):
     return Source(path, frame, remarks)
 
 
-def _check_there(path):
+def _check_there(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path} is a folder. Name a file in it.")
     if not path.exists():
@@ -130,7 +132,7 @@ def _check_there(path):
         raise UserError(f"{path} is empty (0 bytes). Save the table again.")
 
 
-def _first_bytes(path):
+def _first_bytes(path: Path) -> bytes:
     with open(path, "rb") as stream:
         head = stream.read(_SAMPLE)
     if not head.startswith(b"\x1f\x8b"):
@@ -147,7 +149,7 @@ def _first_bytes(path):
     return head
 
 
-def _kind_of(path, head):
+def _kind_of(path: Path, head: bytes) -> str:
     """Text, Parquet or Feather: by the name, checked against the content."""
     ending = path.suffix.lower()
     if ending == ".gz":
@@ -162,7 +164,7 @@ def _kind_of(path, head):
     if content in ("Parquet", "Feather"):
         raise UserError(
             f"{path} is a {content} file. Rename it to "
-            f"{path.stem}.{content.lower()}, so that its name says so."
+            f"{path.stem}.{content.lower()}, to match its content."
         )
     if content is not None:
         kind = "an Excel workbook or a zip archive" if content == "zip" else content
@@ -172,7 +174,7 @@ def _kind_of(path, head):
     return "text"
 
 
-def _read_binary(path, kind):
+def _read_binary(path: Path, kind: str) -> pd.DataFrame:
     import pyarrow as pa
 
     try:
@@ -185,7 +187,9 @@ def _read_binary(path, kind):
     return frame.reset_index() if named else frame.reset_index(drop=True)
 
 
-def _read_text(path, head, separator, encoding):
+def _read_text(
+    path: Path, head: bytes, separator: str | None, encoding: str | None
+) -> tuple[pd.DataFrame, list[str]]:
     remarks = []
     encoding, guessed = _choose_encoding(path, head, encoding)
     if guessed:
@@ -207,26 +211,26 @@ def _read_text(path, head, separator, encoding):
             )
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path} is not {encoding} text (byte {error.start}). Say what it is, "
-            "say --encoding cp1252."
+            f"{path} is not {encoding} text (byte {error.start}). Pass its "
+            "encoding, such as --encoding cp1252."
         ) from error
     except pd.errors.ParserWarning as error:
         raise UserError(
             f"Rows of {path} have more fields than its first line has names. Name "
-            "every column, or give the right --separator."
+            "every column, or pass the right --separator."
         ) from error
     except (pd.errors.ParserError, csv.Error, EOFError, zlib.error) as error:
         why = one_line(error, 120).removeprefix("Error tokenizing data. C error: ")
         raise UserError(
-            f"{path} is no regular table: {why}. Mend that line, or give the right "
+            f"{path} is no regular table: {why}. Fix that line, or pass the right "
             "--separator."
         ) from error
     frame.columns = [str(name).strip() for name in frame.columns]
     return frame, remarks
 
 
-def _choose_encoding(path, head, encoding):
-    """The encoding, and whether it was a guess that should be told."""
+def _choose_encoding(path: Path, head: bytes, encoding: str | None) -> tuple[str, bool]:
+    """The encoding, and whether it was a guess that is worth a remark."""
     if encoding is not None:
         try:
             codecs.lookup(encoding)
@@ -251,7 +255,7 @@ def _choose_encoding(path, head, encoding):
     return "utf-8", False
 
 
-def _choose_separator(path, text, separator):
+def _choose_separator(path: Path, text: str, separator: str | None) -> str | None:
     if separator is not None:
         separator = _NAMED.get(separator.lower(), separator)
         if len(separator) != 1:
@@ -276,7 +280,7 @@ def _choose_separator(path, text, separator):
     return separator
 
 
-def _sniff(text):
+def _sniff(text: str) -> str | None:
     """The separator that cuts the most lines into one same number of fields."""
     best, found = (0.0, 0), None
     for candidate in _SEPARATORS:
@@ -289,7 +293,7 @@ def _sniff(text):
     return found
 
 
-def _rows(text, separator, limit=1):
+def _rows(text: str, separator: str | None, limit: int = 1) -> list[list[str]]:
     """The first rows of a text; its last line may be cut and is left out."""
     if separator is None:
         separator = ","
@@ -306,7 +310,7 @@ def _rows(text, separator, limit=1):
     return rows
 
 
-def _check_header(path, text, separator):
+def _check_header(path: Path, text: str, separator: str | None) -> None:
     header = [name.strip().lstrip("\ufeff") for name in _rows(text, separator)[0]]
     twice = [name for name, count in Counter(header).items() if count > 1 and name]
     if twice:
@@ -320,7 +324,7 @@ def _check_header(path, text, separator):
         )
 
 
-def _is_number(text):
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -328,7 +332,7 @@ def _is_number(text):
     return True
 
 
-def _check_shape(path, frame):
+def _check_shape(path: Path, frame: pd.DataFrame) -> None:
     twice = frame.columns[frame.columns.duplicated()].tolist()
     if twice:
         raise UserError(

@@ -1,13 +1,14 @@
 """What a Kin estimator found out while it was fitted, for people and as data."""
 
 import math
+from typing import Any
 
 __all__ = ["findings", "in_words"]
 
 _MOST_GROUPS, _MOST_NAMES = 5, 4  # that a line names
 
 
-def findings(model):
+def findings(model: Any) -> dict[str, Any]:
     """What it found.
 
     Parameters
@@ -40,7 +41,7 @@ def findings(model):
     }
 
 
-def in_words(found, *, kind, task):
+def in_words(found: dict[str, Any], *, kind: str | None, task: str) -> list[str]:
     """The same for people.
 
     Parameters
@@ -83,7 +84,7 @@ def in_words(found, *, kind, task):
     return lines
 
 
-def _line_of_groups(groups):
+def _line_of_groups(groups: dict[str, int] | None) -> list[str]:
     """The groups of like tasks, the largest first; nothing if there are no such."""
     if not groups or len(set(groups.values())) in (1, len(groups)):
         return []
@@ -92,12 +93,12 @@ def _line_of_groups(groups):
         members.setdefault(group, []).append(task)
     several = sorted(members.values(), key=len, reverse=True)
     alone = [names[0] for names in several if len(names) == 1]
-    several = [_some(names, _MOST_NAMES) for names in several if len(names) > 1]
-    line = f"Like each other: {_some(several, _MOST_GROUPS, '; ', ' groups')}"
+    groups_of_many = [_some(names, _MOST_NAMES) for names in several if len(names) > 1]
+    line = f"Like each other: {_some(groups_of_many, _MOST_GROUPS, '; ', ' groups')}"
     return [f"{line}; like none: {_some(alone, _MOST_NAMES)}." if alone else f"{line}."]
 
 
-def _some(names, most, between=", ", what=""):
+def _some(names: list[str], most: int, between: str = ", ", what: str = "") -> str:
     """The first names, and how many more there are."""
     more = len(names) - most
     text = between.join(names[:most])

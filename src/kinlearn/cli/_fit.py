@@ -1,25 +1,30 @@
 """``kin fit``: one model of all tasks, saved."""
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
+from kinlearn.cli._console import Voice
 from kinlearn.cli._errors import data_errors
 from kinlearn.cli._findings import findings, in_words
 from kinlearn.cli._model_file import save_model
 from kinlearn.cli._models import make_model
 from kinlearn.cli._prepare import make_preparation
 from kinlearn.cli._progress import Steps, progress_on
+from kinlearn.cli._training import Training
 
 __all__ = ["fit_model"]
 
 
 @contextmanager
-def _told(estimator, voice):
-    """A bar for models that say how far they are, and no trace of it in them."""
+def _told(estimator: Any, voice: Voice) -> Iterator[None]:
+    """A progress bar for models that take callbacks, and no trace of it in them."""
     if not hasattr(estimator, "set_callbacks"):
         yield
         return
@@ -32,8 +37,16 @@ def _told(estimator, voice):
 
 
 def fit_model(
-    training, path, voice, *, model, form=None, settings=(), n_jobs=None, seed=0
-):
+    training: Training,
+    path: Path,
+    voice: Voice,
+    *,
+    model: str,
+    form: str | None = None,
+    settings: Sequence[str] = (),
+    n_jobs: int | None = None,
+    seed: int = 0,
+) -> None:
     """Fit a model to a table and save it.
 
     Parameters
@@ -43,7 +56,7 @@ def fit_model(
     path : Path
         Where the model goes.
     voice : Voice
-        Who says what is done.
+        Prints the result.
     model, form, settings, n_jobs, seed : object
         As :func:`make_model` takes them.
     """

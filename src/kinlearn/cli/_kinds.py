@@ -5,8 +5,10 @@ A column's meaning is a plain dict, so that it can stand in a model file:
 dates ``"format"``, ``"origin"`` and ``"hours"``, for dropped ones ``"why"``.
 """
 
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,7 +47,7 @@ _TRUE, _FALSE = (
 _MOSTLY = 0.9  # share of numbers that makes a column one of numbers
 
 
-def as_text(column):
+def as_text(column: pd.Series) -> pd.Series:
     """A column as trimmed text, missing cells left missing.
 
     Parameters
@@ -65,18 +67,18 @@ def as_text(column):
     return pd.Series(cells, index=column.index, dtype=object)
 
 
-def _without_fraction(text):
+def _without_fraction(text: str) -> str:
     whole = text.endswith(".0") and text[:-2].lstrip("-").isdigit()
     return text[:-2] if whole else text
 
 
-def as_categories(column):
+def as_categories(column: pd.Series) -> pd.Series:
     """Text in which a missing cell is a value of its own."""
     text = as_text(column)
     return text.where(text.notna(), MISSING)
 
 
-def as_numbers(column, comma=None):
+def as_numbers(column: pd.Series, comma: str | None = None) -> np.ndarray:
     """A column as float64; what is no finite number becomes missing.
 
     Parameters
@@ -103,7 +105,7 @@ def as_numbers(column, comma=None):
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def as_truth(column):
+def as_truth(column: pd.Series) -> np.ndarray:
     """A column of yes and no as 1, 0 and NaN."""
     text = as_text(column).map(str.lower, na_action="ignore")
     out = np.full(len(text), np.nan)
@@ -112,7 +114,7 @@ def as_truth(column):
     return out
 
 
-def as_dates(column, form):
+def as_dates(column: pd.Series, form: str) -> pd.Series:
     """A column as dates without time zones; what is none becomes missing.
 
     Parameters
@@ -133,7 +135,9 @@ def as_dates(column, form):
     return dates.dt.tz_localize(None)
 
 
-def find_kinds(frame, *, keep=(), categorical=()):
+def find_kinds(
+    frame: pd.DataFrame, *, keep: Sequence[str] = (), categorical: Sequence[str] = ()
+) -> tuple[list[dict[str, Any]], list[str]]:
     """The meaning of every column, and which are of no use.
 
     Parameters
@@ -162,11 +166,11 @@ def find_kinds(frame, *, keep=(), categorical=()):
     return kinds, remarks
 
 
-def _dropped(why):
+def _dropped(why: str) -> dict[str, Any]:
     return {"kind": "dropped", "why": why}
 
 
-def _kind(column, keep, categorical):
+def _kind(column: pd.Series, keep: bool, categorical: bool) -> dict[str, Any]:
     present = column.dropna()
     if not len(present):
         return _dropped("no value in any row")
@@ -190,7 +194,7 @@ def _kind(column, keep, categorical):
     return _kind_of_text(column, keep)
 
 
-def _holds_things(present):
+def _holds_things(present: pd.Series) -> bool:
     """Whether cells are lists, bytes or the like, which are no values."""
     simple = str | bool | int | float | Decimal | date | np.generic
     if present.dtype != object:
@@ -204,7 +208,7 @@ def _holds_things(present):
     return not present.map(lambda v: isinstance(v, simple)).all()
 
 
-def _kind_of_text(column, keep):
+def _kind_of_text(column: pd.Series, keep: bool) -> dict[str, Any]:
     if _plain_numbers(column):
         return _number(pd.Series(as_numbers(column)), keep)
     text = as_text(column)
@@ -241,7 +245,7 @@ def _kind_of_text(column, keep):
     return _category(column, keep)
 
 
-def _plain_numbers(column):
+def _plain_numbers(column: pd.Series) -> bool:
     """Whether that is clear at once: most columns of most large tables."""
     present = column.dropna().astype("str")
     if np.isnan(as_numbers(present)).any():
@@ -249,7 +253,7 @@ def _plain_numbers(column):
     return not present.str.fullmatch(_ZERO_CODE).any()
 
 
-def _number(column, keep):
+def _number(column: pd.Series, keep: bool) -> dict[str, Any]:
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         return {"kind": "number"}
     values = column.to_numpy(np.float64, na_value=np.nan)
@@ -263,7 +267,7 @@ def _number(column, keep):
     return {"kind": "number", "remark": remark}
 
 
-def _date(column, form):
+def _date(column: pd.Series, form: str) -> dict[str, Any]:
     dates = as_dates(column, form).dropna()
     hours = bool((dates != dates.dt.normalize()).any())
     kind = {
@@ -277,7 +281,7 @@ def _date(column, form):
     return {**kind, "remark": remark}
 
 
-def _category(column, keep):
+def _category(column: pd.Series, keep: bool) -> dict[str, Any]:
     text = as_text(column)
     counts = text.value_counts()
     n_rows = len(text)
@@ -289,6 +293,6 @@ def _category(column, keep):
     return {"kind": "category"}
 
 
-def min_level_rows(n_rows):
+def min_level_rows(n_rows: int) -> int:
     """Rows that a category needs for an indicator of its own."""
     return int(np.clip(n_rows // 200, 2, 10))

@@ -14,6 +14,7 @@ import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from kinlearn.cli._errors import UserError, listed, one_line, told_by_os
@@ -109,7 +110,7 @@ class SavedModel:
     manifest: dict
 
 
-def save_model(path, pipeline, manifest):
+def save_model(path: Path, pipeline: Any, manifest: dict[str, Any]) -> None:
     """Write a model file.
 
     Parameters
@@ -144,7 +145,7 @@ def save_model(path, pipeline, manifest):
             out.writestr(name, part)
 
 
-def _checksum(manifest, parts):
+def _checksum(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
     """SHA-256 over the manifest without its checksum, and all other entries."""
     rest = {key: value for key, value in manifest.items() if key != "sha256"}
     digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
@@ -154,8 +155,8 @@ def _checksum(manifest, parts):
     return digest.hexdigest()
 
 
-def load_model(path):
-    """Read a model file, or say in one line what is wrong with it.
+def load_model(path: Path) -> SavedModel:
+    """Read a model file, or raise an error of one line.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ def load_model(path):
     return SavedModel(_build(path, parts), manifest)
 
 
-def _open(path):
+def _open(path: Path) -> dict[str, bytes]:
     if path.is_dir():
         raise UserError(f"{path} is a folder. Name a model file.")
     try:
@@ -214,7 +215,7 @@ def _open(path):
     return parts
 
 
-def _read_manifest(path, text):
+def _read_manifest(path: Path, text: bytes) -> dict[str, Any]:
     try:
         manifest = json.loads(text)
     except ValueError as error:
@@ -232,7 +233,7 @@ def _read_manifest(path, text):
     return manifest
 
 
-def _build(path, parts):
+def _build(path: Path, parts: dict[str, bytes]) -> Any:
     import skops.io
 
     packed = io.BytesIO()

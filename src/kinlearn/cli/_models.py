@@ -1,8 +1,10 @@
 """The models that have a name on the command line: one line each."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from kinlearn.cli._errors import UserError, listed, one_line, suggest
 
@@ -77,12 +79,12 @@ MODELS = {
 }
 
 
-def model_names():
+def model_names() -> list[str]:
     """The names there are."""
     return list(MODELS)
 
 
-def check_model(name, form=None):
+def check_model(name: str, form: str | None = None) -> None:
     """Refuse names that there are not, before anything is read.
 
     Parameters
@@ -105,7 +107,16 @@ def check_model(name, form=None):
         raise UserError(f"The form {form!r} is for --model linear, not for {name!r}.")
 
 
-def make_model(name, kind, *, task, form=None, settings=(), n_jobs=None, seed=0):
+def make_model(
+    name: str,
+    kind: str | None,
+    *,
+    task: str,
+    form: str | None = None,
+    settings: Sequence[str] = (),
+    n_jobs: int | None = None,
+    seed: int = 0,
+) -> tuple[Any, bool]:
     """The estimator that a name and its settings stand for.
 
     Parameters
@@ -163,7 +174,7 @@ def make_model(name, kind, *, task, form=None, settings=(), n_jobs=None, seed=0)
 _OWN = ("task", "unknown_task", "estimator", "target", "privileged")
 
 
-def _apply(text, name, owners):
+def _apply(text: str, name: str, owners: list[Any]) -> None:
     """Set ``name=value`` on the first of the owners that has it."""
     key, equals, value = text.partition("=")
     key = key.strip()
@@ -186,7 +197,7 @@ def _apply(text, name, owners):
     )
 
 
-def _value(text):
+def _value(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

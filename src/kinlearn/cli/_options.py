@@ -27,15 +27,13 @@ Data = Annotated[
     Path, typer.Argument(help="A table: CSV, TSV (also .gz), Parquet or Feather.")
 ]
 Target = Annotated[str, typer.Option(help="The column to predict.")]
-Task = Annotated[
-    str, typer.Option(help="The column that says which group a row belongs to.")
-]
+Task = Annotated[str, typer.Option(help="The column with the group of each row.")]
 Separator = Annotated[
     str | None,
-    typer.Option(help="Between columns: a character, or tab. Else found out."),
+    typer.Option(help="Between columns: a character, or tab. Else detected."),
 ]
 Encoding = Annotated[
-    str | None, typer.Option(help="Of a text file, say cp1252. Else found out.")
+    str | None, typer.Option(help="Of a text file, such as cp1252. Else detected.")
 ]
 Drop = Annotated[
     list[str], typer.Option(help="A column to leave out. May be repeated.")

@@ -1,12 +1,18 @@
-"""``kin predict``: answers of a saved model for new rows."""
+"""``kin predict``: predictions of a saved model for new rows."""
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from kinlearn.cli._console import Voice
 from kinlearn.cli._errors import UserError, data_errors, listed
+from kinlearn.cli._files import Source
 from kinlearn.cli._kinds import as_text
+from kinlearn.cli._model_file import SavedModel
 from kinlearn.cli._prepare import unreadable_cells
 from kinlearn.cli._write import write_table
 
@@ -14,8 +20,15 @@ __all__ = ["predict_rows"]
 
 
 def predict_rows(
-    saved, source, voice, *, out=None, proba=False, ids=(), unknown="error"
-):
+    saved: SavedModel,
+    source: Source,
+    voice: Voice,
+    *,
+    out: Path | None = None,
+    proba: bool = False,
+    ids: Sequence[str] = (),
+    unknown: str = "error",
+) -> None:
     """Predict the rows of a table.
 
     Parameters
@@ -25,7 +38,7 @@ def predict_rows(
     source : Source
         The new rows.
     voice : Voice
-        Who says what is done.
+        Prints the predictions.
     out : Path, default=None
         Where the table goes; None prints it.
     proba : bool, default=False
@@ -53,8 +66,8 @@ def predict_rows(
     clash = [name for name in answers if name in table]
     if clash:
         raise UserError(
-            f"The column {clash[0]!r} of {source.path.name} has the name of an answer. "
-            "Rename it, or leave --id out."
+            f"The column {clash[0]!r} of {source.path.name} has the name of an "
+            "output column. Rename it, or leave --id out."
         )
     frame = pd.DataFrame({**table, **answers})
     if voice.json:
@@ -68,11 +81,11 @@ def predict_rows(
         frame.to_csv(sys.stdout, index=False)
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _features(saved, source, voice):
+def _features(saved: SavedModel, source: Source, voice: Voice) -> pd.DataFrame:
     manifest = saved.manifest
     kinds = [kind for kind in manifest["columns"] if kind["kind"] != "dropped"]
     names = [kind["name"] for kind in kinds]
@@ -103,7 +116,9 @@ def _features(saved, source, voice):
     return frame[[kind["name"] for kind in manifest["columns"]]].copy(deep=False)
 
 
-def _tasks(source, manifest, unknown, voice):
+def _tasks(
+    source: Source, manifest: dict[str, Any], unknown: str, voice: Voice
+) -> np.ndarray:
     known = manifest["tasks"]
     text = as_text(source.frame[manifest["task"]])
     absent = text.isna()
@@ -118,12 +133,12 @@ def _tasks(source, manifest, unknown, voice):
     if new and unknown == "error":
         raise UserError(
             f"The model does not know {manifest['task']} {listed(new, 4)}. Known: "
-            f"{listed(known, 4)}. Use --unknown-task share for an answer from what the "
-            "tasks have in common."
+            f"{listed(known, 4)}. Use --unknown-task share for predictions from what "
+            "the tasks have in common."
         )
     if new or absent.any():
         n = int((~text.isin(lookup)).sum())
-        voice.note(f"{n} rows are of unknown tasks: answered from what is common.")
+        voice.note(f"{n} rows are of unknown tasks: predicted from what is common.")
     if all(isinstance(task, int) for task in known):
         # a number that no task has, for names that are no numbers
         other = max(known) + 1

@@ -1,8 +1,10 @@
 """The way from a table of mixed columns to numbers, as a scikit-learn pipeline.
 
 It never looks at the target: an encoding by mean targets would show each task
-what the others' rows say, and "alone" would not be alone any more.
+what the others' targets are, and "alone" would not be alone any more.
 """
+
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -53,10 +55,10 @@ class TableColumns(TransformerMixin, BaseEstimator):
            [nan, 1. ]])
     """
 
-    def __init__(self, kinds):
+    def __init__(self, kinds: list[dict[str, Any]]) -> None:
         self.kinds = kinds
 
-    def fit(self, X, y=None):
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Remember the columns.
 
         Parameters
@@ -75,7 +77,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def transform(self, X):
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         """Read the columns.
 
         Parameters
@@ -94,7 +96,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
                 parts |= _read_column(X[kind["name"]], kind)
         return pd.DataFrame(parts, index=X.index)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that come out.
 
         Parameters
@@ -111,12 +113,12 @@ class TableColumns(TransformerMixin, BaseEstimator):
         return np.asarray(names, dtype=object)
 
 
-def _date_parts(kind):
+def _date_parts(kind: dict[str, Any]) -> list[str]:
     parts = ["year", "month", "weekday", "days"]
     return parts + (["hour"] if kind["hours"] else [])
 
 
-def _names_out(kind):
+def _names_out(kind: dict[str, Any]) -> list[str]:
     if kind["kind"] == "dropped":
         return []
     if kind["kind"] == "date":
@@ -124,7 +126,7 @@ def _names_out(kind):
     return [kind["name"]]
 
 
-def _read_column(column, kind):
+def _read_column(column: pd.Series, kind: dict[str, Any]) -> dict[str, Any]:
     names = _names_out(kind)
     if kind["kind"] == "category":
         return {names[0]: as_categories(column)}
@@ -143,7 +145,9 @@ def _read_column(column, kind):
     }
 
 
-def unreadable_cells(frame, kinds):
+def unreadable_cells(
+    frame: pd.DataFrame, kinds: list[dict[str, Any]]
+) -> dict[str, Any]:
     """Cells that are there but cannot be read as what their column means.
 
     Parameters
@@ -171,7 +175,14 @@ def unreadable_cells(frame, kinds):
     return found
 
 
-def make_preparation(kinds, n_rows, *, task, fill=True, scale=False):
+def make_preparation(
+    kinds: list[dict[str, Any]],
+    n_rows: int,
+    *,
+    task: str,
+    fill: bool = True,
+    scale: bool = False,
+) -> Any:
     """A pipeline from a table to numbers, that leaves the task column alone.
 
     Parameters

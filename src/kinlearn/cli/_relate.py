@@ -1,13 +1,17 @@
 """``kin relate``: how far apart the tasks are."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+from rich.table import Table
 
-from kinlearn.cli._console import make_table
+from kinlearn.cli._console import Voice, make_table
 from kinlearn.cli._errors import UserError, data_errors, suggest
 from kinlearn.cli._prepare import make_preparation
+from kinlearn.cli._training import Training
 from kinlearn.cli._write import write_table
-from kinlearn.relatedness import task_distances
+from kinlearn.relatedness import TaskDistances, task_distances
 
 __all__ = ["METHODS", "check_methods", "relate_tasks"]
 
@@ -22,7 +26,7 @@ METHODS = {
 _SHOWN = 20
 
 
-def check_methods(text, target):
+def check_methods(text: str, target: str | None) -> list[str]:
     """The methods of a list such as ``mmd,ks``.
 
     Parameters
@@ -46,7 +50,15 @@ def check_methods(text, target):
     return names
 
 
-def relate_tasks(training, voice, *, methods, out=None, n_jobs=None, seed=0):
+def relate_tasks(
+    training: Training,
+    voice: Voice,
+    *,
+    methods: list[str],
+    out: Path | None = None,
+    n_jobs: int | None = None,
+    seed: int = 0,
+) -> None:
     """Measure and show the distances between all tasks.
 
     Parameters
@@ -54,7 +66,7 @@ def relate_tasks(training, voice, *, methods, out=None, n_jobs=None, seed=0):
     training : Training
         The table, with or without a target.
     voice : Voice
-        Who says what is done.
+        Prints the result.
     methods : list of str
         What to measure.
     out : Path, default=None
@@ -97,7 +109,7 @@ def relate_tasks(training, voice, *, methods, out=None, n_jobs=None, seed=0):
     )
 
 
-def _table(distances, rows, task, title):
+def _table(distances: TaskDistances, rows: pd.Series, task: str, title: str) -> Table:
     """A line for each task, the one farthest from all others on top."""
     values, tasks = distances.values, distances.tasks
     mean = values.sum(axis=1) / (len(tasks) - 1)
@@ -123,7 +135,7 @@ def _table(distances, rows, task, title):
     )
 
 
-def _pairs(found):
+def _pairs(found: dict[str, TaskDistances]) -> pd.DataFrame:
     """Every pair once, with a column for each method."""
     first = next(iter(found.values()))
     a, b = np.triu_indices(first.n_tasks, k=1)

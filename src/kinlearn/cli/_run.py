@@ -4,6 +4,8 @@ import signal
 import sys
 import threading
 import warnings
+from collections.abc import Callable
+from typing import Any, TextIO
 
 import typer
 
@@ -15,7 +17,7 @@ __all__ = ["run"]
 _STOPPED = 130
 
 
-def run(words):
+def run(words: list[str]) -> int:
     """Run ``kin`` with these words.
 
     Parameters
@@ -26,7 +28,8 @@ def run(words):
     Returns
     -------
     int
-        0: done. 2: the user can mend it. 130: stopped by Ctrl-C. 1: our fault.
+        0: done. 2: an error in the call or the data. 130: stopped by Ctrl-C. 1: a
+        bug.
     """
     debug = "--debug" in words
     _end_tidily_on_term()
@@ -49,7 +52,7 @@ def run(words):
                 raise
             name = type(error).__name__
             return _fail(
-                f"An error that should not be: {name}: {one_line(error, 160)}. Run it "
+                f"Unexpected error: {name}: {one_line(error, 160)}. Run it "
                 "again with --debug and report what it prints.",
                 1,
             )
@@ -58,14 +61,14 @@ def run(words):
     return code if isinstance(code, int) else 0
 
 
-def _fail(line, code):
+def _fail(line: str, code: int) -> int:
     sys.stderr.write(f"kin: {line}\n")
     sys.stderr.flush()
     return code
 
 
-def _usage(error):
-    """What typer says of the words, and where to read more."""
+def _usage(error: Any) -> str:
+    """The message of typer's error, and where to read more."""
     context = getattr(error, "ctx", None)
     message = one_line(error.format_message(), 200).rstrip(".")
     if not message:
@@ -74,11 +77,18 @@ def _usage(error):
     return f"{message}. See: {path} --help"
 
 
-def _say_warning(quiet):
+def _say_warning(quiet: bool) -> Callable[..., None]:
     """Warnings of the libraries, as remarks: one line, each once."""
     said = set()
 
-    def show(message, category, filename, lineno, file=None, line=None):
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         text = one_line(message, 200)
         if not quiet and text not in said:
             said.add(text)
@@ -87,7 +97,7 @@ def _say_warning(quiet):
     return show
 
 
-def _end_tidily_on_term():
+def _end_tidily_on_term() -> None:
     """Let SIGTERM unwind the stack, so that temporary files go."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

@@ -1,12 +1,14 @@
 """From a file to what a model learns from: features, tasks and target."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from kinlearn.cli._errors import UserError, listed
+from kinlearn.cli._files import Source
 from kinlearn.cli._kinds import as_numbers, as_text, find_kinds
 
 __all__ = ["Training", "open_features", "open_training", "task_column"]
@@ -46,7 +48,7 @@ class Training:
 
     X: pd.DataFrame
     y: np.ndarray | None
-    kind: str | None
+    kind: Literal["classification", "regression"] | None
     kinds: list
     task: str
     target: str | None
@@ -54,13 +56,13 @@ class Training:
     remarks: list
 
     @property
-    def classes(self):
+    def classes(self) -> list[Any] | None:
         """The classes as plain values, or None."""
         if self.y is None or self.kind != "classification":
             return None
         return np.unique(self.y).tolist()
 
-    def describe(self):
+    def describe(self) -> str:
         """One line on what there is."""
         used = [kind["kind"] for kind in self.kinds if kind["kind"] != "dropped"]
         counts = [
@@ -75,8 +77,15 @@ class Training:
 
 
 def open_training(
-    source, *, target, task, wanted=None, drop=(), keep=(), categorical=()
-):
+    source: Source,
+    *,
+    target: str,
+    task: str,
+    wanted: Literal["classification", "regression"] | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+) -> Training:
     """Features, tasks and target of a table.
 
     Parameters
@@ -93,14 +102,14 @@ def open_training(
     Returns
     -------
     Training
-        Rows without a target or a task are left out, and it is said.
+        Rows without a target or a task are left out, with a remark.
     """
     source.need(target, "--target")
     source.need(task, "--task")
     if target == task:
         raise UserError(
-            f"--target and --task both name {target!r}. The task says which group a "
-            "row belongs to, the target what to predict: name two columns."
+            f"--target and --task both name {target!r}. The task is the group "
+            "of a row, the target what to predict: name two columns."
         )
     frame, remarks = source.frame, []
     present = frame[target].notna()
@@ -127,7 +136,16 @@ def open_training(
     )
 
 
-def open_features(source, frame, *, task, drop=(), keep=(), categorical=(), aside=()):
+def open_features(
+    source: Source,
+    frame: pd.DataFrame,
+    *,
+    task: str,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    aside: Sequence[str] = (),
+) -> Training:
     """Features and tasks of a table.
 
     Parameters
@@ -192,7 +210,7 @@ def open_features(source, frame, *, task, drop=(), keep=(), categorical=(), asid
     return Training(X, None, None, kinds, task, None, different, remarks)
 
 
-def task_column(values):
+def task_column(values: pd.Series) -> np.ndarray:
     """Tasks as integers where all are written as such, else as text.
 
     Parameters
@@ -210,7 +228,7 @@ def task_column(values):
     return values.to_numpy(object)
 
 
-def _check_tasks(name, tasks, n_rows):
+def _check_tasks(name: str, tasks: np.ndarray, n_rows: int) -> None:
     if len(tasks) == 1:
         raise UserError(
             f"The column {name!r} holds one task only ({tasks.tolist()[0]!r}): nothing "
@@ -219,12 +237,14 @@ def _check_tasks(name, tasks, n_rows):
     if len(tasks) == n_rows:
         raise UserError(
             f"Every one of the {n_rows} rows has a task of its own in {name!r}. Name "
-            "the column that says which rows belong together by --task."
+            "the column that groups the rows by --task."
         )
 
 
-def _read_target(column, name, wanted):
-    """y, what kind of target it is, and the sentence that says so."""
+def _read_target(
+    column: pd.Series, name: str, wanted: Literal["classification", "regression"] | None
+) -> tuple[np.ndarray, Literal["classification", "regression"], str]:
+    """y, what kind of target it is, and a remark on it."""
     text = as_text(column).astype("str")
     numbers = as_numbers(column)
     if np.isnan(numbers).all() and text.str.fullmatch(r"[-+]?\d*,?\d+").all():
@@ -264,12 +284,14 @@ def _read_target(column, name, wanted):
         said = f"{name}: classes {shown}{more}, so classification"
         other = "--regression"
     if wanted:
-        return y, kind, f"{said.rpartition(', so ')[0]}; {kind}, as asked."
+        return y, kind, f"{said.rpartition(', so ')[0]}; {kind}, as requested."
     can_be = kind == "regression" or not np.isnan(numbers).any()
     return y, kind, f"{said}{f' ({other} decides otherwise)' if can_be else ''}."
 
 
-def _guess(text, numbers, n_values):
+def _guess(
+    text: pd.Series, numbers: np.ndarray, n_values: int
+) -> Literal["classification", "regression"]:
     if np.isnan(numbers).any() or n_values <= 2:
         return "classification"
     whole = (numbers == np.floor(numbers)).all()

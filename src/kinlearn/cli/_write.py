@@ -1,8 +1,11 @@
 """Output files: under their name stands a whole file or none."""
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+import pandas as pd
 
 from kinlearn import utils
 from kinlearn.cli._errors import UserError, told_by_os
@@ -12,7 +15,9 @@ __all__ = ["check_output", "check_table_output", "replacing", "write_table"]
 _TABLES = (".csv", ".tsv", ".parquet", ".feather")
 
 
-def check_output(path, *, inputs=(), ending=None):
+def check_output(
+    path: Path, *, inputs: Sequence[Path] = (), ending: str | None = None
+) -> None:
     """Refuse, before any work, a path that cannot be written later.
 
     Parameters
@@ -26,10 +31,10 @@ def check_output(path, *, inputs=(), ending=None):
     """
     if path.is_dir():
         raise UserError(
-            f"{path} is a folder. Name a file, say {path}/result{ending or ''}."
+            f"{path} is a folder. Name a file, such as {path}/result{ending or ''}."
         )
     if ending is not None and path.suffix.lower() != ending:
-        raise UserError(f"{path} must end in {ending}, say {path.stem}{ending}.")
+        raise UserError(f"{path} must end in {ending}, such as {path.stem}{ending}.")
     if any(path.resolve() == Path(one).resolve() for one in inputs):
         raise UserError(f"{path} is the input, too. Choose another name for --out.")
     if not path.parent.is_dir():
@@ -42,8 +47,8 @@ def check_output(path, *, inputs=(), ending=None):
         )
 
 
-def check_table_output(path, *, inputs=()):
-    """The same for a table, whose form its name tells.
+def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
+    """The same for a table, whose name decides its format.
 
     Parameters
     ----------
@@ -54,15 +59,15 @@ def check_table_output(path, *, inputs=()):
     """
     if path.suffix.lower() not in _TABLES:
         raise UserError(
-            f"{path} says no form of table that is known. End its name in one of: "
+            f"{path} has no ending of a known table format. End its name in one of: "
             f"{', '.join(_TABLES)}."
         )
     check_output(path, inputs=inputs)
 
 
 @contextmanager
-def replacing(path):
-    """As ``kinlearn.utils.replacing``; what the system refuses is told in one line.
+def replacing(path: Path) -> Iterator[Path]:
+    """As ``kinlearn.utils.replacing``; errors of the system become a UserError.
 
     Parameters
     ----------
@@ -81,8 +86,8 @@ def replacing(path):
         raise told_by_os(error, path, "write") from error
 
 
-def write_table(frame, path):
-    """Write a frame in the form that the name of the file tells.
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame in the format that the name of the file ends in.
 
     Parameters
     ----------

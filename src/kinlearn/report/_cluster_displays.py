@@ -1,5 +1,7 @@
 """Pictures of a clustering of several tasks: its affinity, and who is where."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
@@ -7,6 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.report._style import HEAT_MAP, new_axes, short_names, text_colour
 from kinlearn.tasks import encode_tasks
+from kinlearn.utils._typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 __all__ = ["ClusterAffinityDisplay", "ClusterTableDisplay"]
 
@@ -15,7 +22,9 @@ _NAMED_TASKS = 25  # on an axis, and lines of a table that hold numbers
 _NAMED_CLUSTERS = 12
 
 
-def _checked(labels, tasks):
+def _checked(
+    labels: ArrayLike, tasks: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Sorted clusters, the position among them of each row's, task codes and names."""
     labels = np.asarray(labels)
     names, codes = encode_tasks(tasks)
@@ -28,12 +37,12 @@ def _checked(labels, tasks):
     return clusters, column, codes, names
 
 
-def _every(n, limit):
+def _every(n: int, limit: int) -> int:
     """Each how many of n have a name, so that at most `limit` do."""
     return -(-n // limit)
 
 
-def _named_in(text, n_tasks, step):
+def _named_in(text: str, n_tasks: int, step: int) -> str:
     return f"{text}; one in {step} of {n_tasks} tasks is named" if step > 1 else text
 
 
@@ -81,13 +90,21 @@ class ClusterAffinityDisplay:
     [0, 1, 2, 3]
     """
 
-    def __init__(self, affinity, labels, tasks):
+    def __init__(self, affinity: Any, labels: ArrayLike, tasks: ArrayLike) -> None:
         self.affinity = affinity
         self.labels = labels
         self.tasks = tasks
 
     @classmethod
-    def from_affinity(cls, affinity, labels, *, tasks, ax=None, **plot_options):
+    def from_affinity(
+        cls,
+        affinity: Any,
+        labels: ArrayLike,
+        *,
+        tasks: ArrayLike,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Draw an affinity that is there already.
 
         Parameters
@@ -111,7 +128,9 @@ class ClusterAffinityDisplay:
         return cls(affinity, labels, tasks).plot(ax, **plot_options)
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **plot_options):
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
+    ) -> Self:
         """Draw the affinity that a fitted clusterer kept.
 
         Parameters
@@ -138,7 +157,14 @@ class ClusterAffinityDisplay:
         display = cls(estimator.affinity_, estimator.labels_, tasks)
         return display.plot(ax, **plot_options)
 
-    def plot(self, ax=None, *, cmap=HEAT_MAP, colorbar=True, im_kw=None):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        cmap: "str | Colormap" = HEAT_MAP,
+        colorbar: bool = True,
+        im_kw: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the picture.
 
         Parameters
@@ -200,12 +226,12 @@ class ClusterAffinityDisplay:
             self.figure_.colorbar(self.im_, ax=self.ax_, label="affinity")
         return self
 
-    def _line(self, at, **style):
+    def _line(self, at: Any, **style: Any) -> None:
         self.ax_.axhline(at, **style)
         self.ax_.axvline(at, **style)
 
 
-def _averaged(affinity, order):
+def _averaged(affinity: Any, order: np.ndarray) -> np.ndarray:
     """The affinity in order, as means over squares where there are many rows."""
     n = len(order)
     side = -(-n // _CELLS)
@@ -218,7 +244,7 @@ def _averaged(affinity, order):
     return _as_dense(member @ affinity @ member.T) / np.outer(sizes, sizes)
 
 
-def _as_dense(cells):
+def _as_dense(cells: Any) -> np.ndarray:
     cells = cells.toarray() if sp.issparse(cells) else cells
     return np.asarray(cells, dtype=np.float64)
 
@@ -263,12 +289,19 @@ class ClusterTableDisplay:
     [[2, 1], [0, 2]]
     """
 
-    def __init__(self, labels, tasks):
+    def __init__(self, labels: ArrayLike, tasks: ArrayLike) -> None:
         self.labels = labels
         self.tasks = tasks
 
     @classmethod
-    def from_labels(cls, labels, *, tasks, ax=None, **plot_options):
+    def from_labels(
+        cls,
+        labels: ArrayLike,
+        *,
+        tasks: ArrayLike,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Draw the table of labels that are there already.
 
         Parameters
@@ -290,7 +323,9 @@ class ClusterTableDisplay:
         return cls(labels, tasks).plot(ax, **plot_options)
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **plot_options):
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
+    ) -> Self:
         """Draw the table of a fitted clusterer.
 
         Parameters
@@ -311,7 +346,14 @@ class ClusterTableDisplay:
         tasks = estimator.tasks_[estimator.row_tasks_]
         return cls(estimator.labels_, tasks).plot(ax, **plot_options)
 
-    def plot(self, ax=None, *, cluster_names=None, cmap=HEAT_MAP, colorbar=True):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        cluster_names: list[str] | None = None,
+        cmap: "str | Colormap" = HEAT_MAP,
+        colorbar: bool = True,
+    ) -> Self:
         """Draw the table.
 
         Parameters

@@ -1,9 +1,14 @@
 """F-lambda plots: an F score under every weighting of its two rates."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from kinlearn.metrics import f_lambda_curve
+from kinlearn.metrics import FLambdaCurve, f_lambda_curve
 from kinlearn.report._style import line_style, new_axes
+from kinlearn.utils._typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["FLambdaDisplay"]
 
@@ -11,7 +16,7 @@ __all__ = ["FLambdaDisplay"]
 class FLambdaDisplay:
     """F-lambda plot of one or several classifiers.
 
-    The height of a line at the left end tells the F score where precision (or
+    The height of a line at the left end is the F score where precision (or
     specificity) counts most, in the middle the usual F1, and at the right end
     where recall counts most. A flat line is a balanced classifier.
 
@@ -46,11 +51,17 @@ class FLambdaDisplay:
     ['timid', 'bold']
     """
 
-    def __init__(self, curves):
+    def __init__(self, curves: FLambdaCurve | Mapping[str, FLambdaCurve]) -> None:
         self.curves = curves
 
     @classmethod
-    def from_curves(cls, curves, *, ax=None, **line_kw):
+    def from_curves(
+        cls,
+        curves: FLambdaCurve | Mapping[str, FLambdaCurve],
+        *,
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw curves that are there already.
 
         Parameters
@@ -72,16 +83,16 @@ class FLambdaDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_pred,
+        y_true: ArrayLike,
+        y_pred: ArrayLike | Mapping[str, ArrayLike],
         *,
-        lambda_=10.0,
-        against="precision",
-        pos_label=None,
-        sample_weight=None,
-        ax=None,
-        **line_kw,
-    ):
+        lambda_: float = 10.0,
+        against: Literal["precision", "specificity"] = "precision",
+        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the curves of predicted labels.
 
         Parameters
@@ -109,7 +120,7 @@ class FLambdaDisplay:
             The display, drawn; its `curves` are the numbers.
         """
 
-        def curve(labels):
+        def curve(labels: ArrayLike) -> FLambdaCurve:
             return f_lambda_curve(
                 y_true,
                 labels,
@@ -119,13 +130,14 @@ class FLambdaDisplay:
                 sample_weight=sample_weight,
             )
 
+        curves: FLambdaCurve | Mapping[str, FLambdaCurve]
         if isinstance(y_pred, Mapping):
             curves = {name: curve(labels) for name, labels in y_pred.items()}
         else:
             curves = curve(y_pred)
         return cls(curves).plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw the curves.
 
         Parameters
@@ -140,8 +152,9 @@ class FLambdaDisplay:
         FLambdaDisplay
             The display itself.
         """
-        named = isinstance(self.curves, Mapping)
-        curves = list(self.curves.values()) if named else [self.curves]
+        given: Any = self.curves
+        named = isinstance(given, Mapping)
+        curves = list(given.values()) if named else [given]
         first = _check_comparable(curves)
         self.figure_, self.ax_ = new_axes(ax, (6.4, 4.4))
         self.lines_ = []
@@ -160,13 +173,13 @@ class FLambdaDisplay:
             ),
         )
         if named:
-            for line, name in zip(self.lines_, self.curves, strict=True):
+            for line, name in zip(self.lines_, given, strict=True):
                 line.set_label(str(name))
             self.ax_.legend()
         return self
 
 
-def _check_comparable(curves):
+def _check_comparable(curves: list[FLambdaCurve]) -> FLambdaCurve:
     """The first of the curves, which must have their axes in common."""
     if not curves:
         raise ValueError("There is no curve to draw: the mapping is empty.")

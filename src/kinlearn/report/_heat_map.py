@@ -1,5 +1,8 @@
 """What the heat maps of tasks share: names on both axes, numbers in the cells."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from kinlearn.report._style import short_names, text_colour
@@ -10,8 +13,15 @@ _WRITTEN_TASKS = 12
 
 
 def draw_heat_map(
-    ax, values, tasks, *, include_values, values_format, max_labels, im_kw
-):
+    ax: Any,
+    values: np.ndarray,
+    tasks: Sequence[Any],
+    *,
+    include_values: bool | None,
+    values_format: str,
+    max_labels: int,
+    im_kw: dict[str, Any],
+) -> tuple[Any, list[Any]]:
     """Draw a square matrix between tasks.
 
     Parameters
@@ -47,7 +57,7 @@ def draw_heat_map(
     return im, []
 
 
-def _name_tasks(ax, tasks, max_labels):
+def _name_tasks(ax: Any, tasks: Any, max_labels: int) -> None:
     step = -(-len(tasks) // max(max_labels, 1))
     places = np.arange(0, len(tasks), step)
     names = short_names(tasks[place] for place in places)
@@ -59,7 +69,7 @@ def _name_tasks(ax, tasks, max_labels):
         ax.set_xlabel(f"{len(tasks)} tasks; one in {step} is named")
 
 
-def _write_values(ax, im, values_format):
+def _write_values(ax: Any, im: Any, values_format: str) -> list[Any]:
     return [
         ax.text(
             j,

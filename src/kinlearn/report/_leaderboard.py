@@ -1,9 +1,17 @@
 """Contenders of an audit, best first."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from kinlearn.report._result import Numbers, result_dict
 from kinlearn.report._style import new_axes, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from kinlearn.audit import SharingResult
 
 __all__ = ["LeaderboardDisplay"]
 
@@ -49,12 +57,20 @@ class LeaderboardDisplay:
     ['multi-task', 'alone']
     """
 
-    def __init__(self, contenders, *, numbers=None):
+    def __init__(
+        self, contenders: list[dict[str, Any]], *, numbers: Numbers | None = None
+    ) -> None:
         self.contenders = contenders
         self.numbers = numbers
 
     @classmethod
-    def from_result(cls, result, *, ax=None, **errorbar_kw):
+    def from_result(
+        cls,
+        result: "SharingResult | Mapping[str, Any]",
+        *,
+        ax: "Axes | None" = None,
+        **errorbar_kw: Any,
+    ) -> Self:
         """Draw the contenders of an audit.
 
         Parameters
@@ -74,7 +90,7 @@ class LeaderboardDisplay:
         data = result_dict(result)
         return cls(data["contenders"], numbers=Numbers.of(data)).plot(ax, **errorbar_kw)
 
-    def plot(self, ax=None, **errorbar_kw):
+    def plot(self, ax: "Axes | None" = None, **errorbar_kw: Any) -> Self:
         """Draw the chart.
 
         Parameters

@@ -1,5 +1,7 @@
 """The order in which similar tasks are neighbours."""
 
+from typing import Any
+
 import numpy as np
 
 from kinlearn.relatedness import TaskDistances
@@ -7,12 +9,12 @@ from kinlearn.relatedness import TaskDistances
 __all__ = ["as_matrix", "cluster_order"]
 
 
-def as_matrix(matrix):
+def as_matrix(matrix: Any) -> np.ndarray:
     """A result's matrix as an array; what is not known there (None) is NaN."""
     return np.array(matrix, dtype=np.float64).reshape(len(matrix), -1)
 
 
-def cluster_order(values, *, affinity):
+def cluster_order(values: np.ndarray, *, affinity: bool) -> np.ndarray:
     """Order of an average-linkage clustering.
 
     Parameters

@@ -1,9 +1,17 @@
 """Who gains and who loses by sharing: each task's gain and its interval."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from kinlearn.report._result import Numbers, result_dict, sorted_gains
 from kinlearn.report._style import new_axes, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from kinlearn.audit import SharingResult
 
 __all__ = ["PerTaskGainDisplay"]
 
@@ -58,12 +66,18 @@ class PerTaskGainDisplay:
     ['b', 'a']
     """
 
-    def __init__(self, gains, *, label="gain"):
+    def __init__(self, gains: list[dict[str, Any]], *, label: str = "gain") -> None:
         self.gains = gains
         self.label = label
 
     @classmethod
-    def from_result(cls, result, *, ax=None, **plot_options):
+    def from_result(
+        cls,
+        result: "SharingResult | Mapping[str, Any]",
+        *,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Draw the gains of an audit.
 
         Parameters
@@ -84,7 +98,14 @@ class PerTaskGainDisplay:
         display = cls(data["gains"], label=Numbers.of(data).gain_label)
         return display.plot(ax, **plot_options)
 
-    def plot(self, ax=None, *, max_tasks=40, legend=True, **errorbar_kw):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        max_tasks: int = 40,
+        legend: bool = True,
+        **errorbar_kw: Any,
+    ) -> Self:
         """Draw the chart.
 
         Parameters
@@ -95,7 +116,7 @@ class PerTaskGainDisplay:
             Of more tasks, only those with the greatest and the smallest gains are
             drawn, half of each.
         legend : bool, default=True
-            Whether to say which marker means what.
+            Whether to draw a legend of the verdicts.
         **errorbar_kw
             Further arguments of ``Axes.errorbar``, for all tasks.
 
@@ -135,7 +156,13 @@ class PerTaskGainDisplay:
             self.ax_.legend(frameon=False, loc="lower right")
         return self
 
-    def _bars(self, shown, places, verdict, looks):
+    def _bars(
+        self,
+        shown: list[dict[str, Any]],
+        places: list[int],
+        verdict: str,
+        looks: dict[str, Any],
+    ) -> Any:
         gain = np.array([shown[k]["gain"] for k in places])
         # a gain without an interval is a marker without a bar
         low, high = (

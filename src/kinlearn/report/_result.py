@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from kinlearn.audit import SharingResult
 
 __all__ = [
     "NO_NUMBER",
@@ -22,7 +26,7 @@ _FORMAT = "kinlearn-sharing/1"
 VERDICTS = ("helped", "hurt", "unclear", "not scored")
 
 
-def result_dict(result):
+def result_dict(result: "SharingResult | Mapping[str, Any]") -> Mapping[str, Any]:
     """The plain dict of a result, checked to be one.
 
     Parameters
@@ -50,7 +54,7 @@ def result_dict(result):
     return found
 
 
-def sorted_gains(data):
+def sorted_gains(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The gains of the scored tasks, greatest first, ties in the given order."""
     scored = [gain for gain in data["gains"] if gain["gain"] is not None]
     return sorted(scored, key=lambda gain: -gain["gain"])
@@ -78,7 +82,7 @@ class Numbers:
     decimals: int
 
     @classmethod
-    def of(cls, data):
+    def of(cls, data: Mapping[str, Any]) -> Self:
         """As the contenders' scores of a result need it."""
         metric = data["metric"]
         macros = [c["macro"] for c in data["contenders"] if c["macro"] is not None]
@@ -90,38 +94,38 @@ class Numbers:
         return cls(metric["label"], sign, decimals)
 
     @property
-    def better(self):
+    def better(self) -> str:
         """Which way is better, in words."""
         return "higher is better" if self.sign > 0 else "lower is better"
 
-    def shown(self, value):
+    def shown(self, value: float | None) -> float | None:
         """A score as people know it: an error is positive."""
         return None if value is None else self.sign * value
 
-    def score(self, value):
+    def score(self, value: float | None) -> str:
         """A score in words."""
         return plain(self.shown(value), self.decimals)
 
-    def spread(self, value):
+    def spread(self, value: float | None) -> str:
         """A standard error in words."""
         return plain(value, self.decimals)
 
-    def gain(self, value):
+    def gain(self, value: float | None) -> str:
         """A gain in words, with its sign; positive is better, also of errors."""
         return signed(value, self.decimals)
 
     @property
-    def gain_label(self):
+    def gain_label(self) -> str:
         """What a gain is."""
         return f"{self.label} {self.won}"
 
     @property
-    def won(self):
+    def won(self) -> str:
         """What happens to the metric when it gets better."""
         return "gained" if self.sign > 0 else "saved"
 
 
-def plain(value, decimals):
+def plain(value: float | None, decimals: int) -> str:
     """A number with so many decimals; a dash where there is none."""
     if value is None:
         return NO_NUMBER
@@ -130,7 +134,7 @@ def plain(value, decimals):
     return written.lstrip("-") if zero else written.replace("-", _MINUS)
 
 
-def signed(value, decimals):
+def signed(value: float | None, decimals: int) -> str:
     """The same with a sign, unless it is zero as written."""
     written = plain(value, decimals)
     positive = value is not None and value > 0 and written.strip("0.,")

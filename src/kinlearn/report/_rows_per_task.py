@@ -1,9 +1,17 @@
 """How many rows until sharing stops paying: scores by rows per task."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from kinlearn.report._result import Numbers, result_dict
 from kinlearn.report._style import line_style, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from kinlearn.audit import SharingResult
 
 __all__ = ["RowsPerTaskDisplay"]
 
@@ -30,7 +38,7 @@ class RowsPerTaskDisplay:
     lines_ : list of matplotlib Line2D
         One line per contender.
     text_ : matplotlib Text or None
-        Says where the lines meet; None if they do not.
+        Where the lines meet; None if they do not.
 
     See Also
     --------
@@ -45,12 +53,20 @@ class RowsPerTaskDisplay:
     'alone'
     """
 
-    def __init__(self, curve, *, numbers=None):
+    def __init__(
+        self, curve: dict[str, Any], *, numbers: Numbers | None = None
+    ) -> None:
         self.curve = curve
         self.numbers = numbers
 
     @classmethod
-    def from_result(cls, result, *, ax=None, **line_kw):
+    def from_result(
+        cls,
+        result: "SharingResult | Mapping[str, Any]",
+        *,
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the curve of an audit.
 
         Parameters
@@ -74,7 +90,7 @@ class RowsPerTaskDisplay:
             )
         return cls(data["curve"], numbers=Numbers.of(data)).plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw the curve.
 
         Parameters
@@ -114,7 +130,7 @@ class RowsPerTaskDisplay:
         self.ax_.legend(frameon=False)
         return self
 
-    def _mark_crossing(self):
+    def _mark_crossing(self) -> Any:
         crossing = self.curve["crossing"]
         if crossing is None:
             return None
@@ -131,7 +147,7 @@ class RowsPerTaskDisplay:
         )
 
 
-def _numbers(values, count, sign):
+def _numbers(values: list[float | None] | None, count: int, sign: int) -> np.ndarray:
     """As an array, NaN where nothing is known."""
     return sign * np.array(
         [None] * count if values is None else values, dtype=np.float64

@@ -1,8 +1,14 @@
 """How much of each task's prediction comes from own, pooled and shared models."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from kinlearn.report._style import new_axes, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["SharingDisplay"]
 
@@ -13,7 +19,7 @@ _LOOKS = {
     "pooled": {"color": "#56B4E9", "hatch": ".."},
 }
 
-# Inches: of axes that have room for a legend in one line, of its lines and the space
+# Inches: of axes wide enough for a legend in one line, of its lines and the space
 # around them, and of a letter of the tasks' names.
 _WIDE, _LINE, _MARGIN, _LETTER = 2.7, 0.18, 0.12, 0.085
 
@@ -56,11 +62,13 @@ class SharingDisplay:
     ['south', 'north']
     """
 
-    def __init__(self, sharing):
+    def __init__(self, sharing: Mapping[Any, Mapping[str, float]]) -> None:
         self.sharing = sharing
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **plot_options):
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
+    ) -> Self:
         """Draw the sharing of a fitted Kin estimator.
 
         Parameters
@@ -84,7 +92,14 @@ class SharingDisplay:
             )
         return cls(estimator.sharing_).plot(ax, **plot_options)
 
-    def plot(self, ax=None, *, max_tasks=40, legend=True, **bar_kw):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        max_tasks: int = 40,
+        legend: bool = True,
+        **bar_kw: Any,
+    ) -> Self:
         """Draw the bars.
 
         Parameters
@@ -95,7 +110,7 @@ class SharingDisplay:
             Of more tasks, only those with the greatest and the smallest own part are
             drawn, half of each.
         legend : bool, default=True
-            Whether to say which bar means what.
+            Whether to draw a legend of the parts.
         **bar_kw
             Further arguments of ``Axes.barh``, for all parts.
 
@@ -131,14 +146,14 @@ class SharingDisplay:
         self.ax_.set_xlabel(label)
         return self
 
-    def _add_legend(self, n_bars):
-        """Say which bar means what above the bars; the room for it, in bars.
+    def _add_legend(self, n_bars: int) -> float:
+        """Draw the legend above the bars, and return the space that it takes, in bars.
 
         Within the axes: beside or above them it would lie on neighbours and titles.
         """
         box = self.ax_.get_window_extent()
         width, height = box.width / self.figure_.dpi, box.height / self.figure_.dpi
-        if self.figure_.get_layout_engine() is not None:  # it makes room for names
+        if self.figure_.get_layout_engine() is not None:  # it leaves space for names
             names = [label.get_text() for label in self.ax_.get_yticklabels()]
             width -= _LETTER * max(map(len, names))
         wide = width >= _WIDE

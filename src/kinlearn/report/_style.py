@@ -1,4 +1,7 @@
-"""What all pictures share: the door to matplotlib, colours, readable labels."""
+"""What all pictures share: the import of matplotlib, colours, readable labels."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from kinlearn.utils import import_optional
 
@@ -20,7 +23,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _DASHES = ("-", "--", "-.", ":")
 
 
-def line_style(number):
+def line_style(number: int) -> dict[str, Any]:
     """Colour and dashes of a picture's line, as keywords for ``Axes.plot``."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
@@ -28,7 +31,7 @@ def line_style(number):
     }
 
 
-def new_axes(ax, figsize):
+def new_axes(ax: Any, figsize: tuple[float, float]) -> tuple[Any, Any]:
     """The axes to draw on, and their figure.
 
     Parameters
@@ -52,22 +55,22 @@ def new_axes(ax, figsize):
     return plt.subplots(figsize=figsize, layout="compressed")
 
 
-def shorten(name, limit=24):
-    """A label that leaves room for the picture."""
+def shorten(name: Any, limit: int = 24) -> str:
+    """A label that leaves space for the picture."""
     name = str(name)
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
-def short_names(names, limit=24):
-    """Labels that leave room for the picture, and that differ where the names do.
+def short_names(names: Iterable[Any], limit: int = 24) -> list[str]:
+    """Labels that leave space for the picture, and that differ where the names do.
 
     Parameters
     ----------
     names : iterable
         Names of any type.
     limit : int, default=24
-        Most characters of a label. A name that cannot be told from another one in so
-        many is written out.
+        Most characters of a label. A name that would then be equal to another one
+        is written out.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def short_names(names, limit=24):
     head = limit // 3
     tail = limit - head - 1
     for group in _alike(labels):
-        # what tells them apart, with as much of what goes before as there is room for
+        # where they differ, with as much of what goes before as fits
         alike = [len(set(letters)) == 1 for letters in zip(*group, strict=False)]
         differ = [*alike, False].index(False)
         start = max(head, min(differ - 2, max(map(len, group)) - tail))
@@ -90,7 +93,7 @@ def short_names(names, limit=24):
     return [labels[text] for text in texts]
 
 
-def _alike(labels):
+def _alike(labels: dict[str, str]) -> list[list[str]]:
     """Groups of texts that have the same label."""
     groups: dict = {}
     for text, label in labels.items():
@@ -98,7 +101,7 @@ def _alike(labels):
     return [group for group in groups.values() if len(group) > 1]
 
 
-def text_colour(rgba):
+def text_colour(rgba: Sequence[float]) -> str:
     """Black or white, whichever is read better on a colour."""
     red, green, blue = rgba[:3]
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"

@@ -1,15 +1,25 @@
 """A heat map of the affinity between tasks that a model learned."""
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from kinlearn.report._heat_map import draw_heat_map
 from kinlearn.report._order import as_matrix, cluster_order
 from kinlearn.report._result import result_dict
 from kinlearn.report._style import HEAT_MAP, new_axes
+from kinlearn.utils._typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+    from kinlearn.audit import SharingResult
 
 __all__ = ["TaskAffinityDisplay"]
 
-# of both signs: pale at zero, and told apart by colour-blind eyes
+# of both signs: pale at zero, and distinct to colour-blind eyes
 _SIGNED_MAP = "PuOr"
 
 
@@ -52,13 +62,21 @@ class TaskAffinityDisplay:
     ['b', 'c', 'a']
     """
 
-    def __init__(self, matrix, tasks, *, contender=None):
+    def __init__(
+        self, matrix: ArrayLike, tasks: Sequence[Any], *, contender: str | None = None
+    ) -> None:
         self.matrix = matrix
         self.tasks = tasks
         self.contender = contender
 
     @classmethod
-    def from_result(cls, result, *, ax=None, **plot_options):
+    def from_result(
+        cls,
+        result: "SharingResult | Mapping[str, Any]",
+        *,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Draw the affinity of an audit.
 
         Parameters
@@ -86,16 +104,16 @@ class TaskAffinityDisplay:
 
     def plot(
         self,
-        ax=None,
+        ax: "Axes | None" = None,
         *,
-        cluster=True,
-        include_values=None,
-        values_format=".2f",
-        max_labels=40,
-        cmap=None,
-        colorbar=True,
-        im_kw=None,
-    ):
+        cluster: bool = True,
+        include_values: bool | None = None,
+        values_format: str = ".2f",
+        max_labels: int = 40,
+        cmap: "str | Colormap | None" = None,
+        colorbar: bool = True,
+        im_kw: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the heat map.
 
         Parameters
@@ -146,7 +164,7 @@ class TaskAffinityDisplay:
         self.im_, self.text_ = draw_heat_map(
             self.ax_,
             values,
-            [self.tasks[k] for k in order],
+            [self.tasks[k] for k in order.tolist()],
             include_values=include_values,
             values_format=values_format,
             max_labels=max_labels,

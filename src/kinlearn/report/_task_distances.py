@@ -1,10 +1,17 @@
 """A heat map of the distances between tasks."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
-from kinlearn.relatedness import task_distances
+from kinlearn.relatedness import TaskDistances, task_distances
 from kinlearn.report._heat_map import draw_heat_map
 from kinlearn.report._style import HEAT_MAP, new_axes
+from kinlearn.utils._typing import ArrayLike, RandomState, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 __all__ = ["TITLES", "TaskDistanceDisplay"]
 
@@ -53,11 +60,13 @@ class TaskDistanceDisplay:
     ['a', 'b']
     """
 
-    def __init__(self, distances):
+    def __init__(self, distances: TaskDistances) -> None:
         self.distances = distances
 
     @classmethod
-    def from_distances(cls, distances, *, ax=None, **plot_options):
+    def from_distances(
+        cls, distances: TaskDistances, *, ax: "Axes | None" = None, **plot_options: Any
+    ) -> Self:
         """Draw distances that are there already.
 
         Parameters
@@ -79,17 +88,17 @@ class TaskDistanceDisplay:
     @classmethod
     def from_data(
         cls,
-        X,
-        y=None,
+        X: Table,
+        y: ArrayLike | None = None,
         *,
-        task,
-        method="mmd",
-        n_jobs=None,
-        random_state=None,
-        options=None,
-        ax=None,
-        **plot_options,
-    ):
+        task: str | int,
+        method: str = "mmd",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        options: dict[str, Any] | None = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Measure the distances between the tasks of a data set and draw them.
 
         Parameters
@@ -131,16 +140,16 @@ class TaskDistanceDisplay:
 
     def plot(
         self,
-        ax=None,
+        ax: "Axes | None" = None,
         *,
-        cluster=True,
-        include_values=None,
-        values_format=".2f",
-        max_labels=40,
-        cmap=HEAT_MAP,
-        colorbar=True,
-        im_kw=None,
-    ):
+        cluster: bool = True,
+        include_values: bool | None = None,
+        values_format: str = ".2f",
+        max_labels: int = 40,
+        cmap: "str | Colormap" = HEAT_MAP,
+        colorbar: bool = True,
+        im_kw: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the heat map.
 
         Parameters

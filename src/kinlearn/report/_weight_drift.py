@@ -1,8 +1,14 @@
 """Weight drift: where a boosted transfer puts its weight, round by round."""
 
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 
 from kinlearn.report._style import line_style, new_axes, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["WeightDriftDisplay"]
 
@@ -48,12 +54,25 @@ class WeightDriftDisplay:
     ['source, 0', 'source, 1', 'target']
     """
 
-    def __init__(self, shares, *, by="source"):
+    def __init__(
+        self,
+        shares: dict[str, np.ndarray],
+        *,
+        by: Literal["source", "label"] = "source",
+    ) -> None:
         self.shares = shares
         self.by = by
 
     @classmethod
-    def from_estimator(cls, estimator, *, target=None, by="source", ax=None, **line_kw):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        target: Any = None,
+        by: Literal["source", "label"] = "source",
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the history of a fitted model.
 
         Parameters
@@ -82,7 +101,7 @@ class WeightDriftDisplay:
             if len(histories) > 1:
                 raise ValueError(
                     f"The model has {len(histories)} targets ({_some(histories)}). "
-                    "Say which one with target."
+                    "Pass one of them as target."
                 )
             target = next(iter(histories))
         elif target not in histories:
@@ -111,7 +130,7 @@ class WeightDriftDisplay:
         shares[own] = history.target_share.sum(axis=1)
         return cls(shares, by=by).plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw the shares.
 
         Parameters
@@ -142,6 +161,6 @@ class WeightDriftDisplay:
         return self
 
 
-def _some(names):
+def _some(names: Collection[Any]) -> str:
     shown = ", ".join(map(repr, list(names)[:5]))
     return shown + (", ..." if len(names) > 5 else "")

@@ -1,5 +1,6 @@
-"""What the three forms share: the task column, the kind of model, its answers."""
+"""What the three forms share: the task column, the kind of model, predictions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -25,14 +26,15 @@ from kinlearn.utils._sklearn import (
     check_sample_weight,
     safe_indexing,
 )
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["SharingForm", "TrainingRows", "inner_has"]
 
 
-def inner_has(name):
+def inner_has(name: str) -> Callable[[Any], bool]:
     """Condition: the wrapped estimator has a method."""
 
-    def check(self):
+    def check(self: Any) -> bool:
         getattr(self.estimator, name)  # its AttributeError names the method
         return True
 
@@ -60,7 +62,7 @@ class TrainingRows:
     y: np.ndarray
     sample_weight: np.ndarray | None
 
-    def take(self, index):
+    def take(self, index: np.ndarray) -> "TrainingRows":
         """Some of the rows.
 
         Parameters
@@ -83,7 +85,7 @@ class TrainingRows:
 
 
 class SharingForm(MetaEstimatorMixin, BaseEstimator):
-    """A scikit-learn classifier or regressor, told what to do about tasks.
+    """A scikit-learn classifier or regressor, and how it treats tasks.
 
     A form fills in `fit` and `_answer`. It is a classifier or a regressor as
     the estimator inside is.
@@ -95,7 +97,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         "unknown_task": [StrOptions({"error", "share"})],
     }
 
-    def _open_for_fit(self, X, y, sample_weight):
+    def _open_for_fit(self, X: Table, y: Any, sample_weight: Any) -> TrainingRows:
         """Check what can be checked without reading the features."""
         self._validate_params()
         name = type(self).__name__
@@ -132,7 +134,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
             )
         return TrainingRows(rest, task, y, sample_weight)
 
-    def _open_for_predict(self, X):
+    def _open_for_predict(self, X: Table) -> tuple[Any, np.ndarray]:
         check_is_fitted(self)
         return split_known_task(
             X,
@@ -142,7 +144,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
             estimator=type(self).__name__,
         )
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """Predict class labels or numbers.
 
         Parameters
@@ -158,7 +160,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         return self._answer("predict", *self._open_for_predict(X))
 
     @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Predict class probabilities.
 
         Parameters
@@ -174,7 +176,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         return self._answer("predict_proba", *self._open_for_predict(X))
 
     @available_if(inner_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Table) -> np.ndarray:
         """Confidence of the classifier in each class.
 
         Parameters
@@ -189,7 +191,9 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         """
         return self._answer("decision_function", *self._open_for_predict(X))
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Accuracy of a classifier, R^2 of a regressor.
 
         Parameters
@@ -209,7 +213,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         score = accuracy_score if is_classifier(self.estimator) else r2_score
         return score(y, self.predict(X), sample_weight=sample_weight)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         for name in (

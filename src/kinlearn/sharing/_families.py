@@ -62,7 +62,7 @@ class Candidate:
     least_rows : int, default=0
         Limit from which it takes part.
     on_request : bool, default=False
-        Whether it takes part only if somebody asks for it, since it takes long.
+        Whether it takes part on request only, since it takes long.
     """
 
     family: str
@@ -75,7 +75,7 @@ class Candidate:
     least_rows: int = 0
     on_request: bool = False
 
-    def suits(self, kind, n_rows, n_tasks):
+    def suits(self, kind: str, n_rows: int, n_tasks: int) -> bool:
         """Whether it takes part in a comparison of this size.
 
         Parameters
@@ -98,11 +98,15 @@ class Candidate:
         )
 
 
-def _classifier(family, forms, estimator, **limits):
+def _classifier(
+    family: str, forms: tuple[str, ...], estimator: Any, **limits: Any
+) -> Candidate:
     return Candidate(family, "classification", forms, estimator, **limits)
 
 
-def _regressor(family, forms, estimator, **limits):
+def _regressor(
+    family: str, forms: tuple[str, ...], estimator: Any, **limits: Any
+) -> Candidate:
     return Candidate(family, "regression", forms, estimator, **limits)
 
 
@@ -111,7 +115,11 @@ _SMALL_ONLY = {"most_rows": _SMALL, "most_tasks": _MANY}
 _DEPARTING = {"scaled": True, "most_rows": _MIDDLE, "most_tasks": 5 * _MANY}
 _INDICATORS = {"most_rows": _SMALL, "most_tasks": _FEW}  # a column for each task
 _FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
-_BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
+_BIG_FOREST: dict[str, Any] = {
+    "n_estimators": 50,
+    "task_split_prob": 0.5,
+    "min_samples_leaf": 20,
+}
 _TREES, _BOOSTING = "extra trees", "gradient boosting"
 
 _KIN = {"most_rows": _MIDDLE, "on_request": True}

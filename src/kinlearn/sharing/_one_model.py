@@ -1,18 +1,21 @@
 """Forms with a single estimator behind all tasks."""
 
+from typing import Any, Literal, Self
+
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 
-from kinlearn.sharing._base import SharingForm
+from kinlearn.sharing._base import SharingForm, TrainingRows
 from kinlearn.utils._sklearn import safe_indexing
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["OneModel", "Pooled", "fit_clone"]
 
 
-def fit_clone(estimator, rows, some=False):
+def fit_clone(estimator: Any, rows: TrainingRows, some: bool = False) -> Any:
     """Fit a clone; if they are `some` of all rows, one class needs no estimator."""
     y, weight = rows.y, rows.sample_weight
     model = clone(estimator)
@@ -24,8 +27,8 @@ def fit_clone(estimator, rows, some=False):
     return model.fit(X, y, **weights)
 
 
-def _with_values(X):
-    """X with zeros in columns of numbers without any value, which say nothing.
+def _with_values(X: Any) -> Any:
+    """X with zeros in columns of numbers without any value.
 
     Some tasks never measure a column, and scikit-learn's boosters fail on such.
     """
@@ -50,12 +53,12 @@ def _with_values(X):
 
 
 class OneModel(SharingForm):
-    """A single estimator behind all tasks; answers keep to a task's labels.
+    """A single estimator behind all tasks; predictions keep to a task's labels.
 
     Labels and probabilities do; `decision_function` is the estimator's own.
     """
 
-    def _answer(self, method, rest, task):
+    def _answer(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:
         X = self._features(rest, task)
         answer = getattr(self.estimator_, method)(X)
         if not is_classifier(self.estimator) or self._label_sets.complete:
@@ -66,7 +69,9 @@ class OneModel(SharingForm):
             return self._keep_to_labels(answer, X, task)
         return answer
 
-    def _keep_to_labels(self, answer, X, task):
+    def _keep_to_labels(
+        self, answer: np.ndarray, X: Any, task: np.ndarray
+    ) -> np.ndarray:
         """Replace labels that the row's task does not have by its likeliest one."""
         allowed = self._label_sets.allowed(task)
         codes = np.searchsorted(self.classes_, answer)
@@ -77,7 +82,7 @@ class OneModel(SharingForm):
         codes[wrong] = np.where(allowed[wrong], scores, -np.inf).argmax(axis=1)
         return self.classes_[codes]
 
-    def _class_scores(self, X):
+    def _class_scores(self, X: Any) -> np.ndarray:
         """A score for each class; their shares in training if there is none."""
         model = self.estimator_
         if hasattr(model, "predict_proba"):
@@ -92,7 +97,7 @@ class OneModel(SharingForm):
                 return scores
         return np.broadcast_to(self._class_share, (X.shape[0], len(self.classes_)))
 
-    def _remember_shares(self, rows):
+    def _remember_shares(self, rows: TrainingRows) -> None:
         if is_classifier(self.estimator):
             _, counts = np.unique(rows.y, return_counts=True)
             self._class_share = counts / counts.sum()
@@ -108,8 +113,8 @@ class Pooled(OneModel):
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        one model, as for all others.
+        What to do about tasks not seen in fit: raise an error, or predict with
+        the one model, as for all others.
 
     Attributes
     ----------
@@ -140,12 +145,20 @@ class Pooled(OneModel):
     array([1., 1.])
     """
 
-    def __init__(self, estimator, *, task=None, unknown_task="error"):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        task: TaskColumn = None,
+        unknown_task: Literal["error", "share"] = "error",
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.unknown_task = unknown_task
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit one model to all rows.
 
         Parameters
@@ -167,5 +180,5 @@ class Pooled(OneModel):
         self.estimator_ = fit_clone(self.estimator, rows)
         return self
 
-    def _features(self, rest, task):
+    def _features(self, rest: Any, task: np.ndarray) -> Any:
         return rest

@@ -1,16 +1,18 @@
 """One model for each task."""
 
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
-from kinlearn.sharing._base import SharingForm
+from kinlearn.sharing._base import SharingForm, TrainingRows
 from kinlearn.sharing._one_model import Pooled, fit_clone
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["PerTask"]
 
@@ -18,13 +20,13 @@ __all__ = ["PerTask"]
 _FEW_ROWS = 10  # up to here, a failed fit is likely a matter of size
 
 
-def _fit_task(estimator, rows, name):
+def _fit_task(estimator: Any, rows: TrainingRows, name: Any) -> Any:
     try:
         return fit_clone(estimator, rows, some=True)
     except ValueError as error:
         advice = (
             " Give it more rows, drop it, or set min_samples so that small tasks are "
-            "answered by a pooled model."
+            "predicted by a pooled model."
         )
         raise ValueError(
             f"Task {name!r} ({len(rows.y)} rows): {error}"
@@ -42,19 +44,19 @@ class PerTask(CallbackSupportMixin, SharingForm):
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
     min_samples : int, default=1
-        Tasks with fewer rows get no model of their own: a pooled model answers
+        Tasks with fewer rows get no model of their own: a pooled model predicts
         for them.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with a
+        What to do about tasks not seen in fit: raise an error, or predict with a
         pooled model, which is then fitted too.
     n_jobs : int, default=None
-        Tasks to fit at the same time, in threads unless a joblib context says
-        otherwise; None is 1.
+        Tasks to fit at the same time, in threads unless a joblib context sets
+        another backend; None is 1.
 
     Attributes
     ----------
     estimators_ : list of estimators
-        The model of each of ``tasks_``; None where the pooled model answers. A
+        The model of each of ``tasks_``; None where the pooled model predicts. A
         task with one class gets a constant classifier.
     pooled_ : estimator or None
         Model for small and unknown tasks, where they may occur.
@@ -99,13 +101,13 @@ class PerTask(CallbackSupportMixin, SharingForm):
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        task=None,
-        min_samples=1,
-        unknown_task="error",
-        n_jobs=None,
-    ):
+        task: TaskColumn = None,
+        min_samples: int = 1,
+        unknown_task: Literal["error", "share"] = "error",
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.min_samples = min_samples
@@ -113,7 +115,9 @@ class PerTask(CallbackSupportMixin, SharingForm):
         self.n_jobs = n_jobs
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit one model to the rows of each task.
 
         Parameters
@@ -160,7 +164,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _answer(self, method, rest, task):
+    def _answer(self, method: str, rest: Any, task: np.ndarray) -> Any:
         indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
         if method == "predict" and is_classifier(self.estimator):
             # of the union's type: a task's own labels may be shorter strings
@@ -187,8 +191,8 @@ class PerTask(CallbackSupportMixin, SharingForm):
             answer[index] = part
         return answer
 
-    def _in_all_classes(self, method, model, X):
-        """The answer of one task's model, in terms of the union of the labels."""
+    def _in_all_classes(self, method: str, model: Any, X: Any) -> np.ndarray:
+        """Predictions of one task's model, in terms of the union of the labels."""
         if method == "predict":
             return model.predict(X)
         columns = np.searchsorted(self.classes_, model.classes_)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,7 @@ from sklearn.utils import check_array
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, fit_clone
 from kinlearn.utils._sklearn import Interval
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["SharedPlusOwn"]
 
@@ -38,8 +40,8 @@ class SharedPlusOwn(OneModel):
         1 counts a task's own part like the shared one; large is one model for each
         task, under a weaker penalty.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer with the
-        shared part.
+        What to do about tasks not seen in fit: raise an error, or predict with
+        the shared part.
 
     Attributes
     ----------
@@ -90,13 +92,22 @@ class SharedPlusOwn(OneModel):
         "own_weight": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, estimator, *, task=None, own_weight=0.5, unknown_task="error"):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        task: TaskColumn = None,
+        own_weight: float = 0.5,
+        unknown_task: Literal["error", "share"] = "error",
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.own_weight = own_weight
         self.unknown_task = unknown_task
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the shared and the own parts to all rows.
 
         Parameters
@@ -119,7 +130,7 @@ class SharedPlusOwn(OneModel):
         self.estimator_ = fit_clone(self.estimator, replace(rows, rest=features))
         return self
 
-    def _features(self, rest, task):
+    def _features(self, rest: Any, task: np.ndarray) -> Any:
         if len(self.tasks_) == 1:
             return rest
         shared = check_array(

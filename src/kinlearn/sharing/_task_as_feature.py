@@ -1,6 +1,7 @@
 """One model that sees the task."""
 
 from dataclasses import replace
+from typing import Any, Literal, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,11 +13,12 @@ from sklearn.preprocessing import TargetEncoder
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, fit_clone
 from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["TaskAsFeature"]
 
 
-def _attach(rest, block, names):
+def _attach(rest: Any, block: Any, names: list[str]) -> Any:
     """Put columns behind the others, in the container that those are in."""
     frame = nw.from_native(rest, pass_through=True)
     if isinstance(frame, nw.DataFrame):
@@ -35,7 +37,7 @@ def _attach(rest, block, names):
     return np.hstack([rest, block])
 
 
-def _check_names(frame, names):
+def _check_names(frame: nw.DataFrame, names: list[str]) -> None:
     if not all(isinstance(name, str) for name in frame.columns):
         raise ValueError(
             "The columns of X have no string names, so the task cannot be added to "
@@ -49,13 +51,13 @@ def _check_names(frame, names):
         )
 
 
-def _with_categorical(estimator, position, name=None):
-    """A clone that is told which column holds the task, by name in a frame."""
+def _with_categorical(estimator: Any, position: int, name: str | None = None) -> Any:
+    """A clone whose `categorical_features` has the task, by name in a frame."""
     before = estimator.get_params()["categorical_features"]
     if isinstance(before, str) and name is not None:
-        return estimator  # "from_dtype": the column says what it is
+        return estimator  # "from_dtype": the column's type is enough
     if before is None or isinstance(before, str):
-        after = [position if name is None else name]
+        after: list[Any] = [position if name is None else name]
     elif np.asarray(before).dtype == bool:
         after = [*before, True]
     elif isinstance(before[0], str):
@@ -77,13 +79,13 @@ class TaskAsFeature(OneModel):
     encoding : {"auto", "onehot", "category", "target"}, default="auto"
         How the task becomes features: an indicator column for each task; one
         categorical column, for estimators that take such (a `category` column
-        of a pandas frame; for arrays, task codes that the estimator's
-        ``categorical_features`` is told of); or the tasks' cross-fitted mean
+        of a pandas frame; for arrays, task codes that are added to the
+        estimator's ``categorical_features``); or the tasks' cross-fitted mean
         targets (scikit-learn's `TargetEncoder`, which knows no weights). "auto" is
         "category" for estimators with a ``categorical_features`` parameter and at
         most 255 tasks, "target" for these with more, and "onehot" for all others.
     unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or answer for the
+        What to do about tasks not seen in fit: raise an error, or predict for the
         average task: no indicator set, a missing category, the overall mean.
 
     Attributes
@@ -126,13 +128,22 @@ class TaskAsFeature(OneModel):
     _MOST_CATEGORIES = 255  # of HistGradientBoosting's bins
     _MOST_CELLS = 2**29  # of dense indicators: 4 GiB
 
-    def __init__(self, estimator, *, task=None, encoding="auto", unknown_task="error"):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        task: TaskColumn = None,
+        encoding: Literal["auto", "onehot", "category", "target"] = "auto",
+        unknown_task: Literal["error", "share"] = "error",
+    ) -> None:
         self.estimator = estimator
         self.task = task
         self.encoding = encoding
         self.unknown_task = unknown_task
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit one model to all rows and their tasks.
 
         Parameters
@@ -172,7 +183,7 @@ class TaskAsFeature(OneModel):
         self.estimator_ = fit_clone(estimator, replace(rows, rest=features))
         return self
 
-    def _choose_encoding(self):
+    def _choose_encoding(self) -> str:
         params = self.estimator.get_params()
         native = "categorical_features" in params
         if self.encoding == "auto":
@@ -188,7 +199,7 @@ class TaskAsFeature(OneModel):
             )
         return self.encoding
 
-    def _features(self, rest, task, block=None):
+    def _features(self, rest: Any, task: np.ndarray, block: Any = None) -> Any:
         if len(self.tasks_) == 1:
             return rest
         name = self._task_name()
@@ -222,6 +233,6 @@ class TaskAsFeature(OneModel):
         series = nw.new_series(name, labels, nw.String, backend=frame.implementation)
         return frame.with_columns(series.cast(nw.Categorical)).to_native()
 
-    def _task_name(self):
+    def _task_name(self) -> str:
         names = self._columns.names
         return "task" if names is None else names[self._columns.task]

@@ -2,8 +2,11 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._page._pieces import Reading
@@ -14,6 +17,9 @@ from kinlearn.report._page._sections_tasks import gains, unscored
 from kinlearn.report._page._svg import marker_definitions
 from kinlearn.report._result import result_dict
 from kinlearn.utils import replacing
+
+if TYPE_CHECKING:
+    from kinlearn.audit import SharingResult
 
 __all__ = ["make_page", "write_page"]
 
@@ -30,7 +36,9 @@ _SECTIONS = (
 )
 
 
-def write_page(result, path):
+def write_page(
+    result: "SharingResult | Mapping[str, Any]", path: str | PathLike[str]
+) -> Path:
     """Write the page of an audit: one HTML file that opens without a network.
 
     The verdict stands on top in a sentence; below it the leaderboard, who gains and
@@ -81,7 +89,7 @@ def write_page(result, path):
     path = Path(path).expanduser().absolute()
     if path.is_dir():
         raise IsADirectoryError(
-            f"{path} is a folder. Name a file, say {path}/page.html."
+            f"{path} is a folder. Name a file, such as {path}/page.html."
         )
     if not path.parent.is_dir():
         raise FileNotFoundError(
@@ -99,7 +107,7 @@ def write_page(result, path):
     return path
 
 
-def make_page(result):
+def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
     """The page's text; see :func:`write_page`.
 
     Parameters
@@ -119,7 +127,7 @@ def make_page(result):
     script = here.joinpath("page.js").read_text(encoding="utf-8")
     style = here.joinpath("page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # The browser itself is told to fetch nothing and to run this script only.
+    # The browser itself may fetch nothing and run this script only.
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

@@ -1,11 +1,12 @@
 """The heat map of affinities or distances between tasks."""
 
+from typing import Any
 from unicodedata import east_asian_width
 
 import numpy as np
 
 from kinlearn.report._order import as_matrix, cluster_order
-from kinlearn.report._page._html import attribute_number, join, tag
+from kinlearn.report._page._html import Html, attribute_number, join, tag
 from kinlearn.report._page._pieces import task_text
 from kinlearn.report._page._svg import picture
 from kinlearn.report._result import plain
@@ -44,7 +45,9 @@ class HeatMap:
         Tasks that are not shown.
     """
 
-    def __init__(self, square, n_rows, *, affinity):
+    def __init__(
+        self, square: dict[str, Any], n_rows: dict[str, Any], *, affinity: bool
+    ) -> None:
         names = square["tasks"]
         sizes = [-n_rows.get(task, 0) for task in names]
         kept = np.sort(np.argsort(sizes, kind="stable")[:_SHOWN_TASKS])
@@ -65,14 +68,14 @@ class HeatMap:
             self.low = -self.high
 
     @property
-    def _css(self):
+    def _css(self) -> str:
         return "heat diverging" if self.diverging else "heat"
 
     @property
-    def _between(self):
+    def _between(self) -> np.ndarray:
         return ~np.eye(len(self.tasks), dtype=bool)
 
-    def nearest(self, count=3):
+    def nearest(self, count: int = 3) -> list[list[tuple[Any, float]]]:
         """For each task the most alike others, as (task, value) pairs."""
         found = []
         for i, row in enumerate(self.values):
@@ -84,7 +87,7 @@ class HeatMap:
             )
         return found
 
-    def draw(self, *, name, description, key):
+    def draw(self, *, name: str, description: str, key: str) -> Html:
         """The picture.
 
         Parameters
@@ -110,12 +113,14 @@ class HeatMap:
             ),
         )
 
-    def _picture(self, cell, longest, name, description, key, css):
+    def _picture(
+        self, cell: float, longest: int, name: str, description: str, key: str, css: str
+    ) -> Html:
         count = len(self.tasks)
         labels = [shorten(task_text(task), longest) for task in self.tasks]
         size = 12 if cell >= 15 else 9
         longest = max(map(_text_width, labels))
-        # columns have room for numbers only, or for names as short as these
+        # columns are wide enough for numbers only, or for names as short as these
         numbers = None
         if longest > _SHORT_NAME:
             numbers = 12 + (1 + (count > 9)) * size * 0.65
@@ -131,7 +136,14 @@ class HeatMap:
             css=f"{self._css} {css}",
         )
 
-    def _names(self, labels, left, cell, size, numbers):
+    def _names(
+        self,
+        labels: list[str],
+        left: float,
+        cell: float,
+        size: int,
+        numbers: float | None,
+    ) -> Html:
         """Names at the rows; at the columns numbers, unless names are short."""
         step = 1 if cell >= 15 else 5
         words = []
@@ -154,11 +166,11 @@ class HeatMap:
                 )  # fmt: skip
         return join(words)
 
-    def _level(self, value):
+    def _level(self, value: float) -> int:
         share = (value - self.low) / (self.high - self.low or 1.0)
         return int(np.clip(share * _LEVELS, 0, _LEVELS - 1))
 
-    def _cells(self, left, cell):
+    def _cells(self, left: float, cell: float) -> Html:
         """One path for each level, which keeps a map of 3,600 cells small."""
         gap = 1.0 if cell >= 15 else 0.5
         side = attribute_number(cell - gap)
@@ -166,7 +178,7 @@ class HeatMap:
         words = []
         for (i, j), value in np.ndenumerate(self.values):
             x, y = left + j * cell, _TOP + i * cell
-            level = "self" if i == j else "none"
+            level: int | str = "self" if i == j else "none"
             if i != j and np.isfinite(value):
                 level = self._level(value)
                 if cell >= _WRITTEN_CELL:
@@ -182,7 +194,7 @@ class HeatMap:
         ]
         return join(drawn, words)
 
-    def legend(self):
+    def legend(self) -> Html:
         """The colours and the numbers at both ends."""
         ends = ("less alike", "more alike") if self.affinity else ("nearer", "further")
         boxes = [
@@ -202,6 +214,6 @@ class HeatMap:
         )
 
 
-def _text_width(text):
+def _text_width(text: str) -> int:
     """In characters; those of East Asia are twice as wide."""
     return sum(2 if east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,6 +1,7 @@
 """HTML by functions: what is not HTML already is escaped, always."""
 
 from html import escape
+from typing import Any
 
 __all__ = ["Html", "attribute_number", "join", "tag"]
 
@@ -14,7 +15,7 @@ class Html(str):
     __slots__ = ()
 
 
-def tag(name, /, *children, **attributes):
+def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
     """An element.
 
     Parameters
@@ -42,18 +43,18 @@ def tag(name, /, *children, **attributes):
     return Html(f"<{start}>{join(*children)}</{name}>")
 
 
-def join(*children):
+def join(*children: Any) -> Html:
     """Children one behind another, without an element around them."""
     return Html("".join(map(_child, children)))
 
 
-def attribute_number(value):
+def attribute_number(value: float) -> str:
     """A coordinate, short: a tenth of a pixel is enough."""
     written = f"{value:.1f}"
     return written.removesuffix(".0") if written != "-0.0" else "0"
 
 
-def _attribute(key, value):
+def _attribute(key: str, value: Any) -> str:
     key = key.rstrip("_").replace("_", "-")
     if value is True:
         return f" {key}"
@@ -62,7 +63,7 @@ def _attribute(key, value):
     return f' {key}="{escape(str(value), quote=True)}"'
 
 
-def _child(child):
+def _child(child: Any) -> str:
     if child is None:
         return ""
     if isinstance(child, Html):

@@ -1,6 +1,8 @@
 """Small pieces that the sections are made of: names, tables, notes."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._result import NO_NUMBER, Numbers
@@ -37,14 +39,14 @@ class Reading:
         The result.
     """
 
-    data: dict
+    data: Mapping[str, Any]
     numbers: Numbers = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", Numbers.of(self.data))
 
     @property
-    def interval(self):
+    def interval(self) -> str:
         """What the intervals are called, with their level."""
         level = (self.data["headline"] or {}).get("level") or 0.95
         return f"{100 * level:g} % interval"
@@ -56,7 +58,7 @@ class Section:
 
     key: str
     title: str
-    body: Html
+    body: Html | None
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,12 @@ class Cell:
     sort: float | None = None
 
 
-def task_text(task):
+def task_text(task: Any) -> str:
     """A task's name, also where it is empty."""
     return str(task).strip() or "(no name)"
 
 
-def task_label(task, limit=_LONGEST_NAME):
+def task_label(task: Any, limit: int = _LONGEST_NAME) -> Html:
     """A task's name, cut to a readable length and safe among other text."""
     full = task_text(task)
     short = shorten(full, limit)
@@ -80,7 +82,14 @@ def task_label(task, limit=_LONGEST_NAME):
     return tag("bdi", short, title=full if short != full else None)
 
 
-def table(columns, rows, *, caption, css="", sortable=False):
+def table(
+    columns: Sequence[tuple[Any, str]],
+    rows: Iterable[Any],
+    *,
+    caption: str,
+    css: str = "",
+    sortable: bool = False,
+) -> Html:
     """A table whose first column names the rows.
 
     Parameters
@@ -104,7 +113,7 @@ def table(columns, rows, *, caption, css="", sortable=False):
     """
     css = " ".join(filter(None, (css, "sortable" if sortable else "")))
     # A phone shows strips as blocks, and some browsers then forget that they
-    # are a table; the roles tell them.
+    # are a table; the roles restore it.
     role = (lambda name: name) if css.startswith("strips") else (lambda name: None)
     head = [
         tag("th", title, scope="col", role=role("columnheader"), class_=name or None)
@@ -131,7 +140,9 @@ def table(columns, rows, *, caption, css="", sortable=False):
     return scrolling(made, caption)
 
 
-def _cell(cell, k, column, role):
+def _cell(
+    cell: Any, k: int, column: tuple[Any, str], role: Callable[[str], str | None]
+) -> Html:
     title, css = column
     cell = cell if isinstance(cell, Cell) else Cell(cell)
     kind, scope, name = ("th", "row", "rowheader") if k == 0 else ("td", None, "cell")
@@ -146,36 +157,36 @@ def _cell(cell, k, column, role):
     )
 
 
-def scrolling(content, name):
+def scrolling(content: Any, name: str) -> Html:
     """A box that scrolls by itself where its content is too wide for the page."""
     return tag(
         "div", content, class_="scroll", tabindex="0", role="region", aria_label=name
     )
 
 
-def figure(*children, caption, css=None):
-    """A chart with the sentence that says how to read it."""
+def figure(*children: Any, caption: Any, css: str | None = None) -> Html:
+    """A chart with the sentence on how to read it."""
     return tag("figure", *children, tag("figcaption", caption), class_=css)
 
 
-def behind(summary, *children):
+def behind(summary: str, *children: Any) -> Html:
     """What opens on a click: the numbers behind a chart."""
     return tag("details", tag("summary", summary), *children)
 
 
-def paragraph(*children, css=None):
+def paragraph(*children: Any, css: str | None = None) -> Html | None:
     """A paragraph of the sentences that are there; None without any."""
     sentences = [child for child in children if child]
     spaced = [part for child in sentences for part in (child, " ")][:-1]
     return tag("p", spaced, class_=css) if sentences else None
 
 
-def code_block(code):
+def code_block(code: str) -> Html:
     """Lines of code."""
     return tag("pre", tag("code", code), tabindex="0")
 
 
-def marker(kind):
+def marker(kind: str) -> Html:
     """The marker of a verdict, to stand beside its word."""
     return tag(
         "svg",
@@ -188,7 +199,7 @@ def marker(kind):
     )  # fmt: skip
 
 
-def seconds(value):
+def seconds(value: float | None) -> str:
     """A time in words."""
     if value is None:
         return NO_NUMBER
@@ -200,13 +211,15 @@ def seconds(value):
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def share(p):
+def share(p: float) -> str:
     """A p-value in words."""
     # no-break spaces: it stays on one line
     return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.3f}"
 
 
-def names(tasks, limit, *, text=task_label):
+def names(
+    tasks: Sequence[Any], limit: int, *, text: Callable[[Any], Any] = task_label
+) -> Html:
     """Names as a list, cut after so many, with the number of the others."""
     shown = [tag("li", text(task)) for task in tasks[:limit]]
     if len(tasks) > limit:

@@ -1,8 +1,12 @@
 """Framed charts: all gains at a glance, gain against distance, rows per task."""
 
-from kinlearn.report._page._html import attribute_number, join, tag
+from collections.abc import Sequence
+from typing import Any
+
+from kinlearn.report._page._html import Html, attribute_number, join, tag
 from kinlearn.report._page._scale import Scale, gain_limits, padded
 from kinlearn.report._page._svg import Frame, in_two_widths, mark
+from kinlearn.report._result import Numbers
 
 __all__ = ["curve_series", "distance_plot", "gain_overview", "rows_curve"]
 
@@ -10,7 +14,7 @@ __all__ = ["curve_series", "distance_plot", "gain_overview", "rows_curve"]
 _OVERVIEW_TASKS = 2000
 
 
-def gain_overview(gains, numbers):
+def gain_overview(gains: list[dict[str, Any]], numbers: Numbers) -> Html:
     """Every task's gain and interval, side by side from the greatest on.
 
     Parameters
@@ -31,7 +35,7 @@ def gain_overview(gains, numbers):
     y = Scale(*gain_limits(gains))
     kinds = ("unclear", "helped", "hurt")
 
-    def draw(width):
+    def draw(width: float) -> tuple[int, Html]:
         height = 300
         frame = Frame.around(width, height, Scale(-1, count), y)
         layers = []
@@ -73,7 +77,13 @@ def gain_overview(gains, numbers):
     )
 
 
-def distance_plot(points, numbers, distance, *, key):
+def distance_plot(
+    points: Sequence[tuple[float, float, str]],
+    numbers: Numbers,
+    distance: str,
+    *,
+    key: str,
+) -> Html:
     """Gain against a task's mean distance to the others.
 
     Parameters
@@ -95,7 +105,7 @@ def distance_plot(points, numbers, distance, *, key):
     x = Scale(*padded([point[0] for point in points]))
     y = Scale(*padded([0.0, *(point[1] for point in points)]))
 
-    def draw(width):
+    def draw(width: float) -> tuple[int, Html]:
         height = 300
         frame = Frame.around(width, height, x, y)
         ticks, decimals = x.ticks(6 if width > 500 else 4)
@@ -116,7 +126,7 @@ def distance_plot(points, numbers, distance, *, key):
     )
 
 
-def rows_curve(curve, numbers):
+def rows_curve(curve: dict[str, Any], numbers: Numbers) -> Html:
     """Score against training rows of a task, one line per contender.
 
     Parameters
@@ -134,7 +144,7 @@ def rows_curve(curve, numbers):
     rows = curve["rows"]
     low_rows, high_rows = rows[0], max(rows[-1], rows[0] + 1)
     x = Scale(low_rows / 1.15, high_rows * 1.15, log=True)
-    values = [
+    values: list[Any] = [
         numbers.shown(value)
         for line in curve["lines"]
         for part in ("mean", "low", "high")
@@ -144,7 +154,7 @@ def rows_curve(curve, numbers):
     y = Scale(*padded(values))
     lines = list(zip(curve_series(curve), curve["lines"], strict=True))
 
-    def draw(width):
+    def draw(width: float) -> tuple[int, Html]:
         height = 340
         frame = Frame.around(width, height, x, y)
         return height, join(
@@ -163,7 +173,7 @@ def rows_curve(curve, numbers):
     )
 
 
-def curve_series(curve):
+def curve_series(curve: dict[str, Any]) -> list[str]:
     """The looks of each line: grey rings for a model of one's own."""
     looks, sharing = [], 0
     for line in curve["lines"]:
@@ -173,8 +183,8 @@ def curve_series(curve):
     return looks
 
 
-def _thin(frame, rows):
-    """Those of the numbers of rows whose labels have room."""
+def _thin(frame: Frame, rows: list[int]) -> list[tuple[int, str]]:
+    """Those of the numbers of rows whose labels do not overlap."""
     kept, last = [], float("-inf")
     for value in rows:
         text = f"{value:,}"
@@ -185,12 +195,16 @@ def _thin(frame, rows):
     return kept
 
 
-def _known(rows, line, part, numbers):
+def _known(
+    rows: list[int], line: dict[str, Any], part: str, numbers: Numbers
+) -> list[tuple[int, Any]]:
     pairs = zip(rows, line[part] or (), strict=False)
     return [(r, numbers.shown(value)) for r, value in pairs if value is not None]
 
 
-def _band(frame, rows, line, numbers, css):
+def _band(
+    frame: Frame, rows: list[int], line: dict[str, Any], numbers: Numbers, css: str
+) -> Html | None:
     low, high = (_known(rows, line, part, numbers) for part in ("low", "high"))
     if len(low) < 2 or len(low) != len(high):
         return None
@@ -199,7 +213,9 @@ def _band(frame, rows, line, numbers, css):
     return tag("path", d=path, class_=f"band {css}")
 
 
-def _line(frame, rows, line, numbers, css):
+def _line(
+    frame: Frame, rows: list[int], line: dict[str, Any], numbers: Numbers, css: str
+) -> Html | None:
     mean = _known(rows, line, "mean", numbers)
     if not mean:
         return None
@@ -208,7 +224,7 @@ def _line(frame, rows, line, numbers, css):
     return join(tag("path", d=path, class_=f"line {css}"), marks)
 
 
-def _crossing(frame, crossing):
+def _crossing(frame: Frame, crossing: float | None) -> Html | None:
     if crossing is None or not frame.x.low <= crossing <= frame.x.high:
         return None
     at = frame.x(crossing)
@@ -225,7 +241,7 @@ def _crossing(frame, crossing):
     )
 
 
-def _spoken(line, rows, numbers):
+def _spoken(line: dict[str, Any], rows: list[int], numbers: Numbers) -> str:
     mean = _known(rows, line, "mean", numbers)
     if not mean:
         return f"{line['contender']}: nothing known"

@@ -1,6 +1,8 @@
 """From numbers to places: scales and their ticks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,11 +33,11 @@ class Scale:
     end: float = 100.0
     log: bool = False
 
-    def onto(self, start, end):
+    def onto(self, start: float, end: float) -> "Scale":
         """The same numbers at other places."""
         return replace(self, start=start, end=end)
 
-    def __call__(self, value):
+    def __call__(self, value: float) -> float:
         """The place of a number; those outside are put at the end."""
         low, high, value = self.low, self.high, min(max(value, self.low), self.high)
         if self.log:
@@ -43,7 +45,7 @@ class Scale:
         share = float((value - low) / (high - low))
         return self.start + share * (self.end - self.start)
 
-    def ticks(self, at_most):
+    def ticks(self, at_most: int) -> tuple[list[float], int]:
         """Round numbers inside, no more than so many (but two at the least).
 
         Parameters
@@ -72,14 +74,14 @@ class Scale:
         return [float(k * step) for k in np.arange(first, last + 1)], decimals
 
 
-def padded(values, *, share=0.06):
+def padded(values: Sequence[float], *, share: float = 0.06) -> tuple[float, float]:
     """Limits a little wider than the numbers, and never of no width."""
     low, high = min(values), max(values)
     room = share * (high - low) or abs(high) * 0.05 or 0.05
     return low - room, high + room
 
 
-def gain_limits(gains):
+def gain_limits(gains: list[dict[str, Any]]) -> tuple[float, float]:
     """Limits of a picture of gains: zero and all gains, and most intervals.
 
     Parameters

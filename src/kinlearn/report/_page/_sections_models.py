@@ -1,8 +1,12 @@
-"""The top of the page and the leaderboard: what is said about models."""
+"""The top of the page and the leaderboard: results by model."""
 
-from kinlearn.report._page._html import join, tag
+from collections.abc import Mapping
+from typing import Any
+
+from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._page._pieces import (
     Cell,
+    Reading,
     Section,
     behind,
     figure,
@@ -21,7 +25,7 @@ __all__ = ["leaderboard", "top"]
 
 _FORMS = {
     "alone": "a model of its own for each task; nothing is shared.",
-    "pooled": "one model for all tasks, which is not told the task.",
+    "pooled": "one model for all tasks, which does not see the task.",
     "task as feature": "one model for all tasks, with the task as one more column.",
     "multi-task": "a model that learns how much each task takes from the others.",
 }
@@ -30,7 +34,7 @@ _SCORE_TASKS, _SCORE_CONTENDERS = 150, 12
 _LONGEST_WARNING = 500
 
 
-def top(reading):
+def top(reading: Reading) -> Html:
     """The verdict, what it means, and the figures that it rests on.
 
     Parameters
@@ -68,7 +72,7 @@ def top(reading):
     )
 
 
-def _figures(reading):
+def _figures(reading: Reading) -> Html | None:
     data, numbers = reading.data, reading.numbers
     head = data["headline"]
     tiles = []
@@ -107,7 +111,7 @@ def _figures(reading):
     return tag("div", tiles, class_="tiles") if tiles else None
 
 
-def _tile(title, content, below):
+def _tile(title: str, content: Html, below: str | None) -> Html:
     return tag(
         "div",
         tag("p", title, class_="tile-title"),
@@ -117,15 +121,15 @@ def _tile(title, content, below):
     )
 
 
-def _labelled(word, figure):
+def _labelled(word: str, figure: str) -> Html:
     return tag("span", tag("b", figure), tag("small", word), class_="pair")
 
 
-def _count(data, kind):
+def _count(data: Mapping[str, Any], kind: str) -> int:
     return sum(gain["verdict"] == kind for gain in data["gains"])
 
 
-def _proportions(counts):
+def _proportions(counts: dict[str, int]) -> Html:
     """A bar that is as full of each verdict as the tasks are."""
     total = sum(counts.values())
     bars, x = [], 0.0
@@ -140,7 +144,7 @@ def _proportions(counts):
     return tag("svg", bars, class_="proportions", aria_hidden="true")
 
 
-def leaderboard(reading):
+def leaderboard(reading: Reading) -> Section:
     """The contenders that ended, best first.
 
     Parameters
@@ -189,7 +193,7 @@ def leaderboard(reading):
         "Which model does best",
         join(
             paragraph(
-                "All contenders learned from and were tested on the same rows "
+                "All contenders were fitted and scored on the same folds "
                 f"({folds}). In the mean of tasks every task counts alike; over all "
                 "rows, large tasks count more."
             ),
@@ -217,7 +221,13 @@ def leaderboard(reading):
     )
 
 
-def _row(place, contender, interval, reading, strips):
+def _row(
+    place: int,
+    contender: dict[str, Any],
+    interval: tuple[float, float],
+    reading: Reading,
+    strips: Strips,
+) -> list[Any]:
     numbers, head = reading.numbers, reading.data["headline"] or {}
     labels = [
         tag("span", word, class_="label")
@@ -244,25 +254,25 @@ def _row(place, contender, interval, reading, strips):
     ]  # fmt: skip
 
 
-def _selection_note(reading):
+def _selection_note(reading: Reading) -> Html | None:
     head, numbers = reading.data["headline"], reading.numbers
     if not head or head["gain"] is None:
         return None
     naive, promised = None, numbers.gain(head["naive_gain"])
     if head["naive_gain"] is not None and promised != numbers.gain(head["gain"]):
         naive = (
-            "Choosing and measuring on the same folds would have promised "
+            "Choosing and scoring on the same folds would have promised "
             f"{promised} instead of {numbers.gain(head['gain'])}."
         )
     return paragraph(
-        "The figures at the top of this page are free of the luck of the winner: in "
-        "each fold the two models that are compared were chosen by the other folds. "
+        "The figures at the top of this page are free of selection bias: in each fold "
+        "the two models that are compared were chosen by the other folds. "
         "The picks in the table are those that were chosen most often.",
         naive,
     )
 
 
-def _test_note(data):
+def _test_note(data: Mapping[str, Any]) -> Html | None:
     overall = data["overall"] or {}
     sentences = []
     if overall.get("friedman_p") is not None:
@@ -282,7 +292,7 @@ def _test_note(data):
     return paragraph(*sentences)
 
 
-def _forms(contenders):
+def _forms(contenders: list[dict[str, Any]]) -> Html:
     seen = {contender["form"] for contender in contenders}
     terms = [
         join(tag("dt", form), tag("dd", words))
@@ -292,7 +302,7 @@ def _forms(contenders):
     return behind("What the ways to share mean", tag("dl", terms, class_="terms"))
 
 
-def _warnings(contenders):
+def _warnings(contenders: list[dict[str, Any]]) -> Html | None:
     terms = [
         join(
             tag("dt", contender["name"]),
@@ -308,7 +318,7 @@ def _warnings(contenders):
     )
 
 
-def _score_table(reading, contenders):
+def _score_table(reading: Reading, contenders: list[dict[str, Any]]) -> Html | None:
     """Every contender on every task, if that is a table that one can read."""
     data, numbers = reading.data, reading.numbers
     score = {(s["contender"], s["task"]): s["mean"] for s in data["scores"]}
@@ -353,7 +363,7 @@ def _score_table(reading, contenders):
     )
 
 
-def _best(text, value, best):
+def _best(text: str, value: float | None, best: float | None) -> str:
     if value is None or value != best:
         return text
     return tag("b", "★ ", text)

@@ -1,11 +1,14 @@
-"""What is said about likeness and size: heat maps, distances, rows per task."""
+"""Results on similarity and size: heat maps, distances, rows per task."""
+
+from typing import Any
 
 import numpy as np
 
 from kinlearn.report._order import as_matrix
 from kinlearn.report._page._heat import HeatMap
-from kinlearn.report._page._html import join, tag
+from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._page._pieces import (
+    Reading,
     Section,
     behind,
     figure,
@@ -25,7 +28,7 @@ _MATRIX_TASKS = 12
 _NEAREST = 3
 
 
-def affinity(reading):
+def affinity(reading: Reading) -> Section | None:
     """The affinity that a model learned.
 
     Parameters
@@ -66,8 +69,8 @@ def affinity(reading):
     )
 
 
-def distances(reading):
-    """How far apart the tasks' data are, and whether that tells who gains.
+def distances(reading: Reading) -> Section | None:
+    """How far apart the tasks' data are, and whether that predicts the gain.
 
     Parameters
     ----------
@@ -90,7 +93,7 @@ def distances(reading):
     tests = [t for t in related.get("predicts_gain") or () if t["spearman"] is not None]
     return Section(
         "distances",
-        "Does distance tell who gains?",
+        "Does distance predict the gain?",
         join(
             paragraph(
                 "Distances compare the tasks' data before any model is fitted.",
@@ -104,14 +107,14 @@ def distances(reading):
     )
 
 
-def _only_note(note):
-    """A section that says why there are no distances, if that is known."""
+def _only_note(note: str | None) -> Section | None:
+    """A section on why there are no distances, if that is known."""
     if not note:
         return None
-    return Section("distances", "Does distance tell who gains?", paragraph(note))
+    return Section("distances", "Does distance predict the gain?", paragraph(note))
 
 
-def rows_per_task(reading):
+def rows_per_task(reading: Reading) -> Section | None:
     """How many rows until sharing stops paying.
 
     Parameters
@@ -179,12 +182,12 @@ def rows_per_task(reading):
     )
 
 
-def _heat_map(reading, square, *, affinity):
+def _heat_map(reading: Reading, square: dict[str, Any], *, affinity: bool) -> HeatMap:
     n_rows = {task["task"]: task["n_rows"] for task in reading.data["tasks"]}
     return HeatMap(square, n_rows, affinity=affinity)
 
 
-def _left_out(reading, heat):
+def _left_out(reading: Reading, heat: HeatMap) -> str | None:
     """How many tasks the map does not show; the result may have left some out too."""
     shown, total = len(heat.tasks), reading.data["data"]["n_tasks"]
     if shown == total:
@@ -192,7 +195,7 @@ def _left_out(reading, heat):
     return f"The map shows {shown} of {total:,} tasks, those with the most rows."
 
 
-def _drawn(heat, *, name, key, reads):
+def _drawn(heat: HeatMap, *, name: str, key: str, reads: str) -> Html:
     pairs = heat.nearest(1)
     spoken = [(t, p[0]) for t, p in zip(heat.tasks, pairs, strict=True) if p]
     best = max if heat.affinity else min
@@ -211,7 +214,7 @@ def _drawn(heat, *, name, key, reads):
     )
 
 
-def _behind(heat, name):
+def _behind(heat: HeatMap, name: str) -> Html:
     if len(heat.tasks) <= _MATRIX_TASKS:
         columns = [("Task", ""), *((task_label(t, 16), "number") for t in heat.tasks)]
         rows = [
@@ -241,18 +244,18 @@ def _behind(heat, name):
     )
 
 
-def _title(distance):
+def _title(distance: str) -> str:
     return TITLES.get(distance, distance)
 
 
-def _answer(tests):
+def _answer(tests: list[dict[str, Any]]) -> str:
     if not tests:
-        return "There are too few scored tasks to say whether they predict the gain."
+        return "There are too few scored tasks to test whether they predict the gain."
     # the more distances are tried, the clearer the best of them must be
     level = 0.05 / len(tests)
     clear = [test for test in tests if test["p"] is not None and test["p"] < level]
     if not clear:
-        return "Here they do not tell who gains: no correlation is clear enough."
+        return "Here they do not predict the gain: no correlation is clear enough."
     best = max(clear, key=lambda test: abs(test["spearman"]))
     way = "less" if best["spearman"] < 0 else "more"
     return (
@@ -261,7 +264,7 @@ def _answer(tests):
     )
 
 
-def _predictions(tests):
+def _predictions(tests: list[dict[str, Any]]) -> Html | None:
     if not tests:
         return None
     rows = [
@@ -282,7 +285,9 @@ def _predictions(tests):
     return table(columns, rows, caption="Does distance predict the gain?", css="small")
 
 
-def _scatter(reading, squares, tests):
+def _scatter(
+    reading: Reading, squares: dict[str, dict[str, Any]], tests: list[dict[str, Any]]
+) -> Html | None:
     """Gain against the distance that predicts it best."""
     ranked = sorted(tests, key=lambda test: -abs(test["spearman"]))
     name = next((t["distance"] for t in ranked if t["distance"] in squares), None)
@@ -312,7 +317,7 @@ def _scatter(reading, squares, tests):
             caption=join(
                 "How to read it: one marker per task. A slope from upper left to "
                 "lower right would mean that far tasks gain less; a shapeless cloud, "
-                "that this distance says nothing about it. ",
+                "that this distance does not predict the gain. ",
                 tag("span", marker("helped"), "helped, ", marker("hurt"), "hurt, ",
                     marker("unclear"), "unclear.", class_="keys"),
             ),
@@ -325,7 +330,9 @@ def _scatter(reading, squares, tests):
     )  # fmt: skip
 
 
-def _points(reading, square):
+def _points(
+    reading: Reading, square: dict[str, Any]
+) -> list[tuple[Any, float, float, str]]:
     """Task, mean distance to the others, gain and verdict, of those that have all."""
     values = as_matrix(square["matrix"])
     np.fill_diagonal(values, np.nan)
@@ -339,13 +346,13 @@ def _points(reading, square):
     return points
 
 
-def _lower(title):
+def _lower(title: str) -> str:
     """A title inside a sentence; names of people and abbreviations stay."""
     keep = title.startswith(("Hellinger", "Kolmogorov"))
     return title if keep else title[:1].lower() + title[1:]
 
 
-def _map_of(reading, name, square):
+def _map_of(reading: Reading, name: str, square: dict[str, Any]) -> Html:
     heat = _heat_map(reading, square, affinity=False)
     title = _title(name)
     return behind(
@@ -365,11 +372,11 @@ def _map_of(reading, name, square):
     )
 
 
-def _has_numbers(line):
+def _has_numbers(line: dict[str, Any]) -> bool:
     return any(value is not None for value in line["mean"] or ())
 
 
-def _crossing_words(curve):
+def _crossing_words(curve: dict[str, Any]) -> str | None:
     crossing, last = curve["crossing"], max(curve["rows"])
     if crossing is not None:
         return (
@@ -382,15 +389,15 @@ def _crossing_words(curve):
     return f"Up to {last:,} rows {leaders.pop()} is ahead all along."
 
 
-def _stand_in_words(reading, curve):
-    """Say it where the best model that shares takes too long for a curve."""
+def _stand_in_words(reading: Reading, curve: dict[str, Any]) -> str | None:
+    """A note where the best model that shares takes too long for a curve."""
     best = reading.data["headline"]["sharing"]
     if best is None or best in [line["contender"] for line in curve["lines"]]:
         return None
     return f"{best} takes too long for this; the best of the others stands in."
 
 
-def _leader(curve, k):
+def _leader(curve: dict[str, Any], k: int) -> str | None:
     known = [
         (line["mean"][k], line["contender"])
         for line in curve["lines"]
@@ -399,7 +406,7 @@ def _leader(curve, k):
     return max(known)[1] if known else None
 
 
-def _series_key(kind):
+def _series_key(kind: str) -> Html:
     return tag(
         "svg",
         tag("line", x1=1, x2=33, y1=7, y2=7, class_=f"line {kind}"),

@@ -2,11 +2,13 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
-from kinlearn.report._page._html import join, tag
+from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._page._pieces import (
+    Reading,
     Section,
     behind,
     code_block,
@@ -23,7 +25,7 @@ _LONGEST_VALUE = 1000
 _LARGEST_FILE = 700_000
 
 
-def winner(reading):
+def winner(reading: Reading) -> Section | None:
     """How to get the winner.
 
     Parameters
@@ -49,7 +51,7 @@ def winner(reading):
     )
 
 
-def failed(reading):
+def failed(reading: Reading) -> Section | None:
     """Contenders that failed, with their errors.
 
     Parameters
@@ -86,7 +88,7 @@ def failed(reading):
     )
 
 
-def what_was_run(reading):
+def what_was_run(reading: Reading) -> Section:
     """Data, folds, parameters, seeds, versions, time.
 
     Parameters
@@ -126,12 +128,12 @@ def what_was_run(reading):
     )
 
 
-def _folds(cv):
+def _folds(cv: Mapping[str, Any]) -> str:
     times = f", drawn {cv['n_repeats']} times" if cv["n_repeats"] > 1 else ""
     return f"{cv['n_splits']}{times}, by {cv['splitter']}"
 
 
-def _pairs(mapping):
+def _pairs(mapping: Mapping[str, Any] | None) -> Html | None:
     """Short values in a row; what is a mapping itself opens on a click."""
     if not mapping:
         return None
@@ -148,12 +150,12 @@ def _pairs(mapping):
     return join(tag("ul", short, class_="pairs"), long)
 
 
-def _listed(values, limit=12):
+def _listed(values: Sequence[Any], limit: int = 12) -> str:
     more = f", and {len(values) - limit} more" if len(values) > limit else ""
     return ", ".join(map(str, values[:limit])) + more
 
 
-def _download(data):
+def _download(data: Mapping[str, Any]) -> Html | None:
     text = numbers_file(data)
     if text is None:
         return paragraph(
@@ -169,7 +171,7 @@ def _download(data):
     return tag("p", link, class_="download")
 
 
-def numbers_file(data):
+def numbers_file(data: Mapping[str, Any]) -> str | None:
     """Gains, and every contender's score, by task, as CSV.
 
     Parameters
@@ -199,5 +201,5 @@ def numbers_file(data):
     return None
 
 
-def _short(value):
+def _short(value: Any) -> Any:
     return f"{value:.5g}" if isinstance(value, float) else value

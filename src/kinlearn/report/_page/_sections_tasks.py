@@ -1,8 +1,11 @@
-"""What is said about tasks: who gains, who loses, who was not scored."""
+"""Results by task: who gains, who loses, who was not scored."""
 
-from kinlearn.report._page._html import join, tag
+from typing import Any
+
+from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._page._pieces import (
     Cell,
+    Reading,
     Section,
     behind,
     figure,
@@ -15,7 +18,7 @@ from kinlearn.report._page._pieces import (
 from kinlearn.report._page._plots import gain_overview
 from kinlearn.report._page._scale import Scale, gain_limits
 from kinlearn.report._page._strips import Strips
-from kinlearn.report._result import VERDICTS, plain, sorted_gains
+from kinlearn.report._result import VERDICTS, Numbers, plain, sorted_gains
 
 __all__ = ["gains", "unscored"]
 
@@ -31,7 +34,7 @@ _MEANING = {
 }
 
 
-def gains(reading):
+def gains(reading: Reading) -> Section:
     """Who gains and who loses, task by task.
 
     Parameters
@@ -71,7 +74,7 @@ def gains(reading):
                 "A task counts as helped or hurt only where that stays clear after "
                 f"correcting for having looked at {len(found):,} "
                 f"{'task' if len(found) == 1 else 'tasks'} (Holm's method); so an "
-                "interval may miss zero and the task still be unclear.",
+                "interval may exclude zero and the task still be unclear.",
             ),
             _overview(found, reading),
             _chart(found, reading),
@@ -81,7 +84,7 @@ def gains(reading):
     )
 
 
-def _overview(found, reading):
+def _overview(found: list[dict[str, Any]], reading: Reading) -> Html | None:
     if len(found) <= _CHART_TASKS:
         return None
     return figure(
@@ -94,12 +97,12 @@ def _overview(found, reading):
     )
 
 
-def _chart(found, reading):
+def _chart(found: list[dict[str, Any]], reading: Reading) -> Html:
     numbers = reading.numbers
     ends = len(found) > _CHART_TASKS
     shown = [*found[:_END_TASKS], *found[-_END_TASKS:]] if ends else found
     strips = Strips(Scale(*gain_limits(shown)), "gains", zero=True)
-    rows = [
+    rows: list[Any] = [
         [
             Cell(task_label(gain["task"]), place),
             Cell(f"{gain['n_rows']:,}", gain["n_rows"]),
@@ -148,15 +151,15 @@ def _chart(found, reading):
     )  # fmt: skip
 
 
-def _verdict(kind):
+def _verdict(kind: str) -> Html:
     return tag("span", marker(kind), kind, class_=f"verdict {kind.replace(' ', '-')}")
 
 
-def _p(value):
+def _p(value: float | None) -> str:
     return "<0.001" if value is not None and value < 0.001 else plain(value, 3)
 
 
-def _lists(found):
+def _lists(found: list[dict[str, Any]]) -> Html:
     groups = []
     for kind, meaning in _MEANING.items():
         tasks = [gain["task"] for gain in found if gain["verdict"] == kind]
@@ -173,7 +176,7 @@ def _lists(found):
     return tag("div", groups, class_="groups")
 
 
-def _numbers(found, numbers):
+def _numbers(found: list[dict[str, Any]], numbers: Numbers) -> Html:
     half = _TABLE_TASKS // 2
     cut = len(found) > _TABLE_TASKS
     shown = [*found[:half], *found[-half:]] if cut else found
@@ -214,7 +217,7 @@ def _numbers(found, numbers):
     )
 
 
-def unscored(reading):
+def unscored(reading: Reading) -> Section | None:
     """Tasks that have no score, or none on some folds, by reason.
 
     Parameters

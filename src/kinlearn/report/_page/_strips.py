@@ -4,7 +4,8 @@ Places are percentages, so a strip is as wide as its column and needs no second
 picture for a phone; names and numbers are text beside it.
 """
 
-from kinlearn.report._page._html import join, tag
+from kinlearn.report._page._html import Html, join, tag
+from kinlearn.report._page._scale import Scale
 from kinlearn.report._page._svg import mark
 from kinlearn.report._result import plain, signed
 
@@ -27,17 +28,25 @@ class Strips:
     sign : int, default=1
         -1 where the numbers are written with the other sign: errors.
     at_most : int, default=5
-        Grid lines that there is room for.
+        Greatest number of grid lines.
     """
 
-    def __init__(self, scale, key, *, zero=False, sign=1, at_most=5):
+    def __init__(
+        self,
+        scale: Scale,
+        key: str,
+        *,
+        zero: bool = False,
+        sign: int = 1,
+        at_most: int = 5,
+    ) -> None:
         self.scale = scale.onto(_START, _END)
         self.key = key
         self.zero = zero
         self.sign = sign
         self.ticks, self.decimals = scale.ticks(at_most)
 
-    def grid(self):
+    def grid(self) -> Html:
         """The lines behind all strips, to be put once before the table."""
         lines = []
         for tick in self.ticks:
@@ -49,7 +58,7 @@ class Strips:
             class_="definitions", aria_hidden="true", width=0, height=0,
         )  # fmt: skip
 
-    def axis(self):
+    def axis(self) -> Html:
         """The numbers of the grid lines."""
         write = signed if self.zero else plain
         words = [
@@ -59,7 +68,9 @@ class Strips:
         ]  # fmt: skip
         return tag("svg", words, class_="strip axis", aria_hidden="true")
 
-    def strip(self, value, low, high, kind):
+    def strip(
+        self, value: float | None, low: float | None, high: float | None, kind: str
+    ) -> Html:
         """One row: a marker and the interval around it."""
         drawn = [tag("use", href=f"#{self.key}-grid")]
         if low is not None and high is not None:
@@ -75,8 +86,8 @@ class Strips:
             drawn.append(mark(kind, self._at(value), "50%"))
         return tag("svg", join(drawn), class_="strip", aria_hidden="true")
 
-    def _cut(self, name, value, kind):
+    def _cut(self, name: str, value: float, kind: str) -> Html:
         return mark(name, self._at(value), "50%", class_=f"cut {kind}")
 
-    def _at(self, value):
+    def _at(self, value: float) -> str:
         return f"{self.scale(value):.2f}%"

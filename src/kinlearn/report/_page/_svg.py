@@ -4,7 +4,9 @@ Shapes carry no colours: classes do, so that the page's style sheet decides them
 in the dark and on paper too.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, Self
 
 from kinlearn.report._page._html import Html, attribute_number, join, tag
 from kinlearn.report._page._scale import Scale
@@ -35,7 +37,7 @@ MARKERS = {
 _WIDE, _NARROW = 700, 340
 
 
-def marker_definitions():
+def marker_definitions() -> Html:
     """The shapes, once for the whole page."""
     shapes = [tag("path", id=f"mark-{name}", d=path) for name, path in MARKERS.items()]
     return tag(
@@ -44,13 +46,21 @@ def marker_definitions():
     )  # fmt: skip
 
 
-def mark(name, x, y, **attributes):
+def mark(name: str, x: Any, y: Any, **attributes: Any) -> Html:
     """A marker at a place, coloured by its class."""
     css = attributes.pop("class_", f"mark {name}")
     return tag("use", href=f"#mark-{name}", x=x, y=y, class_=css, **attributes)
 
 
-def picture(width, height, *children, name, description, key, css=""):
+def picture(
+    width: float,
+    height: float,
+    *children: Any,
+    name: str,
+    description: str,
+    key: str,
+    css: str = "",
+) -> Html:
     """An SVG picture with a name and a description for screen readers.
 
     Parameters
@@ -86,7 +96,13 @@ def picture(width, height, *children, name, description, key, css=""):
     )
 
 
-def in_two_widths(draw, *, name, description, key):
+def in_two_widths(
+    draw: Callable[[float], tuple[float, Html]],
+    *,
+    name: str,
+    description: str,
+    key: str,
+) -> Html:
     """A picture for a screen and one for a phone; the style sheet shows one.
 
     Parameters
@@ -132,16 +148,16 @@ class Frame:
     y: Scale
 
     @classmethod
-    def around(cls, width, height, x, y):
-        """A frame with room for tick labels and the names of both axes."""
+    def around(cls, width: float, height: float, x: Scale, y: Scale) -> Self:
+        """A frame with space for tick labels and the names of both axes."""
         return cls(x.onto(58, width - 22), y.onto(height - 46, 30))
 
     @property
-    def middle(self):
+    def middle(self) -> float:
         """Middle of the plot area, from left to right."""
         return (self.x.start + self.x.end) / 2
 
-    def y_axis(self, label, *, sign=False):
+    def y_axis(self, label: str, *, sign: bool = False) -> Html:
         """Horizontal grid lines with numbers, and the axis' name above them."""
         ticks, decimals = self.y.ticks(6)
         write = signed if sign else plain
@@ -159,7 +175,7 @@ class Frame:
         lines.append(tag("text", label, x=4, y=14, class_="axis-name"))
         return join(lines)
 
-    def x_axis(self, label, ticks):
+    def x_axis(self, label: str, ticks: Iterable[tuple[float, str]]) -> Html:
         """Numbers below the plot, and the axis' name below them."""
         bottom = self.y.start
         words = []
@@ -177,7 +193,7 @@ class Frame:
         )
         return join(base, words, name)
 
-    def path(self, xs, ys):
+    def path(self, xs: Iterable[float], ys: Iterable[float]) -> Html:
         """The commands of a line through points."""
         points = [
             f"{attribute_number(self.x(x))} {attribute_number(self.y(y))}"

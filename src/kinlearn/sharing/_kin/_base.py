@@ -1,9 +1,11 @@
-"""What the Kin estimators share: trying candidates, weighing them, answering."""
+"""What the Kin estimators share: try candidates, weigh them, predict."""
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +18,7 @@ from kinlearn.sharing._kin._candidates import (
     CAUTIONS,
     FAMILIES,
     ROLES,
+    Candidate,
     choose_candidates,
 )
 from kinlearn.sharing._kin._combine import Evidence, combine
@@ -28,12 +31,13 @@ from kinlearn.sharing._kin._groups import find_groups
 from kinlearn.sharing._kin._importance import importance_of_columns
 from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
-from kinlearn.sharing._kin._trials import Clock, Trials
+from kinlearn.sharing._kin._trials import Clock, Trial, Trials
 from kinlearn.sharing._kin._weights import SCALES
-from kinlearn.tasks import TaskMixin, check_total_weight
+from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, RandomState, TaskColumn
 
 __all__ = ["KinBase"]
 
@@ -59,15 +63,15 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def __init__(
         self,
         *,
-        task=None,
-        families="all",
-        n_estimators=200,
-        n_folds=5,
-        time_limit=None,
-        unknown_task="share",
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: TaskColumn = None,
+        families: str | Sequence[str] = "all",
+        n_estimators: int = 200,
+        n_folds: int = 5,
+        time_limit: float | None = None,
+        unknown_task: Literal["share", "error"] = "share",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.task = task
         self.families = families
         self.n_estimators = n_estimators
@@ -77,12 +81,14 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _correction(self, answers, y, weight):
-        """What makes a candidate's answers out of fold right; None is nothing."""
+    def _correction(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> Any:
+        """What calibrates a candidate's predictions out of fold; None is nothing."""
         return None
 
-    def _corrected(self, answers, numbers):
-        """Answers of the candidates of these numbers, corrected, in one array."""
+    def _corrected(self, answers: Sequence[Any], numbers: Iterable[int]) -> np.ndarray:
+        """Predictions of the candidates of these numbers, corrected, in one array."""
         corrections = [self._corrections[k] for k in numbers]
         return np.stack(
             [
@@ -92,18 +98,24 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         )
 
     @abstractmethod
-    def _calibrate(self, known, unseen):
+    def _calibrate(
+        self,
+        known: tuple[np.ndarray, np.ndarray, np.ndarray],
+        unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    ) -> None:
         """Learn what is left to learn from combinations that are out of fold.
 
-        Both are answers, targets and weights; `unseen` may be None.
+        Both are predictions, targets and weights; `unseen` may be None.
         """
 
     @abstractmethod
-    def _score_of(self, answers, y, weight):
-        """The score of `score`, for answers out of fold."""
+    def _score_of(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """The score of `score`, for predictions out of fold."""
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Try the candidates, weigh them for each task, and fit those that count.
 
         Parameters
@@ -160,7 +172,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             self._try(trials, candidates, progress)
             self._weigh(trials)
             names = self._with_weight(trials)
-            # set before the step begins, so that callbacks can tell it
+            # set before the step begins, so that callbacks can read it
             self.refit_seconds_ = trials.seconds_to_refit(names)
             step = progress.subcontext(task_name="fit of all rows")
             step.call_on_fit_task_begin(estimator=self)
@@ -169,7 +181,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _try(self, trials, candidates, progress):
+    def _try(self, trials: Trials, candidates: list[Candidate], progress: Any) -> None:
         for candidate in candidates:
             step = progress.subcontext(task_name=candidate.name)
             step.call_on_fit_task_begin(estimator=self)
@@ -177,14 +189,14 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             step.call_on_fit_task_end(estimator=self)
         if not trials.done:
             raise ValueError(
-                "No candidate gave finite answers. Are some values of X or y extreme? "
-                "Scale them."
+                "No candidate gave finite predictions. Are some values of X or y "
+                "extreme? Scale them."
             )
 
-    def _data_options(self, order):
+    def _data_options(self, order: Any) -> dict[str, Any]:
         return {**super()._data_options(order), "accept_sparse": "csr"}
 
-    def _look_for_groups(self, data):
+    def _look_for_groups(self, data: TaskData) -> tuple[float, ...]:
         """Remember groups of like tasks; the cautions that find some worth a model."""
         found = {} if sp.issparse(data.X) else find_groups(data, CAUTIONS)
         groups = [each.tolist() for each in found.values()]
@@ -198,7 +210,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             and groups[number] not in groups[:number]
         )
 
-    def _able(self, data, candidates):
+    def _able(
+        self, data: TaskData, candidates: list[Candidate]
+    ) -> tuple[list[Candidate], dict[str, str]]:
         """The candidates that take such data, and why others do not."""
         self._sparse = sp.issparse(data.X)
         if not self._sparse:
@@ -213,7 +227,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         unable = {c.name: "it takes no sparse X" for c in candidates if c not in able}
         return able, unable
 
-    def _open(self, X, y, sample_weight):
+    def _open(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> TaskData:
         """Checked rows; those of weight 0 are as good as absent."""
         labels = "classes" if self._kind == "classification" else "numbers"
         data = self._fit_data(X, y, sample_weight, labels=labels)
@@ -243,7 +257,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             sample_weight=weight[seen],
         )
 
-    def _checked_families(self):
+    def _checked_families(self) -> tuple[str, ...]:
         if isinstance(self.families, str):
             return FAMILIES if self.families == "all" else (self.families,)
         strange = [name for name in self.families if name not in FAMILIES]
@@ -255,9 +269,13 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             )
         return tuple(self.families)
 
-    def _training_table(self, data, candidates):
+    def _training_table(
+        self, data: TaskData, candidates: list[Candidate]
+    ) -> TrainingTable:
         weighted = data.sample_weight is not None
-        weight = data.sample_weight if weighted else np.ones(data.n_samples)
+        weight = data.sample_weight
+        if weight is None:
+            weight = np.ones(data.n_samples)
         self._scale = None
         if any(candidate.scaled for candidate in candidates):
             self._scale = Standardisation.of(data.X, weight)
@@ -269,7 +287,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             data.label_sets if self._kind == "classification" else None,
         )
 
-    def _weigh(self, trials):
+    def _weigh(self, trials: Trials) -> None:
         """Learn the weights, and score the combination on rows it did not see."""
         done, train = list(trials.done.values()), trials.train
         held = np.flatnonzero(trials.fold >= 0)
@@ -302,8 +320,10 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         unseen = self._weigh_for_unseen(trials, done)
         self._calibrate((seen, known.y, known.weight), unseen)
 
-    def _weigh_for_unseen(self, trials, done):
-        """The same for tasks that nobody has seen; own models have no say."""
+    def _weigh_for_unseen(
+        self, trials: Trials, done: list[Trial]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The same for tasks that no model has seen; own models take no part."""
         able = [k for k, trial in enumerate(done) if trial.unseen is not None]
         self.unseen_score_, self.unseen_task_scores_ = None, {}
         self.unseen_weights_ = _without_traces(self.crowd_weights_[None])[0]
@@ -334,12 +354,12 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             )
         return honest, train.y, train.weight
 
-    def _with_weight(self, trials):
+    def _with_weight(self, trials: Trials) -> list[str]:
         """Names of the candidates that count for some task."""
         used = (self.weights_ > 0).any(axis=0) | (self.unseen_weights_ > 0)
         return [name for name, counts in zip(trials.done, used, strict=True) if counts]
 
-    def _keep(self, trials, names):
+    def _keep(self, trials: Trials, names: list[str]) -> None:
         """Fit the candidates that count to all rows, and remember what was done."""
         done = trials.done
         models = dict(zip(names, trials.refit(names), strict=True))
@@ -356,8 +376,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         )
         self._scaled = [trial.candidate.scaled for trial in done.values()]
 
-    def _affinity_by(self, models):
-        """What the multi-task forest says, with or without weight; None if unknown."""
+    def _affinity_by(self, models: Iterable[Any]) -> np.ndarray | None:
+        """The affinity of the multi-task forest, with or without weight, or None."""
         for model in models:
             if isinstance(model, MultiTaskExtraTreesBase):
                 found = getattr(model, "task_affinity_", None)
@@ -368,12 +388,12 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
                 return out
         return None
 
-    def _row_weights(self, task):
+    def _row_weights(self, task: np.ndarray) -> np.ndarray:
         """Weights of the candidates for each row; unknown tasks have their own."""
         return np.vstack([self.weights_, self.unseen_weights_])[task]
 
-    def _answer(self, X):
-        """The combination's answers, and the rows' tasks."""
+    def _answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The combination's predictions, and the rows' tasks."""
         rows = self._predict_data(X)
         weights = self._row_weights(rows.task)
         labels = getattr(self, "_label_sets", None)
@@ -384,18 +404,18 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         shape = () if labels is None else (labels.n_classes,)
         out = np.zeros((rows.n_samples, *shape))
         for k, model in enumerate(self.models_):
-            # a model answers for rows that it counts for, and no others
+            # a model predicts the rows that it has weight for, and no others
             asked = np.flatnonzero(weights[:, k])
             if not len(asked):
                 continue
-            source = table.scaled if self._scaled[k] else table.raw
+            source: Any = table.scaled if self._scaled[k] else table.raw
             part = answer(model, source[asked], rows.task[asked], labels)
             part = self._corrected([part], [k])[0]
             out[asked] += combine([part], weights[asked, k : k + 1])
         return out, rows.task
 
     @property
-    def sharing_(self):
+    def sharing_(self) -> dict[Any, dict[str, float]]:
         """What part of a prediction own, pooled and shared models have, by task."""
         check_is_fitted(self)
         parts = {
@@ -407,7 +427,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         }
 
     @property
-    def task_affinity_(self):
+    def task_affinity_(self) -> np.ndarray:
         """How often the multi-task forest's splits keep two tasks together.
 
         Also where the forest has no weight.
@@ -421,8 +441,15 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         return self._affinity
 
     def permutation_importance(
-        self, X, y, *, n_repeats=5, scoring=None, sample_weight=None, random_state=None
-    ):
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        n_repeats: int = 5,
+        scoring: str | Callable[..., float] | None = None,
+        sample_weight: ArrayLike | None = None,
+        random_state: RandomState = None,
+    ) -> Any:
         """How much the score falls when a column is shuffled.
 
         Parameters
@@ -457,20 +484,20 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             random_state=random_state,
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
 
 
-def _is_better_dense(X):
+def _is_better_dense(X: Any) -> bool:
     """Whether a sparse X has few columns or few zeros: all candidates may take part."""
     n_rows, n_columns = X.shape
     return n_columns <= _FEW_COLUMNS or X.nnz >= _DENSE * n_rows * n_columns
 
 
-def _without_traces(weights):
+def _without_traces(weights: np.ndarray) -> np.ndarray:
     """Weights without those next to nothing."""
     weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
     return weights / weights.sum(axis=1, keepdims=True)

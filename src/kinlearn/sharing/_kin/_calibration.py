@@ -31,7 +31,7 @@ class Calibration:
     power: float
     shift: np.ndarray
 
-    def apply(self, proba):
+    def apply(self, proba: np.ndarray) -> np.ndarray:
         """Calibrated probabilities.
 
         Parameters
@@ -48,12 +48,12 @@ class Calibration:
         return _normalised(np.where(proba > 0, log, -np.inf))
 
 
-def _normalised(log):
+def _normalised(log: np.ndarray) -> np.ndarray:
     out = np.exp(log - log.max(axis=1, keepdims=True))
     return out / out.sum(axis=1, keepdims=True)
 
 
-def calibration(proba, y, weight):
+def calibration(proba: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Calibration:
     """What makes a candidate's probabilities out of fold right (Platt's method).
 
     Power and shifts have normal priors, so that few rows change little.
@@ -79,7 +79,7 @@ def calibration(proba, y, weight):
     out[rows, y] = False
     n_classes = proba.shape[1]
 
-    def loss(x):
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         power, shift = np.exp(x[0]), x[1:]
         p = _normalised(np.where(out, -np.inf, power * log + shift))
         truth = np.maximum(p[rows, y], np.finfo(np.float64).tiny)
@@ -98,7 +98,7 @@ def calibration(proba, y, weight):
     return Calibration(float(np.exp(found.x[0])), found.x[1:])
 
 
-def sharpen(proba, power):
+def sharpen(proba: np.ndarray, power: float) -> np.ndarray:
     """Probabilities raised to a power, to sum 1 again.
 
     Parameters
@@ -117,7 +117,7 @@ def sharpen(proba, power):
     return out / out.sum(axis=1, keepdims=True)
 
 
-def temperature(proba, y, weight):
+def temperature(proba: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
     """The power that suits probabilities out of fold best.
 
     Its logarithm has a normal prior around 0, so that few rows change little.
@@ -139,7 +139,7 @@ def temperature(proba, y, weight):
 
     total = weight.sum()
 
-    def loss(log_power):
+    def loss(log_power: float) -> float:
         prior = (log_power / _SPREAD_OF_TEMPERATURE) ** 2 / 2
         return total * loss_of(sharpen(proba, np.exp(log_power)), y, weight) + prior
 

@@ -1,9 +1,10 @@
 """The candidates of the Kin estimators, by kind and size of the data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -57,13 +58,13 @@ _TASK_BOOSTING, _TASK_TREES = (
 )
 
 
-def _without_task(params):
+def _without_task(params: dict[str, Any]) -> dict[str, Any]:
     """The same settings for a model that does not see the task."""
     blind = {"task_split_prob": 0.0, "task_offset": False}
     return {name: blind.get(name, value) for name, value in params.items()}
 
 
-def _for_inner(params):
+def _for_inner(params: dict[str, Any]) -> dict[str, Any]:
     """The same settings for the estimator inside a form."""
     return {f"estimator__{name}": value for name, value in params.items()}
 
@@ -88,14 +89,14 @@ class Candidate:
     stages : tuple of tuple of int
         For boosters, the numbers of iterations to choose from under each setting.
     variants : tuple of dict
-        Parameters of the models whose mean answers in the end: one, or several that
+        Parameters of the models whose mean predicts in the end: one, or several that
         differ in their seeds.
     like : str
         Name of a candidate whose choices this one takes over.
     adopt : callable
         What becomes of these choices.
     for_strangers : bool
-        Whether it has a say about tasks that were not seen in fit.
+        Whether it predicts for tasks that were not seen in fit.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Candidate:
     adopt: Callable[[dict], dict] = _without_task
     for_strangers: bool = True
 
-    def taking_over(self, params):
+    def taking_over(self, params: dict[str, Any]) -> "Candidate":
         """The candidate with settings of the one that it is like.
 
         Parameters
@@ -131,16 +132,16 @@ class Candidate:
 
 
 def choose_candidates(
-    kind,
-    task_rows,
-    n_rows,
+    kind: str,
+    task_rows: np.ndarray,
+    n_rows: int,
     *,
-    families,
-    n_estimators,
-    seed,
-    n_classes=2,
-    cautions=(),
-):
+    families: Sequence[str],
+    n_estimators: int,
+    seed: int,
+    n_classes: int = 2,
+    cautions: Sequence[float] = (),
+) -> list[Candidate]:
     """The candidates for data of some size, the quick ones first.
 
     Parameters
@@ -204,7 +205,7 @@ def choose_candidates(
             out.append(make.mtboost())
         if cautions:
             out.append(make.boosting_of_like_tasks(leaf, cautions))
-        # for classes, groups of like tasks say the same, and better
+        # for classes, groups of like tasks do the same, and better
         if n_tasks >= _FEWEST_POINTS and not (make.classes and cautions):
             out.append(make.boosting_by_coefficients(leaf))
         if several and not make.classes:
@@ -212,7 +213,7 @@ def choose_candidates(
         large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
         if own and large and n_tasks <= _MOST_TASKS_ALONE["boosting"]:
             out.append(make.boosting_own(leaf))
-    if not out:  # too few rows for what was asked for, or too many
+    if not out:  # too few rows for the requested families, or too many
         out.append(make.linear_pooled())
     return out
 
@@ -220,7 +221,7 @@ def choose_candidates(
 class _Maker:
     """Builds candidates of one kind."""
 
-    def __init__(self, kind, n_estimators, seed, n_rows):
+    def __init__(self, kind: str, n_estimators: int, seed: int, n_rows: int) -> None:
         self.classes = kind == "classification"
         self.n_estimators = n_estimators
         self.seed = seed
@@ -235,10 +236,10 @@ class _Maker:
         )
         self.linear_name = "logistic regression" if self.classes else "ridge regression"
 
-    def _linear(self):
+    def _linear(self) -> Any:
         return LogisticRegression(max_iter=2_000) if self.classes else Ridge()
 
-    def _grid(self, values):
+    def _grid(self, values: tuple[float, ...]) -> tuple[dict[str, Any], ...]:
         """Penalties: C falls where alpha rises."""
         if not self.few:
             values = values[1:2]
@@ -246,13 +247,13 @@ class _Maker:
             return tuple({"estimator__C": 1.0 / v} for v in values)
         return tuple({"estimator__alpha": v} for v in values)
 
-    def linear_pooled(self):
+    def linear_pooled(self) -> Candidate:
         model = Pooled(self._linear(), task=-1, unknown_task="share")
         grid = self._grid((0.3, 3.0, 30.0))
         name = f"{self.linear_name}, pooled"
         return Candidate(name, "pooled", model, scaled=True, settings=grid)
 
-    def linear_own(self):
+    def linear_own(self) -> Candidate:
         model = PerTask(
             self._linear(), task=-1, min_samples=_FEWEST_OWN, unknown_task="share"
         )
@@ -262,7 +263,7 @@ class _Maker:
             name, "own", model, scaled=True, settings=grid, for_strangers=False
         )
 
-    def linear_shared(self):
+    def linear_shared(self) -> Candidate:
         model = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
         weights = [2.0, 0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
         weights = weights if self.few else weights[1:2]
@@ -271,7 +272,7 @@ class _Maker:
         name = f"{self.linear_name}, multi-task"
         return Candidate(name, "shared", model, scaled=True, settings=grid)
 
-    def linear_of_like_tasks(self, cautions):
+    def linear_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
         inner = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
         model = LikeTasks(inner, task=-1, unknown_task="share")
         # alike in their slopes, so they depart less than all tasks do
@@ -290,8 +291,8 @@ class _Maker:
             for_strangers=False,
         )
 
-    def machine(self, several):
-        options = {"task": -1, "unknown_task": "share"}
+    def machine(self, several: bool) -> Candidate:
+        options: dict[str, Any] = {"task": -1, "unknown_task": "share"}
         # one machine for each class: their values can be compared
         model = (
             MultiTaskSVC(multi_class="ovr", **options)
@@ -308,7 +309,7 @@ class _Maker:
         name = f"support vector machine, {name}"
         return Candidate(name, role, model, scaled=True, settings=grid)
 
-    def _forest(self, n_estimators, **options):
+    def _forest(self, n_estimators: int, **options: Any) -> Any:
         forest = (
             MultiTaskExtraTreesClassifier
             if self.classes
@@ -316,17 +317,17 @@ class _Maker:
         )
         return forest(n_estimators, random_state=self.seed, **options)
 
-    def _large_forest(self):
+    def _large_forest(self) -> dict[str, Any]:
         """Settings for many rows; pilots would take too long."""
         return {} if self.few else {"task_split_prob": 0.5, "min_samples_leaf": 20}
 
-    def trees_shared(self):
+    def trees_shared(self) -> Candidate:
         model = self._forest(
             self.n_estimators, task=-1, unknown_task="share", **self._large_forest()
         )
         return Candidate(_TASK_TREES, "shared", model)
 
-    def trees_pooled(self, several):
+    def trees_pooled(self, several: bool) -> Candidate:
         options = self._large_forest() | {"task_split_prob": 0.0}
         if not self.classes:
             options["task_offset"] = False
@@ -336,7 +337,7 @@ class _Maker:
         like = _TASK_TREES if several else ""
         return Candidate("extra trees, pooled", "pooled", model, like=like)
 
-    def trees_of_like_tasks(self, cautions):
+    def trees_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
         n_trees = min(_TREES_ALONE, self.n_estimators)
         # settings of the forest of all tasks, or, if it was left out, some
         inner = self._forest(
@@ -357,7 +358,7 @@ class _Maker:
             for_strangers=False,
         )
 
-    def trees_own(self):
+    def trees_own(self) -> Candidate:
         n_trees = min(_TREES_ALONE, self.n_estimators)
         inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
         model = PerTask(inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share")
@@ -367,7 +368,7 @@ class _Maker:
         name = "extra trees, alone"
         return Candidate(name, "own", model, settings=grid, for_strangers=False)
 
-    def _booster(self, leaf):
+    def _booster(self, leaf: int) -> Any:
         booster = (
             HistGradientBoostingClassifier
             if self.classes
@@ -381,7 +382,7 @@ class _Maker:
             **self.careful,
         )
 
-    def _staged(self, name, role, model, **options):
+    def _staged(self, name: str, role: str, model: Any, **options: Any) -> Candidate:
         stages_of = {
             self.small_trees: _STAGES_OF_SMALL_TREES,
             _LARGE_TREES: _STAGES_OF_LARGE_TREES,
@@ -406,7 +407,7 @@ class _Maker:
             **options,
         )
 
-    def boosting_of_like_tasks(self, leaf, cautions):
+    def boosting_of_like_tasks(self, leaf: int, cautions: Sequence[float]) -> Candidate:
         model = LikeTasks(self._booster(leaf), task=-1, unknown_task="share")
         name = "gradient boosting, like tasks"
         out = self._staged(name, "shared", model, scaled=True, for_strangers=False)
@@ -416,33 +417,33 @@ class _Maker:
             out, settings=tuple(few_leaves), stages=(out.stages[0],) * len(cautions)
         )
 
-    def boosting_shared(self, leaf):
+    def boosting_shared(self, leaf: int) -> Candidate:
         model = TaskAsFeature(self._booster(leaf), task=-1, unknown_task="share")
         return self._staged(_TASK_BOOSTING, "shared", model)
 
-    def boosting_pooled(self, leaf, several):
+    def boosting_pooled(self, leaf: int, several: bool) -> Candidate:
         model = Pooled(self._booster(leaf), task=-1, unknown_task="share")
         like = _TASK_BOOSTING if several else ""
         return self._staged("gradient boosting, pooled", "pooled", model, like=like)
 
-    def boosting_over_linear(self, leaf):
+    def boosting_over_linear(self, leaf: int) -> Candidate:
         model = BoostedOverLinear(self._line(), self._booster(leaf))
         name = "gradient boosting over ridge regression"
         return self._staged(name, "shared", model, scaled=True)
 
-    def _line(self):
+    def _line(self) -> SharedPlusOwn:
         """The multi-task linear model of middling settings, for others to build on."""
         linear = self._linear() if self.classes else Ridge(10.0)
         weight = 0.6 if self.classes else 0.2
         return SharedPlusOwn(linear, task=-1, own_weight=weight, unknown_task="share")
 
-    def boosting_by_coefficients(self, leaf):
-        options = {"task": -1, "unknown_task": "share"}
+    def boosting_by_coefficients(self, leaf: int) -> Candidate:
+        options: dict[str, Any] = {"task": -1, "unknown_task": "share"}
         model = TaskByCoefficients(self._line(), self._booster(leaf), **options)
         name = "gradient boosting, tasks by coefficients"
         return self._staged(name, "shared", model, scaled=True)
 
-    def mtboost(self):
+    def mtboost(self) -> Candidate:
         # for classes alone: on numbers it did not earn its time
         model = MTBoostClassifier(
             n_estimators=_ROUNDS,
@@ -454,7 +455,7 @@ class _Maker:
         # what its tasks have in common is a linear model, which others are for
         return Candidate(name, "shared", model, scaled=True, for_strangers=False)
 
-    def boosting_own(self, leaf):
+    def boosting_own(self, leaf: int) -> Candidate:
         model = PerTask(
             self._booster(leaf).set_params(max_leaf_nodes=8),
             task=-1,

@@ -5,7 +5,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from kinlearn.sharing._kin._base import KinBase
-from kinlearn.sharing._kin._calibration import calibration, sharpen, temperature
+from kinlearn.sharing._kin._calibration import (
+    Calibration,
+    calibration,
+    sharpen,
+    temperature,
+)
+from kinlearn.utils._typing import Table
 
 __all__ = ["KinClassifier"]
 
@@ -36,9 +42,9 @@ class KinClassifier(ClassifierMixin, KinBase):
         pooled and linear, never is, so there is always a result. The limit may be
         passed by one fit. With it the model depends on the speed of the machine.
     unknown_task : {"share", "error"}, default="share"
-        What to do about tasks not seen in fit: answer with the weights that are best
-        for tasks that no model has seen, or refuse them. "error" takes less time, by
-        a fifth to a third.
+        What to do about tasks not seen in fit: predict with the weights that are best
+        for tasks that no model has seen, or raise an error. "error" takes less time,
+        by a fifth to a third.
     n_jobs : int, default=None
         Fits at the same time, in threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -79,7 +85,7 @@ class KinClassifier(ClassifierMixin, KinBase):
     temperature_, unseen_temperature_ : float
         Power that the probabilities are raised to; above 1 makes them surer.
     task_groups_ : dict or None
-        Number of each task's group of like tasks, whose slopes cannot be told apart.
+        Number of each task's group of like tasks, whose slopes do not differ clearly.
         None for a sparse X, a single class, and too many tasks or features to look.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often the multi-task forest's splits keep two tasks together.
@@ -111,8 +117,8 @@ class KinClassifier(ClassifierMixin, KinBase):
         w_t \mid \tau_t \sim N(w_0, \tau_t^2 I), \qquad
         p(y_i \mid w_t) = \sum_k w_{tk} \, p_k(y_i \mid x_i) ,
 
-    where :math:`p_k(y_i \mid x_i)` is what candidate k said about the row without
-    having seen it. The scales :math:`\tau` are 0, 0.03, 0.1, 0.3 or 1; how common
+    where :math:`p_k(y_i \mid x_i)` is the prediction of candidate k, not fitted to
+    the row. The scales :math:`\tau` are 0, 0.03, 0.1, 0.3 or 1; how common
     each is among the tasks is learned by EM from their marginal likelihoods
     (Laplace's approximation), and a task's weights are the mean of its modes over
     its posterior of the scales. In :math:`w_0` a task larger than the median one
@@ -132,13 +138,13 @@ class KinClassifier(ClassifierMixin, KinBase):
 
     The probabilities :math:`p_k` of a candidate are calibrated first, by Platt's
     method: they are proportional to :math:`q_{kc}^a e^{b_c}`, where :math:`q_{kc}` is
-    what it said and a power and shifts of the classes come from all rows out of fold,
-    under normal priors of :math:`\log a` and :math:`b_c`. Support vector machines say
-    :math:`e^f / (e^f + e^{-f})` for a decision value f.
+    its prediction and a power and shifts of the classes come from all rows out of
+    fold, under normal priors of :math:`\log a` and :math:`b_c`. Support vector
+    machines give :math:`e^f / (e^f + e^{-f})` for a decision value f.
 
-    The honest accuracy for unseen tasks leaves out whole tasks, in `n_folds` groups,
-    or one by one if there are no more tasks than that; weights for these come from
-    the other groups.
+    The accuracy for unseen tasks (`unseen_score_`) leaves out whole tasks, in
+    `n_folds` groups, or one by one if there are no more tasks than that; weights for
+    these come from the other groups.
 
     Fitting takes scikit-learn's callbacks: ``set_callbacks(
     sklearn.callback.ProgressBar())`` shows how far it is.
@@ -161,21 +167,29 @@ class KinClassifier(ClassifierMixin, KinBase):
 
     _kind = "classification"
 
-    def _score_of(self, answers, y, weight):
+    def _score_of(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> float:
         if not len(y):
             return np.nan
         return float(accuracy_score(y, answers.argmax(axis=1), sample_weight=weight))
 
-    def _correction(self, answers, y, weight):
+    def _correction(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> Calibration:
         return calibration(answers, y, weight)
 
-    def _calibrate(self, known, unseen):
+    def _calibrate(
+        self,
+        known: tuple[np.ndarray, np.ndarray, np.ndarray],
+        unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    ) -> None:
         self.temperature_ = temperature(*known)
         self.unseen_temperature_ = self.temperature_
         if unseen is not None:
             self.unseen_temperature_ = temperature(*unseen)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Probabilities of the classes, calibrated on rows out of fold.
 
         Parameters
@@ -194,7 +208,7 @@ class KinClassifier(ClassifierMixin, KinBase):
         out[new] = sharpen(proba[new], self.unseen_temperature_)
         return out
 
-    def predict(self, X):
+    def predict(self, X: Table) -> np.ndarray:
         """The likeliest class.
 
         Parameters

@@ -1,11 +1,12 @@
-"""From answers out of fold to weights: what is learned about the candidates."""
+"""From predictions out of fold to weights: what is learned about the candidates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kinlearn.sharing._kin._losses import LogLoss, SquaredLoss
-from kinlearn.sharing._kin._weights import crowd_weights, task_weights
+from kinlearn.sharing._kin._weights import TaskWeights, crowd_weights, task_weights
 
 __all__ = ["Evidence", "combine", "loss_of"]
 
@@ -15,7 +16,7 @@ _ROWS_OF_PRIOR = 10.0  # in a task's variance: the crowd's counts like so many r
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Rows and what each candidate said about them without having seen them.
+    """Rows, and each candidate's predictions for them by models not fitted to them.
 
     Attributes
     ----------
@@ -38,11 +39,11 @@ class Evidence:
     n_tasks: int
 
     @property
-    def classes(self):
+    def classes(self) -> bool:
         """Whether y holds classes."""
         return self.answers.ndim == 3
 
-    def only(self, rows):
+    def only(self, rows: np.ndarray) -> "Evidence":
         """The evidence of some of the rows.
 
         Parameters
@@ -63,12 +64,12 @@ class Evidence:
             self.n_tasks,
         )
 
-    def _of_truth(self):
+    def _of_truth(self) -> np.ndarray:
         """One column per candidate: its probability of the truth."""
         truth = self.answers[:, np.arange(len(self.y)), self.y].T
         return np.maximum(truth, _LEAST_PROBABILITY)
 
-    def _errors(self):
+    def _errors(self) -> tuple[np.ndarray, float]:
         """One column per candidate, and the least variance that is not rounding.
 
         In units of the largest error, so that squares are of any size of y.
@@ -78,11 +79,11 @@ class Evidence:
         rounding = np.finfo(np.float64).eps * np.abs(self.y).max() / size
         return errors / size, max(rounding**2, np.finfo(np.float64).tiny)
 
-    def crowd(self):
+    def crowd(self) -> np.ndarray:
         """Weights that are best overall.
 
         A task larger than the median one counts as the geometric mean of both, so that
-        a huge task does not speak for small ones.
+        a huge task does not decide for small ones.
 
         Returns
         -------
@@ -104,7 +105,7 @@ class Evidence:
             w = crowd_weights(SquaredLoss(errors, weight, group, variance))
         return w
 
-    def by_task(self, crowd):
+    def by_task(self, crowd: np.ndarray) -> TaskWeights:
         """Weights of each task.
 
         Parameters
@@ -130,8 +131,8 @@ class Evidence:
         loss = SquaredLoss(errors, self.weight, self.task, variance)
         return task_weights(loss, crowd, self.n_tasks)
 
-    def mixed(self, weights):
-        """Answers of the combination.
+    def mixed(self, weights: np.ndarray) -> np.ndarray:
+        """Predictions of the combination.
 
         Parameters
         ----------
@@ -146,8 +147,10 @@ class Evidence:
         return combine(self.answers, weights)
 
 
-def combine(answers, weights):
-    """The weighted mean of candidates' answers.
+def combine(
+    answers: Sequence[np.ndarray] | np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """The weighted mean of candidates' predictions.
 
     Parameters
     ----------
@@ -168,8 +171,8 @@ def combine(answers, weights):
     return out
 
 
-def loss_of(answers, y, weight):
-    """Mean loss of answers, to choose between settings of a candidate.
+def loss_of(answers: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """Mean loss of predictions, to choose between settings of a candidate.
 
     Parameters
     ----------

@@ -1,9 +1,12 @@
 """Who is held out with whom: folds of rows, and folds of whole tasks."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.model_selection._kfold import deal_rows
+from kinlearn.tasks import TaskData
 from kinlearn.trees._pilot import row_groups, row_hashes
 
 __all__ = ["distinct_rows", "rows_to_folds", "tasks_to_folds"]
@@ -11,7 +14,7 @@ __all__ = ["distinct_rows", "rows_to_folds", "tasks_to_folds"]
 _ROWS_BY_CHANCE = 10  # of a class and fold: so many are in all folds anyway
 
 
-def distinct_rows(data):
+def distinct_rows(data: TaskData) -> tuple[np.ndarray, np.ndarray]:
     """Number the different rows, in an order that depends on their values alone.
 
     Parameters
@@ -37,7 +40,7 @@ def distinct_rows(data):
     return group, np.unique(group, return_index=True)[1]
 
 
-def _sums_of_cells(X):
+def _sums_of_cells(X: Any) -> np.ndarray:
     """A number for each row of a CSR: the sum of those of its cells, zeros apart."""
     cells = row_hashes(X.data[None], X.indices)
     cells[X.data == 0] = 0
@@ -45,7 +48,13 @@ def _sums_of_cells(X):
     return until[X.indptr[1:]] - until[X.indptr[:-1]]  # of 64 bits, so it may wrap
 
 
-def rows_to_folds(data, group, first, n_folds, rng):
+def rows_to_folds(
+    data: TaskData,
+    group: np.ndarray,
+    first: np.ndarray,
+    n_folds: int,
+    rng: np.random.RandomState,
+) -> np.ndarray:
     """Fold of each row; tasks, and classes of few rows, are spread evenly.
 
     Other targets fall as they may. Were they spread evenly too, the rows held out of
@@ -101,8 +110,10 @@ def rows_to_folds(data, group, first, n_folds, rng):
     return fold[group]
 
 
-def tasks_to_folds(n_rows, n_folds, rng):
-    """Fold of each task, for models that have never seen the tasks they answer for.
+def tasks_to_folds(
+    n_rows: np.ndarray, n_folds: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """Fold of each task, for models that have never seen the tasks they predict.
 
     Parameters
     ----------

@@ -17,9 +17,13 @@ rows then joins the one that loses least. :math:`\lambda` and
 one column of 0 and 1 each, two classes as one.
 """
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 
 from kinlearn.sharing._kin._scale import Standardisation
+from kinlearn.tasks import TaskData
 from kinlearn.utils import group_rows
 
 __all__ = ["find_groups", "groups_of_tasks", "indicators"]
@@ -34,7 +38,7 @@ _MOST_WORK = 5e7  # tasks squared times features and targets cubed
 _TIE = 1e-9  # gains that differ by less differ by rounding
 
 
-def find_groups(data, cautions):
+def find_groups(data: TaskData, cautions: Sequence[float]) -> dict[float, np.ndarray]:
     """Groups of like tasks, for each caution.
 
     Parameters
@@ -68,7 +72,7 @@ def find_groups(data, cautions):
     }
 
 
-def indicators(codes, n_classes):
+def indicators(codes: np.ndarray, n_classes: int) -> np.ndarray:
     """A column of 0 and 1 for each class; of two classes, for the second.
 
     Parameters
@@ -87,7 +91,15 @@ def indicators(codes, n_classes):
     return (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
 
 
-def groups_of_tasks(X, y, task, n_tasks, *, weight=None, caution=1.0):
+def groups_of_tasks(
+    X: np.ndarray,
+    y: np.ndarray,
+    task: np.ndarray,
+    n_tasks: int,
+    *,
+    weight: np.ndarray | None = None,
+    caution: float = 1.0,
+) -> np.ndarray:
     """Find groups of tasks with like slopes.
 
     Parameters
@@ -124,7 +136,7 @@ def groups_of_tasks(X, y, task, n_tasks, *, weight=None, caution=1.0):
         gain[t, rest] = both - evidence[t] - evidence[rest]
     while (number > 0).any():
         kept, gone = _best(gain, rows)
-        # a task whose rows say nothing gains nothing, and is not told apart
+        # a task whose rows hold no information gains nothing, and is merged
         if gain[kept, gone] < -_TIE:
             small = rows < _FEWEST_ROWS
             if not small[number].any():
@@ -142,8 +154,8 @@ def groups_of_tasks(X, y, task, n_tasks, *, weight=None, caution=1.0):
     return np.unique(number, return_inverse=True)[1]
 
 
-def _best(gain, rows):
-    """The pair of the most gain; of those that rounding cannot tell, of most rows."""
+def _best(gain: np.ndarray, rows: np.ndarray) -> tuple[int, int]:
+    """The pair of the most gain; of those within rounding, of most rows."""
     best = gain.max()
     kept, gone = np.nonzero(gain >= best - _TIE * max(1.0, abs(best)))
     # rounded, since sums of the same weights in another order may differ
@@ -165,12 +177,21 @@ class _Sums:
         task has its level.
     """
 
-    def __init__(self, squares, products, total, n_rows):
+    def __init__(
+        self, squares: np.ndarray, products: np.ndarray, total: float, n_rows: float
+    ) -> None:
         self.squares, self.products = squares, products
         self.total, self.n_rows = total, n_rows
 
     @classmethod
-    def of(cls, X, y, task, n_tasks, weight):
+    def of(
+        cls,
+        X: np.ndarray,
+        y: np.ndarray,
+        task: np.ndarray,
+        n_tasks: int,
+        weight: np.ndarray | None,
+    ) -> Self:
         """Centre features and targets within tasks, and sum up."""
         y = _in_units(y.reshape(len(y), -1), weight)
         n_features, n_targets = X.shape[1], y.shape[1]
@@ -190,13 +211,13 @@ class _Sums:
             n_rows += max(w.sum() - 1.0, 0.0)
         return cls(squares, products, total, n_rows)
 
-    def only(self, groups):
+    def only(self, groups: Any) -> "_Sums":
         """The sums of some groups."""
         return _Sums(
             self.squares[groups], self.products[groups], self.total, self.n_rows
         )
 
-    def merged(self, group, others):
+    def merged(self, group: int, others: np.ndarray) -> "_Sums":
         """The sums of a group with each of others."""
         return _Sums(
             self.squares[group] + self.squares[others],
@@ -205,12 +226,12 @@ class _Sums:
             self.n_rows,
         )
 
-    def absorb(self, kept, gone):
+    def absorb(self, kept: int, gone: int) -> None:
         """Add the sums of a group to those of another."""
         self.squares[kept] += self.squares[gone]
         self.products[kept] += self.products[gone]
 
-    def _explained(self, penalty):
+    def _explained(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         """Log determinant of I + A/penalty, and explained squares, by group.
 
         One Cholesky factor of [[A + penalty I, c], [c', d I]] has both: its lower left
@@ -233,12 +254,12 @@ class _Sums:
         bits = 2 * np.log(diagonal).sum(axis=1) - n_features * np.log(penalty)
         return bits, (factor[:, n_features:, :n_features] ** 2).sum(axis=(1, 2))
 
-    def evidence(self, penalty, noise):
+    def evidence(self, penalty: float, noise: float) -> np.ndarray:
         """Log evidence of each group, but for what all partitions have in common."""
         bits, explained = self._explained(penalty)
         return (explained / noise - self.products.shape[2] * bits) / 2
 
-    def best_prior(self):
+    def best_prior(self) -> tuple[float, float]:
         """Penalty and noise of the most evidence, if all groups stay apart."""
         n_targets = self.products.shape[2]
         n_values = max(n_targets * self.n_rows, 1.0)
@@ -252,7 +273,7 @@ class _Sums:
         return max(found)[1:]
 
 
-def _in_units(y, weight):
+def _in_units(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """Columns of variance 1, whatever their size."""
     y = y.astype(np.float64)
     size = np.abs(y).max(axis=0)

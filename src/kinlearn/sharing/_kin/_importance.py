@@ -1,5 +1,8 @@
 """Importance by permutation, for every kind of X."""
 
+from collections.abc import Callable
+from typing import Any
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
@@ -7,10 +10,21 @@ from sklearn.inspection import permutation_importance
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
+from kinlearn.utils._typing import ArrayLike, RandomState, Table
+
 __all__ = ["importance_of_columns"]
 
 
-def importance_of_columns(estimator, X, y, *, n_repeats, scoring, weight, random_state):
+def importance_of_columns(
+    estimator: Any,
+    X: Table,
+    y: ArrayLike,
+    *,
+    n_repeats: int,
+    scoring: str | Callable[..., float] | None,
+    weight: ArrayLike | None,
+    random_state: RandomState,
+) -> Any:
     """How much the score falls when a column is shuffled.
 
     scikit-learn shuffles arrays and pandas frames; the others are shuffled here.
@@ -66,13 +80,13 @@ def importance_of_columns(estimator, X, y, *, n_repeats, scoring, weight, random
     )
 
 
-def _shuffled_frame(X, j, order):
+def _shuffled_frame(X: Any, j: int, order: np.ndarray) -> Any:
     frame = nw.from_native(X, eager_only=True)
     column = frame[:, j]
     return frame.with_columns(column[order.tolist()].alias(column.name)).to_native()
 
 
-def _shuffled_sparse(X, j, order):
+def _shuffled_sparse(X: Any, j: int, order: np.ndarray) -> Any:
     table = sp.csc_array(X)
     column = table[:, [j]].tocsr()[order].tocsc()
     return sp.hstack([table[:, :j], column, table[:, j + 1 :]], format="csr")

@@ -1,5 +1,8 @@
 """One model for each group of like tasks."""
 
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import is_classifier
 
@@ -8,6 +11,7 @@ from kinlearn.sharing._kin._groups import groups_of_tasks, indicators
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.tasks import with_task
+from kinlearn.utils._typing import TaskColumn
 
 __all__ = ["LikeTasks"]
 
@@ -29,7 +33,7 @@ class LikeTasks(SharingForm):
     task, unknown_task
         As in `PerTask`; X is an array, its features of mean 0 and variance 1, and its
         last column the task's code. For a task not seen in fit the group of the most
-        rows answers.
+        rows predicts.
 
     Attributes
     ----------
@@ -39,13 +43,20 @@ class LikeTasks(SharingForm):
         The models, with the group as their task.
     """
 
-    def __init__(self, estimator, *, caution=1.0, task=None, unknown_task="error"):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        caution: float = 1.0,
+        task: TaskColumn = None,
+        unknown_task: Literal["error", "share"] = "error",
+    ) -> None:
         self.estimator = estimator
         self.caution = caution
         self.task = task
         self.unknown_task = unknown_task
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the groups, then fit a model to the rows of each."""
         rows = self._open_for_fit(X, y, sample_weight)
         y = rows.y
@@ -70,11 +81,11 @@ class LikeTasks(SharingForm):
         )
         return self
 
-    def _groups_of(self, task):
+    def _groups_of(self, task: np.ndarray) -> np.ndarray:
         return np.where(task >= 0, self.groups_[task], self._largest)
 
-    def rows_by_group(self, X):
-        """Each group's model, and the rows that it answers for.
+    def rows_by_group(self, X: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+        """Each group's model, and the rows that it predicts.
 
         Parameters
         ----------
@@ -92,7 +103,7 @@ class LikeTasks(SharingForm):
         for g, model in enumerate(self.by_group_.estimators_):
             yield model, np.flatnonzero(group == g)
 
-    def _answer(self, method, rest, task):
+    def _answer(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:
         values = np.where(task >= 0, self.tasks_[task], -1)
         X = with_task(with_task(rest, values), self._groups_of(task))
         return getattr(self.by_group_, method)(X)

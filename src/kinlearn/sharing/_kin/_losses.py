@@ -27,7 +27,13 @@ class SquaredLoss:
         Of the rows' noise, by group.
     """
 
-    def __init__(self, errors, weight, group, variance):
+    def __init__(
+        self,
+        errors: np.ndarray,
+        weight: np.ndarray,
+        group: np.ndarray,
+        variance: np.ndarray,
+    ) -> None:
         n = len(variance)
         indptr, order = group_rows(group, n)
         self.n_candidates = k = errors.shape[1]
@@ -37,7 +43,7 @@ class SquaredLoss:
             part = errors[rows]
             self._matrix[t] = part.T @ (weight[rows, None] * part) / variance[t]
 
-    def value(self, w):
+    def value(self, w: np.ndarray) -> np.ndarray:
         """The loss of each group.
 
         Parameters
@@ -52,7 +58,7 @@ class SquaredLoss:
         """
         return np.einsum("ti,tij,tj->t", w, self._matrix, w) / 2
 
-    def expand(self, w):
+    def expand(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and second derivatives of each group's loss.
 
         Parameters
@@ -87,7 +93,9 @@ class LogLoss:
         Number of groups; some may be empty.
     """
 
-    def __init__(self, answers, weight, group, n_groups):
+    def __init__(
+        self, answers: np.ndarray, weight: np.ndarray, group: np.ndarray, n_groups: int
+    ) -> None:
         indptr, order = group_rows(group, n_groups)
         self.n_candidates = answers.shape[1]
         self._answers = answers[order]
@@ -95,12 +103,12 @@ class LogLoss:
         self._group = np.asarray(group)[order]
         self._parts = [slice(indptr[t], indptr[t + 1]) for t in range(n_groups)]
 
-    def _mixed(self, w):
+    def _mixed(self, w: np.ndarray) -> np.ndarray:
         if len(w) == 1:
             return self._answers @ w[0]
         return np.einsum("ij,ij->i", self._answers, w[self._group])
 
-    def value(self, w):
+    def value(self, w: np.ndarray) -> np.ndarray:
         """The loss of each group.
 
         Parameters
@@ -116,7 +124,7 @@ class LogLoss:
         cost = -self._weight * np.log(self._mixed(w))
         return np.bincount(self._group, weights=cost, minlength=len(w))
 
-    def expand(self, w):
+    def expand(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and second derivatives of each group's loss.
 
         Parameters

@@ -1,13 +1,17 @@
 """Models that take part as candidates and stand nowhere else."""
 
 from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
+from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, fit_clone
+from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.svm import MultiTaskSVR
+from kinlearn.utils._typing import TaskColumn
 
 __all__ = ["BoostedOverLinear", "MeanOf", "StandardisedSVR", "TaskByCoefficients"]
 
@@ -17,7 +21,7 @@ _DIRECTIONS = 2  # of the tasks' coefficients
 class StandardisedSVR(MultiTaskSVR):
     """The multi-task machine for numbers of any unit: its costs are in spreads of y."""
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to y of mean 0 and variance 1."""
         size = np.abs(y).max() or 1.0  # squares of the largest numbers overflow
         centre = np.average(y / size, weights=sample_weight)
@@ -25,7 +29,7 @@ class StandardisedSVR(MultiTaskSVR):
         self._centre, self._spread = size * centre, size * (np.sqrt(variance) or 1.0)
         return super().fit(X, (y - self._centre) / self._spread, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Numbers in the units of y."""
         return self._centre + self._spread * super().predict(X)
 
@@ -50,11 +54,11 @@ class BoostedOverLinear(RegressorMixin, BaseEstimator):
         The fitted booster, of the residuals.
     """
 
-    def __init__(self, linear, estimator):
+    def __init__(self, linear: SharingForm, estimator: Any) -> None:
         self.linear = linear
         self.estimator = estimator
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the linear model to y, then the booster to what is left."""
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.linear_ = clone(self.linear).fit(X, y, **weight)
@@ -62,7 +66,7 @@ class BoostedOverLinear(RegressorMixin, BaseEstimator):
         self.booster_ = booster.fit(X, y - self.linear_.predict(X), **weight)
         return self
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The sum of both."""
         return self.linear_.predict(X) + self.booster_.predict(X)
 
@@ -92,13 +96,20 @@ class TaskByCoefficients(OneModel):
         The tasks' numbers.
     """
 
-    def __init__(self, linear, estimator, *, task=None, unknown_task="error"):
+    def __init__(
+        self,
+        linear: SharedPlusOwn,
+        estimator: Any,
+        *,
+        task: TaskColumn = None,
+        unknown_task: Literal["error", "share"] = "error",
+    ) -> None:
         self.linear = linear
         self.estimator = estimator
         self.task = task
         self.unknown_task = unknown_task
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the linear model, then the estimator."""
         rows = self._open_for_fit(X, y, sample_weight)
         self._remember_shares(rows)
@@ -107,12 +118,12 @@ class TaskByCoefficients(OneModel):
         self.estimator_ = fit_clone(self.estimator, replace(rows, rest=features))
         return self
 
-    def _features(self, rest, task):
+    def _features(self, rest: Any, task: np.ndarray) -> np.ndarray:
         points = np.where(task[:, None] >= 0, self.points_[task], 0.0)
         return np.hstack([rest, points.astype(rest.dtype, copy=False)])
 
 
-def _points(model):
+def _points(model: Any) -> np.ndarray:
     """Levels and main directions of what tasks have of their own."""
     coef = np.atleast_2d(model.estimator_.coef_)
     n_tasks, n_features = len(model.tasks_), model.n_features_in_ - 1
@@ -130,7 +141,7 @@ def _points(model):
 
 
 class MeanOf:
-    """Models that answer with their mean.
+    """Models whose mean is the prediction.
 
     Parameters
     ----------
@@ -138,18 +149,18 @@ class MeanOf:
         Fitted to the same rows.
     """
 
-    def __init__(self, models):
+    def __init__(self, models: list[Any]) -> None:
         self.models = models
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """Those of each of the models."""
         return self.models[0].classes_
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The mean of the numbers."""
         return np.mean([model.predict(X) for model in self.models], axis=0)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the probabilities."""
         return np.mean([model.predict_proba(X) for model in self.models], axis=0)

@@ -5,6 +5,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from kinlearn.sharing._kin._base import KinBase
+from kinlearn.utils._typing import Table
 
 __all__ = ["KinRegressor"]
 
@@ -34,9 +35,9 @@ class KinRegressor(RegressorMixin, KinBase):
         pooled and linear, never is, so there is always a result. The limit may be
         passed by one fit. With it the model depends on the speed of the machine.
     unknown_task : {"share", "error"}, default="share"
-        What to do about tasks not seen in fit: answer with the weights that are best
-        for tasks that no model has seen, or refuse them. "error" takes less time, by
-        a fifth to a third.
+        What to do about tasks not seen in fit: predict with the weights that are best
+        for tasks that no model has seen, or raise an error. "error" takes less time,
+        by a fifth to a third.
     n_jobs : int, default=None
         Fits at the same time, in threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -75,7 +76,7 @@ class KinRegressor(RegressorMixin, KinBase):
     unseen_task_scores_ : dict
         The same by task; NaN for a task of one row, or whose rows have no weight.
     task_groups_ : dict or None
-        Number of each task's group of like tasks, whose slopes cannot be told apart.
+        Number of each task's group of like tasks, whose slopes do not differ clearly.
         None for a sparse X, a single class, and too many tasks or features to look.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often the multi-task forest's splits keep two tasks together.
@@ -101,8 +102,8 @@ class KinRegressor(RegressorMixin, KinBase):
 
         y_i \mid w_t \sim N\left(\sum_k w_{tk} f_k(x_i), \sigma_t^2\right),
 
-    where :math:`f_k(x_i)` is what candidate k said about the row without having seen
-    it, and :math:`\sigma_t^2` is the mean square that the crowd's combination
+    where :math:`f_k(x_i)` is the prediction of candidate k, not fitted to the row,
+    and :math:`\sigma_t^2` is the mean square that the crowd's combination
     leaves in the task, drawn to that of all rows as by ten rows. So the modes are
     quadratic programs, and the marginal likelihood is exact but for the simplex.
 
@@ -125,16 +126,22 @@ class KinRegressor(RegressorMixin, KinBase):
 
     _kind = "regression"
 
-    def _score_of(self, answers, y, weight):
+    def _score_of(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> float:
         if len(y) < 2:
             return np.nan
         return float(r2_score(y, answers, sample_weight=weight))
 
-    def _calibrate(self, known, unseen):
+    def _calibrate(
+        self,
+        known: tuple[np.ndarray, np.ndarray, np.ndarray],
+        unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    ) -> None:
         """Numbers need no calibration."""
 
-    def predict(self, X):
-        """The weighted mean of the candidates' answers.
+    def predict(self, X: Table) -> np.ndarray:
+        """The weighted mean of the candidates' predictions.
 
         Parameters
         ----------

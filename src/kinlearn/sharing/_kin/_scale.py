@@ -1,6 +1,7 @@
 """Features of mean 0 and variance 1, as linear models need them."""
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,7 @@ class Standardisation:
     spread: np.ndarray
 
     @classmethod
-    def of(cls, X, weight):
+    def of(cls, X: Any, weight: np.ndarray) -> Self:
         """Measure the columns of X.
 
         Parameters
@@ -65,7 +66,7 @@ class Standardisation:
             spread[j] = half * np.sqrt(np.average((z - mean) ** 2, weights=w))
         return cls(centre, spread)
 
-    def apply(self, X):
+    def apply(self, X: Any) -> Any:
         """The features in these terms.
 
         Parameters
@@ -87,7 +88,7 @@ class Standardisation:
         return Z
 
 
-def _spread_of_sparse(X, weight):
+def _spread_of_sparse(X: Any, weight: np.ndarray) -> np.ndarray:
     """Numbers to divide the columns of a CSR by."""
     data = np.abs(np.nan_to_num(X.data.astype(np.float64)))
     largest = np.zeros(X.shape[1])

@@ -7,7 +7,9 @@ __all__ = ["minimise_on_simplex"]
 _TOLERANCE = 1e-12  # of multipliers, as a share of the largest number of the problem
 
 
-def minimise_on_simplex(quadratic, linear, start):
+def minimise_on_simplex(
+    quadratic: np.ndarray, linear: np.ndarray, start: np.ndarray
+) -> np.ndarray:
     r"""Minimise :math:`\frac12 w^\top B w - c^\top w` over convex combinations.
 
     A primal active-set method. All problems take their steps at the same time, so
@@ -59,7 +61,9 @@ def minimise_on_simplex(quadratic, linear, start):
     return w / w.sum(axis=1, keepdims=True)
 
 
-def _on_free_weights(B, c, free):
+def _on_free_weights(
+    B: np.ndarray, c: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Minima where the other weights are zero, and the multipliers of the sum."""
     n = B.shape[1]
     kkt = np.zeros((len(B), n + 1, n + 1))

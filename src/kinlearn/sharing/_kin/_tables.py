@@ -1,12 +1,15 @@
-"""Training rows as candidates take them, and what candidates answer."""
+"""Training rows as candidates take them, and candidates' predictions."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
+from kinlearn.sharing._kin._candidates import Candidate
 from kinlearn.sharing._kin._like_tasks import LikeTasks
 from kinlearn.sharing._kin._models import BoostedOverLinear
 from kinlearn.sharing._kin._scale import Standardisation
@@ -34,7 +37,7 @@ class Table:
     task: np.ndarray
 
     @classmethod
-    def of(cls, X, task, scale: Standardisation | None):
+    def of(cls, X: Any, task: np.ndarray, scale: Standardisation | None) -> Self:
         """Append the tasks.
 
         Parameters
@@ -54,13 +57,13 @@ class Table:
         scaled = None if scale is None else with_task(scale.apply(X), task)
         return cls(with_task(X, task), scaled, task)
 
-    def of_kind(self, candidate):
+    def of_kind(self, candidate: Candidate) -> Any:
         """The rows that a candidate takes.
 
         Parameters
         ----------
         candidate : Candidate
-            Who asks.
+            Which takes them.
 
         Returns
         -------
@@ -95,11 +98,16 @@ class TrainingTable:
     labels: LabelSets | None
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         """Number of rows."""
         return len(self.y)
 
-    def fit(self, candidate, params, rows=None):
+    def fit(
+        self,
+        candidate: Candidate,
+        params: dict[str, Any],
+        rows: np.ndarray | slice | None = None,
+    ) -> Any:
         """Fit a candidate to some of the rows.
 
         Parameters
@@ -124,8 +132,10 @@ class TrainingTable:
         return clone(candidate.estimator).set_params(**params).fit(X, y, **weight)
 
 
-def answer(model, X, task, labels):
-    """What a model says about rows.
+def answer(
+    model: Any, X: Any, task: np.ndarray, labels: LabelSets | None
+) -> np.ndarray:
+    """Predictions of a model.
 
     Parameters
     ----------
@@ -152,15 +162,21 @@ def answer(model, X, task, labels):
     return _in_all_classes(proba, model.classes_, task, labels)
 
 
-def _from_scores(scores):
+def _from_scores(scores: np.ndarray) -> np.ndarray:
     """Probabilities in the order of decision values, right after calibration."""
     if scores.ndim == 1:  # of the second of two classes
         scores = np.column_stack([-scores, scores])
     return softmax(scores, axis=1)
 
 
-def staged_answers(model, X, task, labels, stages):
-    """What a booster would have said after fewer iterations.
+def staged_answers(
+    model: Any,
+    X: Any,
+    task: np.ndarray,
+    labels: LabelSets | None,
+    stages: Sequence[int],
+) -> Iterator[np.ndarray]:
+    """Predictions of a booster after fewer iterations.
 
     Parameters
     ----------
@@ -208,10 +224,12 @@ def staged_answers(model, X, task, labels, stages):
         yield value
 
 
-def _joined_stages(parts, n_rows, n_stages):
-    """Answers of all rows, stage by stage, from those of parts of the rows."""
+def _joined_stages(
+    parts: list[tuple[Iterator[np.ndarray], np.ndarray]], n_rows: int, n_stages: int
+) -> Iterator[np.ndarray]:
+    """Predictions for all rows, stage by stage, from those of parts of the rows."""
     for _ in range(n_stages):
-        out = None
+        out: Any = None
         for answers, rows in parts:
             part = next(answers)
             if out is None:
@@ -220,7 +238,9 @@ def _joined_stages(parts, n_rows, n_stages):
         yield out
 
 
-def _in_all_classes(proba, codes, task, labels):
+def _in_all_classes(
+    proba: np.ndarray, codes: np.ndarray, task: np.ndarray, labels: LabelSets
+) -> np.ndarray:
     """Probabilities of all classes, none on those that the row's task lacks."""
     if len(codes) < labels.n_classes:
         narrow, proba = proba, np.zeros((len(task), labels.n_classes))

@@ -1,17 +1,19 @@
 """Candidates on rows that they were not fitted to, within a time budget."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
+from kinlearn.sharing._kin._candidates import Candidate
 from kinlearn.sharing._kin._combine import Evidence, loss_of
 from kinlearn.sharing._kin._models import MeanOf
-from kinlearn.sharing._kin._tables import answer, staged_answers
+from kinlearn.sharing._kin._tables import TrainingTable, answer, staged_answers
 from kinlearn.utils import SentOnce, stop_searches_if
 
 __all__ = ["Clock", "Trial", "Trials"]
@@ -29,21 +31,21 @@ class Clock:
         Seconds from now; None is no limit.
     """
 
-    def __init__(self, limit):
+    def __init__(self, limit: float | None) -> None:
         self.limit = limit
         self._start = perf_counter()
 
     @property
-    def elapsed(self):
+    def elapsed(self) -> float:
         """Seconds since the start."""
         return perf_counter() - self._start
 
     @property
-    def left(self):
+    def left(self) -> float:
         """Seconds that are left; infinite without a limit, negative after it."""
         return np.inf if self.limit is None else self.limit - self.elapsed
 
-    def allows(self, seconds):
+    def allows(self, seconds: float) -> bool:
         """Whether so many seconds are left."""
         return seconds <= self.left
 
@@ -59,8 +61,8 @@ class Trial:
     params : dict
         The settings that did best.
     answers : float64 array of shape (n_samples[, n_classes])
-        Its answers for all rows, by models that did not see them; NaN for rows that
-        are never held out.
+        Its predictions for all rows, by models that did not see them; NaN for rows
+        that are never held out.
     unseen : float64 array of shape (n_samples[, n_classes]), or None
         The same by models that did not see the row's task.
     model : estimator or None
@@ -78,13 +80,20 @@ class Trial:
     seconds: dict
 
 
-def _timed(function, *args):
+def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     start = perf_counter()
     return function(*args), perf_counter() - start
 
 
-def _held_out(train, candidate, params, test, stages, code=None):
-    """Answers for the rows `test` by a model of all others.
+def _held_out(
+    train: TrainingTable,
+    candidate: Candidate,
+    params: dict[str, Any],
+    test: np.ndarray,
+    stages: tuple[int, ...],
+    code: int | None = None,
+) -> list[np.ndarray]:
+    """Predictions for the rows `test` by a model of all others.
 
     `code` stands for the tasks of these rows; with -1 they have any class.
     """
@@ -98,7 +107,9 @@ def _held_out(train, candidate, params, test, stages, code=None):
     return [answer(model, X, task, train.labels)]
 
 
-def _job(function, train, *args):
+def _job(
+    function: Callable[..., Any], train: SentOnce, *args: Any
+) -> tuple[Any, float]:
     """One of several at a time: what it does itself is not divided further.
 
     Otherwise a backend such as Dask's would divide it, whatever its `n_jobs`.
@@ -107,15 +118,17 @@ def _job(function, train, *args):
         return _timed(function, train.value, *args)
 
 
-def _alone(function, train, *args):
+def _alone(
+    function: Callable[..., Any], train: SentOnce, *args: Any
+) -> tuple[Any, float]:
     return _timed(function, train.value, *args)
 
 
-def _fit(train, candidate, params):
+def _fit(train: TrainingTable, candidate: Candidate, params: dict[str, Any]) -> Any:
     return train.fit(candidate, params)
 
 
-def _chosen_by(forest):
+def _chosen_by(forest: Any) -> dict[str, Any]:
     """Settings that a forest chose in fit, so that folds need not choose again."""
     params = {
         "min_samples_leaf": int(forest.min_samples_leaf_),
@@ -129,7 +142,7 @@ def _chosen_by(forest):
     return params
 
 
-def _plain(candidate):
+def _plain(candidate: Candidate) -> dict[str, Any]:
     """Settings without a search, to see how long a fit takes."""
     if getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
         fixed = {"min_samples_leaf": 5, "task_split_prob": 0.5}
@@ -138,7 +151,7 @@ def _plain(candidate):
     return candidate.settings[0]
 
 
-def _mean_of(models):
+def _mean_of(models: list[Any]) -> Any:
     return models[0] if len(models) == 1 else MeanOf(models)
 
 
@@ -159,7 +172,7 @@ class Trials:
     fold : intp array of shape (n_samples,)
         Fold of each row; -1 is never held out.
     task_fold : intp array of shape (n_samples,) or None
-        Fold of each row's task; None if nothing is asked about unseen tasks.
+        Fold of each row's task; None if no predictions for unseen tasks are needed.
     clock : Clock
         The time budget.
     n_jobs : int or None
@@ -173,8 +186,16 @@ class Trials:
         Why a candidate was left out, by its name.
     """
 
-    def __init__(self, train, fold, task_fold, clock, n_jobs):
-        self.train, self.fold, self.task_fold = train, fold, task_fold
+    def __init__(
+        self,
+        train: TrainingTable,
+        fold: np.ndarray,
+        task_fold: np.ndarray | None,
+        clock: Clock,
+        n_jobs: int | None,
+    ) -> None:
+        self.train, self.fold = train, fold
+        self.task_fold: Any = task_fold
         self.clock, self.n_jobs = clock, n_jobs
         self.done: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
@@ -182,14 +203,14 @@ class Trials:
         # Threads, unless the caller has chosen a backend by `parallel_config`.
         self._parallel = Parallel(n_jobs, prefer="threads")
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._parallel.__enter__()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._parallel.__exit__(*exception)
 
-    def seconds_to_refit(self, names):
+    def seconds_to_refit(self, names: list[str]) -> float:
         """Estimated seconds of the fits to all rows that are still to do.
 
         Parameters
@@ -204,7 +225,7 @@ class Trials:
         """
         return float(sum(n * t.seconds["rows"] for t, n in self._fits_to_do(names)))
 
-    def _fits_to_do(self, names):
+    def _fits_to_do(self, names: list[str]) -> list[tuple[Trial, int]]:
         """Trials without a model, and how many variants of each there is time for."""
         todo = [self.done[name] for name in names if self.done[name].model is None]
         n_fits = [len(trial.candidate.variants) for trial in todo]
@@ -213,7 +234,7 @@ class Trials:
             n_fits = [1] * len(todo)
         return list(zip(todo, n_fits, strict=True))
 
-    def run(self, candidate):
+    def run(self, candidate: Candidate) -> None:
         """Try a candidate, unless the time is short; the first is always tried.
 
         Parameters
@@ -226,7 +247,7 @@ class Trials:
         except _TooLong as reason:
             self.dropped[candidate.name] = str(reason)
 
-    def _run(self, candidate):
+    def _run(self, candidate: Candidate) -> None:
         if self.done and not self.clock.allows(self._seconds_to_end):
             raise _TooLong("the time was over")
         self._judge_by_few_rows(candidate)
@@ -239,7 +260,7 @@ class Trials:
             candidate = replace(candidate, settings=self._around(chosen, candidate))
         trial = self._out_of_fold(candidate)
         if trial is None:
-            self.dropped[candidate.name] = "its answers were not finite"
+            self.dropped[candidate.name] = "its predictions were not finite"
             return
         if model is not None:
             if trial.params != chosen:
@@ -251,12 +272,12 @@ class Trials:
         self._look_at_weighing()
 
     @property
-    def _seconds_to_end(self):
+    def _seconds_to_end(self) -> float:
         """Estimated seconds of all that is to do without further candidates."""
         fits = [t.seconds["rows"] for t in self.done.values() if t.model is None]
         return float(sum(fits)) + self._seconds_to_weigh
 
-    def _look_at_weighing(self):
+    def _look_at_weighing(self) -> None:
         """Of many rows, weights take long too: learn them from a few of the rows."""
         train, n_tasks = self.train, int(self.train.table.task.max()) + 1
         if self.clock.limit is None or train.n_samples < _MANY_ROWS:
@@ -277,20 +298,20 @@ class Trials:
         seconds = n_times * (first + second) + n_crowds * first
         self._seconds_to_weigh = _ROWS_TO_WEIGH * seconds
 
-    def _asks_strangers(self, candidate):
+    def _asks_strangers(self, candidate: Candidate) -> bool:
         return self.task_fold is not None and candidate.for_strangers
 
-    def _time_for_strangers(self, trial):
+    def _time_for_strangers(self, trial: Trial) -> bool:
         """Whether the first candidate may do this too; others were judged before."""
         n_folds = int(self.task_fold.max()) + 1
         seconds = n_folds / self._n_jobs * trial.seconds["rows"]
         return bool(self.done) or self.clock.allows(seconds + trial.seconds["rows"])
 
     @property
-    def _n_jobs(self):
+    def _n_jobs(self) -> int:
         return effective_n_jobs(self.n_jobs)
 
-    def _seconds_for(self, candidate, one, n_settings):
+    def _seconds_for(self, candidate: Candidate, one: float, n_settings: int) -> float:
         """Of all that is to do after a fold that took `one`."""
         n_more = n_settings * (int(self.fold.max()) + 1) - 1
         if self._asks_strangers(candidate):
@@ -300,7 +321,7 @@ class Trials:
         weights = self._seconds_to_weigh / max(len(self.done), 1)  # of one more
         return own + weights + self._seconds_to_end
 
-    def _affordable(self, candidate, one, n_settings):
+    def _affordable(self, candidate: Candidate, one: float, n_settings: int) -> int:
         """How many settings there is time for, if a fold took `one`."""
         while n_settings > 1:
             if self.clock.allows(self._seconds_for(candidate, one, n_settings)):
@@ -309,12 +330,12 @@ class Trials:
         self._judge(self._seconds_for(candidate, one, 1))
         return 1
 
-    def _judge(self, seconds):
-        """Whether there is so much time; the first candidate need not ask."""
+    def _judge(self, seconds: float) -> None:
+        """Whether there is so much time; the first candidate always runs."""
         if self.done and not self.clock.allows(seconds):
             raise _TooLong(f"it would have taken {seconds:.2g} s more")
 
-    def _judge_by_few_rows(self, candidate):
+    def _judge_by_few_rows(self, candidate: Candidate) -> None:
         """Of many rows, even a fold may take too long: look at a few first."""
         n = self.train.n_samples
         if self.clock.limit is None or not self.done or n < _MANY_ROWS:
@@ -331,7 +352,7 @@ class Trials:
         if fold > 2 * self.clock.left:  # an estimate, so be sure
             raise _TooLong(f"a single fold would have taken {fold:.2g} s")
 
-    def _fit_forest(self, candidate):
+    def _fit_forest(self, candidate: Candidate) -> tuple[Any, float]:
         """Fit to all rows; its pilots get the time that the rest will leave."""
         until = np.inf
         if self.clock.limit is not None:
@@ -344,8 +365,10 @@ class Trials:
         with stop_searches_if(lambda: self.clock.elapsed >= until):
             return _timed(self.train.fit, candidate, {})
 
-    def _around(self, params, candidate):
-        """What a forest's pilots chose, and what they cannot tell for sure."""
+    def _around(
+        self, params: dict[str, Any], candidate: Candidate
+    ) -> tuple[dict[str, Any], ...]:
+        """What a forest's pilots chose, and what they cannot decide for sure."""
         n_features = self.train.table.raw.shape[1] - 1
         others = []
         if self.train.n_samples < _MANY_ROWS:
@@ -355,13 +378,13 @@ class Trials:
                 others.append({**params, "task_offset": not params["task_offset"]})
         return (*others[:1], params, *others[1:])
 
-    def _out_of_fold(self, candidate):
-        """The setting of the least loss, with its answers; None if none is finite.
+    def _out_of_fold(self, candidate: Candidate) -> Trial | None:
+        """The setting of the least loss, with its predictions; None if none is finite.
 
         With little time fewer settings are tried, the middle one first.
         """
         n_folds = int(self.fold.max()) + 1
-        stages = candidate.stages or [()] * len(candidate.settings)
+        stages: Any = candidate.stages or [()] * len(candidate.settings)
         settings = list(zip(candidate.settings, stages, strict=True))
         if self.clock.limit is not None:
             middle = settings.pop((len(settings) - 1) // 2)
@@ -399,7 +422,7 @@ class Trials:
         seconds["rows"] = best[3]
         return Trial(candidate, best[1], best[2], None, None, seconds)
 
-    def _without_tasks(self, trial):
+    def _without_tasks(self, trial: Trial) -> np.ndarray:
         n_folds = int(self.task_fold.max()) + 1
         jobs = [
             (trial.candidate, trial.params, np.flatnonzero(self.task_fold == f), (), -1)
@@ -409,20 +432,22 @@ class Trials:
         trial.seconds["folds"] += sum(took for _, took in results)
         return self._joined([part[0] for part, _ in results], self.task_fold)
 
-    def _in_parallel(self, function, jobs):
+    def _in_parallel(
+        self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]
+    ) -> list[tuple[Any, float]]:
         """What a function of the rows gives, and the seconds, for each job."""
         rows = SentOnce.in_turn(self.train, self.n_jobs)
         run = _job if self._n_jobs > 1 else _alone
         return self._parallel(delayed(run)(function, next(rows), *job) for job in jobs)
 
-    def _joined(self, parts, fold):
+    def _joined(self, parts: list[np.ndarray], fold: np.ndarray) -> np.ndarray:
         """The parts of all folds, in the order of the rows."""
         out = np.full((self.train.n_samples, *parts[0].shape[1:]), np.nan)
         for f, part in enumerate(parts):
             out[fold == f] = part
         return out
 
-    def refit(self, names):
+    def refit(self, names: list[str]) -> list[Any]:
         """Fit candidates with the chosen settings to all rows.
 
         Where time is short, one of the variants of each.
@@ -449,7 +474,7 @@ class Trials:
         }
         return [new.get(name, self.done[name].model) for name in names]
 
-    def _final_params(self, trial):
+    def _final_params(self, trial: Trial) -> dict[str, Any]:
         """Settings for all rows: a task without own models in the folds gets none."""
         params, fewest = (
             trial.params,

@@ -16,7 +16,7 @@ evidence (marginal likelihood) is approximated by Laplace's method. The shares
 :math:`\pi` of the scales are learned from all tasks by EM, and a task's weights are
 the mean of :math:`\hat w_t(\tau)` over the scales' posterior.
 
-So a task of few rows, whose evidence says next to nothing, stays with the crowd, a
+So a task of few rows, whose evidence is next to flat, stays with the crowd, a
 task of many rows goes its own way, and how readily is learned: a mixture of scales
 has heavy tails, so that most tasks may keep close and a few depart far.
 """
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinlearn.sharing._kin._losses import LogLoss, SquaredLoss
 from kinlearn.sharing._kin._simplex import minimise_on_simplex
 
 __all__ = ["SCALES", "TaskWeights", "crowd_weights", "task_weights"]
@@ -57,7 +58,7 @@ class TaskWeights:
     posterior: np.ndarray
 
 
-def crowd_weights(loss):
+def crowd_weights(loss: LogLoss | SquaredLoss) -> np.ndarray:
     """Weights that are best overall, drawn towards equal ones.
 
     Parameters
@@ -75,8 +76,10 @@ def crowd_weights(loss):
     return _averaged(path, _shares(evidence))[0]
 
 
-def task_weights(loss, centre, n_tasks):
-    """Weights of each task, drawn towards a centre as far as all tasks say.
+def task_weights(
+    loss: LogLoss | SquaredLoss, centre: np.ndarray, n_tasks: int
+) -> TaskWeights:
+    """Weights of each task, drawn towards a centre as far as all tasks support it.
 
     Parameters
     ----------
@@ -105,19 +108,21 @@ def task_weights(loss, centre, n_tasks):
     return TaskWeights(_averaged(path, posterior), prior, posterior)
 
 
-def _shares(evidence, prior=None):
+def _shares(evidence: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
     """Posterior of the scales from their log evidence, one row per group."""
     log = evidence if prior is None else evidence + np.log(prior)
     share = np.exp(log - log.max(axis=1, keepdims=True))
     return share / share.sum(axis=1, keepdims=True)
 
 
-def _averaged(path, posterior):
+def _averaged(path: np.ndarray, posterior: np.ndarray) -> np.ndarray:
     w = np.einsum("gtk,tg->tk", path, posterior)
     return w / w.sum(axis=1, keepdims=True)
 
 
-def _modes(loss, centre, n_groups):
+def _modes(
+    loss: LogLoss | SquaredLoss, centre: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Mode and log evidence of every group's weights for every scale."""
     k = len(centre)
     around = np.tile(centre, (n_groups, 1))
@@ -139,18 +144,20 @@ def _modes(loss, centre, n_groups):
     return path, evidence
 
 
-def _traded(curvature):
+def _traded(curvature: np.ndarray) -> np.ndarray:
     """The matrices restricted to directions that keep the sum of the weights."""
     k = curvature.shape[-1]
     centring = np.eye(k) - 1.0 / k
     return centring @ curvature @ centring
 
 
-def _minimise(loss, centre, precision, w):
+def _minimise(
+    loss: LogLoss | SquaredLoss, centre: np.ndarray, precision: float, w: np.ndarray
+) -> np.ndarray:
     """Newton's method: a quadratic program over the simplex for each step."""
     eye = precision * np.eye(centre.shape[1])
 
-    def objective(v):
+    def objective(v: np.ndarray) -> np.ndarray:
         return loss.value(v) + precision * ((v - centre) ** 2).sum(axis=1) / 2
 
     now = objective(w)
