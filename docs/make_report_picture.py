@@ -1,8 +1,8 @@
 """Take the picture of a report for the README; needs Chromium.
 
 `.venv/bin/python docs/make_report_picture.py` compares all models on the demonstration
-data first, which takes about five minutes; with the path of a report behind it, it takes
-the picture of that one. The picture shows two parts of the page side by side, as the
+data first, which takes about five minutes; with the path of a report behind it, it
+takes the picture of that one. Two parts of the page are shown side by side, as the
 browser draws them.
 """
 

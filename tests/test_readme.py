@@ -16,17 +16,14 @@ import io
 import re
 import sys
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("start", "data", "models", "compare", "scale", "benchmarks")
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "docs" / "index.md",
-    *(page for part in PARTS for page in sorted((ROOT / "docs" / part).glob("*.md"))),
-]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(
@@ -34,6 +31,11 @@ _BLOCK = re.compile(
     r"^(?P<fence>```+|~~~+)(?:\{code-block\} *)?(?P<language>\w*)[^\n]*\n"
     r"(?P<code>.*?)^(?P=fence)[ \t]*$",
     re.MULTILINE | re.DOTALL,
+)
+
+_STATUS_ROW = re.compile(
+    r"^\| `(?P<name>kinlearn\.[\w.]+)` \|(?:.*\|)? (?P<status>here|planned) \|$",
+    re.MULTILINE,
 )
 
 
@@ -97,13 +99,40 @@ def _compare(expected: str | None, printed: str, where: str) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: "-".join(page.parts[-2:]))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     run_page(page.read_text(encoding="utf-8"), page.name)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def _status_rows() -> list[tuple[str, str, str]]:
+    """(page, name, status) of the tables of methods."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs" / "papers").glob("*.md"))]
+    return [
+        (page.name, match["name"], match["status"])
+        for page in pages
+        for match in _STATUS_ROW.finditer(page.read_text(encoding="utf-8"))
+    ]
+
+
+def _exists(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    return bool(find_spec(module)) and hasattr(import_module(module), attribute)
+
+
+@pytest.mark.parametrize(("page", "name", "status"), _status_rows())
+def test_status_of_a_method_is_true(page, name, status):
+    true = "here" if _exists(name) else "planned"
+    assert status == true, f"{page}: the status of {name} must be {true!r}"
+
+
+def test_status_tables_are_found():
+    rows = _status_rows()
+    assert ("README.md", "kinlearn.sharing.PerTask", "here") in rows
+    assert len({page for page, _, _ in rows}) == 6  # the README and five papers
 
 
 def test_blocks_of_a_page_share_names_and_are_compared():
