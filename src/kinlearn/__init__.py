@@ -10,7 +10,7 @@ Importing this package does no work: every name is loaded when it is first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kinlearn.sharing import KinClassifier, KinRegressor
