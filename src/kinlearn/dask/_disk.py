@@ -1,5 +1,6 @@
 """One process and a folder: rows that are larger than memory."""
 
+import os
 import shutil
 import tempfile
 from dataclasses import fields, replace
@@ -68,7 +69,8 @@ class DiskParts(LocalParts):
 
     def __exit__(self, *error: Any) -> None:
         self.shares, self.places = [], []
-        shutil.rmtree(self.folder)
+        # Windows keeps files that an array is mapped to until its own cleaning
+        shutil.rmtree(self.folder, ignore_errors=os.name == "nt")
 
     def read(self, parts: list[Any]) -> list[Any]:
         """Compute delayed parts, each into files."""

@@ -11,10 +11,10 @@ import hashlib
 import json
 import os
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from kinlearn.datasets._catalogue import CATALOGUE
 from kinlearn.datasets._checksums import SHA256
+from kinlearn.utils import replacing
 
 __all__ = [
     "DataHome",
@@ -259,18 +260,8 @@ def cached_arrays(
 
 
 def _write_atomically(path: Path, arrays: dict[str, Any]) -> None:
-    try:
+    # a cache that cannot be written costs time, nothing else
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
-    except OSError:
-        return  # a cache that cannot be written costs time, nothing else
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(partial, path)
-    except OSError:
-        pass  # no space left: as above
-    finally:
-        Path(partial).unlink(missing_ok=True)
+        with replacing(path) as partial:
+            np.savez_compressed(partial, **arrays)

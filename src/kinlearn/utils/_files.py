@@ -45,7 +45,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     partial = Path(name)
     try:
         yield partial
-        with open(partial, "rb") as stream:
+        with open(partial, "r+b") as stream:  # Windows syncs only what may be written
             os.fsync(stream.fileno())
         mask = os.umask(0)
         os.umask(mask)
