@@ -1,5 +1,6 @@
 # The two commands: `make demo` and `make test`. Both set everything up first,
 # in a private environment (.venv), and are quick the second time.
+# `make test-all` adds what takes long: see the marker "slow" in pyproject.toml.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,17 +12,21 @@ SOURCES := $(shell find src tools ! -name '*.pyc' ! -name __pycache__) \
 # Kernels run on plain threads; spinning BLAS and OpenMP pools only get in
 # the way of the tests that run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+RAY_TESTS := tests/dask/test_ray_joblib.py
+NO_RAY := --ignore=$(RAY_TESTS)
 export PATH := $(abspath $(BIN)):$(PATH)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install --no-build-isolation -Cbuild-dir=build/release
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types test-suite test-doctest test-kernels-debug test-ray docs \
-        bench-speed bench-quality help clean
+.PHONY: demo test test-all lint types test-suite test-slow test-doctest \
+        test-kernels-debug test-ray coverage docs bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
-	@echo "make test            set up, then run every test, lint and types"
+	@echo "make test            set up, then run the quick tests, lint and types"
+	@echo "make test-all        every test there is, the slow ones and Ray too"
+	@echo "make coverage        lines and branches that the tests reach"
 	@echo "make test-ray        the tests on Ray, which is installed for them"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
@@ -33,6 +38,9 @@ demo: $(STAMPS)/report
 
 test: lint types test-suite test-doctest test-kernels-debug
 
+# Ray is next to last, and the oldest dependencies are last: they install much.
+test-all: test test-slow test-ray test-oldest
+
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -41,8 +49,18 @@ lint: $(STAMPS)/test
 types: $(STAMPS)/test
 	$(BIN)/mypy
 
+# The quick tests; PYTEST_ARGS="-m slow" and the like replaces the choice.
 test-suite: $(STAMPS)/test
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -q $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -q -m "not slow" $(PYTEST_ARGS)
+
+# Simulations, kills, a cluster and a browser; each of these two is started once.
+test-slow: $(STAMPS)/test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadgroup -q -m slow $(NO_RAY) $(PYTEST_ARGS)
+
+# Quick and slow tests; kernels are compiled, so that they are not among the lines.
+coverage: $(STAMPS)/test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -q --cov --cov-report=term $(NO_RAY) \
+	  $(PYTEST_ARGS)
 
 test-doctest: $(STAMPS)/test
 	cd $(VENV) && $(ONE_THREAD) $(abspath $(BIN))/pytest -n 2 -q -c $(CURDIR)/pyproject.toml \
@@ -59,7 +77,7 @@ test-kernels-debug: $(STAMPS)/debug
 test-ray: $(STAMPS)/test $(STAMPS)/ray
 	@$(BIN)/python -c 'import ray' || { echo "Ray cannot be imported: it was not" \
 	  "installed, as there is none for this machine, or it does not work."; exit 1; }
-	$(ONE_THREAD) $(BIN)/pytest -q tests/dask/test_ray_joblib.py
+	$(ONE_THREAD) $(BIN)/pytest -q $(RAY_TESTS)
 
 docs: $(STAMPS)/docs
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -24,6 +24,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+# they fit many models, as a reader would
+SLOW_PAGES = {"README.md", "audit.md", "dask.md", "report.md"}
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(
@@ -99,7 +101,17 @@ def _compare(expected: str | None, printed: str, where: str) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=page.name,
+            marks=[pytest.mark.slow] if page.name in SLOW_PAGES else [],
+        )
+        for page in PAGES
+    ],
+)
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
