@@ -90,7 +90,7 @@ bench-quality: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.quality $(NAME)
 
 clean:
-	rm -rf $(VENV) build docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) build .coverage* docs/_build docs/auto_examples docs/api/generated
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
