@@ -1,5 +1,6 @@
 # The two commands: `make demo` and `make test`. Both set everything up first,
 # in a private environment (.venv), and are quick the second time.
+# `make test-all` adds what takes long: see the marker "slow" in pyproject.toml.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,6 +12,8 @@ SOURCES := $(shell find src tools ! -name '*.pyc' ! -name __pycache__) \
 # Kernels run on plain threads; spinning BLAS and OpenMP pools only get in
 # the way of the tests that run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+RAY_TESTS := tests/dask/test_ray_joblib.py
+NO_RAY := --ignore=$(RAY_TESTS)
 export PATH := $(abspath $(BIN)):$(PATH)
 # Bytecode is made when a module is first imported: most never is.
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
@@ -18,12 +21,15 @@ INSTALL := $(PIP) install --no-compile
 COMPILE := $(INSTALL) --no-build-isolation --no-deps
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types test-suite test-doctest test-kernels-debug test-ray docs \
-        wheel cross-check test-aarch64 bench-speed bench-quality help clean
+.PHONY: demo test test-all lint types test-suite test-slow test-doctest \
+        test-kernels-debug test-ray coverage docs wheel cross-check test-aarch64 \
+        bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
-	@echo "make test            set up, then run every test, lint and types"
+	@echo "make test            set up, then run the quick tests, lint and types"
+	@echo "make test-all        every test there is, the slow ones and Ray too"
+	@echo "make coverage        lines and branches that the tests reach"
 	@echo "make test-ray        the tests on Ray, which is installed for them"
 	@echo "make wheel           source archive and wheel, tried in an empty environment"
 	@echo "make cross-check     compile the kernels for ARM, Windows and macOS"
@@ -38,6 +44,9 @@ demo: $(STAMPS)/report
 
 test: lint types test-suite test-doctest test-kernels-debug
 
+# Ray is next to last, and the oldest dependencies are last: they install much.
+test-all: test test-slow test-ray test-oldest
+
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -46,8 +55,18 @@ lint: $(STAMPS)/test
 types: $(STAMPS)/test
 	$(BIN)/mypy
 
+# The quick tests; PYTEST_ARGS="-m slow" and the like replaces the choice.
 test-suite: $(STAMPS)/test
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -q $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -q -m "not slow" $(PYTEST_ARGS)
+
+# Simulations, kills, a cluster and a browser; each of these two is started once.
+test-slow: $(STAMPS)/test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadgroup -q -m slow $(NO_RAY) $(PYTEST_ARGS)
+
+# Quick and slow tests; kernels are compiled, so that they are not among the lines.
+coverage: $(STAMPS)/test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -q --cov --cov-report=term $(NO_RAY) \
+	  $(PYTEST_ARGS)
 
 test-doctest: $(STAMPS)/test
 	cd $(VENV) && $(ONE_THREAD) $(abspath $(BIN))/pytest -n 2 -q -c $(CURDIR)/pyproject.toml \
@@ -64,7 +83,7 @@ test-kernels-debug: $(STAMPS)/debug
 test-ray: $(STAMPS)/test $(STAMPS)/ray
 	@$(BIN)/python -c 'import ray' || { echo "Ray cannot be imported: it was not" \
 	  "installed, as there is none for this machine, or it does not work."; exit 1; }
-	$(ONE_THREAD) $(BIN)/pytest -q tests/dask/test_ray_joblib.py
+	$(ONE_THREAD) $(BIN)/pytest -q $(RAY_TESTS)
 
 # Source archive, a wheel made from it, both in dist/; then the wheel by itself, in an
 # empty environment that finds no compiler.
@@ -103,7 +122,7 @@ bench-quality: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.quality $(NAME)
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) build dist .coverage* docs/_build docs/auto_examples docs/api/generated
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -42,9 +42,10 @@ from kinlearn.trees import (
     MultiTaskRandomForestClassifier,
 )
 
+# few trees and rounds: there are some seventy checks of each
 ESTIMATORS = [
-    AbstainingAdaBoostClassifier(20),
-    MultiTaskAdaBoostClassifier(n_estimators=10),
+    AbstainingAdaBoostClassifier(10),
+    MultiTaskAdaBoostClassifier(n_estimators=5),
     KeepTask(StandardScaler()),
     # one family and few folds: every check fits it several times
     KinClassifier(n_folds=2, families=["linear"]),
@@ -58,9 +59,9 @@ ESTIMATORS = [
     TaskAsFeature(LogisticRegression()),
     TaskAsFeature(HistGradientBoostingRegressor(max_iter=5)),
     MultiTaskDecisionTreeClassifier(),
-    MultiTaskExtraTreesClassifier(n_estimators=10),
-    MultiTaskExtraTreesRegressor(n_estimators=10),
-    MultiTaskRandomForestClassifier(n_estimators=10),
+    MultiTaskExtraTreesClassifier(n_estimators=5),
+    MultiTaskExtraTreesRegressor(n_estimators=5),
+    MultiTaskRandomForestClassifier(n_estimators=5),
     # checks compare two solutions more closely than the default tolerance
     MultiTaskSVC(tol=1e-9),
     MultiTaskSVR(tol=1e-9),
@@ -70,10 +71,10 @@ ESTIMATORS = [
     PrivilegedFeatureSelectionClassifier(SVMPlusClassifier(tol=1e-9), n_features=0.9),
     # the affinity for data of any sign, which is what scikit-learn's checks have
     MultiTaskSymmetricNMF(affinity="rbf"),
-    MTBoostClassifier(n_estimators=10),
-    MTBoostRegressor(n_estimators=10),
-    TrAdaBoostClassifier(n_estimators=10),
-    TrAdaBoostRegressor(n_estimators=10),
+    MTBoostClassifier(n_estimators=5),
+    MTBoostRegressor(n_estimators=5),
+    TrAdaBoostClassifier(n_estimators=5),
+    TrAdaBoostRegressor(n_estimators=5),
     AuxiliaryOverSampler(n_estimators=5, n_repeats=2),
 ]
 

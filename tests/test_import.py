@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 # What only some users have. Blocking hypothesis and pytest keeps kinlearn.testing
 # usable by projects that test in another way.
 OPTIONAL = [
@@ -56,7 +58,7 @@ def test_import_loads_nothing_heavy():
     assert sorted(set(loaded) & set(HEAVY)) == []
 
 
-def test_every_module_imports_without_the_extras():
+def test_every_module_imports_and_tasks_work_without_the_extras():
     # That nothing imports them where they are installed is for test_layers.py to
     # say: scikit-learn itself loads pandas and rich where it finds them.
     code = f"""{BLOCK_OPTIONAL}
@@ -67,12 +69,7 @@ import kinlearn
 for found in pkgutil.walk_packages(kinlearn.__path__, "kinlearn."):
     if found.name.split(".")[1] not in {{"cli", "dask"}}:
         import_module(found.name)
-"""
-    _run(code)
 
-
-def test_tasks_work_without_the_extras():
-    code = f"""{BLOCK_OPTIONAL}
 import numpy as np
 from kinlearn import keep_task, with_task
 from sklearn.preprocessing import StandardScaler
@@ -83,6 +80,7 @@ print(*keep_task(StandardScaler(), task=-1).fit_transform(X)[:, -1])
     assert _run(code).split() == ["7.0", "7.0", "9.0"]
 
 
+@pytest.mark.slow
 def test_import_is_as_quick_as_that_of_scikit_learn():
     commands = {
         name: [sys.executable, "-P", "-c", code]

@@ -27,6 +27,14 @@ PAGES = [
     ROOT / "docs" / "index.md",
     *(page for part in PARTS for page in sorted((ROOT / "docs" / part).glob("*.md"))),
 ]
+# they fit many models, as a reader would
+SLOW_PAGES = {
+    "README.md",
+    "docs/compare/index.md",
+    "docs/compare/report.md",
+    "docs/scale/dask.md",
+    "docs/start/tutorial.md",
+}
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(
@@ -97,7 +105,14 @@ def _compare(expected: str | None, printed: str, where: str) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in SLOW_PAGES))
+        for page in PAGES
+        for name in [page.relative_to(ROOT).as_posix()]
+    ],
+)
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")

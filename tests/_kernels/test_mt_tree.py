@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kinlearn._kernels.trees import _mt_tree
 from tests.reference import mt_tree as reference
+from tests.seeds import seeds
 
 CRITERIA = ["joint", "sum", "max"]
 
@@ -92,7 +93,7 @@ def check(problem, **changed):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", seeds(20, 80))
 def test_tree_equals_reference(seed, criterion):
     """Shapes, weights, missing values and settings drawn at random."""
     rng = np.random.default_rng(1000 + seed)
@@ -121,7 +122,15 @@ def test_tree_equals_reference(seed, criterion):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-@pytest.mark.parametrize(("n_tasks", "n_labels"), [(1, 2), (1, 5), (2, 2), (2, 6)])
+@pytest.mark.parametrize(
+    ("n_tasks", "n_labels"),
+    [
+        (1, 2),
+        pytest.param(1, 5, marks=pytest.mark.slow),
+        pytest.param(2, 2, marks=pytest.mark.slow),
+        (2, 6),
+    ],
+)
 def test_large_nodes_equal_reference(n_tasks, n_labels, missing, criterion):
     """Enough rows for a full histogram at the top of the tree."""
     problem = make_problem(

@@ -11,6 +11,7 @@ import pytest
 
 from tests.audit.kill_and_resume import compare_slowly, stable, stored
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 # all 30 of them: KINLEARN_KILLS=30
 KILLS = int(os.environ.get("KINLEARN_KILLS", "8"))

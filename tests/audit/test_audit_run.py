@@ -103,6 +103,7 @@ def test_a_failure_costs_its_own_cells_only(n_jobs):
         assert records["bad", split]["error"] == error
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_its_own_cells_only():
     records = _run({"dying": Dying(), "good": Knower()}, n_jobs=2, n_splits=2)
     for split in range(2):

@@ -119,6 +119,7 @@ def table(results):
     return render(PROTOCOLS["toy-resume"], runs, done, times=False)
 
 
+@pytest.mark.slow
 def test_killed_runs_resume(toy, tmp_path):
     start, started = toy
     rng = random.Random(0)
@@ -159,6 +160,7 @@ def test_killed_runs_resume(toy, tmp_path):
     assert len(started.read_text().splitlines()) == n_started
 
 
+@pytest.mark.slow
 def test_failures_are_recorded_and_redone_on_request(toy, tmp_path):
     start, started = toy
     results = tmp_path / "results"

@@ -144,6 +144,7 @@ def test_peak_memory_counts_the_call_and_not_the_data(declared):
     assert 39e6 < found["peak_bytes"] < 48e6
 
 
+@pytest.mark.slow
 def test_the_command_measures_and_writes_records(tmp_path, capsys):
     arguments = ["group-rows", "--runs", "1", "--repeats", "2"]
     assert main([*arguments, "--results", str(tmp_path)]) == 0

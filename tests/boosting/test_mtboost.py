@@ -46,6 +46,7 @@ def test_a_task_with_flipped_labels_is_as_good_and_negatively_related(estimator)
     assert_allclose(got, right, atol=0.03 if estimator is None else 0.1)
 
 
+@pytest.mark.slow
 def test_an_unrelated_task_does_not_hurt_the_others():
     change = []
     for seed in range(6):

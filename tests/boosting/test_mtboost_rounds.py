@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_less
 import kinlearn
 from kinlearn.boosting import MTBoostClassifier, MTBoostRegressor, _shared_rounds
 from tests.reference.mtboost import boost
+from tests.seeds import seeds
 
 
 def _problem(seed=0, n=90, d=6, m=3, numbers=False):
@@ -95,18 +96,18 @@ PENALTIES = [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3]
 @pytest.mark.parametrize("step", ["majorized", "exact"])
 @pytest.mark.parametrize("start", ["gradient", "random"])
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_no_round_raises_loss_or_objective(penalty, start, step):
-    for seed in range(3):
-        for output in ("clipped", "sign"):
-            X, task, y = _problem(seed, n=60 + 20 * seed, d=3 + 2 * seed, m=2 + seed)
-            model = MTBoostClassifier(
-                task=-1, n_estimators=25, n_inner=3, sharing_penalty=penalty,
-                step=step, start=start, output=output, random_state=seed, tol=0,
-            ).fit(kinlearn.with_task(X, task), y)  # fmt: skip
-            first = _first_loss(y, task)
-            ridge = penalty / 2 * (0.1 * (task.max() + 1)) ** 2
-            _assert_falls(np.append(first, model.train_loss_))
-            _assert_falls(np.append(first + ridge, model.objective_))
+@pytest.mark.parametrize("seed", seeds(1, 3))
+def test_no_round_raises_loss_or_objective(seed, penalty, start, step):
+    for output in ("clipped", "sign"):
+        X, task, y = _problem(seed, n=60 + 20 * seed, d=3 + 2 * seed, m=2 + seed)
+        model = MTBoostClassifier(
+            task=-1, n_estimators=25, n_inner=3, sharing_penalty=penalty,
+            step=step, start=start, output=output, random_state=seed, tol=0,
+        ).fit(kinlearn.with_task(X, task), y)  # fmt: skip
+        first = _first_loss(y, task)
+        ridge = penalty / 2 * (0.1 * (task.max() + 1)) ** 2
+        _assert_falls(np.append(first, model.train_loss_))
+        _assert_falls(np.append(first + ridge, model.objective_))
 
 
 def _first_loss(y, task):

@@ -116,7 +116,10 @@ def test_first_tree_that_is_mostly_wrong_answers_alone_with_a_warning():
     "tree",
     [
         MultiTaskDecisionTreeClassifier(purity=0.8),
-        MultiTaskExtraTreesClassifier(3, max_depth=8),
+        # without a choice of settings, which takes long
+        MultiTaskExtraTreesClassifier(
+            3, max_depth=8, min_samples_leaf=1, task_split_prob=0.5
+        ),
         TaskAsFeature(DecisionTreeClassifier(max_depth=8)),
     ],
 )
@@ -152,7 +155,12 @@ def test_staged_answers_end_with_the_final_ones():
     assert_array_equal(last, model.predict_proba(packed))
 
 
-@pytest.mark.parametrize("tree", [None, MultiTaskExtraTreesClassifier(3, max_depth=2)])
+FOREST = MultiTaskExtraTreesClassifier(
+    3, max_depth=2, min_samples_leaf=1, task_split_prob=0.5
+)
+
+
+@pytest.mark.parametrize("tree", [None, FOREST])
 def test_sparse_rows_are_dense_rows_with_zeros(tree):
     packed, _, y = make_tasks()
     packed[:, :4] *= np.abs(packed[:, :4]) > 0.5

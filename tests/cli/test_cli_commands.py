@@ -1,7 +1,6 @@
 """Every documented command, as a stranger would call it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -354,19 +353,40 @@ def test_help_needs_nothing_heavy():
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize(
-    ("line", "answer"),
-    [
-        ("kin ", "compare"),
-        ("kin fit --mo", "--model"),
-        ("kin fit a.csv --model extra", "extra-trees"),
-        ("kin datasets get uci:h", "uci:heart"),
-    ],
-)
-def test_completion_in_bash(line, answer):
-    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
-    result = _run(env={**os.environ, "_KIN_COMPLETE": "complete_bash", **words})
-    assert answer in result.stdout.split()
+COMPLETE = """
+import os, sys
+from kinlearn.cli import main
+
+os.environ["_KIN_COMPLETE"] = "complete_bash"
+sys.argv = ["kin"]
+for line in sys.stdin.read().splitlines():
+    os.environ |= {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+    try:
+        main()
+    except SystemExit:
+        print("---", flush=True)
+"""
+
+
+def test_completion_in_bash():
+    """All in one process; each call ends it as far as it can."""
+    answers = {
+        "kin ": "compare",
+        "kin fit --mo": "--model",
+        "kin fit a.csv --model extra": "extra-trees",
+        "kin datasets get uci:h": "uci:heart",
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", COMPLETE],
+        input="\n".join(answers),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *found, rest = result.stdout.split("---\n")
+    assert rest == ""
+    for answer, offered in zip(answers.values(), found, strict=True):
+        assert answer in offered.split()
 
 
 def test_no_colour_into_a_pipe(table):
@@ -374,7 +394,14 @@ def test_no_colour_into_a_pipe(table):
     assert "\x1b[" not in plain.stdout + plain.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_that_is_stopped_leaves_no_half_file(number, tmp_path):
     pupils(3000).to_csv(tmp_path / "pupils.csv", index=False)
     words = [*TREES, "--set", "n_estimators=200000"]

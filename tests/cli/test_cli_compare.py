@@ -17,7 +17,8 @@ from kinlearn.cli._prepare import TableColumns
 from kinlearn.datasets import load_demo
 
 COMPARE = ("compare", "pupils.csv", "--target", "passed", "--task", "school")
-QUICK = ("--drop", "score", "--no-curve", "--models", "linear", "--repeats", 1)
+QUICK = ("--drop", "score", "--no-curve", "--models", "linear")
+QUICK = (*QUICK, "--repeats", 1, "--folds", 2)
 
 
 def test_compare_shows_the_answer_and_writes_the_page(table, kin):
@@ -89,7 +90,8 @@ def test_compare_gives_the_numbers_of_the_library(tmp_path, kin, monkeypatch):
     data = load_demo(as_frame=True)
     data.frame.to_csv("demo.csv", index=False)
     words = ("compare", "demo.csv", "--target", "readmitted", "--task", "clinic")
-    result = kin(*words, "--no-curve", "--models", "linear", "--repeats", 1, "--json")
+    few = ("--no-curve", "--models", "linear", "--repeats", 1, "--folds", 2)
+    result = kin(*words, *few, "--json")
     document = json.loads(result.out)
     by_hand = compare_sharing(
         data.data,
@@ -98,6 +100,7 @@ def test_compare_gives_the_numbers_of_the_library(tmp_path, kin, monkeypatch):
         estimators=_compare._choose(
             data.data, _Columns(data.target, "clinic"), "linear", False, 0
         ),
+        n_splits=2,
         n_repeats=1,
         curve=False,
     ).to_dict()
@@ -274,6 +277,7 @@ def test_dates_and_categories_reach_the_comparison_as_such(table):
     assert frame.dtypes.astype(str).tolist() == ["float64"] * 4 + ["object"]
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, kin, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = kin("demo")

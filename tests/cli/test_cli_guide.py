@@ -5,6 +5,8 @@ import shlex
 import textwrap
 from pathlib import Path
 
+import pytest
+
 GUIDE = Path(__file__).parents[2] / "docs" / "compare" / "command-line.md"
 _BLOCK = re.compile(r"^( *)```console\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 _TIMES = re.compile(r" *\d+\.\d( s\b| │$)", re.MULTILINE)
@@ -24,6 +26,7 @@ def _plain(text):
     return [line.rstrip() for line in _TIMES.sub("#", text).splitlines()]
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_is_printed(kin, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     calls = list(_calls())

@@ -1,5 +1,7 @@
 """A real cluster for all tests of this folder: started once, since that takes long."""
 
+from contextlib import suppress
+
 import pytest
 
 dask = pytest.importorskip("dask")
@@ -15,10 +17,21 @@ CONFIG = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # before the choice by markers
+def pytest_collection_modifyitems(items):
+    """Tests on the cluster are slow, and stay in one process: one cluster for all."""
+    for item in items:
+        if "client" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.xdist_group("cluster"))
+
+
 @pytest.fixture(scope="session")
 def client():
     """Of three worker processes with little memory; tests may kill one."""
     with (
+        # Dask's own, of workers that were killed, when it closes the cluster
+        suppress(KeyError),
         dask.config.set(CONFIG),
         distributed.LocalCluster(
             n_workers=3,

@@ -107,6 +107,7 @@ print(int(forest.forest_.weight[0]) == len(X), X.nbytes, limit)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are read from /proc")
 def test_data_larger_than_the_limit_of_the_process(tmp_path):
     done = subprocess.run(

@@ -120,6 +120,7 @@ def scores_by_clinic(kind, model):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_forest_for_all_helps_the_small_and_fails_the_two_that_stand_apart(kind):
     forest = {

@@ -3,6 +3,7 @@
 from copy import copy
 
 import numpy as np
+import pytest
 from sklearn.metrics import log_loss
 
 from kinlearn import KinClassifier, with_task
@@ -51,6 +52,7 @@ def losses_with_and_without(model, X, y):
     return log_loss(y, model.predict_proba(X)), log_loss(y, raw.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_forests_that_are_never_sure_become_surer():
     options = {**QUICK, "n_folds": 5, "unknown_task": "error"}
     found = []
@@ -63,6 +65,7 @@ def test_forests_that_are_never_sure_become_surer():
     assert calibrated < 0.98 * raw  # without calibration they are the same
 
 
+@pytest.mark.slow
 def test_answers_for_strangers_become_less_sure():
     """The slopes of a new task may be any, so what others have says little."""
     found = []

@@ -19,6 +19,10 @@ SEEDS = range(5)
 # without weights by task 0.09 on the stranger.
 MOST_EXCESS = 0.06
 TARGETS = ["classification", "regression"]
+EVERY_KIND = [
+    name if name == "tiny" else pytest.param(name, marks=pytest.mark.slow)
+    for name in KINDS
+]
 
 
 @cache
@@ -26,7 +30,7 @@ def losses_of(name, target):
     return play(name, target, ["linear"], SEEDS, n_folds=3)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EVERY_KIND)
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_task_is_worse_than_alone_or_pooled(name, target):
     excess, hurt = hurt_tasks(losses_of(name, target))
@@ -34,6 +38,7 @@ def test_no_task_is_worse_than_alone_or_pooled(name, target):
     assert excess.max() < MOST_EXCESS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_who_only_pools_or_never_shares_would_be_caught(target):
     for name, form in (("one stranger", "pooled"), ("tiny", "alone")):
@@ -45,8 +50,8 @@ def test_who_only_pools_or_never_shares_would_be_caught(target):
 @pytest.mark.parametrize(
     ("name", "target", "most"),
     [
-        ("related", "classification", 0.95),
-        ("related", "regression", 0.97),
+        pytest.param("related", "classification", 0.95, marks=pytest.mark.slow),
+        pytest.param("related", "regression", 0.97, marks=pytest.mark.slow),
         ("tiny", "classification", 0.85),
         ("tiny", "regression", 0.6),
     ],
@@ -57,6 +62,7 @@ def test_sharing_pays_where_tasks_are_alike(name, target, most):
     assert losses["kin"].mean() < most * losses["linear, alone"].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_tasks_that_are_not_alike_are_told_apart(target):
     losses = losses_of("opposed", target)

@@ -196,7 +196,7 @@ def test_columns_that_some_or_all_tasks_never_measure(families):
     X[:, 2] = np.nan
     X[1:, 3] = np.nan
     rows = with_task(X, task)
-    model = KinRegressor(task=-1, families=families, n_estimators=10, random_state=0)
+    model = KinRegressor(task=-1, families=families, **QUICK)
     answers = model.fit(rows, y).predict(rows)
     assert np.isfinite(answers).all()
     assert model.score(rows, y) > 0.5

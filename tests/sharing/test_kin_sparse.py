@@ -65,7 +65,7 @@ def test_families_that_take_no_sparse_rows_say_what_to_do(texts):
 
 
 def test_sparse_rows_of_few_columns_or_few_zeros_are_taken_for_dense(texts):
-    X, y = texts
+    X, y = (rows[::3] for rows in texts)
     few = sp.hstack([X[:, :80], X[:, [-1]]], format="csr")
     full = sp.csr_array(X.toarray() + 0.5 * (np.arange(301) < 100))
     options = {"families": ["linear", "trees"], "n_estimators": 3, **QUICK}

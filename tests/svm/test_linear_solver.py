@@ -13,6 +13,7 @@ from kinlearn.svm._dual import TaskKernel, classification, regression
 from kinlearn.svm._linear import solve_linear
 from kinlearn.svm._space import Space
 from tests.reference.svm_dual import multi_task_kernel, multi_task_svc, multi_task_svr
+from tests.seeds import seeds
 
 
 def conditions(Q, problem, beta, bias):
@@ -71,7 +72,7 @@ def random_problem(seed, largest_C):
     return problem, kernel, Q, bias, twin
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", seeds(1, 4))
 def test_solutions_are_those_of_interior_points(chunk):
     for seed in range(50 * chunk, 50 * chunk + 50):
         problem, kernel, Q, bias, twin = random_problem(seed, largest_C=30.0)

@@ -190,7 +190,10 @@ def test_balanced_correction_holds_each_label_of_the_source():
 
 @pytest.mark.parametrize(
     ("n", "correction"),
-    [(1_000_000, "rare"), *((2_000, correction) for correction in CORRECTIONS)],
+    [
+        pytest.param(1_000_000, "rare", marks=pytest.mark.slow),
+        *((2_000, correction) for correction in CORRECTIONS),
+    ],
 )
 def test_no_weight_underflows_in_200_rounds(n, correction):
     y = np.zeros(n + 3, dtype=np.int32)

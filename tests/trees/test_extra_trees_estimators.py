@@ -284,6 +284,7 @@ def test_class_weight_is_a_weight_of_the_rows(class_weight):
     assert answer(by_class, X)[:, 1].mean() > answer(plain, X)[:, 1].mean() + 0.05
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_tasks():
     rng = np.random.default_rng(0)
     task = np.repeat(np.arange(100_000), 2)

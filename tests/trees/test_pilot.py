@@ -34,6 +34,7 @@ def test_noise_wants_large_leaves_and_clean_data_small_ones():
         assert noisy.min_samples_leaf_ >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.1, 3.0])
 def test_the_choice_is_near_the_best_on_new_rows(noise):
     X, y = rows_of(MultiTaskExtraTreesRegressor, n=2600, noise=noise)
