@@ -5,7 +5,6 @@ of columns as a numeric matrix with at most one copy. Nothing here knows what a
 task is.
 """
 
-import warnings
 from collections import Counter
 
 import narwhals.stable.v2 as nw
@@ -262,9 +261,7 @@ def _read_array(X):
     if isinstance(X, np.matrix):
         check_array(X)  # raises, in scikit-learn's words
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            values = np.asarray(X)
+        values = np.asarray(X)
     except (ValueError, TypeError) as error:
         raise ValueError(f"X cannot be read as a table: {error}") from error
     if values.dtype.kind == "c":
