@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 # directories too: their time changes when a file is deleted
@@ -16,13 +17,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install --no-build-isolation -Cbuild-dir=build/release
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types test-suite test-doctest test-kernels-debug test-ray docs \
-        bench-speed bench-quality help clean
+.PHONY: demo test lint types test-suite test-doctest test-kernels-debug test-ray \
+        test-oldest docs bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
 	@echo "make test            set up, then run every test, lint and types"
 	@echo "make test-ray        the tests on Ray, which is installed for them"
+	@echo "make test-oldest     the quick tests with the lowest versions that we take"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
 	@echo "make bench-quality   play a benchmark protocol, NAME=..."
@@ -61,6 +63,13 @@ test-ray: $(STAMPS)/test $(STAMPS)/ray
 	  "installed, as there is none for this machine, or it does not work."; exit 1; }
 	$(ONE_THREAD) $(BIN)/pytest -q tests/dask/test_ray_joblib.py
 
+# Every test that is quick, in an environment of its own, with the lowest versions
+# that pyproject.toml names for the package, its extras and the tests.
+test-oldest:
+	@$(MAKE) --no-print-directory VENV=$(OLDEST) $(OLDEST)/stamps/oldest
+	$(ONE_THREAD) PATH="$(abspath $(OLDEST)/bin):$$PATH" \
+	  $(OLDEST)/bin/pytest -n 2 -q -m "not slow" $(PYTEST_ARGS)
+
 docs: $(STAMPS)/docs
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -72,7 +81,7 @@ bench-quality: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.quality $(NAME)
 
 clean:
-	rm -rf $(VENV) build docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) $(OLDEST) build docs/_build docs/auto_examples docs/api/generated
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -99,4 +108,25 @@ $(STAMPS)/debug: $(STAMPS)/test
 	@rm -rf build/debug-site
 	@$(PIP) install --no-build-isolation --no-deps --target build/debug-site \
 	  -Cbuild-dir=build/debug -Csetup-args=-Dbounds_checks=true .
+	@touch $@
+
+# What those versions depend on is taken as it was on a day not long after they came
+# out: no later release can break them, or warn of them. When a floor rises beyond that
+# day uv says so; move the day, or name the package as the second line does.
+OLDEST_DAY := --exclude-newer 2025-11-01 \
+              --exclude-newer-package typer=2026-11-15
+
+$(STAMPS)/oldest-packages: pyproject.toml Makefile tools/build_requires.py | $(STAMPS)/venv
+	@echo "Installing the lowest versions into $(VENV) ..."
+	@$(PIP) install 'uv>=0.9'
+	@$(BIN)/python tools/build_requires.py | tr ' ' '\n' | $(BIN)/uv pip compile -q \
+	  --python $(BIN)/python --resolution lowest-direct $(OLDEST_DAY) --only-binary :all: \
+	  --extra test -o $(VENV)/requirements.txt pyproject.toml -
+	@$(BIN)/uv pip install -q --python $(BIN)/python -r $(VENV)/requirements.txt
+	@touch $@
+
+$(STAMPS)/oldest: $(STAMPS)/oldest-packages $(SOURCES)
+	@echo "Installing kinlearn into $(VENV) ..."
+	@$(PIP) uninstall -y kinlearn 2>/dev/null || true
+	@$(PIP) install --no-build-isolation --no-deps -Cbuild-dir=build/oldest .
 	@touch $@
