@@ -22,6 +22,7 @@ from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.metrics import clustering_accuracy_score
 from kinlearn.testing import _checks
 from tests.reference.symmetric_nmf import thesis_objective
+from tests.versions import needs_callbacks
 
 
 def _documents(n_tasks=3, n_classes=2, rows=15, shared=0.5, seed=0, **options):
@@ -475,6 +476,7 @@ def test_input_is_left_alone():
     assert_array_equal(packed.toarray(), before.toarray())
 
 
+@needs_callbacks
 def test_callbacks_see_every_start():
     seen = []
 

@@ -1,12 +1,19 @@
 """Scikit-learn's callbacks, which enter here and nowhere else.
 
 They came with scikit-learn 1.9. With an older one every estimator fits as well; only
-nobody hears how far it is.
+nobody hears how far it is, and who asks for it is told why.
 """
+
+from functools import wraps
 
 import sklearn
 
-__all__ = ["CallbackSupportMixin", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "set_callbacks", "with_callbacks"]
+
+_NEED = (
+    "Callbacks, such as progress bars, need scikit-learn 1.9 or newer; this is "
+    f"{sklearn.__version__}. Fitting works without them."
+)
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -30,14 +37,41 @@ except ImportError:
         @property
         def set_callbacks(self):
             """Absent, so that ``hasattr`` tells; the error says what is needed."""
-            raise AttributeError(
-                "Callbacks, such as progress bars, need scikit-learn 1.9 or newer; "
-                f"this is {sklearn.__version__}. Fitting works without them."
-            )
+            raise AttributeError(_NEED)
 
         def _init_callback_context(self, **_):
             return _NoContext()
 
     def with_callbacks(method):
-        """Leave the method as it is: there are no callbacks to end."""
-        return method
+        """Wrap the method as scikit-learn does; there are no callbacks to end.
+
+        A warning of the method's counts this call when it names the line of the user.
+        """
+
+        @wraps(method)
+        def method_without_callbacks(estimator, *args, **kwargs):
+            return method(estimator, *args, **kwargs)
+
+        return method_without_callbacks
+
+
+def set_callbacks(estimator, callbacks):
+    """Set the callbacks of an estimator of scikit-learn's own.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is going to be fitted.
+    callbacks : sequence of callbacks
+        May be empty.
+
+    Raises
+    ------
+    ValueError
+        If there are some, and the estimator takes none.
+    """
+    if not callbacks:
+        return
+    if not hasattr(estimator, "set_callbacks"):
+        raise ValueError(_NEED)
+    estimator.set_callbacks(*callbacks)
