@@ -515,7 +515,7 @@ def test_a_prediction_reads_the_rows_of_fit_at_most_twice(monkeypatch):
 def test_ctrl_c_ends_a_long_fit():
     X, _, task = _documents(rows=200, length=20, focus=0.1)
     model = MultiTaskSymmetricNMF(
-        task=-1, n_init=20_000, tol=0.0, max_iter=10**6, random_state=0, n_jobs=2
+        task=-1, n_init=500, tol=0.0, max_iter=10**6, random_state=0, n_jobs=2
     )
     pressed = []
 
