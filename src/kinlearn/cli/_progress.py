@@ -1,6 +1,6 @@
 """A bar that says how far a long command is."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.progress import (
     BarColumn,
@@ -34,6 +34,7 @@ def progress_on(voice, label="comparing"):
         Takes ``(done, total, label)``. Its ``begin_anew(label)`` forgets how fast the
         steps were, before slower ones.
     """
+    seen = voice.err.is_terminal and not voice.quiet
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -43,9 +44,10 @@ def progress_on(voice, label="comparing"):
         console=voice.err,
         transient=True,
         speed_estimate_period=_MEMORY,
-        disable=voice.quiet or not voice.err.is_terminal,
+        disable=not seen,
     )
-    with bar:
+    # rich before 14.3 ends also a bar that it does not show with an empty line
+    with bar if seen else nullcontext():
         yield _Advance(bar, voice, label)
 
 
