@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 # directories too: their time changes when a file is deleted
@@ -22,8 +23,8 @@ COMPILE := $(INSTALL) --no-build-isolation --no-deps
 
 .DELETE_ON_ERROR:
 .PHONY: demo test test-all lint types test-suite test-slow test-doctest \
-        test-kernels-debug test-ray coverage docs wheel cross-check test-aarch64 \
-        bench-speed bench-quality help clean
+        test-kernels-debug test-ray test-oldest coverage docs wheel cross-check \
+        test-aarch64 bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
@@ -34,6 +35,7 @@ help:
 	@echo "make wheel           source archive and wheel, tried in an empty environment"
 	@echo "make cross-check     compile the kernels for ARM, Windows and macOS"
 	@echo "make test-aarch64    the kernels' tests on an emulated ARM processor"
+	@echo "make test-oldest     the quick tests with the lowest versions that we take"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
 	@echo "make bench-quality   play a benchmark protocol, NAME=..."
@@ -111,6 +113,13 @@ test-aarch64: $(STAMPS)/package
 	@$(INSTALL) ziglang
 	tools/aarch64_tests.sh $(BIN)/python build/release build/aarch64
 
+# Every test that is quick, in an environment of its own, with the lowest versions
+# that pyproject.toml names for the package, its extras and the tests.
+test-oldest:
+	@$(MAKE) --no-print-directory VENV=$(OLDEST) $(OLDEST)/stamps/oldest
+	$(ONE_THREAD) PATH="$(abspath $(OLDEST)/bin):$$PATH" \
+	  $(OLDEST)/bin/pytest -n 2 -q -m "not slow" $(PYTEST_ARGS)
+
 docs: $(STAMPS)/docs
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -122,7 +131,8 @@ bench-quality: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.quality $(NAME)
 
 clean:
-	rm -rf $(VENV) build dist .coverage* docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) $(OLDEST) build dist .coverage* docs/_build docs/auto_examples \
+	  docs/api/generated
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -160,4 +170,25 @@ $(STAMPS)/debug: $(STAMPS)/test
 	@rm -rf build/debug-site
 	@$(COMPILE) --target build/debug-site \
 	  -Cbuild-dir=build/debug -Csetup-args=-Dbounds_checks=true .
+	@touch $@
+
+# What those versions depend on is taken as it was on a day not long after they came
+# out: no later release can break them, or warn of them. When a floor rises beyond that
+# day uv says so; move the day, or name the package as the second line does.
+OLDEST_DAY := --exclude-newer 2025-11-01 \
+              --exclude-newer-package typer=2026-11-15
+
+$(STAMPS)/oldest-packages: pyproject.toml Makefile tools/requires.py | $(STAMPS)/venv
+	@echo "Installing the lowest versions into $(VENV) ..."
+	@$(PIP) install 'uv>=0.9'
+	@$(BIN)/python tools/requires.py | $(BIN)/uv pip compile -q \
+	  --python $(BIN)/python --resolution lowest-direct $(OLDEST_DAY) --only-binary :all: \
+	  --extra test -o $(VENV)/requirements.txt pyproject.toml -
+	@$(BIN)/uv pip install -q --python $(BIN)/python -r $(VENV)/requirements.txt
+	@touch $@
+
+$(STAMPS)/oldest: $(STAMPS)/oldest-packages $(SOURCES)
+	@echo "Installing kinlearn into $(VENV) ..."
+	@$(PIP) uninstall -y kinlearn 2>/dev/null || true
+	@$(COMPILE) -Cbuild-dir=build/oldest .
 	@touch $@

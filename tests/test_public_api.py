@@ -16,6 +16,7 @@ import pytest
 
 import kinlearn
 from tests.surface import HAS_DASK, own_members, public_modules, public_objects
+from tests.versions import needs_callbacks
 
 SNAPSHOT = Path(__file__).with_name("public_api.txt")
 # Packages that a user imports by themselves, or not at all.
@@ -49,6 +50,7 @@ def _signature(thing: object) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
+@needs_callbacks
 def test_public_api_equals_the_snapshot():
     text = SNAPSHOT.read_text(encoding="utf-8")
     if not HAS_DASK:

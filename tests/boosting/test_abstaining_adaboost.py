@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
@@ -17,6 +16,7 @@ from kinlearn.boosting._start_weights import start_weights
 from kinlearn.exceptions import TaskFallbackWarning
 from tests.interrupt import seconds_to_stop
 from tests.reference import two_task_stumps as twin
+from tests.versions import needs_callbacks
 
 
 def make_tasks(seed, n=90, n_tasks=4, n_classes=2, noise=0.3, d=5):
@@ -449,12 +449,19 @@ def test_a_task_without_weight_is_named():
         fit(X, task, y, sample_weight=(task != 2).astype(float))
 
 
-def test_works_in_a_search_and_with_callbacks():
+def test_works_in_a_search():
     X, y = load_iris(return_X_y=True)
     search = GridSearchCV(
         AbstainingAdaBoostClassifier(5), {"n_roots": [1, 3]}, cv=2
     ).fit(X, y)
     assert search.best_score_ > 0.8
+
+
+@needs_callbacks
+def test_shows_a_bar():
+    from sklearn.callback import ProgressBar
+
+    X, y = load_iris(return_X_y=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the bar's own
         model = AbstainingAdaBoostClassifier(5).set_callbacks(ProgressBar())

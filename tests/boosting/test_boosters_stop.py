@@ -14,6 +14,7 @@ from kinlearn.boosting import (
 )
 from kinlearn.boosting._early_stopping import hold_back
 from tests.callbacks import StopAfter
+from tests.versions import needs_callbacks
 
 BOOSTERS = [
     AbstainingAdaBoostClassifier(12, task=-1),
@@ -32,6 +33,7 @@ def make_rows(n=90, seed=0):
     return with_task(X, task), y
 
 
+@needs_callbacks
 @pytest.mark.parametrize("model", BOOSTERS)
 def test_a_callback_ends_the_rounds(model):
     X, y = make_rows()

@@ -81,7 +81,7 @@ def test_constant_features_leave_the_intercept():
 
 def test_the_cheapest_form_is_chosen():
     def chosen(n, d, sparse=False):
-        X = sp.random_array((n, d), density=0.01, format="csr", rng=0)
+        X = sp.random_array((n, d), density=0.01, format="csr", random_state=0)
         X = X if sparse else X.toarray()
         return make_least_squares(X, np.ones(n), 1.0)
 

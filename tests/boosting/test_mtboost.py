@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import kinlearn
 from kinlearn.boosting import MTBoostClassifier, MTBoostRegressor
 from tests.interrupt import seconds_to_stop
+from tests.versions import needs_callbacks
 
 
 def _related(n=600, d=10, m=4, seed=0, noise=0.5):
@@ -391,6 +392,7 @@ class RoundCounter:
         pass
 
 
+@needs_callbacks
 def test_callbacks_hear_of_every_round():
     X, task, y = _related(n=100)
     packed = kinlearn.with_task(X, task)

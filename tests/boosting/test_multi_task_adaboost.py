@@ -17,6 +17,7 @@ from kinlearn.trees import (
     MultiTaskExtraTreesRegressor,
 )
 from tests.callbacks import Recorder
+from tests.versions import needs_callbacks
 
 
 def make_tasks(seed=0, n=200):
@@ -171,6 +172,7 @@ def test_sparse_rows_are_dense_rows_with_zeros(tree):
     assert_allclose(model.predict_proba(packed), expected)
 
 
+@needs_callbacks
 def test_callbacks_hear_of_every_round():
     packed, _, y = make_tasks()
     recorder = Recorder()

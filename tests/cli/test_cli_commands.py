@@ -22,6 +22,7 @@ from kinlearn.cli._progress import Steps
 from kinlearn.datasets import load_demo
 from kinlearn.relatedness import task_distances
 from tests.cli.conftest import pupils
+from tests.versions import needs_callbacks
 
 KIN = [sys.executable, "-c", "from kinlearn.cli import main; main()"]
 FIT = ("fit", "pupils.csv", "--task", "school", "--save", "model.skops")
@@ -165,6 +166,7 @@ def test_what_the_time_limit_left_out_is_said(table, kin):
     assert "Left out" not in kin(*TREES, "--set", "n_estimators=3").out
 
 
+@needs_callbacks
 def test_a_bar_is_told_of_every_step():
     seen = []
     X, y = load_demo(return_X_y=True, as_frame=True)

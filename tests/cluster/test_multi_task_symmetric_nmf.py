@@ -22,6 +22,7 @@ from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.metrics import clustering_accuracy_score
 from kinlearn.testing import _checks
 from tests.reference.symmetric_nmf import thesis_objective
+from tests.versions import needs_callbacks
 
 
 def _documents(n_tasks=3, n_classes=2, rows=15, shared=0.5, seed=0, **options):
@@ -475,6 +476,7 @@ def test_input_is_left_alone():
     assert_array_equal(packed.toarray(), before.toarray())
 
 
+@needs_callbacks
 def test_callbacks_see_every_start():
     seen = []
 
@@ -513,7 +515,7 @@ def test_a_prediction_reads_the_rows_of_fit_at_most_twice(monkeypatch):
 def test_ctrl_c_ends_a_long_fit():
     X, _, task = _documents(rows=200, length=20, focus=0.1)
     model = MultiTaskSymmetricNMF(
-        task=-1, n_init=20_000, tol=0.0, max_iter=10**6, random_state=0, n_jobs=2
+        task=-1, n_init=500, tol=0.0, max_iter=10**6, random_state=0, n_jobs=2
     )
     pressed = []
 

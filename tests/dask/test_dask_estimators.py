@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from kinlearn import boosting, trees
+from tests.versions import needs_callbacks
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -136,6 +137,7 @@ class Watch:
         pass
 
 
+@needs_callbacks
 @every_estimator
 def test_the_last_client_is_found_and_progress_is_told(name, client, frame):
     X, y = frame[0], targets(name, frame[1])

@@ -20,6 +20,7 @@ from sklearn.svm import SVC, LinearSVC
 from kinlearn import with_task
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
 from tests.callbacks import Recorder
+from tests.versions import needs_callbacks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))
@@ -212,6 +213,7 @@ def test_sharing_that_fit_did_not_prepare_is_an_error():
         model.predict(with_task(X, np.full(200, 50)))
 
 
+@needs_callbacks
 def test_callbacks_see_every_task():
     recorder = Recorder()
     PerTask(Ridge(), task=-1).set_callbacks(recorder).fit(XT, Y)

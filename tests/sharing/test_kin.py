@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.callback import ProgressBar
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
@@ -31,6 +30,7 @@ from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.sharing._kin._tables import staged_answers
 from kinlearn.tasks import LabelSets, check_task_data
 from tests.interrupt import seconds_to_stop
+from tests.versions import needs_callbacks
 
 QUICK = {"n_estimators": 10, "n_folds": 3, "random_state": 0}
 
@@ -372,7 +372,10 @@ def test_the_only_row_of_a_class_stays_in_training():
     assert_array_equal(model.classes_, [0, 1, 7])
 
 
+@needs_callbacks
 def test_callbacks_see_every_candidate_and_what_the_last_step_will_take():
+    from sklearn.callback import ProgressBar
+
     steps, expected = [], []
 
     class Recorder(ProgressBar):

@@ -18,7 +18,7 @@ def texts():
     """Counts of 300 words in three tasks; a word of the last task means the reverse."""
     rng = np.random.default_rng(0)
     task = np.repeat([0, 1, 2], 80)
-    X = sp.random_array((240, 300), density=0.05, rng=rng, format="csr")
+    X = sp.random_array((240, 300), density=0.05, random_state=rng, format="csr")
     X.data[:] = rng.integers(1, 4, size=X.nnz)
     common = rng.normal(size=300)
     slope = np.tile(common, (3, 1))
@@ -123,7 +123,7 @@ def test_equal_rows_and_no_others_are_one():
 
 def test_sparse_rows_get_a_common_size():
     rng = np.random.default_rng(0)
-    X = sp.random_array((50, 40), density=0.2, rng=rng, format="csr")
+    X = sp.random_array((50, 40), density=0.2, random_state=rng, format="csr")
     weight = rng.integers(1, 4, size=50).astype(float)
     scale = Standardisation.of(X, weight)
     assert_array_equal(scale.centre, 0)

@@ -19,6 +19,7 @@ from kinlearn.svm._dual import TaskProblem
 from kinlearn.svm._linear import linear_pays
 from tests.interrupt import seconds_to_stop
 from tests.reference.svm_dual import multi_task_kernel
+from tests.versions import needs_callbacks
 
 HUGE = 1e12  # a correction penalty that leaves biases only
 KERNELS = [
@@ -275,6 +276,7 @@ def test_without_biases_rows_move_in_twos():
     assert model.n_iter_ < 10_000
 
 
+@needs_callbacks
 def test_callbacks_see_every_machine():
     class Recorder:
         seen = []

@@ -112,6 +112,6 @@ def test_bins_hold_about_equal_weight():
 
 
 def test_sparse_categories_are_as_sparse_as_the_data():
-    X = sp.random_array((200, 50), density=0.02, rng=np.random.default_rng(0))
+    X = sp.random_array((200, 50), density=0.02, random_state=np.random.default_rng(0))
     hot, _ = one_hot_categories(X, np.ones(200), 8)
     assert hot.nnz <= X.nnz

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.callback import ProgressBar
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -22,6 +21,7 @@ from kinlearn.svm import (
     SVMPlusRegressor,
     tune_in_two_stages,
 )
+from tests.versions import HAS_CALLBACKS, needs_callbacks
 
 
 def problem():
@@ -107,12 +107,22 @@ def test_scorers_by_task_see_the_task_in_both_stages():
     assert 0.4 < result.plain_score <= 1
 
 
+@needs_callbacks
 def test_progress_is_shown_by_callbacks(capsys):
+    from sklearn.callback import ProgressBar
+
     X, y, _ = problem()
     grids = {"plain_grid": {"C": [1.0]}, "correction_grid": SECOND}
     model = SVMPlusClassifier(group="task")
     tune_in_two_stages(model, X, y, cv=2, **grids, callbacks=[ProgressBar()])
     assert "GridSearchCV" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(HAS_CALLBACKS, reason="requires scikit-learn before 1.9")
+def test_callbacks_that_scikit_learn_has_not_are_an_error():
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match=r"need scikit-learn 1\.9 or newer; this is 1"):
+        tune_in_two_stages(SVMPlusClassifier(group="task"), X, y, callbacks=[print])
 
 
 def test_parameters_of_the_other_stage_are_told():

@@ -547,7 +547,7 @@ BAD = [
     ),
     (
         "huge cell of a frame",
-        lambda: fit(DF.assign(b=np.array([10**400] * 6, dtype=object)), task="g"),
+        lambda: fit(DF.assign(b=pd.Series([10**400] * 6, dtype=object)), task="g"),
         ValueError,
         "'b' holds 1000",
     ),
@@ -562,15 +562,6 @@ BAD = [
         lambda: fit(XT, np.array([10**400] * 6, dtype=object), labels="numbers"),
         ValueError,
         "too large for float64",
-    ),
-    (
-        "128-bit tasks",
-        lambda: fit(
-            pl.DataFrame({"a": [1.0], "g": pl.Series([2**100], dtype=pl.Int128)}),
-            task="g",
-        ),
-        ValueError,
-        "beyond 64 bits",
     ),
     (
         "NumPy's NaN among strings",
@@ -646,6 +637,15 @@ def test_message(case):
     with pytest.raises(kind) as caught:
         call()
     assert re.search(pattern, str(caught.value), re.DOTALL), f"{name}: {caught.value}"
+
+
+@pytest.mark.skipif(
+    not hasattr(pl, "Int128"), reason="128-bit integers: requires a newer polars"
+)
+def test_tasks_of_128_bits():
+    column = pl.Series([2**100], dtype=pl.Int128)
+    with pytest.raises(ValueError, match="beyond 64 bits"):
+        fit(pl.DataFrame({"a": [1.0], "g": column}), task="g")
 
 
 def test_the_table_is_long_enough():

@@ -1,5 +1,7 @@
 """What check_task_data and check_task_rows make of good input."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -239,3 +241,22 @@ def test_fitted_names_with_an_array_at_predict_warn():
     data = check_task_data(X)
     with pytest.warns(UserWarning, match="fitted without feature names"):
         check_task_rows(_frame("pandas"), columns=data.columns, tasks=data.tasks)
+
+
+def test_reading_rows_leaves_the_filters_of_warnings_alone():
+    """They belong to all threads: fits in threads would leave each other's behind."""
+    seen = []
+
+    class Rows:
+        def __array__(self, dtype=None, copy=None):
+            seen.append(list(warnings.filters))
+            return np.column_stack([X, [0, 1, 0, 1]])
+
+        def __len__(self):
+            return len(X)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        filters = list(warnings.filters)
+        assert check_task_data(Rows(), task=-1).n_tasks == 2
+    assert seen == [filters] * len(seen) != []

@@ -23,6 +23,7 @@ from kinlearn.transfer._weighted_trees import BinnedRows
 from tests.callbacks import Recorder
 from tests.interrupt import seconds_to_stop
 from tests.reference import tradaboost as reference
+from tests.versions import needs_callbacks
 
 CORRECTIONS = [None, 1.2, "dynamic", "rare", "balanced"]
 
@@ -429,6 +430,7 @@ def test_cross_validation_over_the_target_in_a_search():
     assert_allclose(search.cv_results_["mean_test_score"], by_hand)
 
 
+@needs_callbacks
 def test_callbacks_see_every_round():
     recorder = Recorder()
     X, task, y = small_problem()

@@ -150,7 +150,7 @@ def test_weights_of_any_size_in_two_stages(scale):
 def test_a_sparse_source_is_never_written_out():
     rng = np.random.default_rng(0)
     n, d = 4000, 8000
-    X = sp.random_array((n, d), density=0.002, rng=rng, format="csr")
+    X = sp.random_array((n, d), density=0.002, random_state=rng, format="csr")
     X.data[:] = rng.integers(1, 4, X.nnz)
     task = np.repeat([0.0, 1.0], [n - 60, 60])
     y = (np.asarray(X[:, :200].sum(axis=1)) > 1).astype(int)

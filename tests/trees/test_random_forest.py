@@ -10,6 +10,7 @@ from kinlearn.trees import (
 )
 from kinlearn.trees import _random_forest as module
 from tests.callbacks import Recorder
+from tests.versions import needs_callbacks
 
 
 def make_tasks(seed=0, *, n=400, n_features=6, n_tasks=4, noise=0.1):
@@ -149,6 +150,7 @@ def test_informative_features_are_important():
     assert importance[:2].min() > 3 * importance[2:].max()
 
 
+@needs_callbacks
 def test_callbacks_hear_of_every_tree():
     X = np.column_stack([np.arange(20.0), np.arange(20) % 2])
     recorder = Recorder()

@@ -219,10 +219,12 @@ _read: dict[str, Comparison] = {}
 def _open_handle(handle: str | SentOnce) -> Comparison:
     if not isinstance(handle, str):
         return handle.value
-    if handle not in _read:
-        _read.clear()
-        _read[handle] = joblib.load(handle, mmap_mode="r")
-    return _read[handle]
+    comparison = _read.get(handle)
+    if comparison is None:
+        comparison = joblib.load(handle, mmap_mode="r")
+        _read.clear()  # another thread of this worker may have read another one
+        _read[handle] = comparison
+    return comparison
 
 
 def _run_cell(

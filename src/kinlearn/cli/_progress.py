@@ -1,7 +1,7 @@
 """A progress bar of a long command."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from rich.progress import (
@@ -37,6 +37,7 @@ def progress_on(voice: Voice, label: str = "comparing") -> Iterator["_Advance"]:
         Takes ``(done, total, label)``. Its ``begin_anew(label)`` forgets how fast the
         steps were, before slower ones.
     """
+    seen = voice.err.is_terminal and not voice.quiet
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -46,9 +47,10 @@ def progress_on(voice: Voice, label: str = "comparing") -> Iterator["_Advance"]:
         console=voice.err,
         transient=True,
         speed_estimate_period=_MEMORY,
-        disable=voice.quiet or not voice.err.is_terminal,
+        disable=not seen,
     )
-    with bar:
+    # rich before 14.3 ends also a bar that it does not show with an empty line
+    with bar if seen else nullcontext():
         yield _Advance(bar, voice, label)
 
 

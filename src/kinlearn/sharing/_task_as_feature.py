@@ -7,12 +7,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import TargetEncoder
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, fit_clone
-from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._sklearn import StrOptions, target_encoder
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["TaskAsFeature"]
@@ -165,15 +163,10 @@ class TaskAsFeature(OneModel):
         self.encoding_ = self._choose_encoding()
         estimator, block = self.estimator, None
         if self.encoding_ == "target" and len(self.tasks_) > 1:
-            splitter = StratifiedKFold if is_classifier(self.estimator) else KFold
             kind = "continuous"
             if is_classifier(self.estimator):
                 kind = "binary" if len(self.classes_) == 2 else "multiclass"
-            n_splits = min(5, len(rows.y))
-            self._encoder = TargetEncoder(
-                target_type=kind,
-                cv=splitter(n_splits=n_splits, shuffle=True, random_state=0),
-            )
+            self._encoder = target_encoder(kind, n_splits=min(5, len(rows.y)))
             block = self._encoder.fit_transform(rows.task.reshape(-1, 1), rows.y)
         features = self._features(rows.rest, rows.task, block)
         native = "categorical_features" in estimator.get_params()

@@ -19,6 +19,7 @@ from kinlearn.svm._plus_base import SVMPlusBase, without_task
 from kinlearn.svm._space import make_space
 from kinlearn.tasks import TaskData, check_task_data, check_task_rows
 from kinlearn.utils import deal_to_folds
+from kinlearn.utils._callbacks import set_callbacks
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["TwoStageResult", "tune_in_two_stages"]
@@ -275,7 +276,7 @@ def tune_in_two_stages(
         Fits at a time, as in scikit-learn.
     callbacks : sequence of callbacks, default=()
         Scikit-learn's callbacks for both searches, such as
-        ``[sklearn.callback.ProgressBar()]``.
+        ``[sklearn.callback.ProgressBar()]``; from scikit-learn 1.9 on.
 
     Returns
     -------
@@ -320,8 +321,7 @@ def tune_in_two_stages(
             for part in grid
         ]
         search = GridSearchCV(model, grid, **options, **more)
-        if callbacks:
-            search.set_callbacks(*callbacks)
+        set_callbacks(search, callbacks)
         with warnings.catch_warnings():
             # callbacks see the fits of the search; what is inside one is short
             warnings.filterwarnings("ignore", ".*does not support callbacks")

@@ -5,7 +5,6 @@ of columns as a numeric matrix with at most one copy. Nothing here knows what a
 task is.
 """
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -277,9 +276,7 @@ def _read_array(X: Any) -> np.ndarray:
     if isinstance(X, np.matrix):
         check_array(X)  # raises, in scikit-learn's words
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            values = np.asarray(X)
+        values = np.asarray(X)
     except (ValueError, TypeError) as error:
         raise ValueError(f"X cannot be read as a table: {error}") from error
     if values.dtype.kind == "c":

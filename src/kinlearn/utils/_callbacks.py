@@ -1,15 +1,23 @@
 """Scikit-learn's callbacks, which enter here and nowhere else.
 
 They came with scikit-learn 1.9. With an older one every estimator fits as well, only
-without callbacks.
+without callbacks, and setting one raises an error that names the version it needs.
 """
 
-from collections.abc import Callable
-from typing import Any, NoReturn, Self
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import sklearn
 
-__all__ = ["CallbackSupportMixin", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "set_callbacks", "with_callbacks"]
+
+_NEED = (
+    "Callbacks, such as progress bars, need scikit-learn 1.9 or newer; this is "
+    f"{sklearn.__version__}. Fitting works without them."
+)
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -25,7 +33,7 @@ except ImportError:
             pass
 
         def call_on_fit_task_end(self, **_: Any) -> bool:
-            return False  # no callback requests that the fit end
+            return False  # no callback ends the fit
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """What scikit-learn 1.9 gives an estimator, without its callbacks."""
@@ -33,14 +41,47 @@ except ImportError:
         @property
         def set_callbacks(self) -> NoReturn:
             """Absent, so that ``hasattr`` is False; the error names what is needed."""
-            raise AttributeError(
-                "Callbacks, such as progress bars, need scikit-learn 1.9 or newer; "
-                f"this is {sklearn.__version__}. Fitting works without them."
-            )
+            raise AttributeError(_NEED)
 
         def _init_callback_context(self, **_: Any) -> _NoContext:
             return _NoContext()
 
     def with_callbacks(method: Callable) -> Callable:
-        """Leave the method as it is: there are no callbacks to end."""
+        """Wrap the method as scikit-learn does, so that it takes as many frames.
+
+        Warnings count them to name the user's line. There are no callbacks to end.
+        """
+
+        @wraps(method)
+        def method_without_callbacks(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+            return method(estimator, *args, **kwargs)
+
+        return method_without_callbacks
+
+
+if TYPE_CHECKING:  # a decorated `fit` keeps its signature
+
+    def with_callbacks(method: _Method) -> _Method:
         return method
+
+
+def set_callbacks(estimator: Any, callbacks: Sequence[Any]) -> None:
+    """Set the callbacks of an estimator of scikit-learn's own.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is going to be fitted.
+    callbacks : sequence of callbacks
+        May be empty.
+
+    Raises
+    ------
+    ValueError
+        If there are some, and the estimator takes none.
+    """
+    if not callbacks:
+        return
+    if not hasattr(estimator, "set_callbacks"):
+        raise ValueError(_NEED)
+    estimator.set_callbacks(*callbacks)

@@ -1,11 +1,13 @@
-"""Scikit-learn's private names, which enter here and nowhere else.
+"""Scikit-learn's private and changing names, which enter here and nowhere else.
 
 When a release of scikit-learn moves one of them, this is the file to mend.
 """
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
+import numpy as np
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -14,7 +16,7 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
     "HasMethods",
@@ -25,7 +27,36 @@ __all__ = [
     "check_sample_weight",
     "safe_indexing",
     "scorer_parts",
+    "target_encoder",
 ]
+
+
+def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> np.ndarray:
+    """Scikit-learn's check of weights, with what it refuses from 1.9 on.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), number or None
+        Weights of the rows.
+    X : array-like
+        The rows.
+    **options
+        ``dtype``, ``ensure_non_negative`` and ``copy``.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The weights.
+
+    Raises
+    ------
+    ValueError
+        If they are no weights of these rows, or if all are zero.
+    """
+    weight = _check_sample_weight(sample_weight, X, **options)
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight
 
 
 def scorer_parts(scorer: Any) -> tuple[Callable, dict[str, Any], int, Any] | None:
@@ -47,3 +78,33 @@ def scorer_parts(scorer: Any) -> tuple[Callable, dict[str, Any], int, Any] | Non
         return None
     function, params, sign, method = (getattr(scorer, name) for name in names)
     return function, dict(params), sign, method
+
+
+def target_encoder(kind: str, n_splits: int) -> Any:
+    """Scikit-learn's encoder of categories by their mean target, with fixed folds.
+
+    From scikit-learn 1.9 on it takes a splitter, and `random_state` is deprecated;
+    before, it takes the number of folds and makes the very same splitter of it.
+
+    Parameters
+    ----------
+    kind : {"continuous", "binary", "multiclass"}
+        What the targets are.
+    n_splits : int
+        Number of folds that cross-fit the training rows.
+
+    Returns
+    -------
+    TargetEncoder
+        Not fitted yet.
+    """
+    # Here, as every estimator imports this module, and few need these.
+    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.preprocessing import TargetEncoder
+
+    seed = signature(TargetEncoder).parameters.get("random_state")
+    if seed is not None and seed.default is None:
+        return TargetEncoder(target_type=kind, cv=n_splits, random_state=0)
+    splitter = KFold if kind == "continuous" else StratifiedKFold
+    folds = splitter(n_splits=n_splits, shuffle=True, random_state=0)
+    return TargetEncoder(target_type=kind, cv=folds)
