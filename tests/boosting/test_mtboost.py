@@ -116,11 +116,12 @@ def test_integer_weights_are_repeated_rows(estimator, form):
     settings = {"task": -1, "n_estimators": 15, "form": form, "random_state": 0}
     weighted = estimator(**settings).fit(packed, y, sample_weight=weight)
     repeated = estimator(**settings).fit(packed[times], y[times])
-    # the dual form is solved to 1e-8, which fifteen rounds add up
-    assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-5, atol=1e-6)
+    # the dual form is solved to 1e-8, which fifteen rounds add up, by machine and BLAS
+    atol = 1e-6 if form == "primal" else 1e-5
+    assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-5, atol=atol)
     ask = "predict" if estimator is MTBoostRegressor else "decision_function"
     assert_allclose(
-        getattr(weighted, ask)(packed), getattr(repeated, ask)(packed), atol=1e-6
+        getattr(weighted, ask)(packed), getattr(repeated, ask)(packed), atol=atol
     )
 
 
