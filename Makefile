@@ -61,9 +61,9 @@ types: $(STAMPS)/test
 test-suite: $(STAMPS)/test
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -q -m "not slow" $(PYTEST_ARGS)
 
-# Simulations, kills, a cluster and a browser; each of these two is started once.
+# Simulations, kills, a cluster and a browser.
 test-slow: $(STAMPS)/test
-	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadgroup -q -m slow $(NO_RAY) $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -q -m slow $(NO_RAY) $(PYTEST_ARGS)
 
 # Quick and slow tests; kernels are compiled, so that they are not among the lines.
 coverage: $(STAMPS)/test

@@ -19,11 +19,10 @@ CONFIG = {
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by markers
 def pytest_collection_modifyitems(items):
-    """Tests on the cluster are slow, and stay in one process: one cluster for all."""
+    """Tests on the cluster are slow."""
     for item in items:
         if "client" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture(scope="session")

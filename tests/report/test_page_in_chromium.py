@@ -24,7 +24,6 @@ CHROMIUM = next(
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("browser"),  # started once
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
     pytest.mark.skipif(DRIVER is None, reason="no chromedriver is installed"),
 ]
