@@ -77,7 +77,10 @@ class Scale:
 def padded(values: Sequence[float], *, share: float = 0.06) -> tuple[float, float]:
     """Limits a little wider than the numbers, and never of no width."""
     low, high = min(values), max(values)
-    room = share * (high - low) or abs(high) * 0.05 or 0.05
+    span = high - low
+    if span < 1e-6 * max(abs(low), abs(high)):
+        span = 0.0  # what rounding left of equal numbers has no ticks
+    room = share * span or abs(high) * 0.05 or 0.05
     return low - room, high + room
 
 
