@@ -7,8 +7,10 @@ VENV ?= .venv
 OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
+# goes with the environment, and so with the Cython that made it
+BUILD := $(VENV)/build
 # directories too: their time changes when a file is deleted
-SOURCES := $(shell find src tools ! -name '*.pyc' ! -name __pycache__) \
+SOURCES := $(shell find src ! -name '*.pyc' ! -name __pycache__) tools/version.py \
            pyproject.toml meson.build meson.options
 # Kernels run on plain threads; spinning BLAS and OpenMP pools only get in
 # the way of the tests that run side by side.
@@ -47,7 +49,7 @@ demo: $(STAMPS)/report
 test: lint types test-suite test-doctest test-kernels-debug
 
 # Ray is next to last, and the oldest dependencies are last: they install much.
-test-all: test test-slow test-ray test-oldest
+test-all: test cross-check test-slow test-ray test-oldest
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -106,19 +108,19 @@ wheel: $(STAMPS)/build
 
 cross-check: $(STAMPS)/package
 	@$(INSTALL) ziglang
-	$(BIN)/python tools/cross_check.py build/release
+	$(BIN)/python tools/cross_check.py $(BUILD)/release
 
 # Not among the others: it needs Debian, root and qemu.
 test-aarch64: $(STAMPS)/package
 	@$(INSTALL) ziglang
-	tools/aarch64_tests.sh $(BIN)/python build/release build/aarch64
+	tools/aarch64_tests.sh $(BIN)/python $(BUILD)/release build/aarch64
 
 # Every test that is quick, in an environment of its own, with the lowest versions
 # that pyproject.toml names for the package, its extras and the tests.
 test-oldest:
 	@$(MAKE) --no-print-directory VENV=$(OLDEST) $(OLDEST)/stamps/oldest
 	$(ONE_THREAD) PATH="$(abspath $(OLDEST)/bin):$$PATH" \
-	  $(OLDEST)/bin/pytest -n 2 -q -m "not slow" $(PYTEST_ARGS)
+	  $(OLDEST)/bin/pytest -n 2 -q -m "not slow or cluster" $(NO_RAY) $(PYTEST_ARGS)
 
 docs: $(STAMPS)/docs
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
@@ -141,7 +143,7 @@ $(STAMPS)/venv:
 	  { echo "python3 cannot make environments; on Debian: apt install python3-venv"; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/build: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/build: pyproject.toml tools/requires.py | $(STAMPS)/venv
 	@echo "Setting up the build tools in $(VENV) ..."
 	@$(BIN)/python tools/requires.py >$(STAMPS)/build.txt
 	@$(INSTALL) -r $(STAMPS)/build.txt
@@ -158,7 +160,7 @@ $(STAMPS)/package: $(STAMPS)/build $(SOURCES)
 	@echo "Compiling kinlearn and installing it into $(VENV)" \
 	  "(half a minute to two minutes; seconds the next time) ..."
 	@$(PIP) uninstall -y kinlearn 2>/dev/null || true
-	@$(COMPILE) -Cbuild-dir=build/release .
+	@$(COMPILE) -Cbuild-dir=$(BUILD)/release .
 	@touch $@
 
 $(STAMPS)/report $(STAMPS)/test $(STAMPS)/ray $(STAMPS)/docs $(STAMPS)/bench: \
@@ -169,7 +171,7 @@ $(STAMPS)/debug: $(STAMPS)/test
 	@echo "Compiling the kernels with bounds checks ..."
 	@rm -rf build/debug-site
 	@$(COMPILE) --target build/debug-site \
-	  -Cbuild-dir=build/debug -Csetup-args=-Dbounds_checks=true .
+	  -Cbuild-dir=$(BUILD)/debug -Csetup-args=-Dbounds_checks=true .
 	@touch $@
 
 # What those versions depend on is taken as it was on a day not long after they came
@@ -191,5 +193,5 @@ $(STAMPS)/oldest-packages: pyproject.toml Makefile tools/requires.py | $(STAMPS)
 $(STAMPS)/oldest: $(STAMPS)/oldest-packages $(SOURCES)
 	@echo "Installing kinlearn into $(VENV) ..."
 	@$(PIP) uninstall -y kinlearn 2>/dev/null || true
-	@$(COMPILE) -Cbuild-dir=build/oldest .
+	@$(COMPILE) -Cbuild-dir=$(BUILD)/release .
 	@touch $@

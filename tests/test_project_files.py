@@ -5,10 +5,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import kinlearn
-
-yaml = pytest.importorskip("yaml", reason="PyYAML reads the forms of the repository")
 
 ROOT = Path(__file__).parents[1]
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))

@@ -31,7 +31,6 @@ PAGES = [
 ]
 # they fit many models, as a reader would
 SLOW_PAGES = {
-    "README.md",
     "docs/compare/index.md",
     "docs/compare/report.md",
     "docs/scale/dask.md",

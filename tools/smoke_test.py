@@ -5,6 +5,8 @@
 
 import importlib
 import pkgutil
+import sys
+import sysconfig
 
 import numpy as np
 
@@ -45,4 +47,6 @@ for model in (
         raise SystemExit(f"{model} has an accuracy of {accuracy:.2f} on its own rows.")
 MultiTaskSymmetricNMF(n_clusters=2, task=-1, random_state=0).fit(X)
 task_distances(X, task=-1)
+if sysconfig.get_config_var("Py_GIL_DISABLED") and sys._is_gil_enabled():
+    raise SystemExit("A module of kinlearn switched the GIL on.")
 print(f"kinlearn {kinlearn.__version__}: {len(names)} kernel modules load, models fit.")

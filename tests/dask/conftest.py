@@ -23,6 +23,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "client" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.cluster)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from kinlearn.datasets import load_demo
 from kinlearn.sharing import PerTask, Pooled
 
 ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -104,7 +104,9 @@ def test_an_estimator_without_callbacks_is_told_apart(either):
         pass
 
     either.set_callbacks(Plain(), ())
-    with pytest.raises(ValueError, match=r"need scikit-learn 1\.9"):
+    with pytest.raises(
+        ValueError, match=r"need scikit-learn 1\.9|Plain takes no callbacks"
+    ):
         either.set_callbacks(Plain(), [Recorder()])
 
 

@@ -83,5 +83,8 @@ def set_callbacks(estimator: Any, callbacks: Sequence[Any]) -> None:
     if not callbacks:
         return
     if not hasattr(estimator, "set_callbacks"):
-        raise ValueError(_NEED)
+        without = not hasattr(CallbackSupportMixin(), "set_callbacks")
+        raise ValueError(
+            _NEED if without else f"{type(estimator).__name__} takes no callbacks."
+        )
     estimator.set_callbacks(*callbacks)

@@ -9,12 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["ArrayLike", "RandomState", "Table", "TaskColumn", "TaskPath"]
+__all__ = ["ArrayLike", "RandomState", "Table", "TaskColumn"]
 
 # Rows of features with the task among them: array, sparse matrix or frame.
 Table: TypeAlias = Any
 # The column of X that holds the task, by name or by position; None is one task.
 TaskColumn: TypeAlias = str | int | None
-# The same, or several columns from coarse to fine.
-TaskPath: TypeAlias = str | int | list[str] | list[int] | None
 RandomState: TypeAlias = int | np.random.RandomState | None

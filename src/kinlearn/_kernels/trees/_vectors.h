@@ -17,7 +17,7 @@
 #include <emmintrin.h>
 #endif
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) || defined(__clang__)
 #define kinlearn_prefetch(address) __builtin_prefetch(address)
 #else
 #define kinlearn_prefetch(address) ((void)(address))
@@ -174,7 +174,7 @@ static inline int kinlearn_count_bits(uint32_t set) {
 
 /* The lowest row of a set that is not empty. */
 static inline int kinlearn_lowest_bit(uint32_t set) {
-#if defined(__GNUC__)
+#if defined(__GNUC__) || defined(__clang__)
     return __builtin_ctz(set);
 #else
     return kinlearn_count_bits((set & (0 - set)) - 1);

@@ -5,7 +5,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,6 +46,9 @@ _LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
 _LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
 
 
+_Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
+
+
 class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
     """What the classifier and the regressor share."""
 
@@ -64,7 +67,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self,
         *,
         task: TaskColumn = None,
-        families: str | Sequence[str] = "all",
+        families: Literal["all"] | _Family | Sequence[_Family] = "all",
         n_estimators: int = 200,
         n_folds: int = 5,
         time_limit: float | None = None,
