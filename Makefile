@@ -40,7 +40,7 @@ help:
 	@echo "make test-oldest     the quick tests with the lowest versions that we take"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
-	@echo "make bench-quality   play a benchmark protocol, NAME=..."
+	@echo "make bench-quality   run a benchmark protocol, NAME=..."
 	@echo "make clean           remove everything that was built"
 
 demo: $(STAMPS)/report

@@ -8,13 +8,13 @@ import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.commandline import count, make_parser, say, with_one_line_errors
 from benchmarks.jsonlines import JsonLines, read_records
 from benchmarks.quality.protocol import PROTOCOLS
-from benchmarks.quality.runner import finished, forget, plan, play
+from benchmarks.quality.runner import finished, forget, plan, run_protocol
 from benchmarks.quality.table import render
 from benchmarks.registry import BenchmarkError
 
 
 def main(arguments=None):
-    """Play the named protocols and show their tables.
+    """Run the named protocols and show their tables.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ def main(arguments=None):
     Returns
     -------
     int
-        0 if all was played, 2 for a wrong call.
+        0 if all was run, 2 for a wrong call.
     """
     parser = make_parser("quality", "protocols")
     parser.add_argument("--jobs", type=count, default=1, help="runs at a time")
     parser.add_argument("--limit", type=count, help="the first splits only")
-    parser.add_argument("--only", metavar="CONTENDER", help="play these only")
+    parser.add_argument("--only", metavar="CONTENDER", help="run these only")
     parser.add_argument("--again", metavar="CONTENDER", help="redo finished runs")
     parser.add_argument("--table", action="store_true", help="show the table only")
     return with_one_line_errors(_run, parser.parse_args(arguments))
@@ -43,11 +43,11 @@ def _run(options):
     if not options.names:
         raise BenchmarkError(f"Name a protocol. Known: {', '.join(PROTOCOLS)}.")
     for protocol in PROTOCOLS.select(options.names):
-        _play_and_show(protocol, options)
+        _run_and_show(protocol, options)
     return 0
 
 
-def _play_and_show(protocol, options):
+def _run_and_show(protocol, options):
     runs = plan(protocol, min(options.limit or protocol.n_splits, protocol.n_splits))
     path = Path(options.results) / f"{protocol.name}.jsonl"
     if options.table:
@@ -59,7 +59,7 @@ def _play_and_show(protocol, options):
             if options.again:
                 forget(store, _of_contenders(protocol, runs, options.again))
             chosen = _of_contenders(protocol, runs, options.only or "*")
-            play(protocol, chosen, store, jobs=options.jobs, say=say)
+            run_protocol(protocol, chosen, store, jobs=options.jobs, say=say)
             done = finished(store.records)
     table = render(protocol, runs, done)
     path.with_suffix(".md").write_text(table)

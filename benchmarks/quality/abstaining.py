@@ -1,7 +1,7 @@
 """Problems, splits and contenders of the protocols of boosting over two-task stumps.
 
 MNIST, each of some digits against the rest, as in Faddoul 2012. The thesis gives the
-number of training rows of each task, not how they were drawn. Two ways are played:
+number of training rows of each task, not how they were drawn. Two ways are evaluated:
 half of them of the digit ("balanced"), or all at random ("random"). Rows are drawn
 anew for each task, so tasks share rows only by chance.
 """

@@ -6,7 +6,7 @@ Problems with many tasks are drawn again and again; real folds are dealt, real
     .venv/bin/python -m benchmarks.quality.audit_statistics --runs 1000
 
 The expected gain need not be known: the mean over folds is unbiased for it, so
-its mean over all runs stands in. Tests play a short version.
+its mean over all runs stands in. Tests run a short version.
 """
 
 import argparse
@@ -449,7 +449,7 @@ TABLES = {
 
 
 def main(arguments=None):
-    """Play the simulations and print the tables of the guide."""
+    """Run the simulations and print the tables of the guide."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("tables", nargs="*", default=[], help=", ".join(TABLES))
     parser.add_argument("--runs", type=int, default=1000)

@@ -1,7 +1,7 @@
 """Which updates? All from the same starts, to lower the same objective.
 
 ``python -m benchmarks.quality.clustering_updates`` needs ``KINLEARN_DATA``. It takes
-the thesis's objective with a fixed alpha, plays 400 passes of multiplicative updates,
+the thesis's objective with a fixed alpha, runs 400 passes of multiplicative updates,
 of coordinates, and of projected gradients, and prints the values they end at, and the
 passes after which each is within 0.01% of where the multiplicative updates end. A pass
 is one product with the affinity, or one sweep of coordinates, which costs the same.

@@ -204,7 +204,7 @@ def hurt_tasks(losses, level=0.05):
 
 
 def main():
-    """Play the suite."""
+    """Run the suite."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.kin_suite")
     parser.add_argument("--seeds", type=int, default=10, help="problems of each kind")
     parser.add_argument("--families", default="linear,trees", help="of the candidates")

@@ -1,6 +1,6 @@
 """Do features that were dropped still teach?
 
-``python -m benchmarks.quality.privileged_selection digits`` plays chapter 3 of Cai
+``python -m benchmarks.quality.privileged_selection digits`` repeats chapter 3 of Cai
 2011: features are ranked on the training rows, the best are kept, and SVM+ gets the
 others as privileged columns. A linear SVM on the kept features chooses C by validation
 rows; SVM+ keeps that C and chooses the penalty and the width of its correcting kernel
@@ -152,7 +152,7 @@ def training(name, train):
     return X[list(train)], y[list(train)]
 
 
-def play(name, ranking, n_features, seed):
+def errors_of(name, ranking, n_features, seed):
     """Test errors: SVM on the kept features, SVM+, SVM on all features."""
     X, y, _ = load(name)
     train, valid, test = split(name, seed)
@@ -189,7 +189,7 @@ def main():
     print("| --- " * 7 + "|")
     for (ranking, kept), published in TABLES[options.data].items():
         drawn = np.array(
-            [play(options.data, ranking, kept, s) for s in range(options.draws)]
+            [errors_of(options.data, ranking, kept, s) for s in range(options.draws)]
         )
         mean, spread = drawn.mean(axis=0), drawn.std(axis=0, ddof=1)
         cells = [f"{m:.2f} ({s:.2f})" for m, s in zip(mean, spread, strict=True)]

@@ -1,4 +1,4 @@
-"""What a quality protocol declares: data, splits, contenders, metrics, bars."""
+"""What a quality protocol declares: data, splits, contenders, metrics, limits."""
 
 import hashlib
 import json
@@ -58,13 +58,13 @@ class Contender:
         What is worth telling apart; JSON types only, since it is part of the
         key under which a finished run is found again.
     kind : {"peer", "ours"}
-        Bars are for ours.
+        Limits are for ours.
     packages : tuple of str
         Distributions whose versions are kept with each run.
     needs : tuple of str
         Modules it cannot run without.
-    bars : dict of str to float
-        What this one must reach, by metric; else the protocol's bars hold.
+    limits : dict of str to float
+        What this one must reach, by metric; else the protocol's limits hold.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Contender:
     kind: str = "peer"
     packages: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    bars: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Protocol:
     baseline: str
     methods: tuple[str, ...]
     published: tuple[Published, ...]
-    bars: Mapping[str, float]
+    limits: Mapping[str, float]
     independent: bool = False
 
     def contender(self, name):
@@ -108,7 +108,7 @@ def protocol(
     baseline,
     methods=("predict",),
     published=(),
-    bars=None,
+    limits=None,
     independent=False,
 ):
     """Declare the decorated function, which splits, as a protocol.
@@ -120,11 +120,11 @@ def protocol(
     problem : str
         A name in `benchmarks.problems`.
     n_splits : int
-        How often it is played.
+        How many splits there are.
     metrics : tuple of Metric
         The first one orders the table.
     contenders : tuple of Contender
-        All are played on the same splits.
+        All are run on the same splits.
     baseline : str
         The contender that all others are paired with.
     methods : tuple of str
@@ -132,7 +132,7 @@ def protocol(
         With ``"fit_predict"`` it is called on the test rows alone.
     published : tuple of Published
         Figures of others, shown beside ours.
-    bars : dict of str to float
+    limits : dict of str to float
         What ours must reach, by metric.
     independent : bool, default=False
         Whether no row trains in two splits, as in made data of which each split takes
@@ -165,7 +165,7 @@ def protocol(
                 baseline=baseline,
                 methods=tuple(methods),
                 published=tuple(published),
-                bars=dict(bars or {}),
+                limits=dict(limits or {}),
                 independent=independent,
             ),
         )

@@ -1,6 +1,6 @@
 """Who is best over many protocols: ``python -m benchmarks.quality.ranks 'kin-*'``.
 
-Reads what `benchmarks.quality` played, and plays nothing. In each protocol contenders
+Reads what `benchmarks.quality` ran, and runs nothing. In each protocol contenders
 are ranked by the mean of its first metric over the splits that all of them finished; a
 contender without any finished split there is left out of the table. Then come the
 protocols on which a contender is significantly better than ours: the 95% interval of
@@ -22,13 +22,13 @@ from benchmarks.quality.runner import finished
 from benchmarks.quality.statistics import Interval, corrected_interval
 from benchmarks.registry import BenchmarkError
 
-__all__ = ["Played", "better_than", "played_of", "rank_table"]
+__all__ = ["Results", "better_than", "rank_table", "results_of"]
 
 OURS = "kinlearn Kin (defaults)"
 
 
 @dataclass(frozen=True)
-class Played:
+class Results:
     """What is there of a protocol.
 
     Attributes
@@ -59,7 +59,7 @@ class Played:
         ]
 
 
-def played_of(protocol, records):
+def results_of(protocol, records):
     """The scores of a protocol's contenders as they are declared now.
 
     Parameters
@@ -71,7 +71,7 @@ def played_of(protocol, records):
 
     Returns
     -------
-    Played
+    Results
         Scores of the first metric.
     """
     metric = protocol.metrics[0]
@@ -84,15 +84,15 @@ def played_of(protocol, records):
             scores.setdefault(name, {})[record["split"]] = record["scores"][metric.name]
             shares.append(record["n_test"] / record["n_train"])
     share = 0.0 if protocol.independent or not shares else float(np.mean(shares))
-    return Played(protocol.name, metric, scores, share)
+    return Results(protocol.name, metric, scores, share)
 
 
-def rank_table(played):
+def rank_table(results):
     """Means and ranks of the contenders that all protocols have.
 
     Parameters
     ----------
-    played : list of Played
+    results : list of Results
         The protocols.
 
     Returns
@@ -101,9 +101,11 @@ def rank_table(played):
         Markdown: a line for each protocol, the contender of the best mean rank first.
     """
     common = [
-        name for name in played[0].scores if all(name in each.scores for each in played)
+        name
+        for name in results[0].scores
+        if all(name in each.scores for each in results)
     ]
-    lines = [(each, each.means(common)) for each in played] if common else []
+    lines = [(each, each.means(common)) for each in results] if common else []
     lines = [(each, means) for each, means in lines if means is not None]
     if not lines or len(common) < 2:
         return "Fewer than two contenders have a split in common.\n"
@@ -134,12 +136,12 @@ def rank_table(played):
     )
 
 
-def better_than(played, ours=OURS):
+def better_than(results, ours=OURS):
     """Who is significantly better than ours, and by how much.
 
     Parameters
     ----------
-    played : Played
+    results : Results
         A protocol.
     ours : str
         A contender.
@@ -149,40 +151,40 @@ def better_than(played, ours=OURS):
     dict of str to Interval
         By contender: our score less its, in the metric's good direction.
     """
-    mine = played.scores.get(ours, {})
-    sign = 1 if played.metric.greater_is_better else -1
+    mine = results.scores.get(ours, {})
+    sign = 1 if results.metric.greater_is_better else -1
     found: dict[str, Interval] = {}
-    for name, scores in played.scores.items():
+    for name, scores in results.scores.items():
         both = [sign * (mine[s] - scores[s]) for s in mine if s in scores]
         if name == ours or len(both) < 2:
             continue
-        interval = corrected_interval(both, played.test_share)
+        interval = corrected_interval(both, results.test_share)
         if interval.high < 0:
             found[name] = interval
     return found
 
 
-def _show(title, played):
-    say(f"## {title}\n\n{rank_table(played)}")
+def _show(title, results):
+    say(f"## {title}\n\n{rank_table(results)}")
 
 
 def _run(options):
     if not options.names:
         raise BenchmarkError("Name protocols, such as 'kin-*'.")
     chosen = PROTOCOLS.select(options.names)
-    played = {}
+    results = {}
     for protocol in chosen:
         path = Path(options.results) / f"{protocol.name}.jsonl"
-        found = played_of(protocol, read_records(path))
+        found = results_of(protocol, read_records(path))
         if found.scores:
-            played[protocol.name] = found
+            results[protocol.name] = found
         else:
-            say(f"not played: {protocol.name}")
-    if not played:
-        raise BenchmarkError(f"Nothing was played in {options.results}.")
-    _show("All protocols", list(played.values()))
+            say(f"not run yet: {protocol.name}")
+    if not results:
+        raise BenchmarkError(f"No finished runs in {options.results}.")
+    _show("All protocols", list(results.values()))
     by_metric: dict[str, list] = {}
-    for each in played.values():
+    for each in results.values():
         by_metric.setdefault(each.metric.label, []).append(each)
     if len(by_metric) > 1:
         for label, group in by_metric.items():
@@ -190,7 +192,7 @@ def _run(options):
     say(f"## Significantly better than {OURS}\n")
     lines = [
         f"- {each.name}: {name}, {i.mean:+.4f} [{i.low:+.4f}, {i.high:+.4f}]"
-        for each in played.values()
+        for each in results.values()
         for name, i in better_than(each).items()
     ]
     say("\n".join(lines) or "Nobody, on no protocol.")

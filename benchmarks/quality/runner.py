@@ -1,4 +1,4 @@
-"""Play the runs of a protocol that are not done yet.
+"""Do the runs of a protocol that are not done yet.
 
 A run is one contender on one split. The parent alone writes; workers fit and
 predict, with one thread each. A worker that dies costs one run, which is
@@ -21,7 +21,7 @@ from benchmarks.quality.protocol import PROTOCOLS, run_key, split_fingerprint
 from benchmarks.registry import BenchmarkError
 from benchmarks.workers import Failure, Worker
 
-__all__ = ["Run", "finished", "forget", "plan", "play"]
+__all__ = ["Run", "finished", "forget", "plan", "run_protocol"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def forget(store, runs):
     return len(again)
 
 
-def play(protocol, runs, store, *, jobs, say):
+def run_protocol(protocol, runs, store, *, jobs, say):
     """Do the runs that the store does not hold, and append each as it ends.
 
     Parameters
@@ -131,7 +131,7 @@ def _answers(waiting, jobs):
 
 def _send(worker, waiting):
     run = waiting.popleft()
-    worker.send(_play_one, run)
+    worker.send(_run_one, run)
     return run
 
 
@@ -140,7 +140,7 @@ def _problem(name):
     return load(name)
 
 
-def _play_one(run):
+def _run_one(run):
     """In the worker: fit, predict and score."""
     protocol = PROTOCOLS[run.protocol]
     contender = protocol.contender(run.contender)

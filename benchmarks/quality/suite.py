@@ -160,7 +160,7 @@ def _line(name, make, share, n_splits, estimator, settings, n_trees):
 
 
 def main():
-    """Play the suite."""
+    """Run the suite."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.suite")
     parser.add_argument("kinds", nargs="*", default=list(KINDS), help="of the target")
     parser.add_argument("--trees", type=int, default=100, help="of each forest")

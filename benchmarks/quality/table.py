@@ -17,7 +17,7 @@ def render(protocol, runs, done, *, times=True):
     Parameters
     ----------
     protocol : Protocol
-        What was played.
+        What was run.
     runs : list of Run
         The runs that the table is about; those not in `done` are missing.
     done : dict of str to dict
@@ -34,20 +34,20 @@ def render(protocol, runs, done, *, times=True):
     for run in runs:
         if run.key in done:
             records[run.contender][run.split] = done[run.key]
-    played = {
+    succeeded = {
         name: {split: r for split, r in by_split.items() if r["error"] is None}
         for name, by_split in records.items()
     }
     rows = [_heading(protocol, times)]
     rows.append(["---"] * len(rows[0]))
     rows += [
-        _contender_row(protocol, contender, played, times)
-        for contender in _in_order(protocol, played)
+        _contender_row(protocol, contender, succeeded, times)
+        for contender in _in_order(protocol, succeeded)
     ]
     rows += [_published_row(protocol, each, times) for each in protocol.published]
     lines = [f"## {protocol.name}: {protocol.title}", ""]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
-    lines += ["", *_footnotes(protocol, runs, records, played)]
+    lines += ["", *_footnotes(protocol, runs, records, succeeded)]
     return "\n".join(lines) + "\n"
 
 
@@ -58,12 +58,12 @@ def _heading(protocol, times):
     return heading + (["fit, s"] if times else [])
 
 
-def _in_order(protocol, played):
+def _in_order(protocol, succeeded):
     """Ours first, then the peers; each group by the first metric."""
     metric = protocol.metrics[0]
 
     def rank(contender):
-        scores = _values(played[contender.name], metric)
+        scores = _values(succeeded[contender.name], metric)
         mean = np.mean(list(scores.values())) if scores else -math.inf
         sign = -1 if metric.greater_is_better or not scores else 1
         return contender.kind != "ours", sign * mean
@@ -79,8 +79,8 @@ def _test_share(records):
     return float(np.mean([record["n_test"] / record["n_train"] for record in records]))
 
 
-def _contender_row(protocol, contender, played, times):
-    by_split = played[contender.name]
+def _contender_row(protocol, contender, succeeded, times):
+    by_split = succeeded[contender.name]
     row = [contender.name, contender.kind, str(len(by_split))]
     if not by_split:
         lacking = missing(contender.needs)
@@ -88,13 +88,13 @@ def _contender_row(protocol, contender, played, times):
         row[2] = f"0 ({what})"
         return row + ["-"] * (2 * len(protocol.metrics) + times)
     share = 0.0 if protocol.independent else _test_share(by_split.values())
-    baseline = played[protocol.baseline]
+    baseline = succeeded[protocol.baseline]
     for metric in protocol.metrics:
         scores = _values(by_split, metric)
         mean = corrected_interval(list(scores.values()), share)
         mark = ""
         if contender.kind == "ours":
-            mark = _missed(protocol, contender, metric, mean.mean)
+            mark = _behind(protocol, contender, metric, mean.mean)
         row.append(_interval_text(mean, metric.digits) + mark)
         row.append(_difference(contender, protocol, metric, scores, baseline, share))
     if times:
@@ -121,22 +121,23 @@ def _interval_text(interval, digits, sign=""):
     return f"{interval.mean:{form}} [{low}, {high}]"
 
 
-def _missed(protocol, contender, metric, mean):
-    """Which marks our mean stays behind, as a note in its cell."""
+def _behind(protocol, contender, metric, mean):
+    """Which limits and figures our mean does not reach, as a note in its cell."""
     sign = 1 if metric.greater_is_better else -1
-    marks = {"bar": {**protocol.bars, **contender.bars}.get(metric.name)}
+    marks = {"limit": {**protocol.limits, **contender.limits}.get(metric.name)}
     figures = [
         each.values[metric.name]
         for each in protocol.published
         if metric.name in each.values
     ]
     marks["published"] = max(figures, key=lambda v: sign * v, default=None)
-    missed = [
+    behind = [
         f"{what} {mark:g}"
         for what, mark in marks.items()
         if mark is not None and sign * (mean - mark) < -1e-12  # not by rounding
     ]
-    return f" **missed**: {', '.join(missed)}" if missed else ""
+    side = "below" if metric.greater_is_better else "above"
+    return f" **{side}** {', '.join(behind)}" if behind else ""
 
 
 def _published_row(protocol, published, times):
@@ -147,7 +148,7 @@ def _published_row(protocol, published, times):
     return row + (["-"] if times else [])
 
 
-def _footnotes(protocol, runs, records, played):
+def _footnotes(protocol, runs, records, succeeded):
     interval = "corrected resampled t interval (Nadeau and Bengio 2003)"
     if protocol.independent:
         interval = "t interval, since no row trains in two splits"
@@ -155,7 +156,7 @@ def _footnotes(protocol, runs, records, played):
         f"Mean over splits, with the 95% {interval}; differences are paired by split "
         f"with {protocol.baseline}."
     ]
-    notes += _circumstances(played)
+    notes += _circumstances(succeeded)
     notes += [f"{each.name}: {each.source}." for each in protocol.published]
     expected = Counter(run.contender for run in runs)
     for contender in protocol.contenders:
@@ -165,7 +166,7 @@ def _footnotes(protocol, runs, records, played):
             notes.append(f"{name}: {count} runs failed, {error}")
         if not missing(contender.needs) and len(records[name]) < expected[name]:
             notes.append(f"{name}: {len(records[name])} of {expected[name]} runs done.")
-        older = sum(_is_older(contender, r) for r in played[name].values())
+        older = sum(_is_older(contender, r) for r in succeeded[name].values())
         if older:
             notes.append(
                 f"{name}: {older} runs were made by other versions than those "
@@ -174,9 +175,11 @@ def _footnotes(protocol, runs, records, played):
     return [f"- {note}" for note in notes]
 
 
-def _circumstances(played):
+def _circumstances(succeeded):
     """What the figures were measured with, and on."""
-    records = [record for by_split in played.values() for record in by_split.values()]
+    records = [
+        record for by_split in succeeded.values() for record in by_split.values()
+    ]
     found = {}
     for record in records:
         for name, version in record["versions"].items():

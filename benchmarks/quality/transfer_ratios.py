@@ -34,7 +34,7 @@ def accuracies(results, problem, ratio):
     """Mean, standard error and number of splits of each line."""
     path = Path(results) / f"{PROTOCOLS[f'transfer-{problem}-{ratio}'].name}.jsonl"
     if not path.exists():
-        raise BenchmarkError(f"{path} is not there: play the protocol first.")
+        raise BenchmarkError(f"{path} is not there: run the protocol first.")
     values = {name: [] for name in LINES}
     for record in finished(read_records(path)).values():
         if record["contender"] in values and record["error"] is None:

@@ -1,4 +1,4 @@
-"""What a speed case declares: our work, the peers' work, and the bar."""
+"""What a speed case declares: our work, the peers' work, and the limit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from time import process_time
 
 from benchmarks.registry import Registry
 
-__all__ = ["CASES", "Bar", "Case", "Seconds", "Work", "case", "cpu_timed"]
+__all__ = ["CASES", "Case", "Limit", "Seconds", "Work", "case", "cpu_timed"]
 
 CASES = Registry("speed case")
 
 
 @dataclass(frozen=True)
-class Bar:
-    """What a case must reach; every figure that is set must hold.
+class Limit:
+    """The limit of a case; every figure that is set must hold.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Case:
     name: str
     title: str
     build: Callable[..., Work]
-    bar: Bar
+    limit: Limit
     needs: tuple[str, ...]
     sizes: tuple[int, ...]
     threads: int
@@ -106,15 +106,15 @@ class Case:
     memory: bool
 
 
-def case(name, *, bar=None, needs=(), sizes=(), threads=1, repeats=5, memory=False):
+def case(name, *, limit=None, needs=(), sizes=(), threads=1, repeats=5, memory=False):
     """Declare the decorated function, which returns `Work`, as a case.
 
     Parameters
     ----------
     name : str
         How the command line calls it.
-    bar : Bar, optional
-        What must be reached; without one the case is for information.
+    limit : Limit, optional
+        What must hold; without one the case is for information.
     needs : tuple of str
         Modules it cannot run without; it is skipped where one is missing.
     sizes : tuple of int
@@ -140,7 +140,7 @@ def case(name, *, bar=None, needs=(), sizes=(), threads=1, repeats=5, memory=Fal
                 name=name,
                 title=title,
                 build=build,
-                bar=bar or Bar(),
+                limit=limit or Limit(),
                 needs=tuple(needs),
                 sizes=tuple(sizes),
                 threads=threads,

@@ -58,7 +58,7 @@ def run_case(case, *, runs, repeats, store, say):
     if len(by_size) > 1:
         exponent = growth(by_size)
         say(f"  growth: n^{exponent:.2f} from {min(by_size):,} to {max(by_size):,}")
-        _say_verdicts(verdicts(case.bar, exponent=exponent), say)
+        _say_verdicts(verdicts(case.limit, exponent=exponent), say)
         store.append({"case": case.name, "growth": exponent, **_circumstances(case)})
     return True
 
@@ -94,7 +94,7 @@ def _report(case, size, seconds, peaks, data_bytes, store, say):
     ratios = {who: ratio(seconds["ours"], seconds[who]) for who in seconds}
     del ratios["ours"]
     judged = verdicts(
-        case.bar, seconds=seconds, peak_bytes=peaks.get("ours"), data_bytes=data_bytes
+        case.limit, seconds=seconds, peak_bytes=peaks.get("ours"), data_bytes=data_bytes
     )
     store.append(
         {
@@ -125,8 +125,8 @@ def _report(case, size, seconds, peaks, data_bytes, store, say):
 
 def _say_verdicts(judged, say):
     for verdict in judged:
-        word = "met" if verdict.met else "MISSED"
-        say(f"  bar {verdict.bar}: {verdict.found}, {word}")
+        word = verdict.side if verdict.side == "within" else verdict.side.upper()
+        say(f"  limit {verdict.limit}: {verdict.found}, {word}")
 
 
 def _time_text(values):

@@ -28,11 +28,19 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One figure of a bar, and whether it was reached."""
+    """One figure of a limit, and on which side of it ours is.
 
-    bar: str
+    Parameters
+    ----------
+    limit, found : str
+        The figure, and what was measured.
+    side : {"within", "above", "below"}
+        Above a limit that is the most, or below one that is the least.
+    """
+
+    limit: str
     found: str
-    met: bool
+    side: str
 
 
 def ratio(ours, peer):
@@ -59,12 +67,12 @@ def growth(seconds_by_size):
     return statistics.linear_regression(x, y).slope
 
 
-def verdicts(bar, *, seconds=None, peak_bytes=None, data_bytes=None, exponent=None):
-    """Compare what was measured with a bar.
+def verdicts(limit, *, seconds=None, peak_bytes=None, data_bytes=None, exponent=None):
+    """Compare what was measured with a limit.
 
     Parameters
     ----------
-    bar : Bar
+    limit : Limit
         What must hold.
     seconds : dict of str to list of float, optional
         By contender, as `time_in_rounds` gives them.
@@ -76,34 +84,35 @@ def verdicts(bar, *, seconds=None, peak_bytes=None, data_bytes=None, exponent=No
     Returns
     -------
     list of Verdict
-        One for each figure of the bar that the measurements speak about.
+        One for each figure of the limit that the measurements speak about.
     """
     found = []
     if seconds is not None:
         best = min(seconds["ours"])
         peer = fastest_peer(seconds)
-        if bar.seconds is not None:
-            found.append(_at_most(bar.seconds, best, "{:.3g} s"))
-        if peer is not None and bar.times_faster is not None:
+        if limit.seconds is not None:
+            found.append(_at_most(limit.seconds, best, "{:.3g} s"))
+        if peer is not None and limit.times_faster is not None:
             faster = min(seconds[peer]) / best
             text = f"{faster:.3g} x its speed"
-            met = faster >= bar.times_faster
+            side = "within" if faster >= limit.times_faster else "below"
             found.append(
-                Verdict(f"at least {bar.times_faster:g} x its speed", text, met)
+                Verdict(f"at least {limit.times_faster:g} x its speed", text, side)
             )
-        if peer is not None and bar.times_as_long is not None:
+        if peer is not None and limit.times_as_long is not None:
             longer = best / min(seconds[peer])
-            found.append(_at_most(bar.times_as_long, longer, "{:.3g} x its time"))
-    if bar.memory_of_data is not None and peak_bytes is not None and data_bytes:
+            found.append(_at_most(limit.times_as_long, longer, "{:.3g} x its time"))
+    if limit.memory_of_data is not None and peak_bytes is not None and data_bytes:
         found.append(
-            _at_most(bar.memory_of_data, peak_bytes / data_bytes, "{:.3g} x the data")
+            _at_most(limit.memory_of_data, peak_bytes / data_bytes, "{:.3g} x the data")
         )
-    if bar.gibibytes is not None and peak_bytes is not None:
-        found.append(_at_most(bar.gibibytes, peak_bytes / 2**30, "{:.3g} GiB"))
-    if bar.growth is not None and exponent is not None:
-        found.append(_at_most(bar.growth, exponent, "n^{:.3g}"))
+    if limit.gibibytes is not None and peak_bytes is not None:
+        found.append(_at_most(limit.gibibytes, peak_bytes / 2**30, "{:.3g} GiB"))
+    if limit.growth is not None and exponent is not None:
+        found.append(_at_most(limit.growth, exponent, "n^{:.3g}"))
     return found
 
 
 def _at_most(limit, value, form):
-    return Verdict(f"at most {form.format(limit)}", form.format(value), value <= limit)
+    side = "within" if value <= limit else "above"
+    return Verdict(f"at most {form.format(limit)}", form.format(value), side)

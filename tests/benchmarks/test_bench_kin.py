@@ -10,7 +10,7 @@ from benchmarks.quality.kin_ours import FORMS, OURS_ALONE
 from benchmarks.quality.kin_suite import make_tasks
 from benchmarks.quality.metrics import AUC
 from benchmarks.quality.protocol import PROTOCOLS, Contender, Metric
-from benchmarks.quality.ranks import Played, better_than, main, played_of, rank_table
+from benchmarks.quality.ranks import Results, better_than, main, rank_table, results_of
 
 ERROR = Metric("error", "error", None, greater_is_better=False, digits=2)
 BY_KIND = {
@@ -70,9 +70,9 @@ def test_splits_of_made_tasks_are_draws_of_their_own(name):
     assert protocol.independent
 
 
-def played(name, metric, **scores):
+def results(name, metric, **scores):
     by_split = {key: dict(enumerate(values)) for key, values in scores.items()}
-    return Played(name, metric, by_split, 0.0)
+    return Results(name, metric, by_split, 0.0)
 
 
 def cells(table):
@@ -81,9 +81,9 @@ def cells(table):
 
 
 def test_ranks_by_hand():
-    one = played("one", AUC, a=[0.5, 0.7], b=[0.8, 0.8], c=[0.6, 0.6])
+    one = results("one", AUC, a=[0.5, 0.7], b=[0.8, 0.8], c=[0.6, 0.6])
     # less is better; b has one split only, so others count on that one alone
-    two = played("two", ERROR, a=[0.1, 9.0], b=[0.3], c=[0.2, 0.2], d=[0.0, 0.0])
+    two = results("two", ERROR, a=[0.1, 9.0], b=[0.3], c=[0.2, 0.2], d=[0.0, 0.0])
     rows = cells(rank_table([one, two]))
     assert rows["protocol"] == ["splits", "a", "b", "c"]
     assert rows["one"] == ["2", "0.6000 (2.5)", "0.8000 (1)", "0.6000 (2.5)"]
@@ -97,7 +97,7 @@ def test_critical_difference_is_that_of_the_tables():
     rng = np.random.default_rng(0)
     names = list("abcde")
     some = [
-        played(f"p{k}", AUC, **{name: [rng.random()] for name in names})
+        results(f"p{k}", AUC, **{name: [rng.random()] for name in names})
         for k in range(12)
     ]
     critical = 2.728 * np.sqrt(5 * 6 / (6 * 12))
@@ -113,12 +113,12 @@ def test_better_are_those_whose_interval_lies_on_their_side():
     better = np.add(ours, [0.1, 0.11, 0.1, 0.09]).tolist()
     noise = np.add(ours, [0.1, -0.1, 0.1, -0.05]).tolist()
     scores = {"ours": ours, "better": better, "noise": noise, "short": [0.9]}
-    found = better_than(played("p", AUC, **scores), "ours")
+    found = better_than(results("p", AUC, **scores), "ours")
     assert set(found) == {"better"}
     assert_allclose(found["better"].mean, -0.1)
     # as an error, the higher one is worse
-    assert better_than(played("p", ERROR, **scores), "ours") == {}
-    assert set(better_than(played("p", ERROR, **scores), "better")) == {"ours"}
+    assert better_than(results("p", ERROR, **scores), "ours") == {}
+    assert set(better_than(results("p", ERROR, **scores), "better")) == {"ours"}
 
 
 def test_records_count_if_they_succeeded_with_the_settings_of_now():
@@ -138,7 +138,7 @@ def test_records_count_if_they_succeeded_with_the_settings_of_now():
             "n_test": 50,
         } | changes
 
-    found = played_of(
+    found = results_of(
         protocol,
         [
             record("a", 0, 0.7),
@@ -158,5 +158,5 @@ def test_wrong_calls_are_one_line(tmp_path, capsys):
     assert main([]) == 2
     assert main(["kin-heart", "--results", str(tmp_path)]) == 2
     captured = capsys.readouterr()
-    assert "not played: kin-heart" in captured.out
-    assert "Nothing was played" in captured.err
+    assert "not run yet: kin-heart" in captured.out
+    assert "No finished runs" in captured.err

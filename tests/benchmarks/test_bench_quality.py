@@ -74,7 +74,7 @@ def toy_protocol(**changes):
             Published("old", {"auc": 0.65}, "a paper, table 1"),
             Published("older", {"auc": 0.9, "error": 0.5}, "another paper"),
         ),
-        bars={"auc": 0.6, "error": 0.1},
+        limits={"auc": 0.6, "error": 0.1},
     )
     return replace(declared, **changes)
 
@@ -118,14 +118,14 @@ def cells(table):
     return {row[0]: row[1:] for row in rows}
 
 
-def test_a_contender_may_have_bars_of_its_own():
+def test_a_contender_may_have_limits_of_its_own():
     runs = toy_runs()
     contenders = tuple(
-        replace(each, bars={"error": 0.15}) if each.name == "new" else each
+        replace(each, limits={"error": 0.15}) if each.name == "new" else each
         for each in toy_protocol().contenders
     )
     rows = cells(render(toy_protocol(contenders=contenders), runs, toy_done(runs)))
-    assert rows["new"][4] == "0.20 [0.20, 0.20] **missed**: bar 0.15"
+    assert rows["new"][4] == "0.20 [0.20, 0.20] **above** limit 0.15"
 
 
 def test_the_table_by_hand():
@@ -147,9 +147,9 @@ def test_the_table_by_hand():
     assert rows["new"] == [
         "ours",
         "3",
-        "0.700 [0.349, 1.051] **missed**: published 0.9",
+        "0.700 [0.349, 1.051] **below** published 0.9",
         "+0.100 [-0.251, +0.451]",
-        "0.20 [0.20, 0.20] **missed**: bar 0.1",
+        "0.20 [0.20, 0.20] **above** limit 0.1",
         "-0.10 [-0.45, +0.25]",
         "1.00",
     ]
@@ -181,10 +181,10 @@ def test_only_splits_of_both_are_paired():
     assert "- plain: 2 of 3 runs done." in table
 
 
-def test_a_reached_bar_is_not_missed():
+def test_a_limit_that_is_reached_is_not_marked():
     runs = toy_runs()
-    relaxed = toy_protocol(bars={"auc": 0.7, "error": 0.2}, published=())
-    assert "missed" not in render(relaxed, runs, toy_done(runs))
+    relaxed = toy_protocol(limits={"auc": 0.7, "error": 0.2}, published=())
+    assert "**" not in render(relaxed, runs, toy_done(runs))
 
 
 def test_runs_of_another_build_are_told():

@@ -1,4 +1,4 @@
-"""Ratios, bars, peaks and the command of the speed benchmarks."""
+"""Ratios, limits, peaks and the command of the speed benchmarks."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from benchmarks.jsonlines import read_records
 from benchmarks.registry import BenchmarkError, Registry
 from benchmarks.speed import measure, runner
 from benchmarks.speed.__main__ import main
-from benchmarks.speed.case import CASES, Bar, Seconds, Work, case
+from benchmarks.speed.case import CASES, Limit, Seconds, Work, case
 from benchmarks.speed.summary import fastest_peer, growth, ratio, verdicts
 
 
@@ -44,37 +44,39 @@ def test_the_fastest_peer_has_the_best_time():
 
 
 @pytest.mark.parametrize(
-    ("bar", "met", "text"),
+    ("limit", "side", "text"),
     [
-        (Bar(times_faster=2.0), True, "at least 2 x its speed: 2 x its speed"),
-        (Bar(times_faster=2.1), False, "at least 2.1 x its speed: 2 x its speed"),
-        (Bar(times_as_long=0.5), True, "at most 0.5 x its time: 0.5 x its time"),
-        (Bar(times_as_long=0.4), False, "at most 0.4 x its time: 0.5 x its time"),
-        (Bar(seconds=1.0), True, "at most 1 s: 1 s"),
-        (Bar(seconds=0.9), False, "at most 0.9 s: 1 s"),
-        (Bar(memory_of_data=1.5), True, "at most 1.5 x the data: 1.5 x the data"),
-        (Bar(memory_of_data=1.0), False, "at most 1 x the data: 1.5 x the data"),
-        (Bar(gibibytes=1.0), True, "at most 1 GiB: 0.75 GiB"),
-        (Bar(gibibytes=0.5), False, "at most 0.5 GiB: 0.75 GiB"),
-        (Bar(growth=1.15), False, "at most n^1.15: n^1.2"),
+        (Limit(times_faster=2.0), "within", "at least 2 x its speed: 2 x its speed"),
+        (Limit(times_faster=2.1), "below", "at least 2.1 x its speed: 2 x its speed"),
+        (Limit(times_as_long=0.5), "within", "at most 0.5 x its time: 0.5 x its time"),
+        (Limit(times_as_long=0.4), "above", "at most 0.4 x its time: 0.5 x its time"),
+        (Limit(seconds=1.0), "within", "at most 1 s: 1 s"),
+        (Limit(seconds=0.9), "above", "at most 0.9 s: 1 s"),
+        (Limit(memory_of_data=1.5), "within", "at most 1.5 x the data: 1.5 x the data"),
+        (Limit(memory_of_data=1.0), "above", "at most 1 x the data: 1.5 x the data"),
+        (Limit(gibibytes=1.0), "within", "at most 1 GiB: 0.75 GiB"),
+        (Limit(gibibytes=0.5), "above", "at most 0.5 GiB: 0.75 GiB"),
+        (Limit(growth=1.15), "above", "at most n^1.15: n^1.2"),
     ],
 )
-def test_bars(bar, met, text):
+def test_limits(limit, side, text):
     seconds = {"ours": [1.0, 5.0], "slow": [9.0, 9.0], "fast": [2.0, 8.0]}
     (found,) = verdicts(
-        bar,
+        limit,
         seconds=seconds,
         peak_bytes=3 * 2**28,
         data_bytes=2 * 2**28,
         exponent=1.2,
     )
-    assert (f"{found.bar}: {found.found}", found.met) == (text, met)
+    assert (f"{found.limit}: {found.found}", found.side) == (text, side)
 
 
 def test_no_verdict_without_a_figure():
-    bar = Bar(times_faster=1, times_as_long=1, memory_of_data=1, gibibytes=1, growth=1)
-    assert verdicts(bar, seconds={"ours": [1.0]}) == []
-    assert verdicts(Bar(), seconds={"ours": [1.0], "peer": [1.0]}) == []
+    limit = Limit(
+        times_faster=1, times_as_long=1, memory_of_data=1, gibibytes=1, growth=1
+    )
+    assert verdicts(limit, seconds={"ours": [1.0]}) == []
+    assert verdicts(Limit(), seconds={"ours": [1.0], "peer": [1.0]}) == []
 
 
 def test_rounds_alternate_and_the_first_changes(declared, monkeypatch):
@@ -150,7 +152,7 @@ def test_the_command_measures_and_writes_records(tmp_path, capsys):
     assert main([*arguments, "--results", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "x the speed of numpy, 16 bits" in printed
-    assert "bar at most 1 x its time" in printed
+    assert "limit at most 1 x its time" in printed
     (line,) = (tmp_path / "speed.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert record["case"] == "group-rows"
@@ -178,7 +180,7 @@ def test_a_missing_module_skips_a_case(declared, tmp_path, capsys):
 
 
 def test_growth_over_sizes_is_judged(declared, tmp_path, capsys, monkeypatch):
-    @case("grows", sizes=(10, 1_000), bar=Bar(growth=1.9))
+    @case("grows", sizes=(10, 1_000), limit=Limit(growth=1.9))
     def grows(size):
         """Quadratic."""
 
@@ -190,7 +192,7 @@ def test_growth_over_sizes_is_judged(declared, tmp_path, capsys, monkeypatch):
     printed = capsys.readouterr().out
     assert "  n = 10\n  ours: best 100 us, worst 100 us\n" in printed
     assert "growth: n^2.00 from 10 to 1,000" in printed
-    assert "bar at most n^1.9: n^2, MISSED" in printed
+    assert "limit at most n^1.9: n^2, ABOVE" in printed
     records = read_records(tmp_path / "speed.jsonl")
     assert [record.get("size") for record in records] == [10, 1_000, None]
     assert_allclose(records[0]["seconds"]["ours"], [1e-4] * 10)

@@ -52,5 +52,5 @@ def test_the_command_prints_a_row_for_each_problem_and_ratio(
 
 
 def test_missing_records_are_named(tmp_path):
-    with pytest.raises(BenchmarkError, match="is not there: play the protocol"):
+    with pytest.raises(BenchmarkError, match="is not there: run the protocol"):
         transfer_ratios.accuracies(tmp_path, "rec-sci", "0.5")

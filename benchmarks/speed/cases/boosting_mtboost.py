@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Work, case, cpu_timed
+from benchmarks.speed.case import Limit, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.boosting",)
 
@@ -22,7 +22,7 @@ def _model(**options):
 
 @case(
     "mtboost-texts",
-    bar=Bar(seconds=60, gibibytes=1),
+    limit=Limit(seconds=60, gibibytes=1),
     needs=NEEDS,
     repeats=1,
     memory=True,
@@ -58,7 +58,7 @@ def default():
 
 @case(
     "mtboost-tasks",
-    bar=Bar(growth=1.2),
+    limit=Limit(growth=1.2),
     needs=NEEDS,
     sizes=(50, 500, 5_000),
     repeats=1,
@@ -70,7 +70,7 @@ def tasks(n_tasks):
     return Work(ours=cpu_timed(partial(model.fit, problem.X, problem.y)))
 
 
-@case("mtboost-step", bar=Bar(times_faster=10), needs=NEEDS, repeats=3)
+@case("mtboost-step", limit=Limit(times_faster=10), needs=NEEDS, repeats=3)
 def step():
     """The weights of one fit, 500 tasks and 100 rounds, against whole matrices."""
     from kinlearn.boosting._task_covariance import TaskCovariance

@@ -12,7 +12,7 @@ from time import process_time
 import numpy as np
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Seconds, Work, case, cpu_timed
+from benchmarks.speed.case import Limit, Seconds, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.boosting",)
 
@@ -75,7 +75,7 @@ def _one_stump_of_lightgbm(n_rounds):
 
 @case(
     "stumps-round",
-    bar=Bar(seconds=0.022),
+    limit=Limit(seconds=0.022),
     needs=(*NEEDS, "lightgbm"),
     repeats=3,
 )
@@ -101,7 +101,7 @@ def one_round():
 
 @case("stumps-round-trees", needs=NEEDS, repeats=2)
 def one_round_of_trees():
-    """A round of M1 on the same table: a multi-task tree of depth 3; no bar."""
+    """A round of M1 on the same table: a multi-task tree of depth 3; no limit."""
     from kinlearn.boosting import MultiTaskAdaBoostClassifier
 
     X, y = _images()
@@ -118,14 +118,14 @@ def one_round_of_trees():
 
 @case("stumps-round-scores", needs=NEEDS, repeats=2)
 def one_round_of_scores():
-    """A round of MH on the same table, 5 roots; no bar."""
+    """A round of MH on the same table, 5 roots; no limit."""
     X, y = _images()
     return Work(ours=_ours(X, y, 10, algorithm="mh", n_roots=5))
 
 
 @case(
     "stumps-rows",
-    bar=Bar(growth=1.2),
+    limit=Limit(growth=1.2),
     needs=NEEDS,
     sizes=(25_000, 50_000, 100_000),
     repeats=2,
@@ -138,7 +138,7 @@ def rows(n_rows):
 
 @case(
     "stumps-features",
-    bar=Bar(growth=1.2),
+    limit=Limit(growth=1.2),
     needs=NEEDS,
     sizes=(50, 100, 200),
     repeats=2,
@@ -149,7 +149,7 @@ def features(n_features):
     return Work(ours=_ours(X, y, 10))
 
 
-@case("stumps-tasks", bar=Bar(times_as_long=2), needs=NEEDS, repeats=3)
+@case("stumps-tasks", limit=Limit(times_as_long=2), needs=NEEDS, repeats=3)
 def tasks():
     """A round of MTAA on 100,000 x 50 with 1,000 tasks, against 10 tasks."""
     X, y = _dense(100_000, 50, 10)
@@ -160,7 +160,7 @@ def tasks():
 
 @case("stumps-texts", needs=NEEDS, repeats=1)
 def texts():
-    """A fit of 50 rounds of MTAA on 1,600 x 115,700 sparse counts, 4 tasks; no bar."""
+    """Fit of 50 rounds of MTAA on 1,600 x 115,700 sparse counts, 4 tasks; no limit."""
     problem = load(
         "sparse-classification",
         n_rows=1_600,

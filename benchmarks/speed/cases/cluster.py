@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Work, case
+from benchmarks.speed.case import Limit, Work, case
 
 NEEDS = ("kinlearn.cluster",)
 
@@ -53,13 +53,13 @@ def _same_affinity(n_rows):
     )
 
 
-@case("cluster-640", bar=Bar(times_as_long=3), needs=NEEDS)
+@case("cluster-640", limit=Limit(times_as_long=3), needs=NEEDS)
 def precomputed_640():
     """One start on a precomputed affinity of 640 rows, against spectral clustering"""
     return _same_affinity(640)
 
 
-@case("cluster-5000", bar=Bar(times_as_long=1), needs=NEEDS, repeats=2)
+@case("cluster-5000", limit=Limit(times_as_long=1), needs=NEEDS, repeats=2)
 def precomputed_5000():
     """One start on a precomputed affinity of 5,000 rows, against spectral clustering"""
     return _same_affinity(5_000)
@@ -73,7 +73,7 @@ def texts_640():
 
 @case(
     "cluster-texts-20000",
-    bar=Bar(seconds=180, gibibytes=4),
+    limit=Limit(seconds=180, gibibytes=4),
     needs=NEEDS,
     repeats=1,
     memory=True,

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from benchmarks.speed.case import Bar, Seconds, Work, case
+from benchmarks.speed.case import Limit, Seconds, Work, case
 
 
 def _import_time(statement):
@@ -23,7 +23,7 @@ def _import_time(statement):
     return call
 
 
-@case("import", bar=Bar(times_as_long=1.1))
+@case("import", limit=Limit(times_as_long=1.1))
 def import_package():
     """import kinlearn against import sklearn, each in a new interpreter."""
     return Work(

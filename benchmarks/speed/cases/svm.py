@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Work, case, cpu_timed
+from benchmarks.speed.case import Limit, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.svm",)
 SOLVERS = ("clarabel", "osqp", "piqp")
@@ -91,7 +91,7 @@ def _by_piqp(X, y):
     solver.solve()
 
 
-@case("svm-tasks-qp", bar=Bar(times_faster=15), needs=(*NEEDS, *SOLVERS), repeats=2)
+@case("svm-tasks-qp", limit=Limit(times_faster=15), needs=(*NEEDS, *SOLVERS), repeats=2)
 def tasks_against_solvers():
     """SVM+MTL, linear + rbf, 2,400 x 20 in 3 tasks, against general QP solvers."""
     X, y = _thesis_rows(2_400)
@@ -107,7 +107,7 @@ def tasks_against_solvers():
 
 @case(
     "svm-tasks-growth",
-    bar=Bar(growth=2.0),
+    limit=Limit(growth=2.0),
     needs=NEEDS,
     sizes=(300, 900, 1_500, 2_400),
 )
@@ -140,31 +140,31 @@ def _against_svc(n_rows, kind="classification"):
     )
 
 
-@case("svm-svc-1000", bar=Bar(times_faster=1), needs=NEEDS)
+@case("svm-svc-1000", limit=Limit(times_faster=1), needs=NEEDS)
 def svc_1000():
     """Multi-task SVC of one task against SVC, rbf, 1,000 x 30."""
     return _against_svc(1_000)
 
 
-@case("svm-svc-5000", bar=Bar(times_faster=2), needs=NEEDS, repeats=3)
+@case("svm-svc-5000", limit=Limit(times_faster=2), needs=NEEDS, repeats=3)
 def svc_5000():
     """Multi-task SVC of one task against SVC, rbf, 5,000 x 30."""
     return _against_svc(5_000)
 
 
-@case("svm-svc-10000", bar=Bar(times_faster=2), needs=NEEDS, repeats=2)
+@case("svm-svc-10000", limit=Limit(times_faster=2), needs=NEEDS, repeats=2)
 def svc_10000():
     """Multi-task SVC of one task against SVC, rbf, 10,000 x 30."""
     return _against_svc(10_000)
 
 
-@case("svm-svc-20000", bar=Bar(times_faster=2), needs=NEEDS, repeats=1)
+@case("svm-svc-20000", limit=Limit(times_faster=2), needs=NEEDS, repeats=1)
 def svc_20000():
     """Multi-task SVC of one task against SVC, rbf, 20,000 x 30."""
     return _against_svc(20_000)
 
 
-@case("svm-svr-5000", bar=Bar(times_faster=2), needs=NEEDS, repeats=3)
+@case("svm-svr-5000", limit=Limit(times_faster=2), needs=NEEDS, repeats=3)
 def svr_5000():
     """Multi-task SVR of one task against SVR, rbf, 5,000 x 30."""
     return _against_svc(5_000, "regression")
@@ -204,13 +204,13 @@ def _against_linear_svc(n_features):
     )
 
 
-@case("svm-linear-50", bar=Bar(times_as_long=5), needs=NEEDS, repeats=2)
+@case("svm-linear-50", limit=Limit(times_as_long=5), needs=NEEDS, repeats=2)
 def linear_50():
     """Linear SVM+MTL of 10 tasks (hinge loss) against LinearSVC, 100,000 x 50."""
     return _against_linear_svc(50)
 
 
-@case("svm-linear-500", bar=Bar(times_as_long=5), needs=NEEDS, repeats=1)
+@case("svm-linear-500", limit=Limit(times_as_long=5), needs=NEEDS, repeats=1)
 def linear_500():
     """Linear SVM+MTL of 10 tasks (hinge loss) against LinearSVC, 100,000 x 500."""
     return _against_linear_svc(500)
@@ -218,7 +218,7 @@ def linear_500():
 
 @case(
     "svm-50-tasks",
-    bar=Bar(memory_of_data=1.0),
+    limit=Limit(memory_of_data=1.0),
     needs=NEEDS,
     memory=True,
     repeats=1,

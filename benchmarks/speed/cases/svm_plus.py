@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.speed.case import Bar, Work, case, cpu_timed
+from benchmarks.speed.case import Limit, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.svm",)
 
@@ -41,7 +41,7 @@ def _privileged(n_rows):
     )
 
 
-@case("svm-plus-5000", bar=Bar(times_as_long=10), needs=NEEDS, repeats=2)
+@case("svm-plus-5000", limit=Limit(times_as_long=10), needs=NEEDS, repeats=2)
 def privileged_5000():
     """SVM+, 5,000 x 30 and 10 privileged columns, rbf + rbf, against SVC"""
     return _privileged(5_000)
@@ -53,7 +53,7 @@ def privileged_10000():
     return _privileged(10_000)
 
 
-@case("svm-plus-groups-5000", bar=Bar(times_as_long=10), needs=NEEDS, repeats=2)
+@case("svm-plus-groups-5000", limit=Limit(times_as_long=10), needs=NEEDS, repeats=2)
 def groups_5000():
     """SVM+ with 4 groups, 5,000 x 30, rbf + rbf, against SVC"""
     from sklearn.svm import SVC

@@ -1,7 +1,7 @@
 """The task data model, at the size it promises."""
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Work, case
+from benchmarks.speed.case import Limit, Work, case
 
 
 def _validate(X, y):
@@ -12,7 +12,7 @@ def _validate(X, y):
 
 @case(
     "validate-tasks",
-    bar=Bar(seconds=2.0, memory_of_data=2.0),
+    limit=Limit(seconds=2.0, memory_of_data=2.0),
     needs=("kinlearn.tasks",),
     memory=True,
 )

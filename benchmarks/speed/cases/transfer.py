@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Work, case, cpu_timed
+from benchmarks.speed.case import Limit, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.transfer",)
 ROUNDS = 30
@@ -74,7 +74,7 @@ def _texts_work(n_target, *, trim, adapt=False):
 
 @case(
     "transfer-texts",
-    bar=Bar(times_faster=3),
+    limit=Limit(times_faster=3),
     needs=NEEDS,
     sizes=(12, 230),
     repeats=2,
@@ -84,7 +84,7 @@ def texts(n_target):
     return _texts_work(n_target, trim=False)
 
 
-@case("transfer-texts-trimmed", bar=Bar(times_faster=3), needs=NEEDS, repeats=2)
+@case("transfer-texts-trimmed", limit=Limit(times_faster=3), needs=NEEDS, repeats=2)
 def texts_trimmed():
     """TrAdaBoost with its default, trimmed trees against 30 bare full fits."""
     return _texts_work(230, trim=True)
@@ -92,7 +92,7 @@ def texts_trimmed():
 
 @case(
     "transfer-adapt",
-    bar=Bar(times_faster=3),
+    limit=Limit(times_faster=3),
     needs=(*NEEDS, "adapt", "tensorflow"),
     repeats=2,
 )
@@ -101,7 +101,7 @@ def texts_adapt():
     return _texts_work(230, trim=False, adapt=True)
 
 
-@case("transfer-overhead", bar=Bar(times_as_long=1.05), needs=NEEDS, repeats=3)
+@case("transfer-overhead", limit=Limit(times_as_long=1.05), needs=NEEDS, repeats=3)
 def overhead():
     """TrAdaBoost over scikit-learn's trees against the bare fits of the same rounds."""
     from sklearn.base import clone
@@ -132,7 +132,7 @@ def overhead():
     )
 
 
-@case("transfer-million", bar=Bar(seconds=300), needs=NEEDS, repeats=1)
+@case("transfer-million", limit=Limit(seconds=300), needs=NEEDS, repeats=1)
 def million():
     """TrAdaBoost on 1,000,000 source rows x 50 and 1,000 target rows, 30 rounds."""
     from kinlearn.transfer import TrAdaBoostClassifier

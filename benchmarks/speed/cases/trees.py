@@ -10,7 +10,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from benchmarks.problems import load
-from benchmarks.speed.case import Bar, Work, case, cpu_timed
+from benchmarks.speed.case import Limit, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.trees",)
 JOBS = {1: "", 2: "-2-jobs"}  # what is added to the names of cases
@@ -78,7 +78,7 @@ def _fits(
     )
 
 
-def fit_case(name, bar=None):
+def fit_case(name, limit=None):
     """Declare the decorated function of `n_jobs` as a case for one and two threads."""
 
     def declare(build):
@@ -89,39 +89,39 @@ def fit_case(name, bar=None):
 
             title = build.__doc__.strip().splitlines()[0].removesuffix(".")
             with_jobs.__doc__ = f"{title}, {n_jobs} thread{'s' * (n_jobs > 1)}."
-            case(name + added, bar=bar, needs=NEEDS, repeats=2)(with_jobs)
+            case(name + added, limit=limit, needs=NEEDS, repeats=2)(with_jobs)
         return build
 
     return declare
 
 
-@fit_case("extra-trees-small", Bar(times_faster=3))
+@fit_case("extra-trees-small", Limit(times_faster=3))
 def fit_small(n_jobs):
     """Extra trees against scikit-learn, 14,820 x 9, 500 trees, no task splits."""
     return _fits(load("landmine-like"), 500, 3, n_jobs)
 
 
-@fit_case("extra-trees-large", Bar(times_faster=3))
+@fit_case("extra-trees-large", Limit(times_faster=3))
 def fit_large(n_jobs):
     """Extra trees against scikit-learn, 100,000 x 50, 50 trees, no task splits."""
     problem = load("dense-classification", n_rows=100_000, n_features=50, n_tasks=29)
     return _fits(problem, 50, 7, n_jobs)
 
 
-@fit_case("extra-trees-29-tasks", Bar(times_faster=5))
+@fit_case("extra-trees-29-tasks", Limit(times_faster=5))
 def fit_29_tasks(n_jobs):
     """Extra trees against one-hot tasks, 14,820 x 9 in 29 tasks, 500 trees."""
     return _fits(load("landmine-like"), 500, 3, n_jobs, task_split_prob=0.25)
 
 
-@fit_case("extra-trees-1000-tasks", Bar(times_faster=5))
+@fit_case("extra-trees-1000-tasks", Limit(times_faster=5))
 def fit_1000_tasks(n_jobs):
     """Extra trees against one-hot tasks, 100,000 x 50 in 1,000 tasks, 10 trees."""
     problem = load("many-tasks", n_rows=100_000, n_features=50, n_tasks=1_000)
     return _fits(problem, 10, 7, n_jobs, task_split_prob=0.25)
 
 
-@fit_case("extra-trees-regression", Bar(times_faster=4))
+@fit_case("extra-trees-regression", Limit(times_faster=4))
 def fit_regression(n_jobs):
     """Extra trees against one-hot tasks, 15,362 x 27 in 139 tasks, 500 trees, K = 9.
 
@@ -153,7 +153,7 @@ def _predicts(n_jobs, task_split_prob):
 
 @case(
     "extra-trees-predict",
-    bar=Bar(times_as_long=1.0, seconds=0.2),  # 2 microseconds a row
+    limit=Limit(times_as_long=1.0, seconds=0.2),  # 2 microseconds a row
     needs=NEEDS,
 )
 def predict():
@@ -161,13 +161,13 @@ def predict():
     return _predicts(1, 0.0)
 
 
-@case("extra-trees-predict-2-jobs", bar=Bar(times_as_long=1.0), needs=NEEDS)
+@case("extra-trees-predict-2-jobs", limit=Limit(times_as_long=1.0), needs=NEEDS)
 def predict_2_jobs():
     """Probabilities of 100,000 rows x 50 by 50 full-grown trees, 2 threads."""
     return _predicts(2, 0.0)
 
 
-@case("extra-trees-predict-tasks", bar=Bar(times_as_long=1.0), needs=NEEDS)
+@case("extra-trees-predict-tasks", limit=Limit(times_as_long=1.0), needs=NEEDS)
 def predict_tasks():
     """Probabilities of 100,000 rows x 50 in 29 tasks by 50 trees with task splits."""
     return _predicts(1, 0.25)
@@ -182,7 +182,7 @@ def _million(n_rows, n_trees):
 
 @case(
     "extra-trees-growth",
-    bar=Bar(growth=1.15),
+    limit=Limit(growth=1.15),
     needs=NEEDS,
     sizes=(10_000, 100_000, 1_000_000),
     repeats=2,
@@ -195,7 +195,7 @@ def fit_growing(n_rows):
 
 @case(
     "extra-trees-memory",
-    bar=Bar(memory_of_data=1.0),
+    limit=Limit(memory_of_data=1.0),
     needs=NEEDS,
     memory=True,
     repeats=1,
@@ -226,7 +226,7 @@ def _random_forests(n_jobs):
     )
 
 
-@fit_case("random-forest", Bar(times_faster=5))
+@fit_case("random-forest", Limit(times_faster=5))
 def fit_random_forest(n_jobs):
     """Random forest against scikit-learn, 100,000 x 50 as one task, 10 trees."""
     X, y = _pooled()
@@ -237,7 +237,7 @@ def fit_random_forest(n_jobs):
     )
 
 
-@case("random-forest-predict", bar=Bar(times_as_long=1.0), needs=NEEDS)
+@case("random-forest-predict", limit=Limit(times_as_long=1.0), needs=NEEDS)
 def predict_random_forest():
     """Probabilities of 100,000 x 50 by a random forest of 10 trees."""
     X, y = _pooled()
@@ -248,7 +248,7 @@ def predict_random_forest():
     )
 
 
-@case("decision-tree", bar=Bar(times_faster=5), needs=NEEDS, repeats=2)
+@case("decision-tree", limit=Limit(times_faster=5), needs=NEEDS, repeats=2)
 def fit_decision_tree():
     """Decision tree against scikit-learn, 100,000 x 50 as one task."""
     from sklearn.tree import DecisionTreeClassifier
@@ -264,7 +264,7 @@ def fit_decision_tree():
     )
 
 
-@case("decision-tree-predict", bar=Bar(times_as_long=1.0), needs=NEEDS)
+@case("decision-tree-predict", limit=Limit(times_as_long=1.0), needs=NEEDS)
 def predict_decision_tree():
     """Probabilities of 100,000 x 50 by a decision tree."""
     from sklearn.tree import DecisionTreeClassifier

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from benchmarks.speed.case import Bar, Work, case
+from benchmarks.speed.case import Limit, Work, case
 from kinlearn.utils import group_rows
 
 
-@case("group-rows", bar=Bar(times_as_long=1.0), memory=True)
+@case("group-rows", limit=Limit(times_as_long=1.0), memory=True)
 def group_rows_of_many_tasks():
     """Rows by task against numpy's stable argsort, 1,000,000 rows, 1,000 tasks."""
     codes = np.random.default_rng(0).integers(1_000, size=1_000_000, dtype=np.int32)
