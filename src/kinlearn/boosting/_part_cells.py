@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn._kernels.boosting._stump_search import Cells
+from kinlearn._kernels.boosting._stumps import Cells
 from kinlearn.boosting._sorted_cells import BLOCK
 from kinlearn.boosting._stump_shares import MISSING, Trial
 

@@ -16,7 +16,7 @@ from kinlearn._kernels.boosting._score_stumps import (
     find_children,
     find_roots,
 )
-from kinlearn._kernels.boosting._stump_search import Cells
+from kinlearn._kernels.boosting._stumps import Cells
 from kinlearn.boosting._part_cells import PartCells
 from kinlearn.boosting._parts_base import PartsBase, sum_of, trial_of
 from kinlearn.boosting._roots import Node

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from kinlearn._kernels.boosting._stump_search import ROOT
+from kinlearn._kernels.boosting._stumps import ROOT
 from kinlearn.boosting._stumps import TwoTaskStumps
 from kinlearn.trees._binning import Bins
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kinlearn._kernels.boosting._stump_search import Roots
+from kinlearn._kernels.boosting._stumps import Roots
 
 __all__ = ["CHOOSERS", "Node", "RootChoice"]
 

@@ -14,7 +14,7 @@ from kinlearn._kernels.boosting._sign_stumps import (
     find_children,
     find_roots,
 )
-from kinlearn._kernels.boosting._stump_search import ROOT
+from kinlearn._kernels.boosting._stumps import ROOT
 from kinlearn.boosting._roots import Node, RootChoice
 from kinlearn.boosting._sorted_cells import SortedCells
 

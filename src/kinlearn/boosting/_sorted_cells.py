@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn._kernels.boosting._stump_search import Cells, send_rows, sort_entries
+from kinlearn._kernels.boosting._stumps import Cells, send_rows, sort_entries
 from kinlearn.boosting._sparse_bins import bin_sparse
 from kinlearn.trees._binning import Bins, bin_features, feature_edges, join_bins
 

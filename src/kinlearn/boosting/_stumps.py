@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn._kernels.boosting._stump_scores import (
+from kinlearn._kernels.boosting._stumps import (
     STUMP,
     add_scores,
     add_scores_sparse,

@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t
-from kinlearn._kernels.boosting._stump_search cimport Cells, Root, Roots
+from kinlearn._kernels.boosting._stumps cimport Cells, Root, Roots
 
 BEST = np.dtype([("edge", np.float64), ("cut", np.int32), ("missing_left", np.int32)])
 

@@ -10,7 +10,7 @@ branches of the absolute signed weight, since each answers with the heavier labe
 import numpy as np
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u32_t
-from kinlearn._kernels.boosting._stump_search cimport Cells, Root, Roots
+from kinlearn._kernels.boosting._stumps cimport Cells, Root, Roots
 from kinlearn._kernels.boosting._lanes cimport (
     ROOTS, Extremes, has_avx2, keep_better, walk
 )

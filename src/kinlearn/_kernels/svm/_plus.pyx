@@ -23,8 +23,7 @@ To them we add, for speed alone,
         opposite amounts, and so do a_j and b_j.
 
 where R does not count. Each step takes the move that lowers the objective most.
-
-Blocks and sums of stored kernel rows, for SVM+.
+Blocks and sums of the stored kernel rows come from `gather` and `accumulate`.
 """
 
 from libc.math cimport INFINITY

@@ -1,14 +1,12 @@
 # cython: nonecheck=False
 # The debug build would ask for the GIL to check that `self` is not None.
-"""Growth of one weighted classification tree (Gini) on binned features.
+"""Weighted classification trees (Gini) on binned features: growth, and votes.
 
-Depth by depth, so that growth can end at the first depth at which the target's
-rows are well enough answered. Weights are whole numbers: sums are exact, so the
-order of the rows decides nothing, and what a histogram lacks can be found by
+Growth goes depth by depth, so that it can end at the first depth at which the
+target's rows are predicted well enough. Weights are whole numbers: sums are exact, so
+the order of the rows decides nothing, and what a histogram lacks can be found by
 subtraction. Rows that lie in a feature's common bin need not be stored at all
 ("sparse" rows); their weight is what the other bins leave of the node's.
-
-Votes of weighted trees for new rows.
 """
 
 import numpy as np

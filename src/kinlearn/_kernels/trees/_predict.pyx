@@ -1,16 +1,16 @@
-"""Asking forests: which leaf does a row reach, and what do the leaves answer?
+"""Predictions of forests: which leaf does a row reach, and what do the leaves hold?
 
 A forest is the trees' arrays end to end. Numbers inside a tree (right child, leaf,
 task split) count from the tree's own start; `tree_start`, `leaf_start` and
-`split_start` say where each tree begins.
+`split_start` hold where each tree begins.
 
 A tree that many rows will pass is packed first (_packed.pxd). Others are walked as
-they are, a handful of rows in step, without branches that depend on the values: a leaf
-is its own right child and its threshold is -inf, so rows that have arrived stay there.
+they are, a handful of rows in step, without branches that depend on the values: a
+leaf is its own right child and its threshold is -inf, so rows that have arrived stay
+there.
 
-Where a task that was not there when a tree was grown belongs in it.
-
-Its rows run down the tree. At a task split all of them take the side that the task's
+`place_task` finds where a task belongs that was not there when a tree was grown: its
+rows run down the tree, and at a task split all of them take the side that the task's
 own mean label there gives, by the cut and the smoothing that the split was made with.
 """
 

@@ -1,4 +1,4 @@
-# The sorted cells as the kernels read them; see _stump_search.pyx.
+# The sorted cells as the kernels read them; see _stumps.pyx.
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 

@@ -1,20 +1,23 @@
-"""Cells of a binned table, sorted by task, feature and bin, once for all rounds.
+"""Two-task stumps: sorted cells for their search, candidates for roots, and scores.
 
-The rows are numbered task by task. A *group* is a feature within a task. Its most
-frequent bin, the common one, is not stored. The other cells stand in three parts:
-the bins below the common one, ascending; those above, descending; missing values.
-A walk along one of the first two parts passes all its cuts, so the best cut of a
-group costs its cells and nothing else: not the bins that it lacks, and not the rows
-that share a value. An entry is twice the row's number, plus one if it is the last of
-its bin, where the walk has reached a cut.
+**Cells** of a binned table, sorted by task, feature and bin, once for all rounds. The
+rows are numbered task by task. A *group* is a feature within a task. Its most
+frequent bin, the common one, is not stored. The other cells stand in three parts: the
+bins below the common one, ascending; those above, descending; missing values. A walk
+along one of the first two parts passes all its cuts, so the best cut of a group costs
+its cells and nothing else: not the bins that it lacks, and not the rows that share a
+value. An entry is twice the row's number, plus one if it is the last of its bin,
+where the walk has reached a cut.
 
-The candidates for the root of a two-task stump: the K best of all that are offered.
+**Candidates** for the root of a stump are the K best of all that are offered. Three
+choosers: the best of all tasks, the best of each task, or a draw without repetition
+with odds inversely proportional to the score (W- + W0 / 2). The draw gives each stump
+a key, the logarithm of a uniform number times its score, and keeps the largest keys
+(Efraimidis & Spirakis 2006). The number belongs to the stump, so the order in which
+stumps are offered, and by which thread, does not matter.
 
-Three choosers: the best of all tasks, the best of each task, or a draw without
-repetition with odds inversely proportional to the score (W- + W0 / 2). The draw gives
-each stump a key, the logarithm of a uniform number times its score, and keeps the
-largest keys (Efraimidis & Spirakis 2006). The number belongs to the stump, so the
-order in which stumps are offered, and by which thread, does not matter.
+**Scores** of new rows add up only the rounds that predict the row's task, so many
+tasks cost no more than few. A node of task -1 predicts no task.
 """
 
 import numpy as np
@@ -23,8 +26,9 @@ from libc.math cimport INFINITY, log
 from libc.string cimport memset
 
 from kinlearn._kernels._random cimport derive_stream, next_uniform
-from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
-
+from kinlearn._kernels._typedefs cimport (
+    f64_t, float_t, i32_t, i64_t, intp_t, u8_t, u64_t
+)
 
 cdef enum:
     MISSING = 255
@@ -334,3 +338,106 @@ cdef class Roots:
             heap[i] = heap[child]
             i = child
         heap[i] = root[0]
+
+
+cdef packed struct Stump:
+    f64_t threshold
+    i64_t first_value  # of the left branch; the right one's follow
+    i32_t task
+    i32_t feature
+    i32_t missing_left
+    i32_t unused
+
+STUMP = np.dtype([
+    ("threshold", np.float64), ("first_value", np.int64), ("task", np.int32),
+    ("feature", np.int32), ("missing_left", np.int32), ("unused", np.int32),
+])
+
+
+cdef inline bint _left(const Stump* node, const float_t* x) noexcept nogil:
+    cdef float_t value = x[node.feature]
+    return node.missing_left if value != value else value <= node.threshold
+
+
+cdef inline void _add(const Stump* node, const float_t* x, const f64_t* values,
+                      intp_t size, f64_t* out) noexcept nogil:
+    cdef intp_t k
+    cdef const f64_t* value = values + node.first_value
+    if not _left(node, x):
+        value += size
+    for k in range(size):
+        out[k] += value[k]
+
+
+cdef void _add_row(const float_t* x, i32_t task, const Stump* stumps,
+                   const i32_t* rounds, intp_t n_rounds, const f64_t* values,
+                   intp_t size, f64_t* out) noexcept nogil:
+    cdef intp_t i
+    cdef const Stump* root
+    cdef const Stump* child
+    for i in range(n_rounds):
+        root = stumps + 3 * rounds[i]
+        child = root + (1 if _left(root, x) else 2)
+        if root.task == task:
+            _add(root, x, values, size, out)
+        if child.task == task:
+            _add(child, x, values, size, out)
+
+
+def add_scores(const float_t[:, ::1] X, const i32_t[::1] task,
+               const Stump[:, ::1] stumps, const f64_t[::1] values,
+               const i32_t[::1] sizes, const intp_t[::1] indptr,
+               const i32_t[::1] rounds, f64_t[:, ::1] out):
+    """Add up the scores of each row.
+
+    Parameters
+    ----------
+    X : float array of shape (n, n_features), row-major
+        NaN is a missing value.
+    task : int32 array of shape (n,)
+        Tasks; a row of -1 is left alone.
+    stumps : structured array of shape (n_rounds, 3)
+        Root, left child and right child of each round.
+    values : float64 array
+        Answers of all nodes.
+    sizes : int32 array of shape (n_tasks,)
+        Values that an answer for each task has.
+    indptr, rounds : intp and int32 arrays
+        Rounds that may answer for each task, ascending.
+    out : float64 array of shape (n, most values)
+        Added to.
+    """
+    cdef intp_t i
+    cdef i32_t t
+    if stumps.shape[0] == 0:
+        return
+    with nogil:
+        for i in range(X.shape[0]):
+            t = task[i]
+            if t >= 0 and indptr[t] < indptr[t + 1]:
+                _add_row(&X[i, 0], t, &stumps[0, 0], &rounds[indptr[t]],
+                         indptr[t + 1] - indptr[t], &values[0], sizes[t], &out[i, 0])
+
+
+def add_scores_sparse(const float_t[::1] data, const i32_t[::1] indices,
+                      const i64_t[::1] row_indptr, float_t[::1] line,
+                      const i32_t[::1] task, const Stump[:, ::1] stumps,
+                      const f64_t[::1] values, const i32_t[::1] sizes,
+                      const intp_t[::1] indptr, const i32_t[::1] rounds,
+                      f64_t[:, ::1] out):
+    """The same for rows of a CSR matrix; `line` is zero, and of its width."""
+    cdef intp_t i, j
+    cdef i32_t t
+    if stumps.shape[0] == 0:
+        return
+    with nogil:
+        for i in range(row_indptr.shape[0] - 1):
+            t = task[i]
+            if t < 0 or indptr[t] == indptr[t + 1]:
+                continue
+            for j in range(row_indptr[i], row_indptr[i + 1]):
+                line[indices[j]] = data[j]
+            _add_row(&line[0], t, &stumps[0, 0], &rounds[indptr[t]],
+                     indptr[t + 1] - indptr[t], &values[0], sizes[t], &out[i, 0])
+            for j in range(row_indptr[i], row_indptr[i + 1]):
+                line[indices[j]] = 0
