@@ -69,7 +69,7 @@ def test_the_kind_of_learner_is_checked():
 
 
 def test_drift_of_a_source_that_is_named_target():
-    pytest.importorskip("matplotlib").use("agg")
+    pytest.importorskip("matplotlib")
     pd = pytest.importorskip("pandas")
     X, y = _problem()
     frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
@@ -80,7 +80,7 @@ def test_drift_of_a_source_that_is_named_target():
 
 
 def test_drift_by_label_leaves_out_classes_without_weight():
-    pytest.importorskip("matplotlib").use("agg")
+    pytest.importorskip("matplotlib")
     X, y = _problem()
     y[70:75] = 2
     weight = np.where(y == 2, 0.0, 1.0)

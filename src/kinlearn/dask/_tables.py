@@ -41,7 +41,10 @@ def _check_table(X: Any, task: TaskColumn, local: str) -> None:
 def _delayed(collection: Any) -> list[Any]:
     """The partitions as they are: Dask joins those that few columns are read of."""
     with dask.config.set({"optimization.tune.active": False}):
-        return list(np.ravel(collection.to_delayed()))
+        parts = list(np.ravel(collection.to_delayed()))
+    if len(parts) != collection.npartitions:  # Dask of 2025 does not know the setting
+        parts = list(np.ravel(collection.to_delayed(optimize_graph=False)))
+    return parts
 
 
 def _column(values: Any, X: Any, name: str) -> list[Any]:
