@@ -1,6 +1,5 @@
 """Settings of all tests."""
 
-import gc
 import os
 import signal
 
@@ -18,9 +17,3 @@ if os.environ.get("CI"):
 # wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_finish():
-    """What is there before the first test stays: no collection need look at it."""
-    gc.collect()
-    gc.freeze()

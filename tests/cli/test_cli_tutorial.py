@@ -9,6 +9,8 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.test_readme import python_blocks
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "start" / "tutorial.md"
@@ -29,6 +31,7 @@ def _plain(text):
     return re.sub(r" +$", "", _TIMES.sub("#", text), flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_tutorial_shows_what_is_printed(kin, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = TUTORIAL.read_text(encoding="utf-8")
