@@ -1,7 +1,6 @@
 import subprocess
 import sys
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -15,8 +14,7 @@ from kinlearn.trees import (
 
 
 @pytest.fixture(autouse=True)
-def _no_display():
-    mpl.use("agg")
+def _no_figures_left():
     yield
     from matplotlib import pyplot as plt
 
