@@ -106,7 +106,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where the page goes (.html).")] = Path(
         "kinlearn-demo.html"
     ),
-    jobs: opt.Jobs = 2,
+    jobs: opt.Jobs = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,

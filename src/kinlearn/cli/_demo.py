@@ -46,8 +46,8 @@ def run_demo(voice: Voice, *, out: Path, n_jobs: int | None) -> None:
         Prints the result.
     out : Path
         Where the page goes.
-    n_jobs : int
-        Workers.
+    n_jobs : int or None
+        Workers; None is one, as starting two takes as long as they save.
     """
     data = load_demo(as_frame=True)
     voice.show(
@@ -63,7 +63,7 @@ def run_demo(voice: Voice, *, out: Path, n_jobs: int | None) -> None:
             data.target,
             task=data.task,
             estimators=models,
-            n_repeats=3,
+            n_repeats=2,
             curve=False,
             n_jobs=n_jobs,
             random_state=0,
