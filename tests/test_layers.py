@@ -16,7 +16,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "kinlearn"
 
 _TOOLS = {"exceptions", "utils"}
-_TASKS = {"tasks", *_TOOLS}
+_TASKS = {"tables", "tasks", *_TOOLS}
 _ESTIMATORS = {"trees", "svm", "cluster", "boosting", "transfer"}
 # An estimator package may call kernels and score what it fits.
 _FITTING = {"_kernels", "metrics", *_TASKS}
@@ -38,7 +38,8 @@ LAYERS: dict[str, set[str]] = {
     "_kernels": set(),
     "exceptions": {"_kernels"},
     "utils": {"_kernels", "exceptions"},
-    "tasks": _TOOLS,
+    "tables": _TOOLS,
+    "tasks": {"tables", *_TOOLS},
     "metrics": _TASKS,
     "datasets": _TASKS,
     "relatedness": _TASKS,

@@ -29,6 +29,7 @@ _SUBPACKAGES = (
     "report",
     "sharing",
     "svm",
+    "tables",
     "tasks",
     "testing",
     "transfer",

@@ -6,8 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from kinlearn.tables._containers import open_table
 from kinlearn.tasks import check_task_data
-from kinlearn.tasks._tables import open_table
 
 N_ROWS, N_TASKS, N_FEATURES = 1_000_000, 100_000, 10
 

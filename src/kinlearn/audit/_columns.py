@@ -16,8 +16,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from kinlearn.tables._containers import FrameTable, open_table
 from kinlearn.tasks._columns import find_column
-from kinlearn.tasks._tables import FrameTable, open_table
 from kinlearn.utils._typing import Table
 
 __all__ = ["ColumnKinds", "read_columns"]

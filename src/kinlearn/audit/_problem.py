@@ -10,8 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.tables._containers import FrameTable, open_table
 from kinlearn.tasks import class_codes, numbers, split_task
-from kinlearn.tasks._tables import FrameTable, open_table
 from kinlearn.utils._sklearn import safe_indexing
 from kinlearn.utils._typing import Table
 

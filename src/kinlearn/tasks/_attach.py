@@ -6,7 +6,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.tasks._tables import AnyTable, FrameTable, SparseTable, open_table
+from kinlearn.tables._containers import AnyTable, FrameTable, SparseTable, open_table
 from kinlearn.tasks._values import task_values
 from kinlearn.utils._typing import Table
 

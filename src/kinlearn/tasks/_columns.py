@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kinlearn.tasks._tables import AnyTable
+from kinlearn.tables._containers import AnyTable
 from kinlearn.tasks._values import show_values
 from kinlearn.utils._typing import TaskColumn
 

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
+from kinlearn.tables._containers import AnyTable, open_table
 from kinlearn.tasks._columns import TaskColumns, find_column, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._labels import class_codes, numbers
-from kinlearn.tasks._tables import AnyTable, open_table
 from kinlearn.tasks._values import (
     encode_values,
     lookup_values,

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-__all__ = ["AnyTable", "open_table"]
+__all__ = ["AnyTable", "ArrayTable", "FrameTable", "SparseTable", "open_table"]
 
 
 def _float_dtype(*dtypes: np.dtype) -> np.dtype:

@@ -1,0 +1,6 @@
+"""Tables as people have them: one interface to arrays, sparse matrices and frames.
+
+Nothing here knows what a task is, but for its column, which is left alone.
+"""
+
+__all__: list[str] = []
