@@ -4,7 +4,12 @@ Errors are Python's own: ValueError for values that cannot be used, TypeError
 for things of the wrong kind.
 """
 
-__all__ = ["FeatureScaleWarning", "KinlearnWarning", "TaskFallbackWarning"]
+__all__ = [
+    "FeatureScaleWarning",
+    "KinlearnWarning",
+    "TaskFallbackWarning",
+    "UnknownTaskWarning",
+]
 
 
 class KinlearnWarning(UserWarning):
@@ -17,3 +22,7 @@ class FeatureScaleWarning(KinlearnWarning):
 
 class TaskFallbackWarning(KinlearnWarning):
     """A task could not be fitted as requested, and a simpler prediction stands in."""
+
+
+class UnknownTaskWarning(KinlearnWarning):
+    """Rows to predict for are of tasks that fit did not see."""

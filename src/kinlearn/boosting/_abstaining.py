@@ -17,7 +17,7 @@ from kinlearn.boosting._stump_answers import StumpAnswers, class_mass
 from kinlearn.boosting._stump_run import Boosted, StumpRun, StumpSettings
 from kinlearn.boosting._stump_voter import StumpVoter
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.tasks import LabelSets, TaskMixin
+from kinlearn.tasks import LabelRule, LabelSets, TaskMixin
 from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -92,9 +92,14 @@ class AbstainingAdaBoostClassifier(
     n_iter_no_change : int, default=None
         Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict the average
-        over the known tasks of the probabilities that each would give to the row.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict the average over the known tasks
+        of the probabilities that each would give to the row; "warn" names them in a
+        warning, "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     n_jobs : int, default=None
         Threads for the search; the model is the same for any number. Small tables
         are searched by one.
@@ -191,6 +196,7 @@ class AbstainingAdaBoostClassifier(
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
+        **TaskMixin._label_parameter_constraints,
         "n_estimators": [
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"auto"}),
@@ -224,7 +230,8 @@ class AbstainingAdaBoostClassifier(
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -241,6 +248,7 @@ class AbstainingAdaBoostClassifier(
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -481,7 +489,8 @@ class AbstainingAdaBoostClassifier(
     def _later_label_sets(self, later: Any) -> LabelSets:
         """Classes of each task with those of later rows, if they can be boosted."""
         old = self._answers.label_sets
-        label_sets = later.take(later.sample_weight > 0).label_sets(old)
+        counted = later.take(later.sample_weight > 0)
+        label_sets = counted.find_label_sets(old, self.label_sets)
         n_labels = np.diff(label_sets.indptr)
         names = later.tasks.tolist()
         grown = n_labels[later.place] > np.diff(old.indptr)

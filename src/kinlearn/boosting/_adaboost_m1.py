@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights, start_weights
 from kinlearn.boosting._tree_votes import TreeVotes
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.tasks import TaskMixin, with_task
+from kinlearn.tasks import LabelRule, TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
 from kinlearn.utils import (
     check_takes_weights,
@@ -56,9 +56,13 @@ class MultiTaskAdaBoostClassifier(
     init_weights : {"uniform", "task", "task_class"}, default="uniform"
         What has the same weight in the beginning: each row, each task, or each
         pair of task and class.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or let the trees
-        predict by what they share.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: let the trees predict by what they
+        share; "warn" names them in a warning, "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     random_state : int, RandomState instance or None, default=None
         Seeds the trees, if they have a random state.
 
@@ -117,6 +121,7 @@ class MultiTaskAdaBoostClassifier(
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
+        **TaskMixin._label_parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "init_weights": [StrOptions(set(INIT_WEIGHTS))],
@@ -130,7 +135,8 @@ class MultiTaskAdaBoostClassifier(
         n_estimators: int = 50,
         task: TaskColumn = None,
         init_weights: Literal["uniform", "task", "task_class"] = "uniform",
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -138,6 +144,7 @@ class MultiTaskAdaBoostClassifier(
         self.task = task
         self.init_weights = init_weights
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.random_state = random_state
 
     @with_callbacks

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from kinlearn.boosting._start_weights import row_weights, start_weights
-from kinlearn.tasks import LabelSets
+from kinlearn.tasks import LabelSets, find_label_sets
 from kinlearn.utils import group_rows
 
 __all__ = ["BoostedRows", "weighted_label_sets"]
@@ -96,7 +96,7 @@ class BoostedRows:
 
 
 def weighted_label_sets(data: Any) -> LabelSets:
-    """The classes that each task has among its rows of positive weight.
+    """The classes that each task has, by its rows of positive weight.
 
     Parameters
     ----------
@@ -108,5 +108,13 @@ def weighted_label_sets(data: Any) -> LabelSets:
     LabelSets
         The classes.
     """
-    rows = row_weights(data) > 0
-    return LabelSets.of(data.task[rows], data.y[rows], data.n_tasks, len(data.classes))
+    weight = row_weights(data)
+    rows = weight > 0
+    return find_label_sets(
+        data.task[rows],
+        data.y[rows],
+        data.tasks,
+        data.classes,
+        data.label_rule,
+        weight[rows],
+    )

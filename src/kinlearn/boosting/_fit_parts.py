@@ -17,7 +17,7 @@ from kinlearn.boosting._start_weights import check_tasks_have_weight
 from kinlearn.boosting._stump_run import Boosted, collect_rounds
 from kinlearn.boosting._stump_shares import MISSING, BinnedShare, StumpShare
 from kinlearn.boosting._stumps import StumpBuilder
-from kinlearn.tasks import LabelSets
+from kinlearn.tasks import find_label_sets
 from kinlearn.trees._bin_parts import find_bins
 from kinlearn.trees._binning import Bins
 from kinlearn.trees._mt_weights import in_units, is_whole, weight_unit
@@ -147,7 +147,7 @@ def fit_stump_parts(
         Gives a context manager for a round's number.
     """
     summaries, kept = summarize(engine, parts)
-    common = agree(summaries)
+    common = agree(summaries, label_rule=model.label_sets)
     remember_common(model, common)
     n_tasks, n_classes = len(common.tasks), len(common.classes)
     unit, whole = 1.0, True
@@ -162,7 +162,9 @@ def fit_stump_parts(
     mass = engine.reduce(_sum, WeighedRows.mass, rows, n_tasks, n_classes)
     check_tasks_have_weight(common.tasks, mass.sum(axis=1))
     task, label = np.nonzero(mass > 0)
-    label_sets = LabelSets.of(task, label, n_tasks, n_classes)
+    label_sets = find_label_sets(
+        task, label, common.tasks, common.classes, model.label_sets, mass[task, label]
+    )
     model._seed = check_random_state(model.random_state).randint(2**31 - 1)
     model.algorithm_ = model._choose_algorithm(label_sets)
     n_features = len(common.table.features)
@@ -171,7 +173,8 @@ def fit_stump_parts(
     boosted = np.flatnonzero(np.diff(label_sets.indptr) > 1)
     code = np.full(n_tasks, -1, dtype=np.int32)
     code[boosted] = np.arange(len(boosted))
-    numbers_of = np.cumsum(mass > 0, axis=1, dtype=np.int32) - 1
+    allowed = label_sets.allowed(np.arange(n_tasks))
+    numbers_of = np.cumsum(allowed, axis=1, dtype=np.int32) - 1
     sizes = np.diff(label_sets.indptr)[boosted].astype(np.int32)
     signs = model.algorithm_ == "mtaa"
     taking_part = np.where(code[:, None] >= 0, mass, 0.0)

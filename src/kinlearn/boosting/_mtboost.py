@@ -12,7 +12,7 @@ from kinlearn.boosting._label_codes import ClassScores, LabelCodes
 from kinlearn.boosting._mtboost_base import MTBoostBase
 from kinlearn.boosting._shared_rounds import LogisticLoss
 from kinlearn.boosting._start_weights import row_weights
-from kinlearn.tasks import LabelSets
+from kinlearn.tasks import LabelRule, LabelSets
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -96,10 +96,15 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         Share of the rows of each task and class that is held back.
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict by the
-        average task, whose score of a class is the mean over the tasks that have
-        the class, and whose intercepts are the means over all tasks.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict by the average task, whose score
+        of a class is the mean over the tasks that have the class, and whose intercepts
+        are the means over all tasks; "warn" names them in a warning, "share" does not,
+        "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, the rows held back, and the seeds of `estimator`.
 
@@ -189,6 +194,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
 
     _parameter_constraints: dict = {
         **MTBoostBase._parameter_constraints,
+        **MTBoostBase._label_parameter_constraints,
         "output": [StrOptions({"clipped", "sign"})],
     }
 
@@ -212,7 +218,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -233,6 +240,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.random_state = random_state
 
     @with_callbacks
@@ -313,7 +321,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         return self.fit(X, y, sample_weight)
 
     def _check_rows(self, later: Any) -> None:
-        sets = later.take(row_weights(later) > 0).label_sets(self._label_sets)
+        counted = later.take(row_weights(later) > 0)
+        sets = counted.find_label_sets(self._label_sets, self.label_sets)
         grown = np.diff(sets.indptr)[later.place] > np.diff(self._label_sets.indptr)
         for t in np.flatnonzero(grown).tolist():
             raise ValueError(
@@ -346,7 +355,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._scores = ClassScores.of(self._codes, self.weights_, offsets, only)
 
     def _add_later(self, later: Any, weight: np.ndarray) -> LabelSets:
-        label_sets = later.take(weight > 0).label_sets(self._label_sets)
+        counted = later.take(weight > 0)
+        label_sets = counted.find_label_sets(self._label_sets, self.label_sets)
         codes = LabelCodes.of(later, label_sets)
         new = later.is_new[codes.task]
         number = np.cumsum(new) - 1

@@ -68,9 +68,10 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         Share of the rows of each task that is held back.
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict by the
-        average task, whose weights and levels are the means over all tasks.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict by the average task, whose
+        weights and levels are the means over all tasks; "warn" names them in a warning,
+        "share" does not, "error" refuses them.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, the rows held back, and the seeds of `estimator`.
 
@@ -157,7 +158,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from kinlearn.tasks import (
-    LabelSets,
+    TaskMixin,
     class_codes,
+    find_label_sets,
     numbers,
     remember_columns,
     split_known_task,
@@ -22,7 +22,6 @@ from kinlearn.tasks import (
 )
 from kinlearn.utils._sklearn import (
     HasMethods,
-    StrOptions,
     check_sample_weight,
     safe_indexing,
 )
@@ -93,8 +92,8 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"])],
-        "task": [str, Integral, None],
-        "unknown_task": [StrOptions({"error", "share"})],
+        **TaskMixin._task_parameter_constraints,
+        **TaskMixin._label_parameter_constraints,
     }
 
     def _open_for_fit(self, X: Table, y: Any, sample_weight: Any) -> TrainingRows:
@@ -118,11 +117,6 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
                 "Found input variables with inconsistent numbers of samples: "
                 f"X has {len(task)} rows, y has {len(y)}."
             )
-        if is_classifier(self.estimator):
-            self._label_sets = LabelSets.of(
-                task, codes, len(self.tasks_), len(self.classes_)
-            )
-            self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         if sample_weight is not None:
             if not has_fit_parameter(self.estimator, "sample_weight"):
                 raise TypeError(
@@ -132,6 +126,16 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
             sample_weight = check_sample_weight(
                 sample_weight, task, dtype=np.float64, ensure_non_negative=True
             )
+        if is_classifier(self.estimator):
+            self._label_sets = find_label_sets(
+                task,
+                codes,
+                self.tasks_,
+                self.classes_,
+                getattr(self, "label_sets", "connected"),  # Kin's own forms have none
+                sample_weight,
+            )
+            self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         return TrainingRows(rest, task, y, sample_weight)
 
     def _open_for_predict(self, X: Table) -> tuple[Any, np.ndarray]:

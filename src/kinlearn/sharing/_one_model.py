@@ -9,6 +9,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 
 from kinlearn.sharing._base import SharingForm, TrainingRows
+from kinlearn.tasks import LabelRule
 from kinlearn.utils._sklearn import safe_indexing
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -112,9 +113,13 @@ class Pooled(OneModel):
         Any scikit-learn classifier or regressor.
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: raise an error, or predict with
-        the one model, as for all others.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict with the one model, as for all
+        others; "warn" names them in a warning, "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get (classifiers): its own and those of all tasks that
+        it has one in common with, from task to task; its own alone; or those that a
+        mapping from tasks to classes gives it. See :ref:`label-sets`.
 
     Attributes
     ----------
@@ -150,11 +155,13 @@ class Pooled(OneModel):
         estimator: Any,
         *,
         task: TaskColumn = None,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
     ) -> None:
         self.estimator = estimator
         self.task = task
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
 
     def fit(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -9,6 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._base import SharingForm, TrainingRows
 from kinlearn.sharing._one_model import Pooled, fit_clone
+from kinlearn.tasks import LabelRule
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
@@ -46,9 +47,14 @@ class PerTask(CallbackSupportMixin, SharingForm):
     min_samples : int, default=1
         Tasks with fewer rows get no model of their own: a pooled model predicts
         for them.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: raise an error, or predict with a
-        pooled model, which is then fitted too.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict with a pooled model, which is
+        then fitted too; "warn" names them in a warning, "share" does not, "error"
+        refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get (classifiers): its own and those of all tasks that
+        it has one in common with, from task to task; its own alone; or those that a
+        mapping from tasks to classes gives it. See :ref:`label-sets`.
     n_jobs : int, default=None
         Tasks to fit at the same time, in threads unless a joblib context sets
         another backend; None is 1.
@@ -105,13 +111,15 @@ class PerTask(CallbackSupportMixin, SharingForm):
         *,
         task: TaskColumn = None,
         min_samples: int = 1,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.task = task
         self.min_samples = min_samples
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.n_jobs = n_jobs
 
     @with_callbacks
@@ -138,7 +146,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
         indptr, order = group_rows(rows.task, len(self.tasks_))
         large = np.diff(indptr) >= self.min_samples
         self.pooled_: Pooled | None = None
-        if self.unknown_task == "share" or not large.all():
+        if self.unknown_task != "error" or not large.all():
             self.pooled_ = Pooled(self.estimator, task=self.task).fit(
                 X, y, sample_weight
             )

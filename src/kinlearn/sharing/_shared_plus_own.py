@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, fit_clone
+from kinlearn.tasks import LabelRule
 from kinlearn.utils._sklearn import Interval
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -39,9 +40,13 @@ class SharedPlusOwn(OneModel):
         How readily tasks depart from what they share. Near 0 is one model for all;
         1 counts a task's own part like the shared one; large is one model for each
         task, under a weaker penalty.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: raise an error, or predict with
-        the shared part.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict with the shared part; "warn"
+        names them in a warning, "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get (classifiers): its own and those of all tasks that
+        it has one in common with, from task to task; its own alone; or those that a
+        mapping from tasks to classes gives it. See :ref:`label-sets`.
 
     Attributes
     ----------
@@ -98,12 +103,14 @@ class SharedPlusOwn(OneModel):
         *,
         task: TaskColumn = None,
         own_weight: float = 0.5,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
     ) -> None:
         self.estimator = estimator
         self.task = task
         self.own_weight = own_weight
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
 
     def fit(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None

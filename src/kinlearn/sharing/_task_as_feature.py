@@ -10,6 +10,7 @@ from sklearn.base import clone, is_classifier
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, fit_clone
+from kinlearn.tasks import LabelRule
 from kinlearn.utils._sklearn import StrOptions, target_encoder
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -82,9 +83,14 @@ class TaskAsFeature(OneModel):
         targets (scikit-learn's `TargetEncoder`, which knows no weights). "auto" is
         "category" for estimators with a ``categorical_features`` parameter and at
         most 255 tasks, "target" for these with more, and "onehot" for all others.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: raise an error, or predict for the
-        average task: no indicator set, a missing category, the overall mean.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict for the average task: no
+        indicator set, a missing category, the overall mean; "warn" names them in a
+        warning, "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get (classifiers): its own and those of all tasks that
+        it has one in common with, from task to task; its own alone; or those that a
+        mapping from tasks to classes gives it. See :ref:`label-sets`.
 
     Attributes
     ----------
@@ -132,12 +138,14 @@ class TaskAsFeature(OneModel):
         *,
         task: TaskColumn = None,
         encoding: Literal["auto", "onehot", "category", "target"] = "auto",
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
     ) -> None:
         self.estimator = estimator
         self.task = task
         self.encoding = encoding
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
 
     def fit(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -9,7 +9,7 @@ from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
 from kinlearn.svm._dual import TaskProblem, classification
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
 from kinlearn.svm._space import Gamma, KernelName
-from kinlearn.tasks import class_weights
+from kinlearn.tasks import LabelRule, class_weights
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
@@ -62,9 +62,13 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     multi_class : {"ovo", "ovr"}, default="ovo"
         With more than two classes: a machine for each pair, or one for each class
         against the rest.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict by the common
-        function.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict by the common function; "warn"
+        names them in a warning, "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     solver : {"auto", "smo", "linear"}, default="auto"
         "linear" is for two linear kernels: it keeps weights instead of kernel rows.
         "auto" takes it for these, unless there are thousands of both rows and
@@ -180,6 +184,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
 
     _parameter_constraints: dict = {
         **MultiTaskSVMBase._parameter_constraints,
+        **MultiTaskSVMBase._label_parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "multi_class": [StrOptions({"ovo", "ovr"})],
     }
@@ -201,7 +206,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         multi_class: Literal["ovo", "ovr"] = "ovo",
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         solver: Literal["auto", "smo", "linear"] = "auto",
         tol: float = 1e-3,
         max_iter: int = -1,
@@ -224,6 +230,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

@@ -61,9 +61,9 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     fit_intercept : bool, default=True
         Whether every task has a bias. False with one kernel for both functions is
         regularised multi-task learning, rMTL.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict by the common
-        function.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict by the common function; "warn"
+        names them in a warning, "share" does not, "error" refuses them.
     solver : {"auto", "smo", "linear"}, default="auto"
         "linear" is for two linear kernels: it keeps weights instead of kernel rows.
         "auto" takes it for these, unless there are thousands of both rows and
@@ -171,7 +171,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         correction_coef0: float | None = None,
         correction_penalty: float = 1.0,
         fit_intercept: bool = True,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
         solver: Literal["auto", "smo", "linear"] = "auto",
         tol: float = 1e-3,
         max_iter: int = -1,

@@ -8,7 +8,14 @@ from kinlearn.tasks._attach import with_task
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._keep_task import KeepTask, keep_task
-from kinlearn.tasks._labels import LabelSets, class_codes, classes_by_task, numbers
+from kinlearn.tasks._labels import (
+    LabelRule,
+    LabelSets,
+    class_codes,
+    classes_by_task,
+    find_label_sets,
+    numbers,
+)
 from kinlearn.tasks._mixin import TaskMixin, remember_columns
 from kinlearn.tasks._validation import (
     check_task_data,
@@ -26,6 +33,7 @@ from kinlearn.tasks._weights import (
 
 __all__ = [
     "KeepTask",
+    "LabelRule",
     "LabelSets",
     "TaskColumns",
     "TaskData",
@@ -39,6 +47,7 @@ __all__ = [
     "class_weights",
     "classes_by_task",
     "encode_tasks",
+    "find_label_sets",
     "keep_task",
     "numbers",
     "remember_columns",

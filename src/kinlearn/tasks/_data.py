@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 
 from kinlearn.tasks._columns import TaskColumns
-from kinlearn.tasks._labels import LabelSets, classes_by_task
+from kinlearn.tasks._labels import (
+    LabelRule,
+    LabelSets,
+    classes_by_task,
+    find_label_sets,
+)
 from kinlearn.utils import group_rows
 
 __all__ = ["TaskData", "TaskRows"]
@@ -73,6 +78,8 @@ class TaskData:
         Columns that exist in training only.
     target : int or None
         Code of the target task, where one is the goal.
+    label_rule : {"connected", "observed"} or mapping
+        How the classes of a task are found.
     """
 
     X: Any
@@ -84,6 +91,7 @@ class TaskData:
     sample_weight: np.ndarray | None = None
     privileged: Any = field(default=None)
     target: int | None = None
+    label_rule: LabelRule = "connected"
 
     def __post_init__(self) -> None:
         for name in ("X", "task", "tasks", "y", "classes", "sample_weight"):
@@ -155,14 +163,19 @@ class TaskData:
 
     @property
     def y_in_task(self) -> np.ndarray:
-        """Class of each row, counted within the classes of its task."""
+        """Class of each row, counted within those that its task's rows show."""
         return self._labels[2]
 
-    @property
+    @cached_property
     def label_sets(self) -> LabelSets:
-        """The classes of each task, which restrict predictions to them."""
-        return LabelSets(
-            self.task_class_indptr, self.task_class_codes, len(self.classes)
+        """The classes of each task, by the rule, which predictions keep to."""
+        return find_label_sets(
+            self.task,
+            self.y,
+            self.tasks,
+            self.classes,
+            self.label_rule,
+            self.sample_weight,
         )
 
     @property

@@ -1,10 +1,13 @@
 """Targets: class codes over all tasks and within each, or numbers."""
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any, Self
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
@@ -16,7 +19,17 @@ from kinlearn.tasks._values import (
 )
 from kinlearn.utils._typing import ArrayLike
 
-__all__ = ["LabelSets", "class_codes", "classes_by_task", "numbers"]
+__all__ = [
+    "LabelRule",
+    "LabelSets",
+    "class_codes",
+    "classes_by_task",
+    "find_label_sets",
+    "numbers",
+]
+
+# how the classes of a task are found: see find_label_sets
+LabelRule: TypeAlias = Literal["connected", "observed"] | Mapping[Any, Any]
 
 
 def _vector(y: Any, estimator: str) -> np.ndarray:
@@ -223,7 +236,11 @@ def classes_by_task(
 
 @dataclass(frozen=True, eq=False)
 class LabelSets:
-    """The classes that each task has, and predictions restricted to them.
+    r"""The classes that each task has, and predictions that keep to them.
+
+    A class may belong to a task without being in any of its rows: see
+    :func:`find_label_sets`. What a task's own rows say of such a class, nothing, is
+    then mixed with what is common to all (:meth:`fill`).
 
     Attributes
     ----------
@@ -233,30 +250,20 @@ class LabelSets:
         Class codes, ascending within each task.
     n_classes : int
         Number of classes over all tasks.
+    seen : bool array of the shape of `codes`
+        Whether a row of the task has the class.
+    task_weight : float64 array of shape (n_tasks,)
+        Weight of each task's rows; their number, if there are no weights.
+    class_weight : float64 array of shape (n_classes,)
+        Weight of each class's rows.
     """
 
     indptr: np.ndarray
     codes: np.ndarray
     n_classes: int
-
-    @classmethod
-    def of(cls, task: np.ndarray, y: np.ndarray, n_tasks: int, n_classes: int) -> Self:
-        """The label sets of coded rows.
-
-        Parameters
-        ----------
-        task, y : int arrays of shape (n,)
-            Task code and class code of each row.
-        n_tasks, n_classes : int
-            How many there are.
-
-        Returns
-        -------
-        LabelSets
-            The classes that occur in each task.
-        """
-        indptr, codes, _ = classes_by_task(task, y, n_tasks, n_classes)
-        return cls(indptr, codes, n_classes)
+    seen: np.ndarray
+    task_weight: np.ndarray
+    class_weight: np.ndarray
 
     def by_task(self, tasks: np.ndarray, classes: np.ndarray) -> dict[Any, np.ndarray]:
         """The labels of each task.
@@ -287,6 +294,53 @@ class LabelSets:
         """Whether every task has every class."""
         return len(self.codes) == self.n_tasks * self.n_classes
 
+    @property
+    def owner(self) -> np.ndarray:
+        """Task code of each of `codes`."""
+        return np.repeat(np.arange(self.n_tasks), np.diff(self.indptr))
+
+    @property
+    def guessing(self) -> np.ndarray:
+        """Which tasks have a class that none of their rows has."""
+        out = np.zeros(self.n_tasks, dtype=bool)
+        out[self.owner[~self.seen]] = True
+        return out
+
+    def renumbered(
+        self, task: np.ndarray, n_tasks: int, label: np.ndarray, n_classes: int
+    ) -> "LabelSets":
+        """The same sets among more tasks and classes.
+
+        Parameters
+        ----------
+        task : int array of shape (self.n_tasks,)
+            Code of each task among the new ones, ascending.
+        n_tasks : int
+            How many tasks there are now.
+        label : int array of shape (self.n_classes,)
+            Code of each class among the new ones, ascending.
+        n_classes : int
+            How many classes there are now.
+
+        Returns
+        -------
+        LabelSets
+            New tasks have no classes, new classes no tasks.
+        """
+        sizes = np.zeros(n_tasks, dtype=np.intp)
+        sizes[task] = np.diff(self.indptr)
+        task_weight, class_weight = np.zeros(n_tasks), np.zeros(n_classes)
+        task_weight[task] = self.task_weight
+        class_weight[label] = self.class_weight
+        return LabelSets(
+            np.concatenate([[0], np.cumsum(sizes)]),
+            label[self.codes].astype(np.int32),
+            n_classes,
+            self.seen,
+            task_weight,
+            class_weight,
+        )
+
     def allowed(self, task: np.ndarray) -> np.ndarray:
         """Which classes each row may get.
 
@@ -302,7 +356,7 @@ class LabelSets:
         """
         # one row per task, the last one (which -1 picks) for the unknown
         table = np.zeros((self.n_tasks + 1, self.n_classes), dtype=bool)
-        table[np.repeat(np.arange(self.n_tasks), np.diff(self.indptr)), self.codes] = 1
+        table[self.owner, self.codes] = True
         table[-1] = True
         return table[task]
 
@@ -329,3 +383,180 @@ class LabelSets:
         lost = proba.sum(axis=1) <= 0
         proba[lost] = allowed[lost]
         return proba / proba.sum(axis=1, keepdims=True)
+
+    def fill(
+        self,
+        proba: np.ndarray,
+        task: np.ndarray,
+        common: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> np.ndarray:
+        r"""Class probabilities that are not zero for want of rows.
+
+        For a task of :math:`n` rows that show only some of its classes, frequencies
+        :math:`p` of its own become :math:`(n p + q) / (n + 1)`, as by one row more,
+        whose class has the probabilities :math:`q`: half those that the model has for
+        an unknown task, half the shares of the classes in all rows. Other tasks keep
+        what they have.
+
+        Parameters
+        ----------
+        proba : array of shape (n_samples, n_classes)
+            Probabilities, none on classes that the task lacks.
+        task : int array of shape (n_samples,)
+            Task codes; -1 is unknown.
+        common : callable, default=None
+            From row numbers to probabilities for an unknown task; None if the model
+            has none, so that the shares in all rows count alone.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1.
+        """
+        guessing = np.append(self.guessing, False)  # -1, the unknown, is last
+        rows = np.flatnonzero(guessing[task])
+        if len(rows) == 0:
+            return proba
+        own = task[rows]
+        shares = np.broadcast_to(self.class_weight, (len(rows), self.n_classes))
+        more = self.restrict(shares / self.class_weight.sum(), own)
+        if common is not None:
+            more = (more + self.restrict(common(rows), own)) / 2
+        n = self.task_weight[own][:, None]
+        out = proba.copy()
+        out[rows] = (n * proba[rows] + more) / (n + 1)
+        return out
+
+
+def find_label_sets(
+    task: np.ndarray,
+    y: np.ndarray,
+    tasks: np.ndarray,
+    classes: np.ndarray,
+    rule: LabelRule = "connected",
+    weight: np.ndarray | None = None,
+    before: LabelSets | None = None,
+) -> LabelSets:
+    """Which classes each task has, by one of three rules.
+
+    Tasks that have a class in common have all classes of each other, and so on from
+    task to task ("connected"): a class that thirty rows of a task happen not to show is
+    possible there. Tasks without a common class keep theirs apart. "observed" takes the
+    rows at their word. A mapping says it; tasks that it does not name follow
+    "connected", and classes that no row of any task has are left out, as no model can
+    learn them.
+
+    Parameters
+    ----------
+    task, y : int arrays of shape (n,)
+        Task code and class code of each row.
+    tasks, classes : ndarray
+        Task values and labels that the codes stand for.
+    rule : {"connected", "observed"} or mapping, default="connected"
+        The rule; a mapping is from task values to labels.
+    weight : float64 array of shape (n,), default=None
+        Weights; None is 1 for all. A row of weight 0 still shows its class.
+    before : LabelSets, default=None
+        What earlier rows of the same tasks and classes had.
+
+    Returns
+    -------
+    LabelSets
+        The classes of each task.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.tasks import find_label_sets
+    >>> tasks, classes = np.array(["a", "b", "c"]), np.array(["no", "x", "yes"])
+    >>> rows = np.array([0, 0, 1, 2]), np.array([0, 2, 0, 1])
+    >>> sets = find_label_sets(*rows, tasks, classes)
+    >>> sets.by_task(tasks, classes)["b"]
+    array(['no', 'yes'], dtype='<U3')
+    >>> sets.by_task(tasks, classes)["c"]
+    array(['x'], dtype='<U3')
+    """
+    n_tasks, n_classes = len(tasks), len(classes)
+    task_weight = np.bincount(task, weight, minlength=n_tasks).astype(np.float64)
+    class_weight = np.bincount(y, weight, minlength=n_classes).astype(np.float64)
+    pairs = np.unique(task.astype(np.int64) * n_classes + y)
+    if before is not None:
+        task_weight += before.task_weight
+        class_weight += before.class_weight
+        old = before.owner * n_classes + before.codes
+        pairs = np.union1d(pairs, old[before.seen])
+    every = pairs
+    if not isinstance(rule, str):
+        given, named = _given_pairs(rule, tasks, classes)
+        own = pairs[named[pairs // n_classes]]
+        _check_given(np.setdiff1d(own, given), tasks, classes)
+        rest = pairs[~named[pairs // n_classes]]
+        linked = _connected_pairs(np.union1d(rest, given), n_tasks, n_classes)
+        linked = linked[~named[linked // n_classes]]
+        every = np.union1d(given, linked)
+    elif rule == "connected":
+        every = _connected_pairs(pairs, n_tasks, n_classes)
+    elif rule != "observed":
+        raise ValueError(
+            'label_sets must be "connected", "observed" or a mapping from tasks to '
+            f"their classes; got {rule!r}."
+        )
+    return LabelSets(
+        indptr=np.searchsorted(every, np.arange(n_tasks + 1) * n_classes),
+        codes=(every % n_classes).astype(np.int32),
+        n_classes=n_classes,
+        seen=np.isin(every, pairs, assume_unique=True),
+        task_weight=task_weight,
+        class_weight=class_weight,
+    )
+
+
+def _connected_pairs(pairs: np.ndarray, n_tasks: int, n_classes: int) -> np.ndarray:
+    """Pairs of a task and a class, with all that follow from task to task."""
+    task, label = np.divmod(pairs, n_classes)
+    n_nodes = n_tasks + n_classes
+    links = coo_array(
+        (np.ones(len(pairs), dtype=bool), (task, n_tasks + label)),
+        shape=(n_nodes, n_nodes),
+    )
+    _, part = connected_components(links, directed=False)
+    # classes of each part, in ascending order, then those of each task's part
+    order = np.argsort(part[n_tasks:], kind="stable")
+    first = np.searchsorted(part[n_tasks:][order], [part[:n_tasks], part[:n_tasks] + 1])
+    sizes = first[1] - first[0]
+    start = np.repeat(first[0] - (np.cumsum(sizes) - sizes), sizes)
+    owner = np.repeat(np.arange(n_tasks), sizes)
+    return owner * n_classes + order[start + np.arange(len(owner))]
+
+
+def _given_pairs(
+    given: Mapping[Any, Any], tasks: np.ndarray, classes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of a task and a class by a mapping, and which tasks it names."""
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    pairs, named = [], np.zeros(len(tasks), dtype=bool)
+    for t, name in enumerate(tasks.tolist()):
+        if name not in given:
+            continue
+        named[t] = True
+        labels = given[name]
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise TypeError(
+                f"label_sets gives {labels!r} for task {name!r}; a list of its classes "
+                "is needed."
+            )
+        known = [label for label in np.asarray(labels).tolist() if label in code_of]
+        pairs += [t * len(classes) + code_of[label] for label in known]
+    return np.unique(np.array(pairs, dtype=np.int64)), named
+
+
+def _check_given(strange: np.ndarray, tasks: np.ndarray, classes: np.ndarray) -> None:
+    """Refuse rows of a class that a mapping does not give their task."""
+    if len(strange) == 0:
+        return
+    task, label = divmod(int(strange[0]), len(classes))
+    raise ValueError(
+        f"Rows of task {tasks.tolist()[task]!r} have the class "
+        f"{classes.tolist()[label]!r}, which label_sets does not give it. Add the "
+        'class to the mapping, or set label_sets="connected".'
+    )

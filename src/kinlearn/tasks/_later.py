@@ -7,9 +7,15 @@ import numpy as np
 
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import freeze
-from kinlearn.tasks._labels import LabelSets, class_codes, numbers
+from kinlearn.tasks._labels import (
+    LabelRule,
+    LabelSets,
+    class_codes,
+    find_label_sets,
+    numbers,
+)
 from kinlearn.tasks._validation import check_task_rows, task_codes
-from kinlearn.tasks._values import lookup_values, show_values
+from kinlearn.tasks._values import encode_values, lookup_values, show_values
 from kinlearn.tasks._vector import encode_tasks
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, Table
@@ -28,7 +34,7 @@ class LaterData:
     task : int32 array of shape (n_samples,)
         Codes of the rows' tasks among `tasks`.
     y : int32 or float64 array of shape (n_samples,)
-        Codes of classes that fit saw, or numbers.
+        Codes of the rows' classes among `classes`, or numbers.
     sample_weight : float64 array of shape (n_samples,)
         Weights; 1 if none were given.
     tasks : ndarray of shape (n_tasks,)
@@ -37,6 +43,10 @@ class LaterData:
         What the codes of fit are among `tasks`.
     is_new : bool array of shape (n_tasks,)
         Which tasks fit did not see.
+    classes : ndarray of shape (n_classes,), or None
+        Old and new labels, ascending; None for numbers.
+    class_place : int32 array of shape (n_old_classes,), or None
+        What the class codes of fit are among `classes`.
     """
 
     X: Any
@@ -46,6 +56,8 @@ class LaterData:
     tasks: np.ndarray
     place: np.ndarray
     is_new: np.ndarray
+    classes: Any = None
+    class_place: Any = None
 
     @property
     def n_samples(self) -> int:
@@ -57,25 +69,31 @@ class LaterData:
         """Number of tasks, old and new."""
         return len(self.tasks)
 
-    def label_sets(self, old: LabelSets) -> LabelSets:
+    def find_label_sets(self, before: LabelSets, rule: LabelRule) -> LabelSets:
         """The classes of each task, with those of these rows.
 
         Parameters
         ----------
-        old : LabelSets
-            Of the tasks and rows of fit.
+        before : LabelSets
+            Of the tasks and classes of fit.
+        rule : {"connected", "observed"} or mapping
+            As in :func:`~kinlearn.tasks.find_label_sets`.
 
         Returns
         -------
         LabelSets
             Of old and new tasks.
         """
-        task = np.repeat(self.place, np.diff(old.indptr))
-        return LabelSets.of(
-            np.concatenate([task, self.task]),
-            np.concatenate([old.codes, self.y]),
-            self.n_tasks,
-            old.n_classes,
+        return find_label_sets(
+            self.task,
+            self.y,
+            self.tasks,
+            self.classes,
+            rule,
+            self.sample_weight,
+            before.renumbered(
+                self.place, self.n_tasks, self.class_place, len(self.classes)
+            ),
         )
 
     def take(self, rows: np.ndarray) -> "LaterData":
@@ -108,6 +126,7 @@ def check_later_data(
     columns: TaskColumns,
     tasks: np.ndarray,
     classes: np.ndarray | None,
+    new_classes: bool = False,
     estimator: str,
     **options: Any,
 ) -> LaterData:
@@ -127,6 +146,8 @@ def check_later_data(
         Task values that fit saw.
     classes : ndarray or None
         Labels that fit saw; None if y holds numbers.
+    new_classes : bool, default=False
+        Whether rows of new tasks may have classes that fit did not see.
     estimator : str
         Name for messages.
     **options
@@ -152,14 +173,22 @@ def check_later_data(
     place = lookup_values(every, tasks, columns.where)
     is_new = np.ones(len(every), dtype=bool)
     is_new[place] = False
+    every_class = class_place = None
     if classes is None:
         labels = numbers(y, estimator, codes, found)
     else:
-        labels = _known_classes(y, classes, estimator, codes, found)
+        named, labels = class_codes(y, estimator, codes, found)
+        every_class, places = _join_classes(classes, named)
+        class_place, labels = places[: len(classes)], places[len(classes) :][labels]
     if len(labels) != len(rows.task):
         raise ValueError(
             f"X has {len(rows.task)} rows, but y has {len(labels)} labels."
         )
+    task = lookup_values(every, found, columns.where)[codes]
+    if every_class is not None and len(every_class) > len(classes):
+        is_old = np.isin(labels, class_place)
+        bad = ~is_old & ~is_new[task] if new_classes else ~is_old
+        _check_new_classes(every_class[labels[bad]], classes, estimator, new_classes)
     weight = np.ones(len(labels))
     if sample_weight is not None:
         weight = check_sample_weight(
@@ -167,29 +196,39 @@ def check_later_data(
         )
     return LaterData(
         X=rows.X,
-        task=freeze(lookup_values(every, found, columns.where)[codes]),
+        task=freeze(task),
         y=freeze(labels),
         sample_weight=freeze(weight),
         tasks=freeze(every),
         place=place,
         is_new=is_new,
+        classes=freeze(every_class),
+        class_place=class_place,
     )
 
 
-def _known_classes(
-    y: ArrayLike,
-    classes: np.ndarray,
-    estimator: str,
-    task: np.ndarray,
-    tasks: np.ndarray,
-) -> np.ndarray:
-    found, codes = class_codes(y, estimator, task, tasks)
-    known = {label: code for code, label in enumerate(classes.tolist())}
-    strange = [label for label in found.tolist() if label not in known]
-    if strange:
-        raise ValueError(
-            f"y holds classes that {estimator} did not see in fit: "
-            f"{show_values(strange)}. It saw {show_values(classes)}. Fit anew with all "
-            "rows to add a class."
+def _join_classes(old: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Old and found classes together, and the place of each of both among them."""
+    known = {label: code for code, label in enumerate(old.tolist())}
+    if all(label in known for label in found.tolist()):
+        places = [*range(len(old)), *(known[label] for label in found.tolist())]
+        return old, np.array(places, dtype=np.int32)
+    if (old.dtype.kind in "OTU") != (found.dtype.kind in "OTU"):
+        raise TypeError(
+            f"y holds labels such as {show_values(found[:1])}, fit saw labels such as "
+            f"{show_values(old[:1])}. Give them the same type."
         )
-    return np.array([known[v] for v in found.tolist()], dtype=np.int32)[codes]
+    return encode_values(np.concatenate([old, found]))
+
+
+def _check_new_classes(
+    strange: np.ndarray, classes: np.ndarray, estimator: str, allowed: bool
+) -> None:
+    if len(strange) == 0:
+        return
+    of_known = ", for tasks that it knows" if allowed else ""
+    raise ValueError(
+        f"y holds classes that {estimator} did not see in fit{of_known}: "
+        f"{show_values(np.unique(strange))}. It saw {show_values(classes)}. Fit anew "
+        "with all rows to add a class."
+    )

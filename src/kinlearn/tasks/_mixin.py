@@ -1,5 +1,6 @@
 """What every task-aware estimator shares: validation of X, and fitted names."""
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Literal
 
@@ -55,8 +56,8 @@ class TaskMixin:
     ``self._predict_data(X)``. Whether sparse input and NaN are welcome is read
     from the estimator's scikit-learn tags.
 
-    The estimator's constructor has `task`, and may have `unknown_task`,
-    `privileged` and `target`; all four mean the same everywhere.
+    The estimator's constructor has `task`, and may have `unknown_task`, `label_sets`,
+    `privileged` and `target`; all five mean the same everywhere.
 
     Attributes
     ----------
@@ -110,7 +111,11 @@ class TaskMixin:
 
     _task_parameter_constraints = {
         "task": [str, Integral, None],
-        "unknown_task": [StrOptions({"error", "share"})],
+        "unknown_task": [StrOptions({"warn", "share", "error"})],
+    }
+    # of classifiers, beside the above
+    _label_parameter_constraints = {
+        "label_sets": [StrOptions({"connected", "observed"}), Mapping],
     }
 
     def _data_options(self, order: Literal["C", "F"] | None) -> dict[str, Any]:
@@ -145,6 +150,7 @@ class TaskMixin:
             privileged=getattr(self, "privileged", None),
             target=getattr(self, "target", None),
             labels=labels,
+            label_sets=getattr(self, "label_sets", "connected"),
             **self._data_options(order),
         )
         if same:
@@ -197,8 +203,11 @@ class TaskMixin:
         sample_weight: ArrayLike | None = None,
         *,
         only_new: bool = False,
+        new_classes: bool = False,
     ) -> LaterData:
         """Check rows that come after fit; tasks may be new, and must be if `only_new`.
+
+        Rows of new tasks may have classes that fit did not see if `new_classes`.
 
         Fitted attributes do not change before `_remember_later`.
         """
@@ -210,6 +219,7 @@ class TaskMixin:
             columns=self._columns,
             tasks=self.tasks_,
             classes=getattr(self, "classes_", None),
+            new_classes=new_classes,
             **self._data_options(None),
         )
         if only_new and not later.is_new[later.task].all():
@@ -236,5 +246,8 @@ class TaskMixin:
         self.tasks_ = later.tasks
         if not hasattr(self, "classes_"):
             return
-        self._label_sets = later.label_sets(self._label_sets)
+        self.classes_ = later.classes
+        self._label_sets = later.find_label_sets(
+            self._label_sets, getattr(self, "label_sets", "connected")
+        )
         self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)

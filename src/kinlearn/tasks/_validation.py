@@ -7,10 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
+from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.tables._containers import AnyTable, open_table
 from kinlearn.tasks._columns import TaskColumns, find_column, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
-from kinlearn.tasks._labels import class_codes, numbers
+from kinlearn.tasks._labels import LabelRule, class_codes, numbers
 from kinlearn.tasks._values import (
     encode_values,
     lookup_values,
@@ -20,6 +21,7 @@ from kinlearn.tasks._values import (
 )
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._warnings import warn_caller
 
 __all__ = [
     "check_task_data",
@@ -153,25 +155,35 @@ def _known_codes(
     estimator: str,
 ) -> np.ndarray:
     """Codes of the rows' tasks among those that fit saw; -1 if they may be new."""
-    if unknown_task not in (None, "error", "share"):
+    if unknown_task not in (None, "warn", "share", "error"):
         raise ValueError(
-            f'unknown_task must be "error" or "share"; got {unknown_task!r}.'
+            f'unknown_task must be "warn", "share" or "error"; got {unknown_task!r}.'
         )
     if columns.task is None:
         return np.zeros(table.n_rows, dtype=np.int32)
     values, places = _task_column(table, columns.task, columns.where)
     found = lookup_values(tasks, values, columns.where)
     codes = found[places]
-    if unknown_task != "share" and (codes < 0).any():
-        strange, _ = encode_values(values[found < 0])
+    if unknown_task == "share" or (codes >= 0).all():
+        return codes
+    strange, _ = encode_values(values[found < 0])
+    unknown = (
+        f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
+        f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
+        f"{len(codes)} rows."
+    )
+    if unknown_task == "warn":
+        warn_caller(
+            f"{unknown} They are predicted by what the known tasks have in common. Set "
+            'unknown_task="share" if that is meant, "error" if it must not be.',
+            UnknownTaskWarning,
+        )
+    else:
         choice = "or drop the rows."
         if unknown_task is not None:
             choice = 'drop the rows, or set unknown_task="share".'
         raise ValueError(
-            f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
-            f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
-            f"{len(codes)} rows. Fit saw {show_values(tasks)}. Fit with these "
-            f"tasks, {choice}"
+            f"{unknown} Fit saw {show_values(tasks)}. Fit with these tasks, {choice}"
         )
     return codes
 
@@ -222,7 +234,7 @@ def split_known_task(
     columns: TaskColumns,
     tasks: np.ndarray,
     *,
-    unknown_task: Literal["error", "share"] = "error",
+    unknown_task: Literal["warn", "share", "error"] = "error",
     estimator: str = "It",
 ) -> tuple[Table, np.ndarray]:
     """Take the task column out of new rows; see :func:`split_task`.
@@ -235,8 +247,9 @@ def split_known_task(
         What fit saw.
     tasks : ndarray
         Task values that fit saw.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about other task values: refuse them, or code them as -1.
+    unknown_task : {"warn", "share", "error"}, default="error"
+        What to do about other task values: code them as -1, with a warning or
+        without, or refuse them.
     estimator : str, default="It"
         Name for messages.
 
@@ -276,6 +289,7 @@ def check_task_data(
     target: Any = None,
     task_role: str = "Task",
     labels: Literal["classes", "numbers"] | None = None,
+    label_sets: LabelRule = "connected",
     accept_sparse: bool | str | Sequence[str] = False,
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
@@ -301,6 +315,8 @@ def check_task_data(
         What messages call the task column, such as "Group".
     labels : {"classes", "numbers"} or None, default=None
         What y holds; None ignores y.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task has: see :func:`find_label_sets`.
     accept_sparse : bool, str or list of str, default=False
         Sparse formats that the caller takes ("csr", "csc").
     allow_nan : bool, default=False
@@ -320,8 +336,8 @@ def check_task_data(
     >>> from kinlearn.tasks import check_task_data
     >>> X = [[0.5, 7], [1.5, 3], [2.5, 7]]
     >>> data = check_task_data(X, ["a", "b", "b"], task=1, labels="classes")
-    >>> data.tasks, data.rows(1), data.task_classes
-    (array([3, 7]), array([0, 2]), {3: array(['b'], ...), 7: array(['a', 'b'], ...)})
+    >>> data.tasks, data.rows(1), data.task_classes[3]
+    (array([3, 7]), array([0, 2]), array(['a', 'b'], dtype=...))
     """
     if labels not in (None, "classes", "numbers"):
         raise ValueError(
@@ -367,6 +383,7 @@ def check_task_data(
         tasks=tasks,
         columns=columns,
         target=_target_code(target, task, tasks),
+        label_rule=label_sets,
         **fields,
     )
 
@@ -376,7 +393,7 @@ def check_task_rows(
     *,
     columns: TaskColumns,
     tasks: np.ndarray,
-    unknown_task: Literal["error", "share"] | None = "error",
+    unknown_task: Literal["warn", "share", "error"] | None = "error",
     accept_sparse: bool | str | Sequence[str] = False,
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
@@ -392,8 +409,9 @@ def check_task_rows(
         What fit saw.
     tasks : ndarray
         Task values that fit saw.
-    unknown_task : {"error", "share", None}, default="error"
-        What to do about other task values: refuse them, or code them as -1.
+    unknown_task : {"warn", "share", "error", None}, default="error"
+        What to do about other task values: code them as -1, with a warning or
+        without, or refuse them; None refuses them where there is no choice.
     accept_sparse, allow_nan, order, estimator : as in check_task_data
         What the caller takes, and its name.
 

@@ -281,44 +281,59 @@ def check_cross_validation_and_search(estimator: Any) -> None:
     assert len(search.best_estimator_.tasks_) == 3
 
 
-def check_disjoint_label_sets(estimator: Any) -> None:
-    """A task gets only labels of its own; other columns of proba are zero."""
-    X, y, task = make_problem(estimator, n_samples=150)
-    labels = np.array([["no", "yes"], ["cold", "warm"], ["no", "warm"]])[task, y]
-    packed = with_task(X, task)
-    model = set_up(estimator, task=-1).fit(packed, labels)
+def _check_labels(model: Any, packed: Any, task: np.ndarray, sets: Any) -> None:
+    """Predictions keep to the label sets; probabilities are zero outside alone."""
     assert_array_equal(model.classes_, ["cold", "no", "warm", "yes"])
-    assert list(model.task_classes_) == [0, 1, 2]
+    assert {t: list(v) for t, v in model.task_classes_.items()} == sets
     answer = model.predict(packed)
-    for t, allowed in model.task_classes_.items():
-        assert_array_equal(allowed, np.unique(labels[task == t]))
+    for t, allowed in sets.items():
         assert set(answer[task == t]) <= set(allowed)
     if hasattr(model, "predict_proba"):
         proba = model.predict_proba(packed)
-        assert proba.shape == (len(y), 4)
         assert_allclose(proba.sum(axis=1), 1)
-        for t, allowed in model.task_classes_.items():
+        for t, allowed in sets.items():
             lacking = ~np.isin(model.classes_, allowed)
             assert (proba[task == t][:, lacking] == 0).all()
 
 
+def check_label_sets(estimator: Any) -> None:
+    """Tasks have the classes of all that they have one in common with, or as told."""
+    X, y, task = make_problem(estimator, n_samples=150)
+    labels = np.array([["no", "yes"], ["cold", "warm"], ["no", "no"]])[task, y]
+    packed = with_task(X, task)
+    answers, weather = ["no", "yes"], ["cold", "warm"]
+    told = {0: answers, 1: weather, 2: ["no", "warm", "in no row"]}
+    rules: list[tuple[Any, list[str]]] = [
+        ("connected", answers),
+        ("observed", ["no"]),
+        (told, ["no", "warm"]),
+    ]
+    for rule, of_last in rules:
+        model = set_up(estimator, task=-1, label_sets=rule).fit(packed, labels)
+        _check_labels(model, packed, task, {0: answers, 1: weather, 2: of_last})
+    chain = np.array([["no", "yes"], ["cold", "warm"], ["no", "warm"]])[task, y]
+    model = set_up(estimator, task=-1).fit(packed, chain)
+    every = ["cold", "no", "warm", "yes"]
+    _check_labels(model, packed, task, {0: every, 1: every, 2: every})
+    wrong = set_up(estimator, task=-1, label_sets={2: ["cold"]})
+    _must_raise(lambda: wrong.fit(packed, labels), "'no'", "task 2", "mapping")
+
+
 def check_task_with_one_class(estimator: Any) -> None:
-    """A task with one class gets that class, or fit names the task."""
+    """Where a task shows one class, the others are possible, or none is as told."""
     X, y, task = make_problem(estimator)
-    y = np.where(task == 1, 0, y)
     # the longer label must survive beside a task that has only the shorter one
-    y = np.array(["no", "yes, always"])[y]
-    packed = with_task(X, (task - 1) % 3)
-    task = (task - 1) % 3 + 1
-    try:
-        model = set_up(estimator, task=-1).fit(packed, y)
-    except ValueError as error:
-        assert "0" in str(error)
-        assert "task" in str(error).lower()
-        return
-    answer = model.predict(packed)
-    assert (answer[task == 1] == "no").all()
-    assert set(answer) <= {"no", "yes, always"}
+    y = np.array(["no", "yes, always"])[np.where(task == 1, 0, y)]
+    packed = with_task(X, task)
+    own = task == 1
+    model = set_up(estimator, task=-1).fit(packed, y)
+    assert set(model.predict(packed)) <= {"no", "yes, always"}
+    if hasattr(model, "predict_proba"):
+        proba = model.predict_proba(packed[own])
+        assert (proba > 0).all()
+        assert_allclose(proba.sum(axis=1), 1)
+    model = set_up(estimator, task=-1, label_sets="observed").fit(packed, y)
+    assert (model.predict(packed[own]) == "no").all()
 
 
 def check_unknown_task_is_refused(estimator: Any) -> None:
@@ -367,6 +382,6 @@ FOR_ALL = [
     check_skops_model,
     check_cross_validation_and_search,
 ]
-FOR_CLASSIFIERS = [check_disjoint_label_sets, check_task_with_one_class]
+FOR_CLASSIFIERS = [check_label_sets, check_task_with_one_class]
 FOR_UNKNOWN_TASKS = [check_unknown_task_is_refused, check_unknown_task_shares]
 FOR_N_JOBS = [check_n_jobs_changes_nothing]

@@ -75,9 +75,10 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
     keep : {"second_half", "all"}, default="second_half"
         Which rounds vote: from N/2 to N, when the source has settled, or all.
         Without a source, and in the two-stage form, all do.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict with the
-        target's model (the average over all models if ``target=None``).
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict with the target's model (the
+        average over all models if ``target=None``); "warn" names them in a warning,
+        "share" does not, "error" refuses them.
     random_state : int, RandomState instance or None, default=None
         Seeds the regressors and deals the folds.
 
@@ -162,7 +163,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         n_stages: int = 10,
         n_folds: int = 5,
         keep: Literal["second_half", "all"] = "second_half",
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.tasks import TaskData
+from kinlearn.tasks import LabelRule, TaskData
 from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
 from kinlearn.transfer._boost import Boosted, Transfer, boost
 from kinlearn.transfer._guard import held_out_error, vote_shares
@@ -95,9 +95,14 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         boosted alone. It takes `guard` + 1 times as long; a target of fewer than
         50 rows is dealt into folds several times, and takes as many times as
         long. None trusts the sources, as the papers do.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict with the
-        target's model (the average over all models if ``target=None``).
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict with the target's model (the
+        average over all models if ``target=None``); "warn" names them in a warning,
+        "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     random_state : int, RandomState instance or None, default=None
         Seeds an `estimator` that has a random state, and deals the folds of
         `guard`. Our own trees have none.
@@ -189,6 +194,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
 
     _parameter_constraints: dict = {
         **TransferBase._parameter_constraints,
+        **TransferBase._label_parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "correction": [
             Interval(Real, 0, None, closed="neither"),
@@ -214,7 +220,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         max_depth: int | None = None,
         trim: bool = True,
         guard: int | None = None,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -228,6 +235,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         self.trim = trim
         self.guard = guard
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.random_state = random_state
 
     @with_callbacks

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tasks import LabelRule
 from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -58,9 +59,14 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     class_weight : dict, "balanced" or None, default=None
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict the average
-        over the known tasks of what each predicts for the row.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict the average over the known tasks
+        of what each predicts for the row; "warn" names them in a warning, "share" does
+        not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     random_state : int, RandomState instance or None, default=None
         Decides the features drawn; without a draw nothing is random.
 
@@ -142,7 +148,8 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | Literal["sqrt", "log2"] | None = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         random_state: RandomState = None,
     ) -> None:
         self.task = task
@@ -155,6 +162,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         self.max_features = max_features
         self.class_weight = class_weight
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.random_state = random_state
 
     def fit(

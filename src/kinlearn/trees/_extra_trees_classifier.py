@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from kinlearn.tasks import TaskData, class_weights
+from kinlearn.tasks import LabelRule, TaskData, class_weights
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._growth import Settings
 from kinlearn.utils._sklearn import StrOptions
@@ -65,9 +65,14 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Whether to score each row by the trees that did not draw it.
     warm_start : bool, default=False
         Whether a further fit keeps the trees and adds those that are missing.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or send them to the
-        default side of each task split, where a task with the average mean goes.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: send them to the default side of each
+        task split, where a task with the average mean goes; "warn" names them in a
+        warning, "share" does not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     n_jobs : int, default=None
         Threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -166,6 +171,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     _oob_name = "oob_decision_function_"
     _parameter_constraints: dict = {
         **MultiTaskExtraTreesBase._parameter_constraints,
+        **MultiTaskExtraTreesBase._label_parameter_constraints,
         "max_features": [
             *MultiTaskExtraTreesBase._parameter_constraints["max_features"],
             StrOptions({"auto"}),
@@ -198,7 +204,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -219,6 +226,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.n_jobs = n_jobs
         self.random_state = random_state
 

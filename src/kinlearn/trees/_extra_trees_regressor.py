@@ -71,9 +71,10 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         Whether to score each row by the trees that did not draw it.
     warm_start : bool, default=False
         Whether a further fit keeps the trees and adds those that are missing.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or send them to the
-        default side of each task split, where a task with the average mean goes.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: send them to the default side of each
+        task split, where a task with the average mean goes; "warn" names them in a
+        warning, "share" does not, "error" refuses them.
     n_jobs : int, default=None
         Threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -206,7 +207,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:

@@ -13,11 +13,12 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from kinlearn.tasks import (
-    LabelSets,
+    LabelRule,
     TaskColumns,
     check_task_data,
     class_codes,
     encode_tasks,
+    find_label_sets,
     remember_columns,
 )
 from kinlearn.trees._forest import as_float32
@@ -360,6 +361,7 @@ def _class_weights(
 def agree(
     summaries: Sequence[dict[str, Any]],
     class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+    label_rule: LabelRule = "connected",
 ) -> Common:
     """Common codes for all parts.
 
@@ -369,6 +371,8 @@ def agree(
         Of the parts that have rows; see `Part.summary`.
     class_weight : dict, "balanced" or None, default=None
         As in scikit-learn.
+    label_rule : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task has; see :func:`~kinlearn.tasks.find_label_sets`.
 
     Returns
     -------
@@ -397,7 +401,8 @@ def agree(
             place = _places(tasks, s["tasks"])[task]
             count[place, _places(classes, s["classes"])[label]] += s["count"]
         task, label = np.nonzero(count)
-        sets = LabelSets.of(task, label, len(tasks), len(classes))
+        weight = count[task, label].astype(np.float64)
+        sets = find_label_sets(task, label, tasks, classes, label_rule, weight)
         count = count.sum(axis=0)
         weights = _class_weights(class_weight, classes, count)
     return Common(

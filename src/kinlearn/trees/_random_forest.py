@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.tasks import TaskData
+from kinlearn.tasks import LabelRule, TaskData
 from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils import group_rows, rounds_with_callbacks
@@ -63,9 +63,14 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     class_weight : dict, "balanced" or None, default=None
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
-    unknown_task : {"error", "share"}, default="error"
-        What to do about tasks not seen in fit: refuse them, or predict the average
-        over the known tasks of what each predicts for the row.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do about tasks not seen in fit: predict the average over the known tasks
+        of what each predicts for the row; "warn" names them in a warning, "share" does
+        not, "error" refuses them.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
     warm_start : bool, default=False
         Whether another `fit` keeps the trees and adds those that lack; the
         result is the same as if all had been grown at once.
@@ -153,7 +158,8 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         bootstrap: bool = True,
         oob_score: bool = False,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -171,6 +177,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         self.oob_score = oob_score
         self.class_weight = class_weight
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -74,7 +74,7 @@ def to_shap(
     has some classes of three or more, but not all, are normalised over the whole
     forest, so they are no sum over trees: with ``restrict=True`` this is an error.
 
-    If the forest has ``unknown_task="share"``, the trees also predict for tasks not
+    Unless the forest has ``unknown_task="error"``, the trees also predict for tasks not
     seen in fit, whose code is -1.
 
     Examples
@@ -100,7 +100,7 @@ def to_shap(
     )
     certain = _certain_answers(model)
     only_class = _only_class(model, restrict)
-    first = -1 if model.unknown_task == "share" else 0
+    first = 0 if model.unknown_task == "error" else -1
     forest, n_features = model.forest_, len(model.feature_names_)
     leaves = forest.apply(rows.X, rows.task)
     sources = [

@@ -71,7 +71,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         n_estimators: int = 200,
         n_folds: int = 5,
         time_limit: float | None = None,
-        unknown_task: Literal["share", "error"] = "share",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -160,7 +160,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         train = self._training_table(data, candidates)
         fold = rows_to_folds(data, group, first, self.n_folds, random)
         task_fold = None
-        if self.unknown_task == "share" and data.n_tasks > 1:
+        if self.unknown_task != "error" and data.n_tasks > 1:
             task_fold = tasks_to_folds(task_rows, self.n_folds, random)[data.task]
 
         progress = self._init_callback_context(max_subtasks=len(candidates) + 1)

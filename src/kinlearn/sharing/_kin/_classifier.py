@@ -41,10 +41,10 @@ class KinClassifier(ClassifierMixin, KinBase):
         too, then candidates are dropped, judged by their first fold. The first,
         pooled and linear, never is, so there is always a result. The limit may be
         passed by one fit. With it the model depends on the speed of the machine.
-    unknown_task : {"share", "error"}, default="share"
+    unknown_task : {"warn", "share", "error"}, default="warn"
         What to do about tasks not seen in fit: predict with the weights that are best
-        for tasks that no model has seen, or raise an error. "error" takes less time,
-        by a fifth to a third.
+        for tasks that no model has seen; "warn" names them in a warning, "share" does
+        not, "error" refuses them and takes less time to fit, by a fifth to a third.
     n_jobs : int, default=None
         Fits at the same time, in threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
