@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
+from kinlearn.tables._suited import CODES
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.trees._add_rows import add_rows, insert_tasks
 from kinlearn.trees._choice import Space, choose
@@ -46,6 +47,8 @@ class MultiTaskExtraTreesBase(
     CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """What the classifier and the regressor share."""
+
+    _table_encoding = CODES
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
