@@ -527,7 +527,11 @@ class MultiTaskExtraTreesBase(
     ) -> np.ndarray:
         """Values of features and task in the order of the columns of X."""
         out = np.zeros(self.n_features_in_)
-        out[list(self._columns.features)] = 0.0 if of_features is None else of_features
+        columns = np.asarray(self._columns.features)
+        if self.table_encoder_ is not None:
+            columns = columns[self.table_encoder_.origin_]
+        if of_features is not None:
+            np.add.at(out, columns, of_features)  # parts of a date are one column
         if self._columns.task is not None:
             out[self._columns.task] = of_task
         return out
