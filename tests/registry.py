@@ -29,6 +29,7 @@ from kinlearn.svm import (
     SVMPlusClassifier,
     SVMPlusRegressor,
 )
+from kinlearn.tables import TableEncoder
 from kinlearn.tasks import KeepTask
 from kinlearn.transfer import (
     AuxiliaryOverSampler,
@@ -47,6 +48,8 @@ ESTIMATORS = [
     AbstainingAdaBoostClassifier(10),
     MultiTaskAdaBoostClassifier(n_estimators=5),
     KeepTask(StandardScaler()),
+    TableEncoder(),
+    TableEncoder(categories="target", fill=True, scale=True),
     # one family and few folds: every check fits it several times
     KinClassifier(n_folds=2, families=["linear"]),
     KinRegressor(n_folds=2, families=["linear"]),

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kinlearn.sharing import KinClassifier, KinRegressor
+    from kinlearn.tables import TableEncoder
     from kinlearn.tasks import keep_task, with_task
     from kinlearn.utils import show_versions
 
@@ -38,6 +39,7 @@ _SUBPACKAGES = (
 _HOMES = {
     "KinClassifier": "kinlearn.sharing",
     "KinRegressor": "kinlearn.sharing",
+    "TableEncoder": "kinlearn.tables",
     "keep_task": "kinlearn.tasks",
     "show_versions": "kinlearn.utils",
     "with_task": "kinlearn.tasks",
@@ -46,6 +48,7 @@ _HOMES = {
 __all__ = [
     "KinClassifier",
     "KinRegressor",
+    "TableEncoder",
     "__version__",
     "keep_task",
     "show_versions",

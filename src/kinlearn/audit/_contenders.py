@@ -13,9 +13,9 @@ from kinlearn.audit._problem import Problem, open_problem
 from kinlearn.audit._scores import Contender
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
 from kinlearn.sharing._families import CANDIDATES, Candidate
+from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import open_table
 from kinlearn.tasks import keep_task
-from kinlearn.tasks._columns import find_column
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["Entry", "choose_contenders", "default_contenders"]

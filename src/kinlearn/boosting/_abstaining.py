@@ -17,6 +17,7 @@ from kinlearn.boosting._stump_answers import StumpAnswers, class_mass
 from kinlearn.boosting._stump_run import Boosted, StumpRun, StumpSettings
 from kinlearn.boosting._stump_voter import StumpVoter
 from kinlearn.exceptions import TaskFallbackWarning
+from kinlearn.tables._suited import CODES
 from kinlearn.tasks import LabelRule, LabelSets, TaskMixin
 from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
@@ -193,6 +194,8 @@ class AbstainingAdaBoostClassifier(
     >>> bool(model.score(X, y) <= 1 and model.normalizers_.max() < 1)
     True
     """
+
+    _table_encoding = CODES
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

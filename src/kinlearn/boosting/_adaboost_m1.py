@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights, start_weights
 from kinlearn.boosting._tree_votes import TreeVotes
 from kinlearn.exceptions import TaskFallbackWarning
+from kinlearn.tables._suited import CODES
 from kinlearn.tasks import LabelRule, TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
 from kinlearn.utils import (
@@ -118,6 +119,8 @@ class MultiTaskAdaBoostClassifier(
     >>> len(model.estimators_)
     10
     """
+
+    _table_encoding = CODES
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

@@ -22,6 +22,7 @@ from kinlearn.boosting._shared_rounds import (
 )
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting._task_covariance import TaskCovariance
+from kinlearn.tables._suited import NUMBERS
 from kinlearn.tasks import LabelSets, TaskMixin
 from kinlearn.utils import (
     check_takes_weights,
@@ -39,6 +40,8 @@ _CHUNK = 2**22  # outputs of learners that are held at a time
 
 class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
     """Rounds that all tasks share, and the relations that they find."""
+
+    _table_encoding = NUMBERS
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

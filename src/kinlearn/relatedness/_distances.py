@@ -200,6 +200,7 @@ def task_distances(
         data = check_task_data(
             X,
             task=task,
+            encoding={"categories": "indicators"},
             accept_sparse=("csc", "csr") if method in _SKIP_NAN else "csr",
             allow_nan=method in _SKIP_NAN,
             estimator=f"task_distances(method={method!r})",

@@ -1,31 +1,95 @@
 """Forms with a single estimator behind all tasks."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from kinlearn.sharing._base import SharingForm, TrainingRows
-from kinlearn.tasks import LabelRule
+from kinlearn.sharing._tables import (
+    CategoriesError,
+    encode_rows,
+    natively,
+    needs_text,
+    not_numbers,
+    splits_categories,
+)
+from kinlearn.tables import TableEncoder
+from kinlearn.tables._containers import open_table
+from kinlearn.tables._suited import comes_from
+from kinlearn.tasks import LabelRule, TaskMixin
 from kinlearn.utils._sklearn import safe_indexing
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
-__all__ = ["OneModel", "Pooled", "fit_clone"]
+__all__ = ["OneModel", "Pooled", "category_codes", "fit_clone"]
 
 
-def fit_clone(estimator: Any, rows: TrainingRows, some: bool = False) -> Any:
-    """Fit a clone; if they are `some` of all rows, one class needs no estimator."""
+def fit_clone(
+    estimator: Any,
+    rows: TrainingRows,
+    some: bool = False,
+    categorical: Sequence[int] = (),
+) -> Any:
+    """Fit a clone; if they are `some` of all rows, one class needs no estimator.
+
+    A table of more than numbers that the estimator does not read is encoded: the model
+    is a pipeline then. `categorical` are columns of X that hold categories.
+    """
     y, weight = rows.y, rows.sample_weight
-    model = clone(estimator)
     if is_classifier(estimator) and some and (y == y[0]).all():
-        model = DummyClassifier(strategy="prior")
-    weights = {} if weight is None else {"sample_weight": weight}
-    missing_allowed = get_tags(model).input_tags.allow_nan
+        estimator = DummyClassifier(strategy="prior")
+    encoder, rows = encode_rows(estimator, rows)
+    if encoder is not None:
+        categorical = category_codes(encoder, estimator)
+    params = {} if weight is None else {"sample_weight": weight}
+    missing_allowed = get_tags(estimator).input_tags.allow_nan
     X = _with_values(rows.rest) if missing_allowed else rows.rest
-    return model.fit(X, y, **weights)
+    model, more = _native_categories(clone(estimator), X, categorical)
+    try:
+        model.fit(X, y, **params, **more)
+    except (TypeError, ValueError) as error:
+        odd = not_numbers(X)
+        if not odd or isinstance(estimator, TaskMixin):
+            raise
+        raise _unread(estimator, odd, error) from error
+    if encoder is None:
+        return model
+    return Pipeline([("table", encoder), ("model", model)])
+
+
+def category_codes(encoder: TableEncoder | None, estimator: Any) -> list[int]:
+    """Columns of encoded rows that are categories to an estimator."""
+    if encoder is None or needs_text(estimator):
+        return []
+    return np.flatnonzero(encoder.categorical_).tolist()
+
+
+def _native_categories(
+    estimator: Any, X: Any, categorical: Sequence[int]
+) -> tuple[Any, dict[str, Any]]:
+    if not len(categorical) or not splits_categories(estimator):
+        return estimator, {}
+    if isinstance(X, np.ndarray):  # codes beyond the bins are left as numbers
+        most = estimator.get_params().get("max_bins") or np.inf
+        if comes_from(estimator, "sklearn"):
+            categorical = [j for j in categorical if not np.nanmax(X[:, j]) >= most]
+    return natively(estimator, X, list(categorical))
+
+
+def _unread(estimator: Any, odd: dict[str, Any], error: Exception) -> CategoriesError:
+    name = type(estimator).__name__
+    shown = ", ".join(f"{column!r} ({dtype})" for column, dtype in odd.items())
+    return CategoriesError(
+        f"{name} failed on a table with {len(odd)} column(s) that are no numbers, "
+        f"{shown}: {error} Put an encoder in front of it: "
+        f'make_pipeline(kinlearn.TableEncoder(categories="indicators", fill=True), '
+        f"{name}(...))."
+    )
 
 
 def _with_values(X: Any) -> Any:
@@ -59,7 +123,16 @@ class OneModel(SharingForm):
     Labels and probabilities do; `decision_function` is the estimator's own.
     """
 
+    table_encoder_: TableEncoder | None = None
+
+    def _encode(self, rows: TrainingRows) -> TrainingRows:
+        """Training rows as the estimator takes them."""
+        self.table_encoder_, rows = encode_rows(self.estimator, rows)
+        return rows
+
     def _answer(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:
+        if self.table_encoder_ is not None:
+            rest = self.table_encoder_._encode(open_table(rest))
         X = self._features(rest, task)
         answer = getattr(self.estimator_, method)(X)
         if not is_classifier(self.estimator) or self._label_sets.complete:
@@ -184,7 +257,9 @@ class Pooled(OneModel):
         """
         rows = self._open_for_fit(X, y, sample_weight)
         self._remember_shares(rows)
-        self.estimator_ = fit_clone(self.estimator, rows)
+        rows = self._encode(rows)
+        codes = category_codes(self.table_encoder_, self.estimator)
+        self.estimator_ = fit_clone(self.estimator, rows, categorical=codes)
         return self
 
     def _features(self, rest: Any, task: np.ndarray) -> Any:

@@ -9,6 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._base import SharingForm, TrainingRows
 from kinlearn.sharing._one_model import Pooled, fit_clone
+from kinlearn.sharing._tables import CategoriesError
 from kinlearn.tasks import LabelRule
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
@@ -24,6 +25,8 @@ _FEW_ROWS = 10  # up to here, a failed fit is likely a matter of size
 def _fit_task(estimator: Any, rows: TrainingRows, name: Any) -> Any:
     try:
         return fit_clone(estimator, rows, some=True)
+    except CategoriesError:  # no matter of the task
+        raise
     except ValueError as error:
         advice = (
             " Give it more rows, drop it, or set min_samples so that small tasks are "

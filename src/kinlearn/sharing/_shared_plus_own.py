@@ -133,6 +133,7 @@ class SharedPlusOwn(OneModel):
         """
         rows = self._open_for_fit(X, y, sample_weight)
         self._remember_shares(rows)
+        rows = self._encode(rows)
         features = self._features(rows.rest, rows.task)
         self.estimator_ = fit_clone(self.estimator, replace(rows, rest=features))
         return self

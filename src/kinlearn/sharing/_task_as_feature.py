@@ -6,10 +6,12 @@ from typing import Any, Literal, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
 from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._one_model import OneModel, fit_clone
+from kinlearn.sharing._one_model import OneModel, category_codes, fit_clone
+from kinlearn.sharing._tables import needs_text, splits_categories
+from kinlearn.tables._suited import comes_from
 from kinlearn.tasks import LabelRule
 from kinlearn.utils._sklearn import StrOptions, target_encoder
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
@@ -36,6 +38,10 @@ def _attach(rest: Any, block: Any, names: list[str]) -> Any:
     return np.hstack([rest, block])
 
 
+def _is_frame(X: Any) -> bool:
+    return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame)
+
+
 def _check_names(frame: nw.DataFrame, names: list[str]) -> None:
     if not all(isinstance(name, str) for name in frame.columns):
         raise ValueError(
@@ -48,22 +54,6 @@ def _check_names(frame: nw.DataFrame, names: list[str]) -> None:
             f"X has a column named {taken[0]!r}, which is what the task becomes. "
             "Rename that column."
         )
-
-
-def _with_categorical(estimator: Any, position: int, name: str | None = None) -> Any:
-    """A clone whose `categorical_features` has the task, by name in a frame."""
-    before = estimator.get_params()["categorical_features"]
-    if isinstance(before, str) and name is not None:
-        return estimator  # "from_dtype": the column's type is enough
-    if before is None or isinstance(before, str):
-        after: list[Any] = [position if name is None else name]
-    elif np.asarray(before).dtype == bool:
-        after = [*before, True]
-    elif isinstance(before[0], str):
-        after = [*before, name]
-    else:
-        after = [*before, position]
-    return clone(estimator).set_params(categorical_features=after)
 
 
 class TaskAsFeature(OneModel):
@@ -79,10 +69,11 @@ class TaskAsFeature(OneModel):
         How the task becomes features: an indicator column for each task; one
         categorical column, for estimators that take such (a `category` column
         of a pandas frame; for arrays, task codes that are added to the
-        estimator's ``categorical_features``); or the tasks' cross-fitted mean
+        estimator's categorical features); or the tasks' cross-fitted mean
         targets (scikit-learn's `TargetEncoder`, which knows no weights). "auto" is
-        "category" for estimators with a ``categorical_features`` parameter and at
-        most 255 tasks, "target" for these with more, and "onehot" for all others.
+        "category" for LightGBM, XGBoost, CatBoost, and estimators with a
+        ``categorical_features`` parameter and at most 255 tasks, "target" for these
+        with more, and "onehot" for all others.
     unknown_task : {"warn", "share", "error"}, default="warn"
         What to do about tasks not seen in fit: predict for the average task: no
         indicator set, a missing category, the overall mean; "warn" names them in a
@@ -168,8 +159,9 @@ class TaskAsFeature(OneModel):
         """
         rows = self._open_for_fit(X, y, sample_weight)
         self._remember_shares(rows)
-        self.encoding_ = self._choose_encoding()
-        estimator, block = self.estimator, None
+        rows = self._encode(rows)
+        self.encoding_ = self._choose_encoding(rows.rest)
+        block = None
         if self.encoding_ == "target" and len(self.tasks_) > 1:
             kind = "continuous"
             if is_classifier(self.estimator):
@@ -177,26 +169,30 @@ class TaskAsFeature(OneModel):
             self._encoder = target_encoder(kind, n_splits=min(5, len(rows.y)))
             block = self._encoder.fit_transform(rows.task.reshape(-1, 1), rows.y)
         features = self._features(rows.rest, rows.task, block)
-        native = "categorical_features" in estimator.get_params()
-        if self.encoding_ == "category" and native and len(self.tasks_) > 1:
-            name = None if self._columns.names is None else self._task_name()
-            estimator = _with_categorical(estimator, features.shape[1] - 1, name)
-        self.estimator_ = fit_clone(estimator, replace(rows, rest=features))
+        categories = category_codes(self.table_encoder_, self.estimator)
+        if self.encoding_ == "category" and len(self.tasks_) > 1:
+            categories = [*categories, features.shape[1] - 1]
+        self.estimator_ = fit_clone(
+            self.estimator, replace(rows, rest=features), categorical=categories
+        )
         return self
 
-    def _choose_encoding(self) -> str:
-        params = self.estimator.get_params()
-        native = "categorical_features" in params
+    def _choose_encoding(self, rest: Any) -> str:
+        native = splits_categories(self.estimator) and not sp.issparse(rest)
         if self.encoding == "auto":
             if not native:
                 return "onehot"
-            few = len(self.tasks_) <= params.get("max_bins", self._MOST_CATEGORIES)
-            return "category" if few else "target"
-        if self.encoding == "category" and not native and self._columns.names is None:
+            most: float = np.inf
+            if comes_from(self.estimator, "sklearn"):
+                params = self.estimator.get_params()
+                most = params.get("max_bins", self._MOST_CATEGORIES)
+            return "category" if len(self.tasks_) <= most else "target"
+        if self.encoding == "category" and not native and not _is_frame(rest):
             raise ValueError(
-                f'encoding="category" on an array needs an estimator with a '
-                f"categorical_features parameter; {type(self.estimator).__name__} "
-                'has none. Use a data frame, or encoding="onehot".'
+                f'encoding="category" on an array needs an estimator that splits '
+                f"categories, such as one with a categorical_features parameter; "
+                f"{type(self.estimator).__name__} does not. Use a data frame, or "
+                'encoding="onehot".'
             )
         return self.encoding
 
@@ -223,16 +219,22 @@ class TaskAsFeature(OneModel):
                 block = self._encoder.transform(task.reshape(-1, 1))
             names = [f"{name}_mean_{j}" for j in range(block.shape[1])]
             return _attach(rest, block, names)
-        if self._columns.names is None:
+        text = needs_text(self.estimator)
+        unknown = "(unknown)" if text else None
+        values = [*map(str, self.tasks_.tolist()), unknown]  # -1, the unknown, is last
+        if not _is_frame(rest):
             codes = task.astype(np.float64)
             codes[task < 0] = np.nan
-            return _attach(rest, codes.reshape(-1, 1), [name])
+            if not text:
+                return _attach(rest, codes.reshape(-1, 1), [name])
+            labels = np.array(values, dtype=object)[task].reshape(-1, 1)
+            return np.hstack([rest.astype(object), labels])
         frame = nw.from_native(rest)
         _check_names(frame, [name])
-        values = [*map(str, self.tasks_.tolist()), None]  # -1, the unknown, is last
-        labels = [values[t] for t in task]
-        series = nw.new_series(name, labels, nw.String, backend=frame.implementation)
-        return frame.with_columns(series.cast(nw.Categorical)).to_native()
+        cells = [values[t] for t in task]
+        series = nw.new_series(name, cells, nw.String, backend=frame.implementation)
+        series = series if text else series.cast(nw.Categorical)
+        return frame.with_columns(series).to_native()
 
     def _task_name(self) -> str:
         names = self._columns.names

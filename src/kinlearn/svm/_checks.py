@@ -146,11 +146,16 @@ def warn_of_scales(X: Any, names: np.ndarray, estimator: str, task: TaskColumn) 
     """
     if sp.issparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
+        exact = 1e-7  # squares lose half of the digits
         square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
     else:
+        mean = X.mean(axis=0, dtype=np.float64)
         spread = X.std(axis=0, dtype=np.float64)
-    varied = np.flatnonzero(spread > 0)
+        exact = 1e-14
+    # what is left of a constant by rounding is no scale
+    rounding = np.maximum(exact * np.abs(mean), 1e-12 * spread.max(initial=0.0))
+    varied = np.flatnonzero(spread > rounding)
     if len(varied) < 2:
         return
     least, most = varied[spread[varied].argmin()], varied[spread[varied].argmax()]

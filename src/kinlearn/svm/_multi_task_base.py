@@ -26,6 +26,7 @@ from kinlearn.svm._dual import (
 from kinlearn.svm._linear import linear_pays, solve_linear
 from kinlearn.svm._machines import Blocks, Machines
 from kinlearn.svm._space import make_space
+from kinlearn.tables._suited import NUMBERS
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
@@ -41,6 +42,8 @@ class MultiTaskSVMBase(
     CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """What the classifier and the regressor share."""
+
+    _table_encoding = NUMBERS
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

@@ -21,6 +21,8 @@ from kinlearn.svm._plus_dual import PlusProblem
 from kinlearn.svm._plus_rows import RowStore
 from kinlearn.svm._plus_solver import PlusSolution, solve_plus
 from kinlearn.svm._space import Space, make_space
+from kinlearn.tables import TableEncoder
+from kinlearn.tables._suited import NUMBERS
 from kinlearn.tasks import (
     TaskColumns,
     TaskData,
@@ -66,6 +68,8 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         "warm_start": ["boolean"],
     }
 
+    table_encoder_: TableEncoder | None = None
+
     # --------------------------------------------------------------- reading
 
     def _fit_rows(
@@ -84,10 +88,12 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             privileged=self.privileged,
             task_role="Group",
             labels=labels,
+            encoding=None if self.kernel == "precomputed" else NUMBERS,
             accept_sparse=True,
             estimator=type(self).__name__,
         )
         remember_columns(self, without_task(data.columns))
+        self.table_encoder_ = data.encoder
         self.feature_names_ = data.feature_names
         return data
 
@@ -134,7 +140,8 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
                 self._check_square(Z, "The privileged columns", "Correcting kernel")
             else:
                 names = data.columns.all_names[list(data.columns.privileged)]
-                warn_of_scales(Z, names, name, self.group)
+                if Z.shape[1] == len(names):  # else a table that was encoded and scaled
+                    warn_of_scales(Z, names, name, self.group)
 
         def inherit(value: Any, default: Any) -> Any:
             return default if value is None else value
@@ -256,6 +263,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             X,
             columns=self._columns,
             tasks=np.zeros(1, dtype=int),
+            encoder=self.table_encoder_,
             accept_sparse=True,
             estimator=type(self).__name__,
         ).X

@@ -17,6 +17,7 @@ from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
 from kinlearn.svm._plus_base import SVMPlusBase, without_task
 from kinlearn.svm._space import make_space
+from kinlearn.tables._suited import NUMBERS
 from kinlearn.tasks import TaskData, check_task_data, check_task_rows
 from kinlearn.utils import deal_to_folds
 from kinlearn.utils._callbacks import set_callbacks
@@ -57,6 +58,9 @@ class TwoStageResult:
     correction_results: dict
 
 
+_UNSUPERVISED = {**NUMBERS, "categories": "indicators"}
+
+
 class _PlainMachine(BaseEstimator):
     """The estimator as a plain SVM: one function, free slacks, features alone.
 
@@ -68,7 +72,10 @@ class _PlainMachine(BaseEstimator):
 
     def fit(self, X: Table, y: ArrayLike, **weights: Any) -> Self:
         params = self.estimator.get_params(deep=False)
-        data = check_task_data(X, accept_sparse=True, **_columns(params))
+        data = check_task_data(
+            X, accept_sparse=True, encoding=_UNSUPERVISED, **_columns(params)
+        )
+        self._encoder = data.encoder
         self._columns = without_task(data.columns)
         alone: dict = dict.fromkeys(("task", "group", "privileged"))
         alone["correction_penalty"] = 1e12  # one task alone corrects nothing
@@ -82,7 +89,11 @@ class _PlainMachine(BaseEstimator):
     def _features(self, X: Table) -> Any:
         none = np.zeros(1, dtype=int)
         return check_task_rows(
-            X, columns=self._columns, tasks=none, accept_sparse=True
+            X,
+            columns=self._columns,
+            tasks=none,
+            encoder=self._encoder,
+            accept_sparse=True,
         ).X
 
     def predict(self, X: Table) -> np.ndarray:
@@ -139,6 +150,7 @@ def _data(
         y,
         labels="classes" if is_classifier(machine) else "numbers",
         accept_sparse=True,
+        encoding=NUMBERS,
         estimator=type(machine).__name__,
         **_columns(machine.get_params(deep=False)),
     )

@@ -3,4 +3,6 @@
 Nothing here knows what a task is, but for its column, which is left alone.
 """
 
-__all__: list[str] = []
+from kinlearn.tables._encoder import TableEncoder
+
+__all__ = ["TableEncoder"]

@@ -6,7 +6,7 @@ task is.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -54,6 +54,20 @@ class ArrayTable:
     def distinct(self, position: int) -> None:
         """No short cut to the distinct values."""
         return None
+
+    def is_numeric(self, positions: Sequence[int]) -> bool:
+        """Whether :meth:`matrix` can read these columns; text arrays are left to it."""
+        if self.native.dtype != object:
+            return self.native.dtype.kind in "fiubSU"
+        try:
+            self.native[:, list(positions)].astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            return False
+        return True
+
+    def take(self, positions: Sequence[int]) -> "ArrayTable":
+        """Some of the columns."""
+        return ArrayTable(self.native[:, list(positions)])
 
     def without(self, position: int) -> np.ndarray:
         """The array without one column (a view where it can be one)."""
@@ -120,6 +134,14 @@ class SparseTable:
         """No short cut to the distinct values."""
         return None
 
+    def is_numeric(self, positions: Sequence[int]) -> bool:
+        """Always."""
+        return True
+
+    def take(self, positions: Sequence[int]) -> "SparseTable":
+        """Some of the columns."""
+        return SparseTable(self.native[:, list(positions)])
+
     def without(self, position: int) -> Any:
         """The matrix without one column."""
         keep = np.delete(np.arange(self.n_columns), position)
@@ -151,6 +173,38 @@ class SparseTable:
                 values = values.copy()
             values.sum_duplicates()
         return values
+
+
+def _holds_numbers(series: nw.Series[Any]) -> bool:
+    """Whether a column of no numeric type can be read as numbers all the same."""
+    if series.dtype == nw.Unknown:  # such as pandas' sparse columns
+        return np.asarray(series.to_native()).dtype.kind in "fiub"
+    if series.dtype != nw.Object:
+        return False
+    try:
+        series.to_numpy().astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _check_numeric(columns: Mapping[str, nw.Series[Any]]) -> None:
+    """Refuse columns of types that are no numbers, all of them at once."""
+    odd = {
+        name: series.dtype
+        for name, series in columns.items()
+        if not series.dtype.is_numeric()
+        and series.dtype not in (nw.Boolean, nw.Object)
+        and not _holds_numbers(series)
+    }
+    if odd:
+        shown = ", ".join(f"{name!r} ({dtype})" for name, dtype in odd.items())
+        raise TypeError(
+            f"X holds {len(odd)} column(s) that are no numbers: {shown}. Turn them "
+            "into numbers first, in fit and in predict alike, by a "
+            "kinlearn.TableEncoder in front: make_pipeline(TableEncoder(task=...), "
+            "...); or drop them."
+        )
 
 
 class FrameTable:
@@ -198,6 +252,23 @@ class FrameTable:
         values[:] = found
         return values, places
 
+    def is_numeric(self, positions: Sequence[int]) -> bool:
+        """Whether :meth:`matrix` can read these columns."""
+        wanted = set(positions)
+        odd = [
+            column
+            for position, column in enumerate(self.frame.iter_columns())
+            if position in wanted
+            and not column.dtype.is_numeric()
+            and column.dtype != nw.Boolean
+        ]
+        return all(map(_holds_numbers, odd))
+
+    def take(self, positions: Sequence[int]) -> "FrameTable":
+        """Some of the columns."""
+        names = self.names and tuple(self.names[i] for i in positions)
+        return FrameTable(self.frame[:, list(positions)], names)
+
     def without(self, position: int) -> Any:
         """The frame without one column, in its own library."""
         keep = [i for i in range(self.n_columns) if i != position]
@@ -210,6 +281,7 @@ class FrameTable:
         # one by one, each would take as long as the frame is wide
         every, labels = list(self.frame.iter_columns()), self.frame.columns
         columns = [every[i] for i in positions]
+        _check_numeric({labels[i]: every[i] for i in positions})
         kinds: dict[Any, np.dtype] = {nw.Float32: np.dtype("f4")}
         dtype = _float_dtype(*(kinds.get(s.dtype, np.dtype("f8")) for s in columns))
         out = np.empty((self.n_rows, len(columns)), dtype=dtype, order=order or "F")
@@ -226,12 +298,6 @@ class FrameTable:
             values = np.asarray(series.to_native())
             if values.dtype.kind in "fiub":
                 return values
-        if series.dtype != nw.Object:
-            raise TypeError(
-                f"Column {name!r} has dtype {series.dtype}, which is not numeric. "
-                "Encode it, for example with kinlearn.keep_task(OrdinalEncoder(), "
-                "task=...), or drop it."
-            )
         values = series.to_numpy()
         try:
             return values.astype(np.float64)

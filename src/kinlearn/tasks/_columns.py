@@ -8,54 +8,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import AnyTable
-from kinlearn.tasks._values import show_values
 from kinlearn.utils._typing import TaskColumn
+from kinlearn.utils._values import show_values
 
 __all__ = ["TaskColumns", "find_column", "resolve_columns"]
-
-
-def find_column(key: str | int, table: AnyTable, role: str) -> int:
-    """Position of the column that a user names.
-
-    Parameters
-    ----------
-    key : str or int
-        Column name (frames), or position; negative ones count from the end.
-    table : table
-        As :func:`open_table` gives.
-    role : str
-        What the column is, for messages: ``"Task"`` or ``"Privileged"``.
-
-    Returns
-    -------
-    int
-        Position from 0.
-    """
-    if isinstance(key, str):
-        if table.names is None:
-            raise ValueError(
-                f"{role} column {key!r} is given by name, but X has no column names. "
-                "Pass a data frame, or the position of the column (-1 is the last)."
-            )
-        if key not in table.names:
-            raise ValueError(
-                f"{role} column {key!r} is not in X. X has the columns "
-                f"{show_values(table.names, 10)}."
-            )
-        return table.names.index(key)
-    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
-        if not -table.n_columns <= key < table.n_columns:
-            raise ValueError(
-                f"{role} column {key} is out of range: X has {table.n_columns} "
-                f"columns, so positions go from {-table.n_columns} to "
-                f"{table.n_columns - 1}."
-            )
-        return int(key) % table.n_columns
-    raise TypeError(
-        f"{role} column must be a column name, a position or None; got {key!r} of "
-        f"type {type(key).__name__}."
-    )
 
 
 @dataclass(frozen=True)

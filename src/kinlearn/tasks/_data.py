@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.tables import TableEncoder
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._labels import (
     LabelRule,
@@ -80,6 +81,11 @@ class TaskData:
         Code of the target task, where one is the goal.
     label_rule : {"connected", "observed"} or mapping
         How the classes of a task are found.
+    categorical : bool array of shape (n_features,), or None
+        Which features are codes of categories, 0, 1, 2..., NaN if missing or unknown;
+        None if none is.
+    encoder : TableEncoder or None
+        What made numbers of the feature columns, fitted; None if they are numbers.
     """
 
     X: Any
@@ -92,6 +98,8 @@ class TaskData:
     privileged: Any = field(default=None)
     target: int | None = None
     label_rule: LabelRule = "connected"
+    categorical: np.ndarray | None = None
+    encoder: TableEncoder | None = None
 
     def __post_init__(self) -> None:
         for name in ("X", "task", "tasks", "y", "classes", "sample_weight"):
@@ -111,6 +119,8 @@ class TaskData:
     @property
     def feature_names(self) -> np.ndarray:
         """Names of the columns of `X`; ``x0``, ``x1``... where there were none."""
+        if self.encoder is not None:
+            return self.encoder.get_feature_names_out()
         return self.columns.feature_names
 
     @cached_property

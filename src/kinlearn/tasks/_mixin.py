@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tables import TableEncoder
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._labels import LabelSets
@@ -68,7 +69,11 @@ class TaskMixin:
     task_classes_ : dict
         Labels of each task (classifiers).
     feature_names_ : ndarray of shape (n_features,)
-        Names of the columns used as features: no task, no privileged ones.
+        Names of the columns used as features: no task, no privileged ones. Where X
+        holds more than numbers, those of the columns that it was turned into.
+    table_encoder_ : TableEncoder or None
+        What turned the features into numbers, fitted on the training rows, where X
+        holds more than numbers; its ``remarks_`` tell what was left out.
     n_features_in_ : int
         Number of columns of X in fit, the task column included, so that
         scikit-learn's tools, which count the columns of X, agree.
@@ -106,8 +111,12 @@ class TaskMixin:
     feature_names_: np.ndarray
     n_features_in_: int
     feature_names_in_: np.ndarray
+    table_encoder_: TableEncoder | None = None
     _columns: TaskColumns
     _label_sets: LabelSets
+
+    # what suits the method: trees, and those that need one scale, set their own
+    _table_encoding: ClassVar[dict[str, Any]] = {"categories": "indicators"}
 
     _task_parameter_constraints = {
         "task": [str, Integral, None],
@@ -126,6 +135,10 @@ class TaskMixin:
             "order": order,
             "estimator": type(self).__name__,
         }
+
+    def _encoding(self) -> dict[str, Any]:
+        """Parameters of the encoder of tables that hold more than numbers."""
+        return self._table_encoding
 
     def _fit_data(
         self,
@@ -151,11 +164,13 @@ class TaskMixin:
             target=getattr(self, "target", None),
             labels=labels,
             label_sets=getattr(self, "label_sets", "connected"),
+            encoding=self._encoding(),
             **self._data_options(order),
         )
         if same:
             self._check_same(data)
         remember_columns(self, data.columns)
+        self.table_encoder_ = data.encoder
         self.tasks_ = data.tasks
         self.feature_names_ = data.feature_names
         if data.classes is not None:
@@ -193,6 +208,7 @@ class TaskMixin:
             columns=self._columns,
             tasks=self.tasks_,
             unknown_task=getattr(self, "unknown_task", None),
+            encoder=self.table_encoder_,
             **self._data_options(order),
         )
 
@@ -220,6 +236,7 @@ class TaskMixin:
             tasks=self.tasks_,
             classes=getattr(self, "classes_", None),
             new_classes=new_classes,
+            encoder=self.table_encoder_,
             **self._data_options(None),
         )
         if only_new and not later.is_new[later.task].all():

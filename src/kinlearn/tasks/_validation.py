@@ -1,6 +1,6 @@
 """From what users pass to `TaskData` and `TaskRows`: where X is checked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -8,8 +8,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
 from kinlearn.exceptions import UnknownTaskWarning
+from kinlearn.tables import TableEncoder
+from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import AnyTable, open_table
-from kinlearn.tasks._columns import TaskColumns, find_column, resolve_columns
+from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._labels import LabelRule, class_codes, numbers
 from kinlearn.tasks._values import (
@@ -290,6 +292,7 @@ def check_task_data(
     task_role: str = "Task",
     labels: Literal["classes", "numbers"] | None = None,
     label_sets: LabelRule = "connected",
+    encoding: Mapping[str, Any] | None = None,
     accept_sparse: bool | str | Sequence[str] = False,
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
@@ -317,6 +320,9 @@ def check_task_data(
         What y holds; None ignores y.
     label_sets : {"connected", "observed"} or mapping, default="connected"
         Which classes a task has: see :func:`find_label_sets`.
+    encoding : mapping or None, default=None
+        Parameters of the :class:`~kinlearn.TableEncoder` that makes numbers of a table
+        that holds more than these; None refuses such.
     accept_sparse : bool, str or list of str, default=False
         Sparse formats that the caller takes ("csr", "csc").
     allow_nan : bool, default=False
@@ -354,23 +360,26 @@ def check_task_data(
     if columns.privileged:
         extra = list(columns.privileged)
         blocks["privileged"] = extra, columns.all_names[extra]
-    fields = {}
+    fields: dict[str, Any] = {}
     for name, (positions, column_names) in blocks.items():
+        nan = allow_nan and name == "X"
+        if encoding is not None and not table.is_numeric(positions):
+            if labels is not None and "y" not in fields:
+                fields |= _targets(y, labels, table, codes, tasks, estimator)
+            settings = {**encoding, "fill": not nan, "target_type": labels or "auto"}
+            encoder = TableEncoder(**settings)
+            fields[name] = encoder._fit_table(table.take(positions), fields.get("y"))
+            if name == "X":
+                fields["encoder"] = encoder
+                if encoder.categorical_.any():
+                    fields["categorical"] = encoder.categorical_
+            continue
         fields[name] = table.matrix(positions, **options)
         _check_finite(
-            fields[name],
-            column_names,
-            codes,
-            tasks,
-            allow_nan=allow_nan and name == "X",
-            estimator=estimator,
+            fields[name], column_names, codes, tasks, allow_nan=nan, estimator=estimator
         )
-    if labels is not None:
-        if labels == "classes":
-            fields["classes"], fields["y"] = class_codes(y, estimator, codes, tasks)
-        else:
-            fields["y"] = numbers(y, estimator, codes, tasks)
-        check_consistent_length(table.native, fields["y"])
+    if labels is not None and "y" not in fields:
+        fields |= _targets(y, labels, table, codes, tasks, estimator)
     if sample_weight is not None:
         fields["sample_weight"] = check_sample_weight(
             sample_weight,
@@ -388,12 +397,31 @@ def check_task_data(
     )
 
 
+def _targets(
+    y: Any,
+    labels: str,
+    table: AnyTable,
+    codes: np.ndarray,
+    tasks: np.ndarray,
+    estimator: str,
+) -> dict[str, Any]:
+    """Checked targets, and for classes their labels."""
+    fields = {}
+    if labels == "classes":
+        fields["classes"], fields["y"] = class_codes(y, estimator, codes, tasks)
+    else:
+        fields["y"] = numbers(y, estimator, codes, tasks)
+    check_consistent_length(table.native, fields["y"])
+    return fields
+
+
 def check_task_rows(
     X: Table,
     *,
     columns: TaskColumns,
     tasks: np.ndarray,
     unknown_task: Literal["warn", "share", "error"] | None = "error",
+    encoder: TableEncoder | None = None,
     accept_sparse: bool | str | Sequence[str] = False,
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
@@ -412,6 +440,8 @@ def check_task_rows(
     unknown_task : {"warn", "share", "error", None}, default="error"
         What to do about other task values: code them as -1, with a warning or
         without, or refuse them; None refuses them where there is no choice.
+    encoder : TableEncoder or None, default=None
+        What made numbers of the features in fit, if they were none.
     accept_sparse, allow_nan, order, estimator : as in check_task_data
         What the caller takes, and its name.
 
@@ -431,6 +461,8 @@ def check_task_rows(
     columns = columns.match(table, estimator)
     _check_rows(table)
     codes = _known_codes(table, columns, tasks, unknown_task, estimator)
+    if encoder is not None:
+        return TaskRows(X=encoder._encode(table.take(columns.features)), task=codes)
     matrix = table.matrix(columns.features, order=order, accept_sparse=accept_sparse)
     _check_finite(
         matrix,

@@ -5,9 +5,11 @@ object array of strings. Everything else is refused with the row at fault.
 """
 
 from itertools import repeat
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
+
+from kinlearn.utils._values import MISSING_TYPES, are_missing, show_values
 
 __all__ = [
     "are_missing",
@@ -17,15 +19,6 @@ __all__ = [
     "show_values",
     "task_values",
 ]
-
-_MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
-
-
-def show_values(values: Any, limit: int = 5) -> str:
-    """Write some values for a message: ``'a', 'b', 'c' and 4 more``."""
-    shown = [repr(v.item() if isinstance(v, np.generic) else v) for v in values[:limit]]
-    more = len(values) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def name_task(row: int, task: np.ndarray | None, tasks: np.ndarray | None) -> str:
@@ -49,19 +42,6 @@ def name_task(row: int, task: np.ndarray | None, tasks: np.ndarray | None) -> st
     ):
         return ""
     return f"task {show_values(tasks[[task[row]]])}"
-
-
-def are_missing(cells: Any) -> np.ndarray:
-    """Which of some objects are NaN, None or pandas' NA, as a bool array."""
-    return np.fromiter(
-        (
-            type(v).__name__ in _MISSING_TYPES
-            or (isinstance(v, float | np.floating) and v != v)
-            for v in cells
-        ),
-        dtype=bool,
-        count=len(cells),
-    )
 
 
 def _raise_missing(missing: np.ndarray, where: str) -> NoReturn:
@@ -98,7 +78,7 @@ def _from_objects(values: np.ndarray, where: str) -> np.ndarray:
     types = set(map(type, values))
     names = {t.__name__ for t in types}
     floats = any(issubclass(t, float | np.floating) for t in types)
-    if floats or names & _MISSING_TYPES:
+    if floats or names & MISSING_TYPES:
         missing = are_missing(values)
         if missing.any():
             _raise_missing(missing, where)

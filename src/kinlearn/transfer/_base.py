@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tables._suited import CODES, encoding_for
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.transfer._boost import Boosted, Transfer, WeightHistory
 from kinlearn.utils import check_takes_weights
@@ -65,6 +66,9 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
     }
 
     # --------------------------------------------------------------- fitting
+
+    def _encoding(self) -> dict[str, Any]:
+        return CODES if self.estimator is None else encoding_for(self.estimator)
 
     def _check_estimator(self, kind: Literal["classifier", "regressor"]) -> None:
         if self.estimator is not None:

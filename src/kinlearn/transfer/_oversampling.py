@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
 
 from kinlearn.exceptions import KinlearnWarning
+from kinlearn.tables._suited import CODES, encoding_for
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.transfer._weight_updates import CHANCE, source_factor, target_factor
 from kinlearn.transfer._weighted_trees import BinnedRows, TreeVotes
@@ -183,6 +184,9 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         """
         self._open(X, y)
         return self
+
+    def _encoding(self) -> dict[str, Any]:
+        return CODES if self.estimator is None else encoding_for(self.estimator)
 
     def _open(
         self, X: Table, y: ArrayLike

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
+from kinlearn.tables._suited import CODES
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.trees._add_rows import add_rows, insert_tasks
 from kinlearn.trees._choice import Space, choose
@@ -46,6 +47,8 @@ class MultiTaskExtraTreesBase(
     CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """What the classifier and the regressor share."""
+
+    _table_encoding = CODES
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
@@ -524,7 +527,11 @@ class MultiTaskExtraTreesBase(
     ) -> np.ndarray:
         """Values of features and task in the order of the columns of X."""
         out = np.zeros(self.n_features_in_)
-        out[list(self._columns.features)] = 0.0 if of_features is None else of_features
+        columns = np.asarray(self._columns.features)
+        if self.table_encoder_ is not None:
+            columns = columns[self.table_encoder_.origin_]
+        if of_features is not None:
+            np.add.at(out, columns, of_features)  # parts of a date are one column
         if self._columns.task is not None:
             out[self._columns.task] = of_task
         return out

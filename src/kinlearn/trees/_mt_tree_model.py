@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tables._suited import CODES
 from kinlearn.tasks import TaskMixin
 from kinlearn.trees._mt_tree import CRITERIA
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -20,6 +21,8 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
 
     A subclass defines which trees it has (`_trees`) and how it is fitted.
     """
+
+    _table_encoding = CODES
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

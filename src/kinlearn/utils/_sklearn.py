@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "InvalidParameterError",
     "Options",
     "StrOptions",
+    "check_feature_names_in",
     "check_sample_weight",
     "safe_indexing",
     "scorer_parts",

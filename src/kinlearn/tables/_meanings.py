@@ -1,0 +1,369 @@
+"""What the columns of a table mean: number, yes/no, date, category, or nothing.
+
+A column's meaning is a plain dict, so that it can stand in a model file:
+``{"name", "kind"}``; for numbers written as text perhaps ``"decimal"``,
+``"thousands"``, ``"affix"`` or ``"format"``; for dates ``"format"``, ``"origin"`` (the
+earliest day in training) and ``"parts"``; for dropped columns ``"why"``.
+"""
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from kinlearn.tables._cells import (
+    Cells,
+    number_parser,
+    parse_clock,
+    parse_date,
+    read_cells,
+    to_levels,
+    to_moments,
+    to_numbers,
+    to_truth,
+)
+from kinlearn.tables._containers import AnyTable
+from kinlearn.utils._values import show_values
+
+__all__ = ["column_parts", "find_meanings", "min_level_rows", "unreadable_cells"]
+
+_DAY = 86_400e6  # microseconds
+_MOSTLY = 0.9  # share of numbers that makes a column one of numbers
+_MANY = 10  # different ones, at least, for that
+# What people write where a number or a date is missing. As a category each of these
+# keeps its meaning: "none" may be a kind of garage.
+_MISSING_WORDS = {
+    "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none", "-", "--", ".", "?",
+}  # fmt: skip
+_TRUTH_PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
+# In this order: the first that reads most values is taken.
+_NUMBER_STYLES: tuple[dict[str, str], ...] = (
+    {},
+    {"thousands": ","},
+    {"decimal": ","},
+    {"decimal": ",", "thousands": "."},
+    {"thousands": " "},
+    {"decimal": ",", "thousands": " "},
+    {"thousands": "'"},
+)
+_AFFIXES = "%$€£¥"
+_ZERO_CODE = re.compile(r"0\d+", re.ASCII)
+_INFINITE = re.compile(r"[-+]?inf(?:inity)?")
+_DATE_LIKE = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?(?:[ T].*)?"
+    r"|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{4}|[A-Za-z]{3,9} \d{1,2},? \d{4}",
+    re.ASCII,
+)
+# In this order: where days and months could be either, the day comes first.
+_DAYS = ("%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
+_DATE_FORMATS = (
+    "ISO8601",
+    *(f"{day}{clock}" for clock in ("", " %H:%M", " %H:%M:%S") for day in _DAYS),
+    "%Y-%m",
+    "%d-%b-%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+)
+_PARTS = ("year", "month", "weekday", "days", "hour")
+
+
+def min_level_rows(n_rows: int) -> int:
+    """Rows that a category needs for an indicator of its own."""
+    return int(np.clip(n_rows // 200, 2, 10))
+
+
+def find_meanings(
+    table: AnyTable,
+    *,
+    skip: int | None = None,
+    drop: Collection[Any] = (),
+    keep: Collection[Any] = (),
+    categorical: Collection[Any] = (),
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The meaning of every column, and what a user should know about it.
+
+    Parameters
+    ----------
+    table : table
+        As :func:`open_table` gives.
+    skip : int, default=None
+        A column that is no feature: the task.
+    drop : collection of str or int
+        Columns to leave out.
+    keep : collection of str or int
+        Columns to use although they look like names of the rows.
+    categorical : collection of str or int
+        Columns that hold categories, whatever they look like.
+
+    Returns
+    -------
+    meanings : list of dict
+        One for each column but the skipped one.
+    remarks : list of str
+        Sentences on what was left out or read in a way that might be wrong.
+    """
+    names = table.names or [f"x{i}" for i in range(table.n_columns)]
+    meanings, constant = [], []
+    for position, name in enumerate(names):
+        if position == skip:
+            continue
+        left, kept, forced = (
+            any(key in (name, position, position - table.n_columns) for key in keys)
+            for keys in (drop, keep, categorical)
+        )
+        if left:
+            meanings.append({"name": name, **_dropped("it is to be left out")})
+            continue
+        cells = read_cells(table, position)
+        meaning = {"name": name, **_meaning(cells, kept, forced)}
+        if meaning["kind"] != "dropped" and _is_constant(cells):
+            constant.append(len(meanings))
+        meanings.append(meaning)
+    if len(constant) < sum(m["kind"] != "dropped" for m in meanings):
+        # a table of constants alone keeps them: a small task may have no others
+        for i in constant:
+            meanings[i] = {
+                "name": meanings[i]["name"],
+                **_dropped("the same value in every row"),
+            }
+    remarks = []
+    for meaning in meanings:
+        remark = meaning.pop("remark", None)
+        if meaning["kind"] == "dropped":
+            remarks.append(f"Column {meaning['name']!r} is not used: {meaning['why']}.")
+        elif remark:
+            remarks.append(f"Column {meaning['name']!r}: {remark}.")
+    return meanings, remarks
+
+
+def _dropped(why: str) -> dict[str, Any]:
+    return {"kind": "dropped", "why": why}
+
+
+def _is_constant(cells: Cells) -> bool:
+    if len(cells.missing) < 2 or cells.missing.any():
+        return False
+    values = cells.numbers if cells.numbers is not None else cells.codes
+    return bool((values == values[0]).all())
+
+
+def _meaning(cells: Cells, keep: bool, categorical: bool) -> dict[str, Any]:
+    if cells.type == "thing":
+        return _dropped(f"its values are of type {type(cells.example).__name__}")
+    if cells.missing.all():
+        return _dropped("no value in any row")
+    if categorical:
+        return _category(cells, keep=True)
+    if cells.type == "truth":
+        return {"kind": "yes/no"}
+    if cells.type == "moment":
+        return _date(cells, "ISO8601")
+    if cells.type == "category":
+        return _category(cells, keep)
+    if cells.type == "number":
+        return _number(cells.numbers)
+    return _meaning_of_text(cells, keep)
+
+
+def _meaning_of_text(cells: Cells, keep: bool) -> dict[str, Any]:
+    real = [level for level in cells.levels if level.lower() not in _MISSING_WORDS]
+    lower = {level.lower() for level in real}
+    if any(lower and lower <= pair for pair in _TRUTH_PAIRS):
+        return {"kind": "yes/no"}
+    if any(map(_ZERO_CODE.fullmatch, real)) and all(level.isdigit() for level in real):
+        remark = "codes with leading zeros, taken as categories"
+        return {"remark": remark, **_category(cells, keep)}
+    numbers = _numbers(cells, real)
+    if numbers is not None:
+        return numbers
+    if real and all(not np.isnan(parse_clock(level)) for level in real):
+        return {"kind": "number", "format": "clock"}
+    return _dates(cells, real) or _category(cells, keep)
+
+
+def _mostly(found: np.ndarray, n_different: int) -> bool:
+    """Whether the strangers among so many values are just errors."""
+    # 1, 2 and "three" are categories with odd names
+    return bool(found.all() or (found.mean() > _MOSTLY and n_different > _MANY))
+
+
+def _numbers(cells: Cells, real: list[str]) -> dict[str, Any] | None:
+    """The meaning of text as numbers, None if it holds none or too few."""
+    style = _number_style(real)
+    if style is None:
+        return None
+    parse = number_parser(**style)
+    parsed = np.array([parse(level) for level in cells.levels])
+    there = cells.codes >= 0
+    words = np.array([level.lower() in _MISSING_WORDS for level in cells.levels])
+    infinite = np.array([bool(_INFINITE.fullmatch(x.lower())) for x in cells.levels])
+    read = ~np.isnan(parsed)
+    # cells that are a word for a missing value speak for nothing
+    counted = cells.codes[there & ~words[cells.codes]]
+    different = len(np.unique(parsed[read]))
+    if not _mostly((read | infinite)[counted], different) or not read.any():
+        return None
+    meaning = {**_number(np.append(parsed, np.nan)[cells.codes]), **style}
+    others = cells.codes[there & ~read[cells.codes]]
+    if len(others) and meaning["kind"] == "number":
+        shown = show_values(
+            [cells.levels[i][:20] for i in dict.fromkeys(others.tolist())], 3
+        )
+        meaning["remark"] = f"{len(others)} cells are no numbers ({shown}): missing"
+    return meaning
+
+
+def _number_style(levels: list[str]) -> dict[str, str] | None:
+    """How numbers are written here; None if hardly any level looks like one."""
+    affix = next((a for a in _AFFIXES if any(a in level for level in levels)), "")
+    begins = sum(level.replace(affix, "", 1).lstrip(" +-\u2212.,")[:1].isdigit()
+                 if affix else level.lstrip("+-\u2212.,")[:1].isdigit()
+                 for level in levels)  # fmt: skip
+    if 2 * begins < len(levels) or not levels:
+        return None
+    extra = {"affix": affix} if affix else {}
+    best, most = None, 0
+    for style in _NUMBER_STYLES:
+        parse = number_parser(**style, **extra)
+        count = sum(not np.isnan(parse(level)) for level in levels)
+        if count > most:
+            best, most = {**style, **extra}, count
+        if most == len(levels):
+            break
+    return best
+
+
+def _number(values: np.ndarray) -> dict[str, Any]:
+    if not np.isfinite(values).any():
+        return _dropped("no finite number in any row")
+    infinite = int(np.isinf(values).sum())
+    remark = f"{infinite} infinite values: missing" if infinite else None
+    return {"kind": "number", "remark": remark}
+
+
+def _dates(cells: Cells, real: list[str]) -> dict[str, Any] | None:
+    like = np.array([bool(_DATE_LIKE.fullmatch(level)) for level in real])
+    if not len(like) or not _mostly(like, len(real)):
+        return None
+    candidates = [level for level, is_like in zip(real, like, strict=True) if is_like]
+    for form in _DATE_FORMATS:
+        first = parse_date(candidates[0], form)
+        if np.isnan(first) and len(candidates) <= _MANY:
+            continue
+        read = np.array([not np.isnan(parse_date(level, form)) for level in candidates])
+        if _mostly(read, int(read.sum())):
+            return _date(cells, form)
+    return None
+
+
+def _date(cells: Cells, form: str) -> dict[str, Any]:
+    moments = to_moments(cells, form)
+    present = moments[~np.isnan(moments)]
+    origin = str(present.min().astype("datetime64[us]").astype("datetime64[D]"))
+    meaning = {"kind": "date", "format": form, "origin": origin}
+    parts = _date_parts(present, origin)
+    varying = [part for part in _PARTS if np.ptp(parts[part]) > 0]
+    meaning["parts"] = varying or ["days"]
+    remark = None
+    lost = int((~cells.missing & np.isnan(moments)).sum())
+    either = form.startswith(("%d/%m/%Y", "%d-%m-%Y"))
+    if lost:
+        remark = f"{lost} cells are no dates: missing"
+    elif either and (_civil(present)[2] <= 12).all():
+        remark = "dates read with the day before the month"
+    return {**meaning, "remark": remark}
+
+
+def _civil(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Year, month and day of the month of moments that are there."""
+    days = moments.astype("datetime64[us]").astype("datetime64[D]")
+    months = days.astype("datetime64[M]")
+    year = months.astype("datetime64[Y]").astype(np.int64) + 1970
+    month = months.astype(np.int64) % 12 + 1
+    return year, month, (days - months).astype(np.int64) + 1
+
+
+def _date_parts(moments: np.ndarray, origin: str) -> dict[str, np.ndarray]:
+    """Parts of dates by name, NaN where there is none; Monday is weekday 0."""
+    there = ~np.isnan(moments)
+    present = moments[there]
+    year, month, _ = _civil(present)
+    days = np.floor(present / _DAY)
+    start = np.datetime64(origin, "D").astype(np.int64)
+    hour = np.floor((present - days * _DAY) / 3600e6)
+    # 1970-01-01 was a Thursday
+    found = (year, month, (days + 3) % 7, days - start, hour)
+    parts = {}
+    for name, values in zip(_PARTS, found, strict=True):
+        parts[name] = np.full(len(moments), np.nan)
+        parts[name][there] = values
+    return parts
+
+
+def _category(cells: Cells, keep: bool) -> dict[str, Any]:
+    levels, codes = to_levels(cells)
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    if not keep and len(levels) > 1:
+        if counts.max() == 1:
+            return _dropped("another text in every row, like a name or an id")
+        least = min_level_rows(len(codes))
+        if counts.max() < least:
+            return _dropped(f"no value stands in {least} rows or more")
+    return {"kind": "category"}
+
+
+def column_parts(cells: Cells, meaning: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
+    """The numbers that a column becomes, by the ending of their names.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column.
+    meaning : dict
+        Neither dropped nor a category.
+
+    Returns
+    -------
+    list of (str, float64 array of shape (n_rows,))
+        One for numbers and yes/no, whose names end in nothing; some for dates.
+    """
+    if meaning["kind"] == "yes/no":
+        return [("", to_truth(cells))]
+    if meaning["kind"] == "number":
+        return [("", to_numbers(cells, meaning))]
+    parts = _date_parts(to_moments(cells, meaning["format"]), meaning["origin"])
+    return [(f": {part}", parts[part]) for part in meaning["parts"]]
+
+
+def unreadable_cells(
+    table: AnyTable, meanings: list[dict[str, Any]]
+) -> dict[str, tuple[int, str]]:
+    """Cells that are there but cannot be read as what their column means.
+
+    Parameters
+    ----------
+    table : table
+        With column names.
+    meanings : list of dict
+        As :func:`find_meanings` gives.
+
+    Returns
+    -------
+    dict
+        Column -> (number of such cells, the first of them).
+    """
+    found = {}
+    for meaning in meanings:
+        if meaning["kind"] in ("dropped", "category"):
+            continue
+        cells = read_cells(table, (table.names or ()).index(meaning["name"]))
+        _, values = column_parts(cells, meaning)[0]
+        lost = ~cells.missing & np.isnan(values)
+        if lost.any():
+            levels, codes = to_levels(cells)
+            first = levels[codes[lost][0]]
+            found[meaning["name"]] = int(lost.sum()), first
+    return found

@@ -1,0 +1,56 @@
+"""Which encoding of a table suits which estimator, by the package that it is of."""
+
+from typing import Any
+
+from sklearn.utils import get_tags
+
+__all__ = ["CODES", "NUMBERS", "comes_from", "encoding_for"]
+
+# Parameters of a TableEncoder: for trees, which cut codes and have no scale, and for
+# all others.
+CODES: dict[str, Any] = {"categories": "codes"}
+NUMBERS: dict[str, Any] = {"categories": "target", "scale": True}
+_TREES = ("sklearn.tree", "sklearn.ensemble", "lightgbm", "xgboost", "catboost")
+
+
+def comes_from(estimator: Any, *packages: str) -> bool:
+    """Whether an estimator's class, or one that it extends, is of a package.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any.
+    *packages : str
+        Names of packages, with dots for those inside others.
+
+    Returns
+    -------
+    bool
+        True if one of them is.
+    """
+    modules = [kind.__module__ for kind in type(estimator).__mro__]
+    return any(
+        module == package or module.startswith(f"{package}.")
+        for module in modules
+        for package in packages
+    )
+
+
+def encoding_for(estimator: Any) -> dict[str, Any]:
+    """Parameters of the encoder that suits an estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A scikit-learn classifier or regressor.
+
+    Returns
+    -------
+    dict
+        For :class:`TableEncoder`.
+    """
+    inner = estimator
+    while hasattr(getattr(inner, "estimator", None), "fit"):
+        inner = inner.estimator
+    encoding = CODES if comes_from(inner, *_TREES) else NUMBERS
+    return {**encoding, "fill": not get_tags(estimator).input_tags.allow_nan}
