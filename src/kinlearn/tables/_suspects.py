@@ -248,7 +248,7 @@ class _Look:
         if n_present < 3 or 20 * n_present < 19 * len(column.values):
             return None
         figures = {"rows": n_present, "different": n_distinct}
-        if n_distinct == n_present and self.says in ("index", "id", "number"):
+        if n_distinct == n_present and self.says in ("index", "id"):
             why = f"names the rows: {n_distinct:,} different texts"
             return Suspect(self.name, "index", why, True, figures)
         if n_present >= 10 and n_distinct >= _NEARLY * n_present:
