@@ -7,6 +7,7 @@ for things of the wrong kind.
 __all__ = [
     "FeatureScaleWarning",
     "KinlearnWarning",
+    "SuspectColumnWarning",
     "TaskFallbackWarning",
     "UnknownTaskWarning",
 ]
@@ -18,6 +19,10 @@ class KinlearnWarning(UserWarning):
 
 class FeatureScaleWarning(KinlearnWarning):
     """Features differ so much in scale that some of them count for nothing."""
+
+
+class SuspectColumnWarning(KinlearnWarning):
+    """A column is an index, or tells the target more plainly than a feature should."""
 
 
 class TaskFallbackWarning(KinlearnWarning):

@@ -17,6 +17,11 @@ from kinlearn.sharing import PerTask, Pooled
 from kinlearn.trees import MultiTaskExtraTreesClassifier
 from tests.reference.known_models import Failing, Knower, Noisy, TaskKnower, known_data
 
+# the known models are told the target by a column
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::kinlearn.exceptions.SuspectColumnWarning"
+)
+
 SIZES = (60, 50, 40, 30, 3)
 X, Y = known_data(SIZES)
 RIGHT = {"t0": 0.95, "t1": 0.9, "t2": 0.0, "t3": 0.7, "t4": 0.5}
@@ -112,6 +117,7 @@ def test_the_dict_has_what_the_page_reads(data):
         "curve",
         "run",
         "verdict",
+        "suspects",
     ]
     assert data["data"] == {
         "n_rows": 183,

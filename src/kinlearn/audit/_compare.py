@@ -1,5 +1,6 @@
 """Does sharing help? All contenders on the same folds, and an unbiased verdict."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral
@@ -29,11 +30,14 @@ from kinlearn.audit._selection import Headline
 from kinlearn.audit._statistics import ContenderSummary
 from kinlearn.audit._store import MemoryStore, open_store
 from kinlearn.audit._summary import Summary, summarise_scores
+from kinlearn.exceptions import SuspectColumnWarning
+from kinlearn.tables import find_suspects
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["compare_sharing"]
 
 _RELATEDNESS = "relatedness"  # key of its record
+_SHOWN_SUSPECTS = 5  # in the warning
 
 
 def compare_sharing(
@@ -134,6 +138,11 @@ def compare_sharing(
     too long for that: the best of the others that share stands in for them, and
     without one there is no curve.
 
+    Columns that are indices or ids, copies of the target or the task, or that alone
+    predict the target nearly perfectly (:func:`kinlearn.tables.find_suspects`) are
+    listed in ``suspects``, and a warning
+    (:class:`~kinlearn.exceptions.SuspectColumnWarning`) names them. None is left out.
+
     A contender that fails on any fold takes no part in the comparison; its error
     is listed. Warnings of contenders are listed too, and not shown.
 
@@ -162,6 +171,7 @@ def compare_sharing(
     """
     _check_options(random_state, curve, progress=progress, so_far=so_far)
     problem = open_problem(X, y, task, kind)
+    suspects = _suspects(problem)
     folds = make_folds(
         problem,
         cv=cv,
@@ -180,6 +190,7 @@ def compare_sharing(
     with open_store(store, identity) as records:
         run = _Run(comparison, entries, records, random_state, n_jobs, progress)
         data = run.play(curve, so_far)
+    data["suspects"] = suspects
     best = data["contenders"][0]["name"]
     options = {"task": task, "kind": kind, "random_state": random_state}
     winner = next(entry for entry in entries if entry.name == best)
@@ -413,6 +424,18 @@ class _Run:
             "started": self.records.started,
             "code": None,
         }
+
+
+def _suspects(problem: Problem) -> list[dict[str, Any]]:
+    """Columns that may tell the models too much; there is a warning if any do."""
+    kind: Any = problem.kind
+    found = find_suspects(problem.X, problem.y, task=problem.task, kind=kind)
+    if found:
+        shown = " ".join(suspect.sentence for suspect in found[:_SHOWN_SUSPECTS])
+        more = len(found) - _SHOWN_SUSPECTS
+        rest = f" And {more} more, in the result's suspects." if more > 0 else ""
+        warnings.warn(shown + rest, SuspectColumnWarning, stacklevel=3)
+    return [{**suspect.to_dict(), "left_out": False} for suspect in found]
 
 
 def _kinds(outcome: Outcome) -> set[bool]:

@@ -41,6 +41,10 @@ class SharingResult:
         Gain by sharing of each task, with its interval and verdict.
     contenders : list of dict
         The leaderboard, best first; those that failed are last, with the error.
+    suspects : list of dict
+        Columns that may tell the models more than they should know: ``column``,
+        ``what``, ``why``, ``certain``, ``figures``, ``sentence`` and whether it was
+        ``left_out``.
     best_name_ : str
         Contender with the best mean score over tasks.
     best_estimator_ : estimator
@@ -102,6 +106,11 @@ class SharingResult:
     def contenders(self) -> list[dict[str, Any]]:
         """The leaderboard."""
         return self._data["contenders"]
+
+    @property
+    def suspects(self) -> list[dict[str, Any]]:
+        """Columns that may tell the models too much."""
+        return self._data.get("suspects", [])
 
     @property
     def best_name_(self) -> str:

@@ -97,7 +97,7 @@ def _training(
 
     source = read_table(data, separator=separator, encoding=encoding)
     training = open_training(source, **options)
-    voice.note(*source.remarks, *training.remarks)
+    voice.note(*source.remarks, *training.remarks, *training.suspicions)
     return training
 
 
@@ -356,7 +356,7 @@ def relate(
     else:
         training = open_training(source, target=target, **columns)
         remarks = training.remarks[:-1]  # the last is on models, which are not here
-    voice.note(*source.remarks, *remarks)
+    voice.note(*source.remarks, *remarks, *training.suspicions)
     relate_tasks(training, voice, methods=methods, out=out, n_jobs=jobs, seed=seed)
 
 

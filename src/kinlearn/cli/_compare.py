@@ -1,5 +1,6 @@
 """``kin compare``: does sharing help here, whom, and by how much?"""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +18,7 @@ from kinlearn.cli._prepare import TableColumns
 from kinlearn.cli._progress import progress_on
 from kinlearn.cli._training import Training
 from kinlearn.cli._write import replacing
+from kinlearn.exceptions import SuspectColumnWarning
 from kinlearn.report import write_page
 
 __all__ = ["check_models", "compare_table", "save_page", "show_result"]
@@ -82,7 +84,8 @@ def compare_table(
     estimators = _choose(X, training, models, no_kin, seed)
     if _KIN in estimators:
         voice.note(_COST)
-    with _in_our_words(metric), progress_on(voice) as progress:
+    told = warnings.catch_warnings(action="ignore", category=SuspectColumnWarning)
+    with told, _in_our_words(metric), progress_on(voice) as progress:
         result = compare_sharing(
             X,
             y,
@@ -101,6 +104,7 @@ def compare_table(
         )
     document = result.to_dict()
     document["data"]["target_name"] = training.target
+    document["suspects"] = training.suspect_records
     show_result(document, voice)
     if out is not None:
         save_page(document, out, voice)

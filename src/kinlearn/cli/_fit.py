@@ -107,4 +107,5 @@ def fit_model(
         "predictions.csv",
     )
     summary = {key: value for key, value in manifest.items() if key != "columns"}
+    found["suspects"] = training.suspect_records
     voice.give({**summary, **found, "saved": str(path), "seconds": round(seconds, 3)})

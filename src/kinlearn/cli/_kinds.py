@@ -188,7 +188,7 @@ def _kind(column: pd.Series, keep: bool, categorical: bool) -> dict[str, Any]:
     if isinstance(dtype, pd.CategoricalDtype):
         return _category(column, keep)
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        return _number(column, keep)
+        return _number(column)
     if isinstance(present.iloc[0], date):
         return _date(column, "ISO8601")
     return _kind_of_text(column, keep)
@@ -210,7 +210,7 @@ def _holds_things(present: pd.Series) -> bool:
 
 def _kind_of_text(column: pd.Series, keep: bool) -> dict[str, Any]:
     if _plain_numbers(column):
-        return _number(pd.Series(as_numbers(column)), keep)
+        return _number(pd.Series(as_numbers(column)))
     text = as_text(column)
     present = text.dropna()
     levels = pd.Series(present.unique()).astype("str")
@@ -232,7 +232,7 @@ def _kind_of_text(column: pd.Series, keep: bool) -> dict[str, Any]:
     # Ten numbers at least: 1, 2 and "three" are categories with odd names.
     enough = is_number.mean() > _MOSTLY and len(np.unique(numbers[is_number])) > 10
     if (is_number | infinite.to_numpy()).all() or enough:
-        kind = _number(pd.Series(as_numbers(text, comma)), keep)
+        kind = _number(pd.Series(as_numbers(text, comma)))
         others = present[~is_number]
         if len(others) and kind["kind"] == "number":
             shown = ", ".join(repr(v[:20]) for v in others.unique()[:3])
@@ -253,15 +253,12 @@ def _plain_numbers(column: pd.Series) -> bool:
     return not present.str.fullmatch(_ZERO_CODE).any()
 
 
-def _number(column: pd.Series, keep: bool) -> dict[str, Any]:
+def _number(column: pd.Series) -> dict[str, Any]:
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         return {"kind": "number"}
     values = column.to_numpy(np.float64, na_value=np.nan)
     if not np.isfinite(values).any():
         return _dropped("no finite number in any row")
-    steps = np.diff(values)
-    if not keep and len(values) > 2 and values[0] in (0, 1) and (steps == 1).all():
-        return _dropped("it only counts the rows")
     infinite = int(np.isinf(values).sum())
     remark = f"{infinite} infinite values: missing" if infinite else None
     return {"kind": "number", "remark": remark}

@@ -104,6 +104,7 @@ def relate_tasks(
             "task": training.task,
             "rows": {str(t): int(rows[t]) for t in training.tasks},
             "tasks": training.tasks.tolist(),
+            "suspects": training.suspect_records,
             "distances": {m: d.values.tolist() for m, d in found.items()},
         }
     )

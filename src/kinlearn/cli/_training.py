@@ -1,7 +1,7 @@
 """From a file to what a model learns from: features, tasks and target."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 from kinlearn.cli._errors import UserError, listed
 from kinlearn.cli._files import Source
 from kinlearn.cli._kinds import as_numbers, as_text, find_kinds
+from kinlearn.tables import Suspect, find_suspects
 
 __all__ = ["Training", "open_features", "open_training", "task_column"]
 
@@ -44,6 +45,8 @@ class Training:
         The different tasks.
     remarks : list of str
         What was decided that a user should know.
+    suspects : list of Suspect
+        Columns that may tell a model too much; those that are certain are left out.
     """
 
     X: pd.DataFrame
@@ -54,6 +57,17 @@ class Training:
     target: str | None
     tasks: np.ndarray
     remarks: list
+    suspects: list[Suspect] = field(default_factory=list)
+
+    @property
+    def suspect_records(self) -> list[dict[str, Any]]:
+        """The same as plain data."""
+        return [{**s.to_dict(), "left_out": s.certain} for s in self.suspects]
+
+    @property
+    def suspicions(self) -> list[str]:
+        """A sentence on each that is used."""
+        return [suspect.sentence for suspect in self.suspects if not suspect.certain]
 
     @property
     def classes(self) -> list[Any] | None:
@@ -124,6 +138,12 @@ def open_training(
         aside=(target,),
     )  # fmt: skip
     y, kind, said = _read_target(frame.loc[rest.X.index, target], target, wanted)
+    used = rest.X.drop(
+        columns=[k["name"] for k in rest.kinds if k["kind"] == "dropped"]
+    )
+    known = [*keep, *categorical]
+    suspects = [suspect for suspect in rest.suspects if suspect.certain]
+    suspects += find_suspects(used, y, task=task, kind=kind, keep=known)
     return Training(
         X=rest.X.reset_index(drop=True),
         y=y,
@@ -133,6 +153,7 @@ def open_training(
         target=target,
         tasks=rest.tasks,
         remarks=[*remarks, *rest.remarks, said],
+        suspects=suspects,
     )
 
 
@@ -193,7 +214,16 @@ def open_features(
     _check_tasks(task, different, len(tasks))
 
     features = frame.drop(columns=[task, *drop, *aside])
+    # pandas would keep the name of a categorical column that is no more
+    X = features.assign(**{task: tasks})
+    suspects = find_suspects(X, task=task, keep=[*keep, *categorical])
     kinds, said = find_kinds(features, keep=keep, categorical=categorical)
+    certain = {suspect.column: suspect.why for suspect in suspects if suspect.certain}
+    for kind in kinds:
+        name = kind["name"]
+        if name in certain and kind["kind"] != "dropped":
+            why = f"it {certain[name]} (--keep {name!r} uses it)"
+            kind |= {"kind": "dropped", "why": why}
     useless = [kind for kind in kinds if kind["kind"] == "dropped"]
     remarks += [
         f"Column {kind['name']!r} is not used: {kind['why']}." for kind in useless
@@ -205,9 +235,9 @@ def open_features(
             f"No column of {source.path.name} is left to learn from{''.join(why)}. "
             "See --keep and --drop."
         )
-    # pandas would keep the name of a categorical column that is no more
-    X = features.assign(**{task: tasks})
-    return Training(X, None, None, kinds, task, None, different, remarks)
+    gone = {kind["name"] for kind in useless}
+    suspects = [s for s in suspects if s.certain or s.column not in gone]
+    return Training(X, None, None, kinds, task, None, different, remarks, suspects)
 
 
 def task_column(values: pd.Series) -> np.ndarray:

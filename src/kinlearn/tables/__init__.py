@@ -4,5 +4,6 @@ Nothing here knows what a task is, but for its column, which is left alone.
 """
 
 from kinlearn.tables._encoder import TableEncoder
+from kinlearn.tables._suspects import Suspect, find_suspects
 
-__all__ = ["TableEncoder"]
+__all__ = ["Suspect", "TableEncoder", "find_suspects"]

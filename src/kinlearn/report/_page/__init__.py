@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinlearn.report._page._html import Html, join, tag
 from kinlearn.report._page._pieces import Reading
+from kinlearn.report._page._sections_columns import suspects
 from kinlearn.report._page._sections_models import leaderboard, top
 from kinlearn.report._page._sections_related import affinity, distances, rows_per_task
 from kinlearn.report._page._sections_run import failed, what_was_run, winner
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["make_page", "write_page"]
 
 _SECTIONS = (
+    suspects,
     leaderboard,
     gains,
     affinity,
