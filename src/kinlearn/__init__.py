@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from kinlearn.persistence import load, save
     from kinlearn.sharing import KinClassifier, KinRegressor
     from kinlearn.tasks import keep_task, with_task
     from kinlearn.utils import show_versions
@@ -25,6 +26,7 @@ _SUBPACKAGES = (
     "exceptions",
     "metrics",
     "model_selection",
+    "persistence",
     "relatedness",
     "report",
     "sharing",
@@ -39,6 +41,8 @@ _HOMES = {
     "KinClassifier": "kinlearn.sharing",
     "KinRegressor": "kinlearn.sharing",
     "keep_task": "kinlearn.tasks",
+    "load": "kinlearn.persistence",
+    "save": "kinlearn.persistence",
     "show_versions": "kinlearn.utils",
     "with_task": "kinlearn.tasks",
 }
@@ -48,6 +52,8 @@ __all__ = [
     "KinRegressor",
     "__version__",
     "keep_task",
+    "load",
+    "save",
     "show_versions",
     "with_task",
 ]
