@@ -18,6 +18,7 @@ from kinlearn.utils._sklearn import tree_predictor
 __all__ = ["PackedForest", "PackedTrees", "packed", "unpack"]
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
+_PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor"
 _FOREST = "kinlearn.trees._forest"
 _KIN = "kinlearn.sharing._kin."
 # What importances and later tasks need; a forest inside of Kin has neither.
@@ -69,6 +70,10 @@ def unpack(model: Any) -> Any:
     for owner, key, value in list(_attributes(model)):
         if isinstance(value, PackedForest | PackedTrees):
             vars(owner)[key] = value.unpacked(owner)
+        elif _is(value, "sklearn.tree._tree", "Tree"):
+            _check_tree(value)
+        elif _is(owner, _PREDICTOR, "TreePredictor"):
+            raise ValueError("the trees of a booster in it are not packed")
     return model
 
 
@@ -97,9 +102,14 @@ def _inside_of_kin(model: Any) -> set[int]:
     return {id(value) for kin in kins.values() for _, _, value in _attributes(kin)}
 
 
-def _pack(owner: Any, key: str, value: Any, *, slim: bool) -> Any:
+def _is(value: Any, module: str, name: str) -> bool:
+    """Whether it is of this type; the type need not be imported for that."""
     kind = type(value)
-    if (kind.__module__, kind.__name__) == (_FOREST, "Forest"):
+    return kind.__name__ == name and kind.__module__ == module
+
+
+def _pack(owner: Any, key: str, value: Any, *, slim: bool) -> Any:
+    if _is(value, _FOREST, "Forest"):
         return PackedForest.of(value, slim=slim)
     if type(owner).__module__ == _BOOSTING and key == "_predictors":
         return PackedTrees.of(value)
@@ -180,7 +190,10 @@ class PackedForest:
         nodes = np.empty(len(columns["feature"]), dtype=dtype)
         if len(columns["threshold"]) < len(nodes):
             nodes["threshold"] = -np.inf
-            nodes["threshold"][columns["feature"] != -1] = columns.pop("threshold")
+            split = np.flatnonzero(columns["feature"] != -1)
+            if len(split) != len(columns["threshold"]):
+                raise ValueError("a forest in it does not hang together")
+            nodes["threshold"][split] = columns.pop("threshold")
         for name, column in columns.items():
             nodes[name] = column
         _check_forest(nodes, whole, owner)
@@ -233,7 +246,18 @@ def _check_forest(nodes: np.ndarray, forest: Any, owner: Any) -> None:
         raise ValueError("a forest in it does not hang together")
 
 
-def _within(positions: np.ndarray, length: np.ndarray) -> bool:
+def _check_tree(tree: Any) -> None:
+    """The same for a tree of scikit-learn's."""
+    split = tree.children_left != -1
+    children = tree.children_left[split], tree.children_right[split]
+    if not (
+        all(_within(child, tree.node_count) for child in children)
+        and _within(tree.feature[split], tree.n_features)
+    ):
+        raise ValueError("a tree in it does not hang together")
+
+
+def _within(positions: np.ndarray, length: Any) -> bool:
     return bool(((positions >= 0) & (positions < length)).all())
 
 

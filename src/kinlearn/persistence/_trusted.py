@@ -16,6 +16,9 @@ TRUSTED = frozenset(
         "kinlearn.boosting._task_covariance.TaskCovariance",
         "kinlearn.boosting._tree_votes.TreeVotes",
         "kinlearn.cli._prepare.TableColumns",
+        "kinlearn.cluster._symmetric_nmf.MultiTaskSymmetricNMF",
+        "kinlearn.model_selection._kfold.TargetKFold",
+        "kinlearn.model_selection._kfold.TaskStratifiedKFold",
         "kinlearn.persistence._blob.Blob",
         "kinlearn.persistence._packing.PackedForest",
         "kinlearn.persistence._packing.PackedTrees",
@@ -44,6 +47,12 @@ TRUSTED = frozenset(
         "kinlearn.tasks._columns.TaskColumns",
         "kinlearn.tasks._keep_task.KeepTask",
         "kinlearn.tasks._labels.LabelSets",
+        "kinlearn.transfer._boost.Boosted",
+        "kinlearn.transfer._boost.WeightHistory",
+        "kinlearn.transfer._oversampling.AuxiliaryOverSampler",
+        "kinlearn.transfer._regressor.TrAdaBoostRegressor",
+        "kinlearn.transfer._tradaboost.TrAdaBoostClassifier",
+        "kinlearn.transfer._weighted_trees.TreeVotes",
         "kinlearn.trees._decision_tree.MultiTaskDecisionTreeClassifier",
         "kinlearn.trees._extra_trees_classifier.MultiTaskExtraTreesClassifier",
         "kinlearn.trees._extra_trees_regressor.MultiTaskExtraTreesRegressor",
@@ -52,7 +61,15 @@ TRUSTED = frozenset(
         "kinlearn.trees._mt_tree.MultiTaskTree",
         "kinlearn.trees._random_forest.MultiTaskRandomForestClassifier",
         "numpy.dtype",
+        # skops leaves trees to the reader, because numbers in them can lead outside of
+        # their arrays; ours are checked
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.tree._tree.Tree",
+        # of searches
+        "sklearn.metrics._scorer._PassthroughScorer",
+        "sklearn.model_selection._split.GroupKFold",
+        "sklearn.model_selection._split.KFold",
+        "sklearn.model_selection._split.StratifiedKFold",
         # boosting keeps its check of categorical columns as partial(check_array, ...)
         "functools.partial",
         "sklearn.utils.validation.check_array",
