@@ -27,6 +27,7 @@ _PUBLIC = {
     "model_selection",
     "sharing",
     "audit",
+    "persistence",
     "report",
     *_ESTIMATORS,
     *_RESULTS,
@@ -51,6 +52,8 @@ LAYERS: dict[str, set[str]] = {
     "model_selection": {"metrics", *_TASKS},
     "sharing": {"model_selection", "metrics", *_TASKS, *_ESTIMATORS},
     "audit": {"sharing", "model_selection", *_RESULTS},
+    # Files of models: knows how forests and boosted trees are built, to pack them.
+    "persistence": {"trees", *_TASKS},
     "report": {"audit", "sharing", "model_selection", *_RESULTS},
     # Nothing imports these four.
     "dask": _PUBLIC,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from kinlearn.persistence import load, save
     from kinlearn.sharing import KinClassifier, KinRegressor
     from kinlearn.tables import TableEncoder
     from kinlearn.tasks import keep_task, with_task
@@ -26,6 +27,7 @@ _SUBPACKAGES = (
     "exceptions",
     "metrics",
     "model_selection",
+    "persistence",
     "relatedness",
     "report",
     "sharing",
@@ -41,6 +43,8 @@ _HOMES = {
     "KinRegressor": "kinlearn.sharing",
     "TableEncoder": "kinlearn.tables",
     "keep_task": "kinlearn.tasks",
+    "load": "kinlearn.persistence",
+    "save": "kinlearn.persistence",
     "show_versions": "kinlearn.utils",
     "with_task": "kinlearn.tasks",
 }
@@ -51,6 +55,8 @@ __all__ = [
     "TableEncoder",
     "__version__",
     "keep_task",
+    "load",
+    "save",
     "show_versions",
     "with_task",
 ]

@@ -16,10 +16,10 @@ from numpy.testing import assert_allclose
 
 import kinlearn
 from kinlearn import KinClassifier, KinRegressor
-from kinlearn.cli._model_file import load_model
 from kinlearn.cli._models import FORMS, MODELS
 from kinlearn.cli._progress import Steps
 from kinlearn.datasets import load_demo
+from kinlearn.persistence import open_model
 from kinlearn.relatedness import task_distances
 from tests.cli.conftest import pupils
 from tests.versions import needs_callbacks
@@ -60,10 +60,10 @@ def test_fit_and_predict(name, form, kind, table, kin):
     assert result.code == 0, result.err
     found = pd.read_csv("out.csv")
     assert found.columns.tolist() == ["school", "prediction"]
-    saved = load_model(Path("model.skops"))
+    saved = open_model(Path("model.skops"))
     frame = pd.read_csv("pupils.csv", dtype=str)
     columns = [kind["name"] for kind in saved.manifest["columns"]]
-    expected = saved.pipeline.predict(frame[[*columns, "school"]])
+    expected = saved.model.predict(frame[[*columns, "school"]])
     if kind is CLASSES:
         assert found["prediction"].tolist() == expected.tolist()
         assert (found["prediction"] == table["passed"]).mean() > 0.6
@@ -123,7 +123,7 @@ def test_the_user_decides_the_kind(table, kin):
 
 def test_settings_and_seed_reach_the_model(table, kin):
     kin(*TREES, "--set", "n_estimators=7", "--set", "max_features=sqrt", "--seed", 3)
-    model = load_model(Path("model.skops")).pipeline[-1]
+    model = open_model(Path("model.skops")).model[-1]
     assert model.n_estimators == len(model.forest_.tree_start) - 1 == 7
     assert (model.max_features, model.random_state) == ("sqrt", 3)
 
@@ -134,7 +134,7 @@ def test_settings_and_seed_reach_the_model(table, kin):
 def test_kin_is_what_is_fitted_unless_another_is_named(words, estimator, table, kin):
     result = kin(*words, "--set", "families=['linear']", "--set", "time_limit=60")
     assert "Fitted kin (" in result.out
-    model = load_model(Path("model.skops")).pipeline[-1]
+    model = open_model(Path("model.skops")).model[-1]
     assert isinstance(model, estimator)
     assert (model.time_limit, model.unknown_task) == (60, "share")
     assert sorted(model.sharing_) == ["east", "north", "south", "west"]
@@ -144,7 +144,7 @@ def test_what_kin_found_is_said(table, kin):
     table.to_csv("pupils.csv", index=False)
     few = ("--set", "families=linear", "--set", "n_folds=2")
     result = kin(*CLASSES, *few)
-    model = load_model(Path("model.skops")).pipeline[-1]
+    model = open_model(Path("model.skops")).model[-1]
     assert f"had not seen: {model.seen_score_:.2f}" in result.out
     assert f"the school is new: {model.unseen_score_:.2f}" in result.out
     own = np.mean([parts["own"] for parts in model.sharing_.values()])
@@ -182,7 +182,7 @@ def test_a_bar_is_told_of_every_step():
 
 def test_nothing_of_the_bar_is_saved(table, kin):
     assert kin(*TREES, "--set", "n_estimators=3").code == 0
-    model = load_model(Path("model.skops")).pipeline[-1]
+    model = open_model(Path("model.skops")).model[-1]
     assert not hasattr(model, "_skl_callbacks")
 
 

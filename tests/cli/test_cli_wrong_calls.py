@@ -14,8 +14,8 @@ import pytest
 import skops.io
 from sklearn.linear_model import LogisticRegression
 
-from kinlearn.cli import _model_file
 from kinlearn.cli._run import run
+from kinlearn.persistence import _model_file
 from tests.cli.conftest import pupils
 
 FIT = "fit pupils.csv --target passed --task school --save new.skops"
@@ -77,7 +77,7 @@ def _write_models():
     content = Path("model.skops").read_bytes()
     Path("cut.skops").write_bytes(content[: len(content) // 2])
     _change("edited.skops", lambda text: text.replace(b'"yes"', b'"YES"'))
-    _change("newer.skops", lambda text: text.replace(b'version": 1', b'version": 9'))
+    _change("newer.skops", lambda text: text.replace(b'version": 2', b'version": 9'))
     _change("format.skops", lambda text: text.replace(b"kinlearn-model", b"other"))
     _change("garbled.skops", lambda text: b"{")
     _change("tree.skops", lambda text: text.replace(b"1", b"2"), "schema.json")

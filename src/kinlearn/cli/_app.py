@@ -261,7 +261,9 @@ def fit(
 
 @app.command()
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model that kin fit saved.")],
+    model: Annotated[
+        Path, typer.Argument(help="A model of kin fit, or of kinlearn.save in Python.")
+    ],
     data: opt.Data,
     out: Annotated[
         Path | None,
@@ -277,6 +279,13 @@ def predict(
     unknown_task: Annotated[
         str, typer.Option(help="error, or share: predict from what is common.")
     ] = "error",
+    trust: Annotated[
+        list[str],
+        typer.Option(
+            help="A type that the model may build, beside those of kinlearn and "
+            "scikit-learn. May be repeated."
+        ),
+    ] = [],  # noqa: B006
     separator: opt.Separator = None,
     encoding: opt.Encoding = None,
     json: opt.Json = False,
@@ -286,8 +295,7 @@ def predict(
     """Predict new rows with a saved model."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._files import read_table
-    from kinlearn.cli._model_file import load_model
-    from kinlearn.cli._predict import predict_rows
+    from kinlearn.cli._predict import open_saved, predict_rows
     from kinlearn.cli._write import check_table_output
 
     if unknown_task not in ("error", "share"):
@@ -295,7 +303,11 @@ def predict(
     if out is not None:
         check_table_output(out, inputs=[model, data])
     voice = Voice(json, quiet)
-    saved = load_model(model)
+    if data.suffix.lower() == ".skops" != model.suffix.lower():
+        raise UserError(
+            f"{model} is not a model of kin's. The model comes first, then the data."
+        )
+    saved = open_saved(model, trust)
     source = read_table(data, separator=separator, encoding=encoding)
     voice.note(*source.remarks)
     predict_rows(

@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 from kinlearn.cli._console import Voice
 from kinlearn.cli._errors import data_errors
 from kinlearn.cli._findings import findings, in_words
-from kinlearn.cli._model_file import save_model
 from kinlearn.cli._models import make_model
 from kinlearn.cli._prepare import make_preparation
 from kinlearn.cli._progress import Steps, progress_on
 from kinlearn.cli._training import Training
+from kinlearn.cli._write import written
+from kinlearn.persistence import save
 
 __all__ = ["fit_model"]
 
@@ -97,7 +98,8 @@ def fit_model(
         "rows": len(training.X),
         "columns": training.kinds,
     }
-    save_model(path, pipeline, manifest)
+    with written(path):
+        save(pipeline, path, about=manifest)
     found = findings(estimator)
     voice.show(
         f"Fitted {manifest['model']} ({training.kind}) to {training.describe()} in "

@@ -9,14 +9,39 @@ import numpy as np
 import pandas as pd
 
 from kinlearn.cli._console import Voice
-from kinlearn.cli._errors import UserError, data_errors, listed
+from kinlearn.cli._errors import UserError, data_errors, listed, told_by_os
 from kinlearn.cli._files import Source
 from kinlearn.cli._kinds import as_text
-from kinlearn.cli._model_file import SavedModel
 from kinlearn.cli._prepare import unreadable_cells
 from kinlearn.cli._write import write_table
+from kinlearn.persistence import SavedModel, open_model
 
-__all__ = ["predict_rows"]
+__all__ = ["open_saved", "predict_rows"]
+
+
+def open_saved(path: Path, trusted: Sequence[str] = ()) -> SavedModel:
+    """Read a model file, or raise an error of one line.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    trusted : sequence of str
+        Types that it may build, beside kinlearn's and scikit-learn's.
+
+    Returns
+    -------
+    SavedModel
+        Ready to predict.
+    """
+    try:
+        return open_model(path, trusted=trusted)
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise UserError(str(error)) from error
+    except OSError as error:
+        raise told_by_os(error, path, "read") from error
+    except (ValueError, ImportError) as error:
+        raise UserError(str(error)) from error
 
 
 def predict_rows(
@@ -48,19 +73,25 @@ def predict_rows(
     unknown : {"error", "share"}, default="error"
         What to do about tasks that the model has not seen.
     """
-    manifest = saved.manifest
+    manifest, task = saved.manifest, saved.manifest["task"]
+    if not hasattr(saved.model, "predict"):
+        raise UserError(f"A model of type {manifest['model']} predicts nothing.")
     if proba and manifest["kind"] != "classification":
         raise UserError("--proba is for classes; this model predicts numbers. Drop it.")
+    if proba and not hasattr(saved.model, "predict_proba"):
+        raise UserError(f"{manifest['model']} has no probabilities. Drop --proba.")
     for name in ids:
         source.need(name, "--id")
     X = _features(saved, source, voice)
-    X[manifest["task"]] = _tasks(source, manifest, unknown, voice)
     table = {name: source.frame[name] for name in ids}
-    table.setdefault(manifest["task"], source.frame[manifest["task"]])
+    if task is not None:
+        X[task] = _tasks(source, manifest, unknown, voice)
+        table.setdefault(task, source.frame[task])
     with data_errors():
-        answers = {"prediction": saved.pipeline.predict(X)}
+        rows = X if manifest.get("named", True) else X.to_numpy()
+        answers = {"prediction": saved.model.predict(rows)}
         if proba:
-            chances = saved.pipeline.predict_proba(X)
+            chances = saved.model.predict_proba(rows)
             for j, one in enumerate(manifest["classes"]):
                 answers[f"probability_{one}"] = chances[:, j]
     clash = [name for name in answers if name in table]
@@ -75,7 +106,8 @@ def predict_rows(
         voice.give(cells.map(_plain).to_dict(orient="records"))
     if out is not None:
         write_table(frame, out)
-        voice.show(f"{len(frame)} predictions of {manifest['target']!r} in {out}.")
+        of = "" if manifest["target"] is None else f" of {manifest['target']!r}"
+        voice.show(f"{len(frame)} predictions{of} in {out}.")
     elif not voice.json:
         voice.speak()
         frame.to_csv(sys.stdout, index=False)
@@ -86,40 +118,63 @@ def _plain(value: Any) -> Any:
 
 
 def _features(saved: SavedModel, source: Source, voice: Voice) -> pd.DataFrame:
-    manifest = saved.manifest
-    kinds = [kind for kind in manifest["columns"] if kind["kind"] != "dropped"]
-    names = [kind["name"] for kind in kinds]
-    missing = [n for n in [*names, manifest["task"]] if n not in source.frame.columns]
+    """X as the model takes it; the task column is not read yet."""
+    manifest, frame = saved.manifest, source.frame.copy(deep=False)
+    kinds = {kind["name"]: kind for kind in manifest["columns"]}
+    order = manifest.get("order", [*kinds, manifest["task"]])
+    optional = {name for name, kind in kinds.items() if kind["kind"] == "dropped"}
+    privileged = set(manifest.get("privileged", ()))
+    missing = [n for n in order if n not in {*frame.columns, *optional, *privileged}]
     if missing:
+        hint = ""
+        if not manifest.get("named", True):
+            hint = " It was fitted to an array: kinlearn.save(columns=...) names them."
         raise UserError(
             f"{source.path.name} lacks {listed(missing)}, which the model needs. Add "
             f"{'it' if len(missing) == 1 else 'them'}; cells may be empty, but not in "
-            "the task."
+            f"the task.{hint}"
         )
-    known = {kind["name"] for kind in manifest["columns"]}
-    known |= {manifest["task"], manifest["target"]}
-    extra = [name for name in source.frame.columns if name not in known]
+    known = {*order, manifest["target"]}
+    extra = [name for name in frame.columns if name not in known]
     if extra:
         voice.note(
             f"Columns that the model does not know are ignored: {listed(extra)}."
         )
-    for name, (count, first) in unreadable_cells(source.frame, kinds).items():
-        kind = next(k["kind"] for k in kinds if k["name"] == name)
+    meant = [k for n, k in kinds.items() if n in frame and k["kind"] != "value"]
+    for name, (count, first) in unreadable_cells(frame, meant).items():
         voice.note(
-            f"Column {name!r}: {count} cells are no {kind} (first: {first!r}); taken "
-            "as missing."
+            f"Column {name!r}: {count} cells are no {kinds[name]['kind']} (first: "
+            f"{first!r}); taken as missing."
         )
-    frame = source.frame.copy(deep=False)
-    for kind in manifest["columns"]:
-        if kind["name"] not in frame.columns:  # dropped in training, absent here
-            frame[kind["name"]] = None
-    return frame[[kind["name"] for kind in manifest["columns"]]].copy(deep=False)
+    for name, kind in kinds.items():
+        if kind["kind"] == "value" and name in frame:
+            frame[name] = _as_pandas_reads(frame[name])
+        elif name in optional and name not in frame:  # dropped in training, absent here
+            frame[name] = None
+    return frame[[name for name in order if name in frame]].copy(deep=False)
+
+
+def _as_pandas_reads(column: pd.Series) -> pd.Series:
+    """Cells of text as ``pandas.read_csv`` would have read them."""
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return column
+    present = column.dropna()
+    if not len(present):
+        return column.astype(np.float64)
+    if present.isin(["True", "False"]).all() and len(present) == len(column):
+        return column == "True"
+    try:
+        return pd.to_numeric(column)
+    except (ValueError, TypeError):
+        return column
 
 
 def _tasks(
     source: Source, manifest: dict[str, Any], unknown: str, voice: Voice
 ) -> np.ndarray:
     known = manifest["tasks"]
+    if not known:  # a model that does not tell: it decides itself
+        return _as_pandas_reads(source.frame[manifest["task"]]).to_numpy()
     text = as_text(source.frame[manifest["task"]])
     absent = text.isna()
     if absent.any() and unknown == "error":
@@ -139,9 +194,9 @@ def _tasks(
     if new or absent.any():
         n = int((~text.isin(lookup)).sum())
         voice.note(f"{n} rows are of unknown tasks: predicted from what is common.")
-    if all(isinstance(task, int) for task in known):
+    if all(isinstance(task, int | float) for task in known):
         # a number that no task has, for names that are no numbers
-        other = max(known) + 1
+        other = int(max(known)) + 1
         codes = [lookup.get(value, other) for value in text]
         return np.asarray(codes, dtype=np.int64)
     stranger = "(unknown)"

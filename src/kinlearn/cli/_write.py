@@ -10,7 +10,7 @@ import pandas as pd
 from kinlearn import utils
 from kinlearn.cli._errors import UserError, told_by_os
 
-__all__ = ["check_output", "check_table_output", "replacing", "write_table"]
+__all__ = ["check_output", "check_table_output", "replacing", "write_table", "written"]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".feather")
 
@@ -79,9 +79,21 @@ def replacing(path: Path) -> Iterator[Path]:
     Path
         Where to write; a file under this name takes the other when it is complete.
     """
+    with written(path), utils.replacing(path) as temporary:
+        yield temporary
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Errors of the system about a file that is written become a UserError.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
     try:
-        with utils.replacing(path) as temporary:
-            yield temporary
+        yield
     except OSError as error:
         raise told_by_os(error, path, "write") from error
 

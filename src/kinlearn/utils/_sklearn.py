@@ -30,6 +30,7 @@ __all__ = [
     "safe_indexing",
     "scorer_parts",
     "target_encoder",
+    "tree_predictor",
 ]
 
 
@@ -110,3 +111,12 @@ def target_encoder(kind: str, n_splits: int) -> Any:
     splitter = KFold if kind == "continuous" else StratifiedKFold
     folds = splitter(n_splits=n_splits, shuffle=True, random_state=0)
     return TargetEncoder(target_type=kind, cv=folds)
+
+
+def tree_predictor() -> tuple[type, np.dtype]:
+    """The class of a tree in histogram boosting, and the type of its nodes."""
+    # Here, as every estimator imports this module, and few need these.
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+
+    return TreePredictor, PREDICTOR_RECORD_DTYPE

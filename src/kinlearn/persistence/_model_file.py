@@ -1,0 +1,254 @@
+"""The file: a skops file with a manifest, checked before anything is built.
+
+A skops file is a zip of JSON and arrays that runs no code on loading. Ours has one
+entry more, ``kinlearn.json``, with what a user of the model must know, and a SHA-256
+over everything. The checksum finds damage and careless edits. It is no signature:
+against a file made to do harm stands the list of types that may be built.
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from kinlearn.persistence._packing import packed, unpack
+from kinlearn.persistence._trusted import TRUSTED
+from kinlearn.utils import import_optional, replacing
+
+__all__ = ["SavedModel", "open_model", "write_model"]
+
+_ENTRY = "kinlearn.json"
+_FORMAT, _VERSION = "kinlearn-model", 2
+_PACKAGES = ("kinlearn", "scikit-learn", "numpy", "skops")
+_REMEDY = "Save the model again."
+_TEXT = (str, type(None))
+_FIELDS: dict[str, Any] = {
+    "versions": dict,
+    "created": str,
+    "model": str,
+    "kind": _TEXT,
+    "target": _TEXT,
+    "classes": (list, type(None)),
+    "task": _TEXT,
+    "tasks": list,
+    "columns": list,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A model and what must be known to use it.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted.
+    manifest : dict
+        Format, versions, columns with their kinds, tasks, target and classes.
+    """
+
+    model: Any
+    manifest: dict[str, Any]
+
+
+def _skops(purpose: str) -> Any:
+    return import_optional("skops.io", extra="report", purpose=purpose)
+
+
+def write_model(
+    path: str | PathLike[str], model: Any, manifest: dict[str, Any]
+) -> list[str]:
+    """Write a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where to; an old file is replaced when the new one is complete.
+    model : estimator
+        Fitted.
+    manifest : dict
+        The fields of ``_FIELDS`` but versions and created, which are added here.
+
+    Returns
+    -------
+    list of str
+        Types that must be trusted by name to load it.
+    """
+    skops = _skops("Saving a model")
+    with packed(model) as slim:
+        content = skops.dumps(slim)
+    manifest = {
+        "format": _FORMAT,
+        "format_version": _VERSION,
+        "versions": {name: metadata.version(name) for name in _PACKAGES},
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **manifest,
+    }
+    with zipfile.ZipFile(io.BytesIO(content)) as inner:
+        parts = {name: inner.read(name) for name in inner.namelist()}
+    manifest["sha256"] = _checksum(manifest, parts)
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    with (
+        replacing(path) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as out,
+    ):
+        out.writestr(_ENTRY, text)
+        for name, part in parts.items():
+            out.writestr(name, part)
+    return _strange(skops, content, ())
+
+
+def _checksum(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
+    """SHA-256 over the manifest without its checksum, and all other entries."""
+    rest = {key: value for key, value in manifest.items() if key != "sha256"}
+    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
+    for name in sorted(parts):
+        inner = hashlib.sha256(parts[name]).hexdigest()
+        digest.update(f"{name}\0{inner}\n".encode())
+    return digest.hexdigest()
+
+
+def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> SavedModel:
+    """Read a model file with its manifest.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    trusted : iterable of str, default=()
+        Full names of types, beside those of kinlearn and scikit-learn, that the file
+        may build.
+
+    Returns
+    -------
+    SavedModel
+        Ready to predict.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import kinlearn
+    >>> from kinlearn.datasets import load_demo
+    >>> from kinlearn.persistence import open_model
+    >>> from kinlearn.trees import MultiTaskDecisionTreeClassifier
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = MultiTaskDecisionTreeClassifier(task="clinic").fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.skops"
+    ...     kinlearn.save(model, path, target="readmitted")
+    ...     manifest = open_model(path).manifest
+    >>> manifest["task"], manifest["target"], manifest["classes"]
+    ('clinic', 'readmitted', [0, 1])
+    """
+    path = Path(path)
+    parts = _open(path)
+    if _ENTRY not in parts:
+        what = "a skops file" if "schema.json" in parts else "a zip archive"
+        raise ValueError(f"{path} is {what}, but no model of kin's. {_REMEDY}")
+    manifest = _read_manifest(path, parts.pop(_ENTRY))
+    if manifest.get("sha256") != _checksum(manifest, parts):
+        raise ValueError(
+            f"{path} was changed after it was saved (its checksum is wrong). {_REMEDY}"
+        )
+    wrong = [k for k, t in _FIELDS.items() if not isinstance(manifest.get(k, 0), t)]
+    if wrong:
+        raise ValueError(f"{path} lacks {_listed(wrong)} in its manifest. {_REMEDY}")
+    return SavedModel(_build(path, parts, tuple(trusted)), manifest)
+
+
+def _listed(names: list[str], limit: int = 3) -> str:
+    shown = ", ".join(map(repr, names[:limit]))
+    more = len(names) - limit
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _open(path: Path) -> dict[str, bytes]:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder. Name a model file.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            twice = len(archive.namelist()) != len(set(archive.namelist()))
+            parts = {name: archive.read(name) for name in archive.namelist()}
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"There is no model file {path}. Make one by kinlearn.save(model, path), "
+            f"or by `kin fit ... --save {path}`."
+        ) from error
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ):
+        with open(path, "rb") as stream:
+            start = stream.read(4)
+        if start.startswith(b"PK"):
+            why = f"is cut short or damaged. {_REMEDY}"
+        else:
+            why = "is not a model of kin's. Name a file of kinlearn.save or `kin fit`."
+        raise ValueError(f"{path} {why}") from None
+    if twice:
+        raise ValueError(f"{path} holds two entries of one name. {_REMEDY}")
+    return parts
+
+
+def _read_manifest(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        manifest = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path} has a damaged manifest. {_REMEDY}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise ValueError(f"{path} is no model of kin's (unknown format). {_REMEDY}")
+    version = manifest.get("format_version")
+    if not isinstance(version, int) or version < 1:
+        raise ValueError(f"{path} has a damaged manifest. {_REMEDY}")
+    if version > _VERSION:
+        raise ValueError(
+            f"{path} has format {version}; this kinlearn reads up to {_VERSION}. "
+            "Install a newer kinlearn."
+        )
+    return manifest
+
+
+def _strange(skops: Any, content: bytes, trusted: tuple[str, ...]) -> list[str]:
+    """Types in a skops file that nobody has trusted."""
+    found = set(skops.get_untrusted_types(data=content))
+    return sorted(found - TRUSTED - set(trusted))
+
+
+def _build(path: Path, parts: dict[str, bytes], trusted: tuple[str, ...]) -> Any:
+    skops = _skops("Loading a model")
+    together = io.BytesIO()
+    with zipfile.ZipFile(together, "w") as out:
+        for name, part in parts.items():
+            out.writestr(name, part)
+    content = together.getvalue()
+    try:
+        strange = _strange(skops, content, trusted)
+    except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+        raise _unreadable(path, error) from error
+    if strange:
+        raise ValueError(
+            f"{path} wants to build {_listed(strange)}, which no model of kin's needs. "
+            "Do not use it, unless you know who made it; then allow it: "
+            f"kinlearn.load(path, trusted={strange}), or kin predict --trust NAME."
+        )
+    try:
+        return unpack(skops.loads(content, trusted=sorted({*TRUSTED, *trusted})))
+    except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    why = " ".join(str(error).split())[:120]
+    return ValueError(f"{path} cannot be read by this version ({why}). {_REMEDY}")

@@ -1,0 +1,347 @@
+"""Trees in few bytes: what a file keeps of forests and of boosted trees.
+
+A boosted model of scikit-learn has an object with three arrays for each of its
+thousands of trees, of which skops makes as many files, each with a page of JSON. Here
+they are one array. Nothing that a prediction reads is rounded.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from kinlearn.persistence._blob import Blob
+from kinlearn.utils._sklearn import tree_predictor
+
+__all__ = ["PackedForest", "PackedTrees", "packed", "unpack"]
+
+_BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
+_PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor"
+_FOREST = "kinlearn.trees._forest"
+_KIN = "kinlearn.sharing._kin."
+# What importances and later tasks need; a forest inside of Kin has neither.
+_NOT_FOR_PREDICTION = ("weight", "impurity", "split_cut", "split_mean", "split_class")
+_DERIVED = ("right", "slot")  # of the nodes of a forest, which follow from its leaves
+
+
+@contextmanager
+def packed(model: Any) -> Iterator[Any]:
+    """The model with packed trees; when the block ends, it is what it was.
+
+    Parameters
+    ----------
+    model : object
+        Anything.
+
+    Yields
+    ------
+    object
+        The same.
+    """
+    changed = []
+    try:
+        inside = _inside_of_kin(model)
+        for owner, key, value in list(_attributes(model)):
+            small = _pack(owner, key, value, slim=id(value) in inside)
+            if small is not None:
+                changed.append((owner, key, value))
+                vars(owner)[key] = small
+        yield model
+    finally:
+        for owner, key, value in changed:
+            vars(owner)[key] = value
+
+
+def unpack(model: Any) -> Any:
+    """The model with trees as they were.
+
+    Parameters
+    ----------
+    model : object
+        From a file; it is changed.
+
+    Returns
+    -------
+    object
+        The same.
+    """
+    for owner, key, value in list(_attributes(model)):
+        if isinstance(value, PackedForest | PackedTrees):
+            vars(owner)[key] = value.unpacked(owner)
+        elif _is(value, "sklearn.tree._tree", "Tree"):
+            _check_tree(value)
+        elif _is(owner, _PREDICTOR, "TreePredictor"):
+            raise ValueError("the trees of a booster in it are not packed")
+    return model
+
+
+def _attributes(model: Any) -> Iterator[tuple[Any, str, Any]]:
+    """Every attribute of every object in the model."""
+    waiting, seen = [model], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            waiting += one
+        elif hasattr(one, "__dict__") and not isinstance(one, type):
+            for key, value in vars(one).items():
+                yield one, key, value
+                waiting.append(value)
+
+
+def _inside_of_kin(model: Any) -> set[int]:
+    """The objects that Kin's models are made of, by their identity."""
+    kins = {id(one): one for one, _, _ in _attributes(model)
+            if type(one).__module__.startswith(_KIN)}  # fmt: skip
+    return {id(value) for kin in kins.values() for _, _, value in _attributes(kin)}
+
+
+def _is(value: Any, module: str, name: str) -> bool:
+    """Whether it is of this type; the type need not be imported for that."""
+    kind = type(value)
+    return kind.__name__ == name and kind.__module__ == module
+
+
+def _pack(owner: Any, key: str, value: Any, *, slim: bool) -> Any:
+    if _is(value, _FOREST, "Forest"):
+        return PackedForest.of(value, slim=slim)
+    if type(owner).__module__ == _BOOSTING and key == "_predictors":
+        return PackedTrees.of(value)
+    return None
+
+
+class PackedForest:
+    """A forest of kinlearn's.
+
+    Parameters
+    ----------
+    blob : Blob
+        Its arrays.
+    """
+
+    def __init__(self, blob: Blob) -> None:
+        self.blob = blob
+
+    @classmethod
+    def of(cls, forest: Any, *, slim: bool = False) -> "PackedForest":
+        """Pack it.
+
+        Parameters
+        ----------
+        forest : Forest
+            Fitted.
+        slim : bool, default=False
+            Leave out what predictions do not need.
+
+        Returns
+        -------
+        PackedForest
+            The same in few bytes.
+        """
+        arrays = {field.name: getattr(forest, field.name) for field in fields(forest)}
+        for name in _NOT_FOR_PREDICTION if slim else ():
+            arrays[name] = None if arrays[name] is None else arrays[name][:0]
+        arrays = {name: array for name, array in arrays.items() if array is not None}
+        nodes = arrays.pop("nodes")
+        columns = {f"nodes.{name}": nodes[name] for name in nodes.dtype.names}
+        split = nodes["feature"] != -1
+        if np.isneginf(nodes["threshold"][~split]).all():
+            columns["nodes.threshold"] = nodes["threshold"][split]
+        derived = _derived(nodes["feature"], forest)
+        for name in _DERIVED:
+            if np.array_equal(derived[name], nodes[name]):
+                del columns[f"nodes.{name}"]
+        return cls(Blob.of({**columns, **arrays}))
+
+    def unpacked(self, owner: Any) -> Any:
+        """The forest.
+
+        Parameters
+        ----------
+        owner : object
+            What it is part of.
+
+        Returns
+        -------
+        Forest
+            As it was.
+        """
+        from kinlearn.trees._forest import Forest
+
+        arrays = self.blob.arrays()
+        columns = {
+            name.partition(".")[2]: arrays.pop(name)
+            for name in list(arrays)
+            if name.startswith("nodes.")
+        }
+        whole = Forest(nodes=columns["feature"], **arrays)
+        missing = [name for name in _DERIVED if name not in columns]
+        if missing:
+            derived = _derived(columns["feature"], whole)
+            columns |= {name: derived[name] for name in missing}
+        order = ("feature", "threshold", "right", "slot")
+        dtype = [(name, columns[name].dtype) for name in order]
+        nodes = np.empty(len(columns["feature"]), dtype=dtype)
+        if len(columns["threshold"]) < len(nodes):
+            nodes["threshold"] = -np.inf
+            split = np.flatnonzero(columns["feature"] != -1)
+            if len(split) != len(columns["threshold"]):
+                raise ValueError("a forest in it does not hang together")
+            nodes["threshold"][split] = columns.pop("threshold")
+        for name, column in columns.items():
+            nodes[name] = column
+        _check_forest(nodes, whole, owner)
+        return Forest(nodes=nodes, **arrays)
+
+
+def _derived(feature: np.ndarray, forest: Any) -> dict[str, np.ndarray]:
+    """Right children and slots of nodes that stand in depth-first order.
+
+    Along the nodes of a tree, let a split count +1 and a leaf -1. The sum before a
+    node comes back to the same number for the first time at its right child, because
+    a whole subtree counts -1.
+    """
+    n = len(feature)
+    leaf, by_task = feature == -1, feature == -2
+    level = np.cumsum(np.where(leaf, -1, 1)) - np.where(leaf, -1, 1)
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))
+    start = forest.tree_start[tree]
+    order = np.argsort(level, kind="stable")
+    following = np.empty(n, dtype=np.int64)
+    following[order[:-1]] = order[1:]
+    following[order[-1:]] = 0
+    own = np.arange(n)
+    right = np.where(leaf, own, following) - start
+    slot = np.full(n, -1)
+    for kind, starts in ((leaf, forest.leaf_start), (by_task, forest.split_start)):
+        where = np.flatnonzero(kind)
+        slot[where] = np.arange(len(where)) - starts[tree[where]]
+    return {"right": right.astype(np.int32), "slot": slot.astype(np.int32)}
+
+
+def _check_forest(nodes: np.ndarray, forest: Any, owner: Any) -> None:
+    """Refuse numbers by which compiled code would read outside of the arrays."""
+    lengths = np.diff(forest.tree_start)
+    tree = np.repeat(np.arange(len(lengths)), lengths)
+    feature, slot = nodes["feature"], nodes["slot"]
+    good = len(tree) == len(nodes) == len(forest.default_left) and _within(
+        nodes["right"], lengths[tree]
+    )
+    for kind, starts, n in (
+        (-1, forest.leaf_start, len(forest.values)),
+        (-2, forest.split_start, len(forest.exception_start) - 1),
+    ):
+        where = feature == kind
+        good = good and len(starts) == len(lengths) + 1 and starts[-1] == n
+        good = good and _within(slot[where], np.diff(starts)[tree[where]])
+    good = good and forest.exception_start[-1] == len(forest.exceptions)
+    good = good and bool((feature >= -2).all())
+    if not good or (feature >= getattr(owner, "n_features_in_", np.inf)).any():
+        raise ValueError("a forest in it does not hang together")
+
+
+def _check_tree(tree: Any) -> None:
+    """The same for a tree of scikit-learn's."""
+    split = tree.children_left != -1
+    children = tree.children_left[split], tree.children_right[split]
+    if not (
+        all(_within(child, tree.node_count) for child in children)
+        and _within(tree.feature[split], tree.n_features)
+    ):
+        raise ValueError("a tree in it does not hang together")
+
+
+def _within(positions: np.ndarray, length: Any) -> bool:
+    return bool(((positions >= 0) & (positions < length)).all())
+
+
+class PackedTrees:
+    """The trees of a booster of scikit-learn's.
+
+    Parameters
+    ----------
+    blob : Blob
+        Their arrays.
+    """
+
+    def __init__(self, blob: Blob) -> None:
+        self.blob = blob
+
+    @classmethod
+    def of(cls, rounds: Any) -> "PackedTrees":
+        """Pack them.
+
+        Parameters
+        ----------
+        rounds : list of lists of TreePredictor
+            As the booster keeps them.
+
+        Returns
+        -------
+        PackedTrees
+            The same in few bytes. What only growing a tree needs is left out: gains,
+            and the values of nodes that are no leaves.
+        """
+        trees = [tree for one in rounds for tree in one]
+        nodes = np.concatenate([tree.nodes for tree in trees])
+        arrays = {
+            "trees": np.array([len(one) for one in rounds]),
+            "sizes": np.array([len(tree.nodes) for tree in trees]),
+            "sets": np.array([len(tree.raw_left_cat_bitsets) for tree in trees]),
+        }
+        for name in nodes.dtype.names:
+            if name == "value":
+                arrays[name] = nodes[name][nodes["is_leaf"] != 0]
+            elif name != "gain":
+                arrays[name] = nodes[name]
+        for name in ("binned_left_cat_bitsets", "raw_left_cat_bitsets"):
+            arrays[name] = np.concatenate([getattr(tree, name) for tree in trees])
+        return cls(Blob.of(arrays))
+
+    def unpacked(self, owner: Any) -> Any:
+        """The trees.
+
+        Parameters
+        ----------
+        owner : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+            What they are part of.
+
+        Returns
+        -------
+        list of lists of TreePredictor
+            As the booster keeps them.
+        """
+        TreePredictor, dtype = tree_predictor()
+        arrays = self.blob.arrays()
+        nodes = np.zeros(len(arrays["is_leaf"]), dtype=dtype)
+        for name in nodes.dtype.names or ():
+            if name == "value":
+                nodes[name][arrays["is_leaf"] != 0] = arrays[name]
+            elif name != "gain":
+                nodes[name] = arrays[name]
+        _check_trees(nodes, arrays, owner)
+        parts = [np.split(nodes, np.cumsum(arrays["sizes"])[:-1])]
+        for name in ("binned_left_cat_bitsets", "raw_left_cat_bitsets"):
+            parts.append(np.split(arrays[name], np.cumsum(arrays["sets"])[:-1]))
+        trees = iter([TreePredictor(*one) for one in zip(*parts, strict=True)])
+        return [[next(trees) for _ in range(n)] for n in arrays["trees"].tolist()]
+
+
+def _check_trees(nodes: np.ndarray, arrays: dict[str, Any], owner: Any) -> None:
+    """Refuse numbers by which compiled code would read outside of the arrays."""
+    tree = np.repeat(np.arange(len(arrays["sizes"])), arrays["sizes"])
+    sets = nodes["is_categorical"] != 0
+    if not (
+        len(tree) == len(nodes)
+        and arrays["trees"].sum() == len(arrays["sizes"])
+        and _within(np.maximum(nodes["left"], nodes["right"]), arrays["sizes"][tree])
+        and _within(nodes["feature_idx"], len(owner._bin_mapper.bin_thresholds_))
+        and _within(nodes["bitset_idx"][sets], arrays["sets"][tree[sets]])
+    ):
+        raise ValueError("the trees of a booster in it do not hang together")
