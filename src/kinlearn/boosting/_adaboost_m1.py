@@ -407,16 +407,25 @@ class MultiTaskAdaBoostClassifier(
             As `predict_proba` gives them.
         """
         check_is_fitted(self)
-        rows = self._predict_data(X)
+        rows, sets = self._predict_data(X), self._label_sets
         table = _readable(rows.X, self.estimators_[0])
-        allowed = self._label_sets.allowed(rows.task)
-        votes = np.zeros((rows.n_samples, len(self.classes_)))
-        total = np.zeros((rows.n_samples, 1))
+        some = np.flatnonzero(np.append(sets.guessing, False)[rows.task])
+        unknown = np.full_like(rows.task[some], -1)
+        shared = self._staged_votes(_take(table, some), unknown)
+        own = self._staged_votes(table, rows.task)
+        for of_task, of_all in zip(own, shared, strict=True):
+            yield sets.fill(of_task, rows.task, lambda _, of_all=of_all: of_all)
+
+    def _staged_votes(self, table: Any, task: np.ndarray) -> Iterator[np.ndarray]:
+        """Share of the votes for each class after each round, before it is filled."""
+        allowed = self._label_sets.allowed(task)
+        votes = np.zeros((len(task), len(self.classes_)))
+        total = np.zeros((len(task), 1))
         for number, model in enumerate(self.estimators_):
-            vote = self._votes.votes[number][rows.task]
+            vote = self._votes.votes[number][task]
             at = np.flatnonzero(vote)
             if len(at):
-                codes = self._votes.codes[number][rows.task[at]]
+                codes = self._votes.codes[number][task[at]]
                 answer = model.predict(with_task(_take(table, at), codes))
                 # what a tree shares may be a class that the task does not have
                 vote = vote[at] * allowed[at, answer]

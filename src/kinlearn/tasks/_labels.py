@@ -1,7 +1,7 @@
 """Targets: class codes over all tasks and within each, or numbers."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, TypeAlias
 
@@ -305,6 +305,17 @@ class LabelSets:
         out = np.zeros(self.n_tasks, dtype=bool)
         out[self.owner[~self.seen]] = True
         return out
+
+    @property
+    def observed(self) -> "LabelSets":
+        """The sets of the classes that rows of the task have."""
+        sizes = np.bincount(self.owner[self.seen], minlength=self.n_tasks)
+        return replace(
+            self,
+            indptr=np.concatenate([[0], np.cumsum(sizes)]),
+            codes=self.codes[self.seen],
+            seen=self.seen[self.seen],
+        )
 
     def renumbered(
         self, task: np.ndarray, n_tasks: int, label: np.ndarray, n_classes: int

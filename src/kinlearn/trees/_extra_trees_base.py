@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral, Real
@@ -115,8 +115,12 @@ class MultiTaskExtraTreesBase(
         n_trees: int | np.ndarray,
         rows: np.ndarray,
         task: np.ndarray,
+        unknown: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        """The prediction from the sum of the trees' values."""
+        """The prediction from the sum of the trees' values.
+
+        `unknown` gives the sums of some of the rows if their task were unknown.
+        """
 
     @with_callbacks
     def fit(
@@ -385,26 +389,26 @@ class MultiTaskExtraTreesBase(
         return Space(leaves, draws, probs, offsets, lines)
 
     def _answer(self, X: Table) -> np.ndarray:
-        rows = self._predict_data(X)
-        sums = self.forest_.sum_values(
-            rows.X, rows.task, n_jobs=effective_n_jobs(self.n_jobs)
-        )
-        return self._finish(sums, self.forest_.n_trees, rows.X, rows.task)
+        rows, n_jobs = self._predict_data(X), effective_n_jobs(self.n_jobs)
+
+        def unknown(some: np.ndarray) -> np.ndarray:
+            task = np.full_like(rows.task[some], -1)
+            return self.forest_.sum_values(rows.X[some], task, n_jobs=n_jobs)
+
+        sums = self.forest_.sum_values(rows.X, rows.task, n_jobs=n_jobs)
+        return self._finish(sums, self.forest_.n_trees, rows.X, rows.task, unknown)
 
     def _score_out_of_bag(self, data: TaskData) -> None:
         """Predict each row by the trees that did not see it."""
-        sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
-        n_trees = np.zeros(data.n_samples)
-        for i in range(self.forest_.n_trees):
-            seed = stream_state(self._seed, i)
-            out = np.flatnonzero(bootstrap_counts(seed, data.n_samples) == 0)
-            sums[out] += self.forest_.sum_values(
-                data.X[out], data.task[out], first=i, last=i + 1
-            )
-            n_trees[out] += 1
+        sums, n_trees = self._sum_out_of_bag(data, data.task)
         seen = n_trees > 0
+
+        def unknown(some: np.ndarray) -> np.ndarray:
+            all_rows, _ = self._sum_out_of_bag(data, np.full_like(data.task, -1))
+            return all_rows[seen][some]
+
         answer = self._finish(
-            sums[seen], n_trees[seen, None], data.X[seen], data.task[seen]
+            sums[seen], n_trees[seen, None], data.X[seen], data.task[seen], unknown
         )
         all_rows = np.full((data.n_samples, *answer.shape[1:]), np.nan)
         all_rows[seen] = answer
@@ -415,6 +419,21 @@ class MultiTaskExtraTreesBase(
             for t, name in enumerate(data.tasks.tolist())
             if len(rows := data.rows(t)[seen[data.rows(t)]]) > 1
         }
+
+    def _sum_out_of_bag(
+        self, data: TaskData, task: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the trees that did not see the rows, and their numbers."""
+        sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
+        n_trees = np.zeros(data.n_samples)
+        for i in range(self.forest_.n_trees):
+            seed = stream_state(self._seed, i)
+            out = np.flatnonzero(bootstrap_counts(seed, data.n_samples) == 0)
+            sums[out] += self.forest_.sum_values(
+                data.X[out], task[out], first=i, last=i + 1
+            )
+            n_trees[out] += 1
+        return sums, n_trees
 
     def apply(self, X: Table) -> np.ndarray:
         """The leaf that each row reaches in each tree.

@@ -1,5 +1,6 @@
 """Multi-task extra trees for classes (Simm, Magrans de Abril & Sugiyama 2014)."""
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -304,13 +305,21 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         n_trees: int | np.ndarray,
         rows: np.ndarray,
         task: np.ndarray,
+        unknown: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        proba = sums / n_trees
+        n_trees = np.broadcast_to(n_trees, (len(sums), 1))
+        proba = self._label_sets.restrict(self._of_classes(sums / n_trees), task)
+
+        def common(some: np.ndarray) -> np.ndarray:
+            return self._of_classes(unknown(some) / n_trees[some])
+
+        return self._label_sets.fill(proba, task, common)
+
+    def _of_classes(self, values: np.ndarray) -> np.ndarray:
+        """A column for each class, from means of the leaves' values."""
         if len(self.classes_) == 1:
-            proba = np.ones_like(proba)
-        elif len(self.classes_) == 2:
-            proba = np.hstack([1.0 - proba, proba])
-        return self._label_sets.restrict(proba, task)
+            return np.ones_like(values)
+        return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
 
     def predict_proba(self, X: Table) -> np.ndarray:
         """Class probabilities: the mean of the leaves' class frequencies.

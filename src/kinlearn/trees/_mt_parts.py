@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from kinlearn.tasks import LabelRule
 from kinlearn.trees._bin_parts import find_bins
 from kinlearn.trees._mt_shares import BinnedShare, Scheme
 from kinlearn.trees._mt_weights import (
@@ -48,7 +49,7 @@ class CellRows(Weighed):
     def of(cls, part: Part, common: Common, unit: float) -> Self:
         """Code the rows of a part as all parts do."""
         coded = part.coded(common)
-        sets = common.label_sets
+        sets = common.label_sets.observed
         n_classes = np.int64(sets.n_classes)
         task = np.repeat(np.arange(sets.n_tasks), np.diff(sets.indptr))
         cells: np.ndarray = np.searchsorted(
@@ -125,6 +126,7 @@ def prepare_binned(
     engine: Any,
     parts: list[Any],
     class_weight: dict[Any, float] | Literal["balanced"] | None,
+    label_rule: LabelRule,
 ) -> tuple[Common, Scheme, list[int]]:
     """Make binned shares of parts that were read.
 
@@ -136,6 +138,8 @@ def prepare_binned(
         Handles of what `read_part` gave. Emptied, so that these rows are let go of.
     class_weight : dict, "balanced" or None
         Weights of the classes.
+    label_rule : {"connected", "observed"} or mapping
+        Which classes a task has.
 
     Returns
     -------
@@ -147,8 +151,8 @@ def prepare_binned(
         Of each share.
     """
     summaries, kept = summarize(engine, parts)
-    common = agree(summaries)
-    sets = common.label_sets
+    common = agree(summaries, label_rule=label_rule)
+    sets = common.label_sets.observed
     unit = 1.0
     if summaries[0]["weighted"]:
         unit = _unit(engine.collect(_given_sum, kept))

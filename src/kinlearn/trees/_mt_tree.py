@@ -257,7 +257,7 @@ class GrowthData:
         factor = cell_factors(
             class_weight,
             data.classes,
-            data.label_sets,
+            data.label_sets.observed,
             lambda: np.bincount(cells, given, minlength=n_cells),
         )
         weight = given

@@ -79,7 +79,12 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             does not have the class.
         """
         rows = self._predict_data(X, order="C")
-        return self._add_proba(rows.X, rows.task)
+
+        def of_unknown(some: np.ndarray) -> np.ndarray:
+            return self._add_proba(rows.X[some], np.full_like(rows.task[some], -1))
+
+        proba = self._add_proba(rows.X, rows.task)
+        return self._label_sets.fill(proba, rows.task, of_unknown)
 
     def predict(self, X: Table) -> np.ndarray:
         """Most probable class.
