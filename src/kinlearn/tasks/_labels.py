@@ -309,12 +309,47 @@ class LabelSets:
     @property
     def observed(self) -> "LabelSets":
         """The sets of the classes that rows of the task have."""
-        sizes = np.bincount(self.owner[self.seen], minlength=self.n_tasks)
+        return self.only(self.seen)
+
+    def only(self, kept: np.ndarray) -> "LabelSets":
+        """Smaller sets.
+
+        Parameters
+        ----------
+        kept : bool array of the shape of `codes`
+            Which classes stay in their sets.
+
+        Returns
+        -------
+        LabelSets
+            With these.
+        """
+        sizes = np.bincount(self.owner[kept], minlength=self.n_tasks)
         return replace(
             self,
             indptr=np.concatenate([[0], np.cumsum(sizes)]),
-            codes=self.codes[self.seen],
-            seen=self.seen[self.seen],
+            codes=self.codes[kept],
+            seen=self.seen[kept],
+        )
+
+    def weighed(self, pair_weight: np.ndarray) -> "LabelSets":
+        """The same sets with other weights of the rows.
+
+        Parameters
+        ----------
+        pair_weight : float64 array of shape (n_seen,)
+            Weight of the rows of each pair of a task and a class that `seen` marks.
+
+        Returns
+        -------
+        LabelSets
+            With these weights of tasks and classes.
+        """
+        task, label = self.owner[self.seen], self.codes[self.seen]
+        return replace(
+            self,
+            task_weight=np.bincount(task, pair_weight, minlength=self.n_tasks),
+            class_weight=np.bincount(label, pair_weight, minlength=self.n_classes),
         )
 
     def renumbered(

@@ -72,6 +72,9 @@ class LaterData:
     def find_label_sets(self, before: LabelSets, rule: LabelRule) -> LabelSets:
         """The classes of each task, with those of these rows.
 
+        New tasks have theirs by the rule. Old ones, whose predictions shall stay, get
+        no class but those of their own rows.
+
         Parameters
         ----------
         before : LabelSets
@@ -84,17 +87,15 @@ class LaterData:
         LabelSets
             Of old and new tasks.
         """
-        return find_label_sets(
-            self.task,
-            self.y,
-            self.tasks,
-            self.classes,
-            rule,
-            self.sample_weight,
-            before.renumbered(
-                self.place, self.n_tasks, self.class_place, len(self.classes)
-            ),
+        old = before.renumbered(
+            self.place, self.n_tasks, self.class_place, len(self.classes)
         )
+        weight = self.sample_weight
+        found = find_label_sets(
+            self.task, self.y, self.tasks, self.classes, rule, weight, old
+        )
+        had = old.allowed(found.owner)[np.arange(len(found.codes)), found.codes]
+        return found.only(self.is_new[found.owner] | found.seen | had)
 
     def take(self, rows: np.ndarray) -> "LaterData":
         """Some of the rows.

@@ -196,14 +196,15 @@ class MultiTaskExtraTreesBase(
 
         The splits stay as they are. At each task split the task takes the side that
         the mean of its own rows there gives, and the leaves' values become those of
-        old and new rows together.
+        old and new rows together, for all tasks. Classes that fit did not see get
+        values of their own in the leaves; other tasks do not get them.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_columns)
             Rows of new tasks only, with the columns of fit.
         y : array-like of shape (n_samples,)
-            Targets; no class that fit did not see.
+            Targets; a new task may have classes that fit did not see.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights.
 
@@ -212,7 +213,8 @@ class MultiTaskExtraTreesBase(
         self
             The forest with these tasks.
         """
-        return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        return self._add_later(later)
 
     def _add_later(self, later: Any) -> Self:
         if self.leaf_smoothing is not None:
@@ -233,16 +235,20 @@ class MultiTaskExtraTreesBase(
             add_offsets(offsets, later.is_new, rest, later.task, weight)
             y = y - offsets[later.task]
         self.forest_ = add_rows(
-            insert_tasks(self.forest_, later.place),
+            insert_tasks(self._widened(later), later.place),
             (later.X, later.task, y, weight),
             is_new=later.is_new,
             criterion=criterion,
-            n_classes=len(getattr(self, "classes_", ())),
+            n_classes=0 if later.classes is None else len(later.classes),
             task_smoothing=self.task_smoothing,
         )
         self._offsets = offsets
-        self._remember_later(later)
+        self._remember_later(replace(later, sample_weight=weight))
         return self
+
+    def _widened(self, later: Any) -> Forest:
+        """The forest with values for new classes."""
+        return self.forest_
 
     @abstractmethod
     def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:

@@ -1,6 +1,7 @@
 """Multi-task extra trees for classes (Simm, Magrans de Abril & Sugiyama 2014)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -8,7 +9,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from kinlearn.tasks import LabelRule, TaskData, class_weights
+from kinlearn.trees._add_rows import insert_classes
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
+from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Settings
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -249,6 +252,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         if self.class_weight is not None:
             of_class = class_weights(self.class_weight, data.classes[data.y])
             weight = of_class if weight is None else weight * of_class
+            self._label_sets = replace(data, sample_weight=weight).label_sets
         return data, len(data.classes), weight, int(self.criterion == "entropy")
 
     def partial_fit(
@@ -267,7 +271,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         X : array-like or data frame of shape (n_samples, n_columns)
             Rows with the task column.
         y : array-like of shape (n_samples,)
-            Labels; after the first call no other classes than in that.
+            Labels; after the first call, classes that it did not have are for tasks
+            that it did not have.
         classes : array-like of shape (n_classes,), default=None
             All classes; in the first call, y must hold each of them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -279,7 +284,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             The forest.
         """
         if hasattr(self, "forest_"):
-            return self._add_later(self._later_data(X, y, sample_weight))
+            later = self._later_data(X, y, sample_weight, new_classes=True)
+            return self._add_later(later)
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
@@ -291,10 +297,13 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
                 "weights of the classes as a dict, or fit anew with all rows."
             )
         if self.class_weight is not None:
-            labels = self.classes_[later.y]
+            labels = later.classes[later.y]
             of_class = [self.class_weight.get(v, 1.0) for v in labels.tolist()]
             weight = weight * np.array(of_class)
         return weight, int(self.criterion == "entropy")
+
+    def _widened(self, later: Any) -> Forest:
+        return insert_classes(self.forest_, later.class_place, len(later.classes))
 
     def _score(self, y_true: np.ndarray, answer: np.ndarray) -> float:
         return accuracy_score(y_true, answer.argmax(axis=1))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -72,6 +72,12 @@ class CellRows(Weighed):
     def cell_weight(self, n_cells: int) -> np.ndarray:
         """Weight of each cell, in units of the sample weights."""
         return np.bincount(self.cells, self.whole, minlength=n_cells)
+
+    def weighed_cells(
+        self, factor: np.ndarray | None, unit: float, n_cells: int
+    ) -> np.ndarray:
+        """The same with class weights, in other units."""
+        return np.bincount(self.cells, self._weight(factor, unit), minlength=n_cells)
 
     def weight_sum(self, factor: np.ndarray | None) -> tuple[float, bool]:
         """Sum of the rows' weights, and whether all are whole numbers."""
@@ -166,6 +172,8 @@ def prepare_binned(
     )
     if factor is not None:
         unit = _unit(engine.collect(CellRows.weight_sum, rows, factor))
+    in_cells = engine.reduce(_sum, CellRows.weighed_cells, rows, factor, unit, n_cells)
+    label_sets = common.label_sets.weighed(in_cells * unit)
     dtype = np.result_type(*(s["dtype"] for s in summaries))
     bins = find_bins(engine, rows, len(common.table.features), dtype)
     n_tasks = len(common.tasks)
@@ -187,7 +195,7 @@ def prepare_binned(
     n_rows = [s["n_rows"] for s in summaries]
     engine.keep(shares, n_rows)
     parts.clear()
-    return common, scheme, n_rows
+    return replace(common, label_sets=label_sets), scheme, n_rows
 
 
 def _given_sum(part: Any) -> tuple[float, bool]:

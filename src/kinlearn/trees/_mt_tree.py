@@ -281,6 +281,11 @@ class GrowthData:
             n_tasks=data.n_tasks,
         )
 
+    def cell_weight(self) -> np.ndarray:
+        """Weight of each pair of task and label; exact, as weights are whole."""
+        n_cells = len(self.cell_task)
+        return np.bincount(self.cells, self.weight, minlength=n_cells) * self.unit
+
     def grow(
         self,
         seed: int,

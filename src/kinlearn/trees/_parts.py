@@ -408,11 +408,13 @@ def agree(
             count[at] += s["count"]
             weight[at] += s["weight"]
         task, label = np.nonzero(count)
+        count = count.sum(axis=0)
+        weights = _class_weights(class_weight, classes, count)
+        if weights is not None:
+            weight *= weights
         sets = find_label_sets(
             task, label, tasks, classes, label_rule, weight[task, label]
         )
-        count = count.sum(axis=0)
-        weights = _class_weights(class_weight, classes, count)
     return Common(
         n_rows=sum(s["n_rows"] for s in summaries),
         tasks=tasks,

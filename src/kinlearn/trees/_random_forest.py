@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import LabelRule, TaskData
-from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
+from kinlearn.trees._mt_tree import MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils import group_rows, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
@@ -211,7 +211,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="classes", same=goes_on)
         kept = self._kept_trees(data)
-        growth = GrowthData.of(data, self.class_weight)
+        growth = self._growth_data(data)
         sampler = _Sampler(data.task, growth.weight, data.n_tasks)
         settings = self._growth_settings(data.X.shape[1])
 
@@ -273,7 +273,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
                 return out / n_trees
 
         unknown = np.full_like(data.task, -1)
-        proba = data.label_sets.fill(
+        proba = self._label_sets.fill(
             mean(data.task), data.task, lambda rows: mean(unknown)[rows]
         )
         if not n_trees.all():
