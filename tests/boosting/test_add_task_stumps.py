@@ -127,7 +127,7 @@ def test_known_and_new_tasks_at_once():
 def test_new_tasks_have_labels_of_their_own():
     X, y = rows(n=300, n_classes=4)
     new = X[:, -1] == 3
-    model = booster(40).fit(X[~new], y[~new])
+    model = booster(40, label_sets="observed").fit(X[~new], y[~new])
     few = new & (y < 2)
     model.add_task(X[few], y[few])
     assert set(model.predict(X[new])) <= {0, 1}
@@ -164,11 +164,13 @@ def test_what_cannot_be_added_is_refused():
     with pytest.raises(ValueError, match=r"add_task adds tasks .* it knows 0, 1, 2"):
         model.add_task(X, y)
     new = X[:, -1] == 3
-    with pytest.raises(ValueError, match=r"classes that .* did not see in fit: 7"):
-        model.add_task(X[new], np.where(y[new] == 1, 7, 0))
+    with pytest.raises(ValueError, match=r"for tasks that it knows: 7\. .*Fit anew"):
+        model.partial_fit(X, np.where(y == 1, 7, 0))
     X3, y3 = rows(n_classes=3)
     known = (X3[:, -1] < 2) & (y3 < 2) | (X3[:, -1] == 2) & (y3 > 0)
-    pairs = booster().fit(X3[known], y3[known])  # two classes each, three in all
+    pairs = booster(label_sets="observed").fit(
+        X3[known], y3[known]
+    )  # two classes each, three in all
     new = X3[:, -1] == 3
     with pytest.raises(ValueError, match=r"task 3 has 3\. Fit anew with algor"):
         pairs.add_task(X3[new], y3[new])

@@ -144,7 +144,7 @@ def test_offset_and_line_serve_a_new_task():
 def test_new_tasks_have_labels_of_their_own():
     X, y = rows(300, n_classes=4)
     known = X[:, -1] != 3
-    model = forest(4).fit(X[known], y[known])
+    model = forest(4, label_sets="observed").fit(X[known], y[known])
     few = ~known & (y < 2)
     model.add_task(X[few], y[few])
     assert [*model.task_classes_[3]] == [*np.unique(y[few])]
@@ -179,7 +179,9 @@ def test_what_cannot_be_added_is_refused():
     model = forest(2).fit(X, y)
     with pytest.raises(ValueError, match=r"add_task adds tasks .* it knows 0, 1, 2, 3"):
         model.add_task(X, y)
-    with pytest.raises(ValueError, match=r"classes that .* did not see in fit: 7"):
+    with pytest.raises(
+        ValueError, match=r"classes that .* did not see in fit, for tasks .*: 7"
+    ):
         model.partial_fit(X, np.where(y == 1, 7, y))
     with pytest.raises(ValueError, match="200 rows, but y has 199"):
         model.partial_fit(X, y[1:])

@@ -424,11 +424,7 @@ class LabelSets:
         """
         if self.complete:
             return proba
-        allowed = self.allowed(task)
-        proba = np.where(allowed, proba, 0.0)
-        lost = proba.sum(axis=1) <= 0
-        proba[lost] = allowed[lost]
-        return proba / proba.sum(axis=1, keepdims=True)
+        return _within(proba, self.allowed(task))
 
     def fill(
         self,
@@ -463,15 +459,22 @@ class LabelSets:
         rows = np.flatnonzero(guessing[task])
         if len(rows) == 0:
             return proba
-        own = task[rows]
-        shares = np.broadcast_to(self.class_weight, (len(rows), self.n_classes))
-        more = self.restrict(shares / self.class_weight.sum(), own)
+        allowed = self.allowed(task[rows])
+        more = _within(self.class_weight, allowed)
         if common is not None:
-            more = (more + self.restrict(common(rows), own)) / 2
-        n = self.task_weight[own][:, None]
+            more = (more + _within(common(rows), allowed)) / 2
+        n = self.task_weight[task[rows]][:, None]
         out = proba.copy()
         out[rows] = (n * proba[rows] + more) / (n + 1)
         return out
+
+
+def _within(proba: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Mass on allowed classes alone, which sums to 1; uniform where there is none."""
+    proba = np.where(allowed, proba, 0.0)
+    lost = proba.sum(axis=1) <= 0
+    proba[lost] = allowed[lost]
+    return proba / proba.sum(axis=1, keepdims=True)
 
 
 def find_label_sets(

@@ -73,7 +73,7 @@ class LaterData:
         """The classes of each task, with those of these rows.
 
         New tasks have theirs by the rule. Old ones, whose predictions shall stay, get
-        no class but those of their own rows.
+        no class but those of their own rows, and the weights of old classes stay.
 
         Parameters
         ----------
@@ -95,6 +95,9 @@ class LaterData:
             self.task, self.y, self.tasks, self.classes, rule, weight, old
         )
         had = old.allowed(found.owner)[np.arange(len(found.codes)), found.codes]
+        class_weight = found.class_weight.copy()
+        class_weight[self.class_place] = before.class_weight
+        found = replace(found, class_weight=class_weight)
         return found.only(self.is_new[found.owner] | found.seen | had)
 
     def take(self, rows: np.ndarray) -> "LaterData":
