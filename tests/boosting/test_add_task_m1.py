@@ -111,3 +111,24 @@ def test_what_cannot_be_added_is_refused():
         model.partial_fit(X, np.where(y == 1, 7, y))
     with pytest.raises(ValueError, match=r"every class; \[2\] are missing"):
         booster().partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_a_new_task_brings_classes_of_its_own():
+    X, y = rows(n=320)
+    new = X[:, -1] == 1
+    y[X[:, -1] == 0] = 1  # a task of one class
+    label, own = np.array(["no", "yes"])[y], np.array(["cold", "warm"])[y]
+    model = booster().fit(X[~new], label[~new])
+    before = model.predict_proba(X[~new])
+    model.add_task(X[new], own[new])
+    assert [*model.classes_] == ["cold", "no", "warm", "yes"]
+    assert_array_equal(model.predict_proba(X[~new])[:, [1, 3]], before)
+    assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
+    assert model.score(X[new], own[new]) > 0.8
+    more = X + [0, 0, 0, 10]
+    both = np.concatenate([X[~new], more[new]])
+    of_both = np.concatenate([label[~new], np.array(["dry", "wet"])[y[new]]])
+    model.partial_fit(both, of_both)
+    assert [*model.classes_] == ["cold", "dry", "no", "warm", "wet", "yes"]
+    assert model.score(both, of_both) > 0.8
+    assert model.score(X[new], own[new]) > 0.8

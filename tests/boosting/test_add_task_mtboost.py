@@ -178,3 +178,28 @@ def test_what_cannot_be_added_is_refused():
             model.add_task(X, y)
     with pytest.raises(ValueError, match=r"did not see in fit, for tasks .*: 7"):
         boosters(2)[0].fit(X, level > 0).partial_fit(X, np.full(len(X), 7))
+
+
+def test_a_new_task_brings_classes_of_its_own():
+    X, level = rows(n=320)
+    y, new = (level > 0).astype(int), X[:, -1] == 1
+    label, own = np.array(["no", "yes"])[y], np.array(["cold", "warm"])[y]
+    model = boosters(10)[0].fit(X[~new], label[~new])
+    before = model.predict_proba(X[~new])
+    weights = model.weights_.copy()
+    model.add_task(X[new], own[new])
+    assert [*model.classes_] == ["cold", "no", "warm", "yes"]
+    assert [*model.task_classes_[1]] == ["cold", "warm"]
+    assert_array_equal(model.weights_[:, [0, 2, 3]], weights)
+    assert_array_equal(model.predict_proba(X[~new])[:, [1, 3]], before)
+    assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
+    assert model.score(X[new], own[new]) > 0.85
+    assert (model.task_correlation_[1, [0, 2, 3]] > 0).all()
+    more = X + [0, 0, 0, 0, 10]
+    both = np.concatenate([X[~new], more[new]])
+    three = np.array(["dry", "wet", "soaked"])[y + (level > 1)]
+    of_both = np.concatenate([label[~new], three[new]])
+    model.partial_fit(both, of_both)
+    assert [*model.classes_] == ["cold", "dry", "no", "soaked", "warm", "wet", "yes"]
+    assert model.score(both, of_both) > 0.75
+    assert model.score(X[new], own[new]) > 0.85

@@ -179,3 +179,46 @@ def test_what_cannot_be_added_is_refused():
     later = X3[two] + [0, 0, 0, 10]
     with pytest.raises(ValueError, match="Task 13 has no row of positive weight"):
         pairs.add_task(later, y3[two] % 2, (later[:, -1] == 12).astype(float))
+
+
+@pytest.mark.parametrize("algorithm", ["mtaa", "mh"])
+def test_a_new_task_brings_classes_of_its_own(algorithm):
+    X, y = rows(n=320)
+    new = X[:, -1] == 1
+    label = np.array(["no", "yes"])[y]
+    own = np.array(["cold", "warm"])[y]
+    model = booster(60, algorithm=algorithm).fit(X[~new], label[~new])
+    before = model.predict_proba(X[~new])
+    roots = RootTests.of(model.stumps_, model.normalizers_, model.n_roots)
+    model.add_task(X[new], own[new])
+    assert [*model.classes_] == ["cold", "no", "warm", "yes"]
+    assert [*model.task_classes_[1]] == ["cold", "warm"]
+    assert_array_equal(model.predict_proba(X[~new])[:, [1, 3]], before)
+    assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
+    assert_array_equal(model.predict(X[~new]), model.classes_[[1, 3]][before.argmax(1)])
+    assert model.score(X[new], own[new]) > 0.9
+    # the new task's rounds have their roots from the other tasks'
+    added = model.stumps_.nodes[60:, 0]
+    assert set(added["feature"]) <= set(roots.feature)
+    # and once more, with rows of known tasks and a class between the others
+    more = X + [0, 0, 0, 10]
+    both = np.concatenate([X[~new], more[new]])
+    of_both = np.concatenate([label[~new], np.array(["dry", "wet"])[y[new]]])
+    model.partial_fit(both, of_both)
+    assert [*model.classes_] == ["cold", "dry", "no", "warm", "wet", "yes"]
+    assert model.score(both, of_both) > 0.9
+    assert model.score(X[new], own[new]) > 0.9
+
+
+def test_a_new_task_that_joins_two_leaves_their_classes():
+    X, y = rows()
+    label = np.where(X[:, -1] == 0, y, y + 2)
+    known = X[:, -1] < 2
+    model = booster(algorithm="mh").fit(X[known], label[known])
+    before = model.predict_proba(X[known])
+    new = X[:, -1] == 3
+    model.add_task(X[new], y[new] + 1)  # classes 1 and 2: of both
+    assert [*model.task_classes_[3]] == [0, 1, 2, 3]
+    assert [*model.task_classes_[0]] == [0, 1]
+    assert_array_equal(model.predict_proba(X[known]), before)
+    assert (model.predict_proba(X[new]) > 0).all()
