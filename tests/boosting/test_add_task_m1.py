@@ -75,7 +75,8 @@ def test_new_tasks_keep_to_their_labels():
     X, y = rows(n_classes=3)
     new = X[:, -1] == 3
     few = new & (y != 1)
-    model = booster().fit(X[~new], y[~new]).add_task(X[few], y[few])
+    model = booster(label_sets="observed").fit(X[~new], y[~new])
+    model.add_task(X[few], y[few])
     proba = model.predict_proba(X[new])
     assert_array_equal(proba[:, 1], 0)
     assert_allclose(proba.sum(axis=1), 1)
@@ -104,7 +105,30 @@ def test_what_cannot_be_added_is_refused():
     model = booster().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match=r"add_task adds tasks .* it knows 0, 1, 2, 3"):
         model.add_task(X, y)
-    with pytest.raises(ValueError, match=r"classes that .* did not see in fit: 7"):
+    with pytest.raises(
+        ValueError, match=r"classes that .* did not see in fit, for tasks .*: 7"
+    ):
         model.partial_fit(X, np.where(y == 1, 7, y))
     with pytest.raises(ValueError, match=r"every class; \[2\] are missing"):
         booster().partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_a_new_task_brings_classes_of_its_own():
+    X, y = rows(n=320)
+    new = X[:, -1] == 1
+    y[X[:, -1] == 0] = 1  # a task of one class
+    label, own = np.array(["no", "yes"])[y], np.array(["cold", "warm"])[y]
+    model = booster().fit(X[~new], label[~new])
+    before = model.predict_proba(X[~new])
+    model.add_task(X[new], own[new])
+    assert [*model.classes_] == ["cold", "no", "warm", "yes"]
+    assert_array_equal(model.predict_proba(X[~new])[:, [1, 3]], before)
+    assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
+    assert model.score(X[new], own[new]) > 0.8
+    more = X + [0, 0, 0, 10]
+    both = np.concatenate([X[~new], more[new]])
+    of_both = np.concatenate([label[~new], np.array(["dry", "wet"])[y[new]]])
+    model.partial_fit(both, of_both)
+    assert [*model.classes_] == ["cold", "dry", "no", "warm", "wet", "yes"]
+    assert model.score(both, of_both) > 0.8
+    assert model.score(X[new], own[new]) > 0.8

@@ -17,8 +17,9 @@ def rows(n=200, n_tasks=4, seed=0):
 
 
 def boosters(n_estimators=8, **params):
+    own = {"label_sets": params.pop("label_sets", "connected")}
     params = {"task": -1, "random_state": 0, "n_estimators": n_estimators, **params}
-    return MTBoostClassifier(**params), MTBoostRegressor(**params)
+    return MTBoostClassifier(**params, **own), MTBoostRegressor(**params)
 
 
 def objective(model, X, y, task, weights):
@@ -81,7 +82,7 @@ def test_several_classes_and_tasks_one_by_one():
     X, level = rows(n=300)
     y = np.digitize(level, [-0.5, 0.8])
     first = X[:, -1] < 2
-    model = boosters(15)[0].fit(X[first], y[first])
+    model = boosters(15, label_sets="observed")[0].fit(X[first], y[first])
     for t in (3, 2):
         own = (X[:, -1] == t) & ((t == 2) | (y > 0))  # two classes, then three
         model.add_task(X[own], y[own])
@@ -154,7 +155,7 @@ def test_known_and_new_tasks_at_once_and_the_first_call():
     with pytest.raises(ValueError, match=r"every class; \[2\] are missing"):
         boosters(3)[0].partial_fit(X, y, classes=[0, 1, 2])
     alone = np.where(X[:, -1] == 0, 0, y)
-    model = boosters(3)[0].fit(X, alone)
+    model = boosters(3, label_sets="observed")[0].fit(X, alone)
     with pytest.raises(ValueError, match="that task 0 did not have so far"):
         model.partial_fit(X, y)
 
@@ -175,5 +176,30 @@ def test_what_cannot_be_added_is_refused():
         model.fit(X, y)
         with pytest.raises(ValueError, match=r"add_task adds .* it knows 0, 1, 2, 3"):
             model.add_task(X, y)
-    with pytest.raises(ValueError, match=r"classes that .* did not see in fit: 7"):
-        boosters(2)[0].fit(X, level > 0).add_task(X + 10, np.full(len(X), 7))
+    with pytest.raises(ValueError, match=r"did not see in fit, for tasks .*: 7"):
+        boosters(2)[0].fit(X, level > 0).partial_fit(X, np.full(len(X), 7))
+
+
+def test_a_new_task_brings_classes_of_its_own():
+    X, level = rows(n=320)
+    y, new = (level > 0).astype(int), X[:, -1] == 1
+    label, own = np.array(["no", "yes"])[y], np.array(["cold", "warm"])[y]
+    model = boosters(10)[0].fit(X[~new], label[~new])
+    before = model.predict_proba(X[~new])
+    weights = model.weights_.copy()
+    model.add_task(X[new], own[new])
+    assert [*model.classes_] == ["cold", "no", "warm", "yes"]
+    assert [*model.task_classes_[1]] == ["cold", "warm"]
+    assert_array_equal(model.weights_[:, [0, 2, 3]], weights)
+    assert_array_equal(model.predict_proba(X[~new])[:, [1, 3]], before)
+    assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
+    assert model.score(X[new], own[new]) > 0.85
+    assert (model.task_correlation_[1, [0, 2, 3]] > 0).all()
+    more = X + [0, 0, 0, 0, 10]
+    both = np.concatenate([X[~new], more[new]])
+    three = np.array(["dry", "wet", "soaked"])[y + (level > 1)]
+    of_both = np.concatenate([label[~new], three[new]])
+    model.partial_fit(both, of_both)
+    assert [*model.classes_] == ["cold", "dry", "no", "soaked", "warm", "wet", "yes"]
+    assert model.score(both, of_both) > 0.75
+    assert model.score(X[new], own[new]) > 0.85

@@ -127,7 +127,7 @@ def test_known_and_new_tasks_at_once():
 def test_new_tasks_have_labels_of_their_own():
     X, y = rows(n=300, n_classes=4)
     new = X[:, -1] == 3
-    model = booster(40).fit(X[~new], y[~new])
+    model = booster(40, label_sets="observed").fit(X[~new], y[~new])
     few = new & (y < 2)
     model.add_task(X[few], y[few])
     assert set(model.predict(X[new])) <= {0, 1}
@@ -164,11 +164,13 @@ def test_what_cannot_be_added_is_refused():
     with pytest.raises(ValueError, match=r"add_task adds tasks .* it knows 0, 1, 2"):
         model.add_task(X, y)
     new = X[:, -1] == 3
-    with pytest.raises(ValueError, match=r"classes that .* did not see in fit: 7"):
-        model.add_task(X[new], np.where(y[new] == 1, 7, 0))
+    with pytest.raises(ValueError, match=r"for tasks that it knows: 7\. .*Fit anew"):
+        model.partial_fit(X, np.where(y == 1, 7, 0))
     X3, y3 = rows(n_classes=3)
     known = (X3[:, -1] < 2) & (y3 < 2) | (X3[:, -1] == 2) & (y3 > 0)
-    pairs = booster().fit(X3[known], y3[known])  # two classes each, three in all
+    pairs = booster(label_sets="observed").fit(
+        X3[known], y3[known]
+    )  # two classes each, three in all
     new = X3[:, -1] == 3
     with pytest.raises(ValueError, match=r"task 3 has 3\. Fit anew with algor"):
         pairs.add_task(X3[new], y3[new])
@@ -177,3 +179,46 @@ def test_what_cannot_be_added_is_refused():
     later = X3[two] + [0, 0, 0, 10]
     with pytest.raises(ValueError, match="Task 13 has no row of positive weight"):
         pairs.add_task(later, y3[two] % 2, (later[:, -1] == 12).astype(float))
+
+
+@pytest.mark.parametrize("algorithm", ["mtaa", "mh"])
+def test_a_new_task_brings_classes_of_its_own(algorithm):
+    X, y = rows(n=320)
+    new = X[:, -1] == 1
+    label = np.array(["no", "yes"])[y]
+    own = np.array(["cold", "warm"])[y]
+    model = booster(60, algorithm=algorithm).fit(X[~new], label[~new])
+    before = model.predict_proba(X[~new])
+    roots = RootTests.of(model.stumps_, model.normalizers_, model.n_roots)
+    model.add_task(X[new], own[new])
+    assert [*model.classes_] == ["cold", "no", "warm", "yes"]
+    assert [*model.task_classes_[1]] == ["cold", "warm"]
+    assert_array_equal(model.predict_proba(X[~new])[:, [1, 3]], before)
+    assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
+    assert_array_equal(model.predict(X[~new]), model.classes_[[1, 3]][before.argmax(1)])
+    assert model.score(X[new], own[new]) > 0.9
+    # the new task's rounds have their roots from the other tasks'
+    added = model.stumps_.nodes[60:, 0]
+    assert set(added["feature"]) <= set(roots.feature)
+    # and once more, with rows of known tasks and a class between the others
+    more = X + [0, 0, 0, 10]
+    both = np.concatenate([X[~new], more[new]])
+    of_both = np.concatenate([label[~new], np.array(["dry", "wet"])[y[new]]])
+    model.partial_fit(both, of_both)
+    assert [*model.classes_] == ["cold", "dry", "no", "warm", "wet", "yes"]
+    assert model.score(both, of_both) > 0.9
+    assert model.score(X[new], own[new]) > 0.9
+
+
+def test_a_new_task_that_joins_two_leaves_their_classes():
+    X, y = rows()
+    label = np.where(X[:, -1] == 0, y, y + 2)
+    known = X[:, -1] < 2
+    model = booster(algorithm="mh").fit(X[known], label[known])
+    before = model.predict_proba(X[known])
+    new = X[:, -1] == 3
+    model.add_task(X[new], y[new] + 1)  # classes 1 and 2: of both
+    assert [*model.task_classes_[3]] == [0, 1, 2, 3]
+    assert [*model.task_classes_[0]] == [0, 1]
+    assert_array_equal(model.predict_proba(X[known]), before)
+    assert (model.predict_proba(X[new]) > 0).all()

@@ -149,7 +149,9 @@ def test_tasks_with_classes_of_their_own():
     label = names[y + 2 * (task % 2)]  # tasks 0, 2: a, b; tasks 1, 3: c, d
     label[(task == 2) & (X[:, 0] > 1)] = "d"  # one task has three classes
     packed = kinlearn.with_task(X, task)
-    model = MTBoostClassifier(task=-1, n_estimators=20, random_state=0)
+    model = MTBoostClassifier(
+        task=-1, n_estimators=20, label_sets="observed", random_state=0
+    )
     model.fit(packed, label)
     assert model.weights_.shape == (20, 1 + 1 + 3 + 1)
     answer, proba = model.predict(packed), model.predict_proba(packed)
@@ -217,6 +219,7 @@ def test_the_average_of_more_classes_is_over_the_tasks_that_have_them():
         task=-1,
         n_estimators=10,
         unknown_task="share",
+        label_sets="observed",
         task_levels=False,
         random_state=0,
     ).fit(kinlearn.with_task(X, task), label)
@@ -238,7 +241,9 @@ def test_a_class_without_weight_is_not_there():
     weight[(task == 1) & (label == 2)] = 0
     weight[(task == 2) & (label > 0)] = 0  # one class is left
     packed = kinlearn.with_task(X, task)
-    model = MTBoostClassifier(task=-1, n_estimators=10, random_state=0)
+    model = MTBoostClassifier(
+        task=-1, n_estimators=10, label_sets="observed", random_state=0
+    )
     weighted = model.fit(packed, label, sample_weight=weight).predict_proba(packed)
     there = weight > 0
     expected = model.fit(packed[there], label[there]).predict_proba(packed)

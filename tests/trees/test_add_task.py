@@ -144,7 +144,7 @@ def test_offset_and_line_serve_a_new_task():
 def test_new_tasks_have_labels_of_their_own():
     X, y = rows(300, n_classes=4)
     known = X[:, -1] != 3
-    model = forest(4).fit(X[known], y[known])
+    model = forest(4, label_sets="observed").fit(X[known], y[known])
     few = ~known & (y < 2)
     model.add_task(X[few], y[few])
     assert [*model.task_classes_[3]] == [*np.unique(y[few])]
@@ -179,7 +179,9 @@ def test_what_cannot_be_added_is_refused():
     model = forest(2).fit(X, y)
     with pytest.raises(ValueError, match=r"add_task adds tasks .* it knows 0, 1, 2, 3"):
         model.add_task(X, y)
-    with pytest.raises(ValueError, match=r"classes that .* did not see in fit: 7"):
+    with pytest.raises(
+        ValueError, match=r"classes that .* did not see in fit, for tasks .*: 7"
+    ):
         model.partial_fit(X, np.where(y == 1, 7, y))
     with pytest.raises(ValueError, match="200 rows, but y has 199"):
         model.partial_fit(X, y[1:])
@@ -188,3 +190,56 @@ def test_what_cannot_be_added_is_refused():
     with pytest.raises(ValueError, match="balanced"):
         forest(2, class_weight="balanced").fit(X, y).partial_fit(X, y)
     assert [*model.tasks_] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_new_task_brings_classes_of_its_own(n_classes):
+    X, y = rows(400, n_classes=n_classes)
+    y = np.array([3, 5, 9])[y]
+    known = X[:, -1] != 1
+    rng = np.random.default_rng(1)
+    other = np.where(X[:, 0] + 0.3 * rng.normal(size=400) > 0, 7, 1)
+    model = forest(n_classes, n_estimators=30).fit(X[known], y[known])
+    score = model.score(X[known], y[known])
+    model.add_task(X[~known][:60], other[~known][:60])
+    assert [*model.classes_] == sorted({1, 7, *y[known]})
+    assert [*model.task_classes_[1]] == [1, 7]
+    assert [*model.task_classes_[0]] == sorted({*y[known]})
+    assert model.score(X[~known][60:], other[~known][60:]) > 0.8
+    assert abs(model.score(X[known], y[known]) - score) < 0.05
+    proba = model.predict_proba(X)
+    assert_allclose(proba.sum(axis=1), 1)
+    new = np.isin(model.classes_, [1, 7])
+    assert (proba[known][:, new] == 0).all()
+    assert (proba[~known][:, ~new] == 0).all()
+    # leaves hold the frequencies of all their rows
+    f, every = model.forest_, np.where(known, y, other)
+    used = known | (np.cumsum(~known) <= 60)
+    leaf = model.apply(X[used])
+    for tree in range(2):
+        node = leaf[0, tree]
+        here = leaf[:, tree] == node
+        value = f.values[
+            f.leaf_start[tree] + f.nodes["slot"][f.tree_start[tree] + node]
+        ]
+        assert_allclose(value, (every[used][here, None] == model.classes_).mean(axis=0))
+
+
+def test_a_task_of_one_class_may_get_one_that_is_new():
+    X, y = rows(200)
+    known = X[:, -1] != 0
+    model = forest(2).fit(X[known], np.full(known.sum(), 4))  # one class in all
+    model.add_task(X[~known], 4 - y[~known])  # connected by 4
+    assert [*model.classes_] == [3, 4]
+    assert [*model.task_classes_[0]] == [3, 4]
+    assert [*model.task_classes_[1]] == [4]
+    assert_array_equal(model.predict_proba(X[known])[:, 1], 1)
+    assert (model.predict_proba(X[~known]) > 0).any(axis=0).all()
+
+
+def test_strings_and_numbers_do_not_mix():
+    X, y = rows(200)
+    known = X[:, -1] != 0
+    model = forest(2).fit(X[known], y[known])
+    with pytest.raises(TypeError, match="such as 'no'.* such as 0.*same type"):
+        model.add_task(X[~known], np.array(["no", "yes"])[y[~known]])

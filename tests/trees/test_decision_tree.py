@@ -50,7 +50,9 @@ def test_answers_equal_the_reference(criterion, n_tasks, missing):
     new, _, new_task = make_tasks(2, n=203, n_tasks=n_tasks, missing=0.2)
     known = np.isin(new_task, task)
     new, new_task = new[known], new_task[known]
-    model = MultiTaskDecisionTreeClassifier(task=-1, criterion=criterion)
+    model = MultiTaskDecisionTreeClassifier(
+        task=-1, criterion=criterion, label_sets="observed"
+    )
     model.fit(with_task(X, task), y)
     assert_allclose(
         model.predict_proba(with_task(new, new_task)),

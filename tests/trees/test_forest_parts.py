@@ -91,6 +91,7 @@ def test_class_weights_are_those_of_all_rows():
                 X, y, given, class_weight=class_weight, n_estimators=1
             )
             assert_same_forest(divided, whole)
+            assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
 
 
 def test_sums_are_asked_for_in_portions(monkeypatch):
@@ -203,13 +204,19 @@ def test_string_tasks_and_labels_of_single_parts():
         read_part(frame.iloc[r], label[r], None, i, options, narrow=False)
         for i, r in enumerate(np.split(order, [int(np.sum(y == 0))]))
     ]
-    params = {"n_estimators": 2, "task": "tree", "random_state": 0}
-    divided = MultiTaskRandomForestClassifier(**params)
-    fit_forest_parts(divided, LocalParts(), parts)
-    whole = MultiTaskRandomForestClassifier(**params)
-    assert_same_forest(divided, whole.fit(frame.iloc[order], label[order]))
-    assert [*divided.tasks_] == [*names]
-    assert [*divided.task_classes_["fir"]] == ["yes"]
+    for rule, of_fir in [
+        ("connected", ["no", "yes"]),
+        ("observed", ["yes"]),
+        ({"fir": ["yes", "never"]}, ["yes"]),
+    ]:
+        params = {"n_estimators": 2, "task": "tree", "random_state": 0}
+        divided = MultiTaskRandomForestClassifier(**params, label_sets=rule)
+        fit_forest_parts(divided, LocalParts(), list(parts))
+        whole = MultiTaskRandomForestClassifier(**params, label_sets=rule)
+        assert_same_forest(divided, whole.fit(frame.iloc[order], label[order]))
+        assert [*divided.tasks_] == [*names]
+        assert [*divided.task_classes_["fir"]] == of_fir
+        assert_array_equal(divided.predict_proba(frame), whole.predict_proba(frame))
 
 
 def test_weights_that_leave_nothing_are_refused():

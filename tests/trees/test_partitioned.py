@@ -136,20 +136,32 @@ def test_class_weights_are_those_of_all_rows(class_weight):
     assert_same_forest(divided.forest_, whole.forest_)
 
 
-def test_labels_that_differ_from_task_to_task():
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("connected", [0, 1, 2, 3]),
+        ("observed", [2, 3]),
+        ({3: [1, 2, 3, 9]}, [1, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize("class_weight", [None, "balanced", {2: 3.0}])
+def test_labels_that_differ_from_task_to_task(rule, expected, class_weight):
     X, y, _ = problem(4)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     keep = (X[:, -1] != 3) | (y > 1)  # task 3 has two of the classes
     whole, divided = fit_both(
         X[keep],
         y[keep],
-        None,
+        weight[keep],
         ends=[90, 120],
         numbers=False,
         min_samples_leaf=1,
         task_split_prob=0.5,
+        label_sets=rule,
+        class_weight=class_weight,
     )
-    assert [*divided.task_classes_[3]] == [2, 3]
-    assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
+    assert [*divided.task_classes_[3]] == expected
+    assert_allclose(divided.predict_proba(X), whole.predict_proba(X), rtol=1e-14)
 
 
 def test_nodes_are_asked_about_in_portions(monkeypatch):

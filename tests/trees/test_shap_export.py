@@ -113,11 +113,13 @@ def test_offsets_are_one_tree_more_that_knows_the_task_alone():
 
 
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
-def test_tasks_with_one_class_are_certain(kind):
+@pytest.mark.parametrize("leaf_smoothing", [None, 2.0])
+@pytest.mark.parametrize("rule", ["connected", "observed"])
+def test_tasks_with_one_class(kind, leaf_smoothing, rule):
     X, y = problem(kind)
     y[X[:, -1] == 3] = 1
     y[X[:, -1] == 8] = 0
-    model = fitted(kind, X, y)
+    model = fitted(kind, X, y, leaf_smoothing=leaf_smoothing, label_sets=rule)
     trees = to_shap(model, X)
     got = twin.predict(trees, shap_rows(model, X[:150]))
     assert_allclose(got, answer(model, X[:150]), atol=1e-12)
@@ -127,6 +129,22 @@ def test_tasks_with_one_class_are_certain(kind):
     assert_allclose(
         twin.predict(plain, shap_rows(model, X[:150])), expected, atol=1e-12
     )
+
+
+def test_classes_that_a_tasks_rows_do_not_show_are_mixed_in():
+    X, y = problem("four classes")
+    y[(X[:, -1] == 3) & (y == 2)] = 1
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    model = fitted("four classes", X, y, class_weight={1: 2.0}, unknown_task="share")
+    model.fit(X, y, sample_weight=weight)
+    assert [*model.task_classes_[3]] == [0, 1, 2, 3]
+    trees = to_shap(model, X)
+    assert len(trees["trees"]) == 4 + 4 + 1
+    new = X[:150].copy()
+    new[::9, -1] = 77
+    rows = shap_rows(model, new)
+    assert_allclose(twin.predict(trees, rows), answer(model, new), atol=1e-12)
+    assert (answer(model, X[X[:, -1] == 3]) > 0).all()
 
 
 @pytest.mark.parametrize("restrict", [True, False])
@@ -140,7 +158,7 @@ def test_one_class_over_all_tasks(restrict):
 def test_tasks_with_some_of_the_classes_are_refused():
     X, y = problem("four classes")
     y[(X[:, -1] == 3) & (y == 2)] = 1
-    model = fitted("four classes", X, y)
+    model = fitted("four classes", X, y, label_sets="observed")
     with pytest.raises(ValueError, match=r"Task 3 has 3 of 4 classes.*restrict=False"):
         to_shap(model, X)
     assert len(to_shap(model, X, restrict=False)["trees"]) == 4
@@ -234,8 +252,8 @@ def codes_at_leaves(forest, number, n_tasks):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_leaf_is_copied_for_each_run_of_codes_that_reach_it(kind):
     X, y = problem(kind, n_tasks=30)
-    plain = fitted(kind, X, y)
-    smooth = fitted(kind, X, y, leaf_smoothing=5.0)
+    plain = fitted(kind, X, y, unknown_task="error")
+    smooth = fitted(kind, X, y, leaf_smoothing=5.0, unknown_task="error")
     for model in plain, smooth:
         trees, forest = to_shap(model, X), model.forest_
         for i, tree in enumerate(trees["trees"]):

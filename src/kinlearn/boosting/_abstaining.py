@@ -309,7 +309,7 @@ class AbstainingAdaBoostClassifier(
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows of new tasks only, with the columns of fit.
         y : array-like of shape (n_samples,)
-            Labels; no class that fit did not see.
+            Labels; they may be of classes that fit did not see.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; weight 0 is absence.
 
@@ -329,7 +329,8 @@ class AbstainingAdaBoostClassifier(
         >>> 2 in model.tasks_ and bool(model.score(X[late], y[late]) > 0.9)
         True
         """
-        return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        return self._add_later(later)
 
     def partial_fit(
         self,
@@ -352,8 +353,8 @@ class AbstainingAdaBoostClassifier(
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
         y : array-like of shape (n_samples,)
-            Labels; after the first call no other classes than in that, and for a task
-            that stumps vote on none that it did not have.
+            Labels; after the first call, classes that it did not have are for new
+            tasks, and for a task that stumps vote on none that it did not have.
         classes : array-like of shape (n_classes,), default=None
             All classes; in the first call, y must hold each of them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -365,7 +366,8 @@ class AbstainingAdaBoostClassifier(
             The classifier.
         """
         if hasattr(self, "stumps_"):
-            return self._add_later(self._later_data(X, y, sample_weight))
+            later = self._later_data(X, y, sample_weight, new_classes=True)
+            return self._add_later(later)
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
@@ -459,8 +461,8 @@ class AbstainingAdaBoostClassifier(
     # ---------------------------------------------------- what comes after fit
 
     def _add_later(self, later: Any) -> Self:
-        mass = class_mass(later, len(self.classes_))
-        mass[later.place] += self._answers.mass
+        mass = class_mass(later, len(later.classes))
+        mass[np.ix_(later.place, later.class_place)] += self._answers.mass
         label_sets = self._later_label_sets(later)
         boosted = Boosted(
             self.stumps_.with_tasks(later.place, self._sizes(label_sets)),
@@ -507,7 +509,8 @@ class AbstainingAdaBoostClassifier(
             raise ValueError(
                 f"The model was fitted with algorithm='mtaa', for tasks with two "
                 f"classes, and task {names[int(n_labels.argmax())]!r} has "
-                f"{n_labels.max()}. Fit anew with algorithm='mh'."
+                f"{n_labels.max()}. Fit anew with algorithm='mh', which takes tasks of "
+                "any number of classes."
             )
         return label_sets
 

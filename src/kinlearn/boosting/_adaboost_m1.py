@@ -187,7 +187,7 @@ class MultiTaskAdaBoostClassifier(
             self._warn_of_first(errors[0])
             votes = np.ones(1)
         self.estimator_weights_, self.estimator_errors_ = votes, errors
-        self._votes = TreeVotes.of_fit(votes, data.n_tasks)
+        self._votes = TreeVotes.of_fit(votes, data.n_tasks, len(data.classes))
         return self
 
     def add_task(
@@ -206,7 +206,7 @@ class MultiTaskAdaBoostClassifier(
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows of new tasks only, with the columns of fit.
         y : array-like of shape (n_samples,)
-            Labels; no class that fit did not see.
+            Labels; they may be of classes that fit did not see.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; weight 0 is absence.
 
@@ -226,7 +226,8 @@ class MultiTaskAdaBoostClassifier(
         >>> "Larch" in model.tasks_
         True
         """
-        return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        return self._add_later(later)
 
     def partial_fit(
         self,
@@ -247,7 +248,8 @@ class MultiTaskAdaBoostClassifier(
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
         y : array-like of shape (n_samples,)
-            Labels; after the first call no other classes than in that.
+            Labels; after the first call, classes that it did not have are for new
+            tasks.
         classes : array-like of shape (n_classes,), default=None
             All classes; in the first call, y must hold each of them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -259,7 +261,8 @@ class MultiTaskAdaBoostClassifier(
             The classifier.
         """
         if hasattr(self, "estimators_"):
-            return self._add_later(self._later_data(X, y, sample_weight))
+            later = self._later_data(X, y, sample_weight, new_classes=True)
+            return self._add_later(later)
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
@@ -304,7 +307,7 @@ class MultiTaskAdaBoostClassifier(
         X = _readable(_take(later.X, rows), tree)
         task, labels, weight = later.task[rows], later.y[rows], weight[rows]
         share = start_weights(task, labels, weight, self.init_weights)
-        votes = self._votes.with_tasks(later.place, later.n_tasks)
+        votes = self._votes.with_tasks(later.place, later.n_tasks, later.class_place)
         share = self._replay(votes, X, task, labels, weight, share, later.is_new)
         here, own = np.unique(task, return_inverse=True)
         rng = check_random_state(self.random_state)
@@ -320,7 +323,7 @@ class MultiTaskAdaBoostClassifier(
             quiet_round,
         )
         added = np.ones(1) if errors[0] >= 0.5 else added
-        more = TreeVotes.of_tasks(added, here, later.n_tasks)
+        more = TreeVotes.of_tasks(added, here, later.n_tasks, len(later.classes))
         if errors[0] >= 0.5:  # it votes where nobody else does
             more.votes[:, votes.votes.any(axis=0)] = 0.0
             if more.votes.any():
@@ -353,7 +356,10 @@ class MultiTaskAdaBoostClassifier(
                 continue
             codes = votes.codes[number][task[at]]
             wrong = np.ones(len(task), dtype=bool)  # or without a vote
-            wrong[at] = model.predict(with_task(_take(X, at), codes)) != labels[at]
+            answer = votes.classes[number][
+                model.predict(with_task(_take(X, at), codes))
+            ]
+            wrong[at] = answer != labels[at]
             known = ~is_new[task]
             error = float(self.estimator_errors_[number])
             if known.any() and 0.0 < error < 0.5:
@@ -407,17 +413,27 @@ class MultiTaskAdaBoostClassifier(
             As `predict_proba` gives them.
         """
         check_is_fitted(self)
-        rows = self._predict_data(X)
+        rows, sets = self._predict_data(X), self._label_sets
         table = _readable(rows.X, self.estimators_[0])
-        allowed = self._label_sets.allowed(rows.task)
-        votes = np.zeros((rows.n_samples, len(self.classes_)))
-        total = np.zeros((rows.n_samples, 1))
+        some = np.flatnonzero(np.append(sets.guessing, False)[rows.task])
+        unknown = np.full_like(rows.task[some], -1)
+        shared = self._staged_votes(_take(table, some), unknown)
+        own = self._staged_votes(table, rows.task)
+        for of_task, of_all in zip(own, shared, strict=True):
+            yield sets.fill(of_task, rows.task, lambda _, of_all=of_all: of_all)
+
+    def _staged_votes(self, table: Any, task: np.ndarray) -> Iterator[np.ndarray]:
+        """Share of the votes for each class after each round, before it is filled."""
+        allowed = self._label_sets.allowed(task)
+        votes = np.zeros((len(task), len(self.classes_)))
+        total = np.zeros((len(task), 1))
         for number, model in enumerate(self.estimators_):
-            vote = self._votes.votes[number][rows.task]
+            vote = self._votes.votes[number][task]
             at = np.flatnonzero(vote)
             if len(at):
-                codes = self._votes.codes[number][rows.task[at]]
+                codes = self._votes.codes[number][task[at]]
                 answer = model.predict(with_task(_take(table, at), codes))
+                answer = self._votes.classes[number][answer]
                 # what a tree shares may be a class that the task does not have
                 vote = vote[at] * allowed[at, answer]
                 votes[at, answer] += vote

@@ -302,8 +302,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
         y : array-like of shape (n_samples,)
-            Labels; after the first call no other classes than in that, and for a known
-            task none that it did not have.
+            Labels; after the first call, classes that it did not have are for new
+            tasks, and for a known task none that it did not have.
         classes : array-like of shape (n_classes,), default=None
             All classes; in the first call, y must hold each of them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -316,7 +316,9 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
             added are those of the rows that were added.
         """
         if hasattr(self, "weights_"):
-            return self._add_rows(self._later_data(X, y, sample_weight))
+            return self._add_rows(
+                self._later_data(X, y, sample_weight, new_classes=True)
+            )
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
@@ -367,7 +369,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._add_weights(later, loss, offsets[codes.code], new)
         offsets[~new] = self._scores.offsets[: len(new) - loss.n_codes]
         only = _only_class(later, label_sets, weight)
-        only[later.place] = self._scores.alone[:-1]
+        only[np.ix_(later.place, later.class_place)] = self._scores.alone[:-1]
         self._scores = ClassScores.of(codes, self.weights_, offsets, only)
         self._codes = codes.without_pairs()
         return label_sets
@@ -404,16 +406,19 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         return np.where(allowed, scores, least - 1)
 
     def _probabilities(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        allowed = self._label_sets.allowed(task)
         if len(self.classes_) == 2:
             second = expit(self._decisions(task, scores))
             proba = np.column_stack([1 - second, second])
         else:
             proba = expit(scores)
+            # a task of two classes has one score; the same result as if these were all
+            two = np.flatnonzero(allowed.sum(axis=1) == 2)
+            first, second = np.nonzero(allowed[two])[1].reshape(-1, 2).T
+            proba[two, first] = 1 - proba[two, second]
             # scores far below zero for all classes still differ
             proba = np.maximum(proba, np.finfo(float).tiny)
-            proba /= np.where(self._label_sets.allowed(task), proba, 0).sum(
-                axis=1, keepdims=True
-            )
+            proba /= np.where(allowed, proba, 0).sum(axis=1, keepdims=True)
         return self._label_sets.restrict(proba, task)
 
     def _labels(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:

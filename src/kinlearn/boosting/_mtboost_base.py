@@ -200,7 +200,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows of new tasks only, with the columns of fit.
         y : array-like of shape (n_samples,)
-            Targets; no class that fit did not see.
+            Targets; they may be of classes that fit did not see.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; a weight of 2 is the same as two rows.
 
@@ -210,7 +210,8 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             The model with these tasks. `train_loss_` and `objective_` stay those of
             fit.
         """
-        self._add_tasks(self._later_data(X, y, sample_weight, only_new=True))
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        self._add_tasks(later)
         return self
 
     def _add_tasks(self, later: Any) -> None:
@@ -220,6 +221,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         self._remember_later(later)
         if label_sets is not None:
             self._label_sets = label_sets
+            self.task_classes_ = label_sets.by_task(self.tasks_, self.classes_)
 
     def _add_rows(self, later: Any) -> Self:
         """New tasks as by `add_task`, then further rounds for rows of known ones."""

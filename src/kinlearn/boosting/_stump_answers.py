@@ -38,6 +38,11 @@ def class_mass(data: Any, n_classes: int) -> np.ndarray:
     ).reshape(data.n_tasks, n_classes)
 
 
+def _shares(mass: np.ndarray, label_sets: LabelSets) -> np.ndarray:
+    shares = mass / mass.sum(axis=1, keepdims=True)
+    return label_sets.fill(shares, np.arange(len(mass)))
+
+
 @dataclass(frozen=True, eq=False)
 class StumpAnswers:
     """What turns votes into predictions.
@@ -80,7 +85,7 @@ class StumpAnswers:
         StumpAnswers
             The rules.
         """
-        shares = mass / mass.sum(axis=1, keepdims=True)
+        shares = _shares(mass, label_sets)
         voted = np.zeros(len(mass), dtype=bool)
         voted[stumps.nodes["task"][stumps.nodes["task"] >= 0]] = True
         least = np.log(shares[shares > 0].min())
@@ -89,8 +94,8 @@ class StumpAnswers:
 
     @property
     def shares(self) -> np.ndarray:
-        """Share of each class in the weight of its task."""
-        return self.mass / self.mass.sum(axis=1, keepdims=True)
+        """Share of each class in its task; none is 0 for want of rows."""
+        return _shares(self.mass, self.label_sets)
 
     def fallbacks(self, tasks: np.ndarray, classes: np.ndarray) -> dict[Any, Any]:
         """Tasks that could have been voted on and were not, with their class."""

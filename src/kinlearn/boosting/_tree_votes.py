@@ -19,21 +19,24 @@ class TreeVotes:
     codes : int32 array of shape (n_trees, n_tasks + 1)
         What the tree knows the task as; -1 if it does not know it, and predicts by
         what it shares.
+    classes : tuple of int32 arrays
+        For each tree, what the classes that it knows as 0, 1, and so on are among all.
     """
 
     votes: np.ndarray
     codes: np.ndarray
+    classes: tuple[np.ndarray, ...]
 
     @classmethod
-    def of_fit(cls, votes: np.ndarray, n_tasks: int) -> Self:
+    def of_fit(cls, votes: np.ndarray, n_tasks: int, n_classes: int) -> Self:
         """Trees that were fitted to all tasks, and vote on unknown ones as well.
 
         Parameters
         ----------
         votes : float64 array of shape (n_trees,)
             Their votes.
-        n_tasks : int
-            Number of tasks.
+        n_tasks, n_classes : int
+            Number of tasks, and of classes.
 
         Returns
         -------
@@ -44,10 +47,13 @@ class TreeVotes:
         return cls(
             np.repeat(votes[:, None], n_tasks + 1, axis=1),
             np.repeat(codes[None], len(votes), axis=0),
+            (np.arange(n_classes, dtype=np.int32),) * len(votes),
         )
 
     @classmethod
-    def of_tasks(cls, votes: np.ndarray, known: np.ndarray, n_tasks: int) -> Self:
+    def of_tasks(
+        cls, votes: np.ndarray, known: np.ndarray, n_tasks: int, n_classes: int
+    ) -> Self:
         """Trees that vote on some of the tasks only.
 
         Parameters
@@ -56,8 +62,8 @@ class TreeVotes:
             Their votes.
         known : int array
             The tasks, which they know as 0, 1, and so on.
-        n_tasks : int
-            Number of all tasks.
+        n_tasks, n_classes : int
+            Number of all tasks, and of all classes.
 
         Returns
         -------
@@ -68,10 +74,13 @@ class TreeVotes:
         every[:, known] = votes[:, None]
         codes = np.full((len(votes), n_tasks + 1), -1, dtype=np.int32)
         codes[:, known] = np.arange(len(known))
-        return cls(every, codes)
+        classes = (np.arange(n_classes, dtype=np.int32),) * len(votes)
+        return cls(every, codes, classes)
 
-    def with_tasks(self, place: np.ndarray, n_tasks: int) -> "TreeVotes":
-        """The same with tasks inserted, which no tree votes on or knows.
+    def with_tasks(
+        self, place: np.ndarray, n_tasks: int, class_place: np.ndarray
+    ) -> "TreeVotes":
+        """The same with tasks and classes inserted, which no tree knows.
 
         Parameters
         ----------
@@ -79,6 +88,8 @@ class TreeVotes:
             New code of each task.
         n_tasks : int
             Number of tasks then.
+        class_place : int array of shape (n_old_classes,)
+            New code of each class.
 
         Returns
         -------
@@ -89,11 +100,13 @@ class TreeVotes:
         votes = np.zeros((len(self.votes), n_tasks + 1))
         codes = np.full((len(self.votes), n_tasks + 1), -1, dtype=np.int32)
         votes[:, place], codes[:, place] = self.votes, self.codes
-        return TreeVotes(votes, codes)
+        classes = tuple(class_place[of_tree] for of_tree in self.classes)
+        return TreeVotes(votes, codes, classes)
 
     def followed_by(self, other: "TreeVotes") -> "TreeVotes":
         """These trees and then others."""
         return TreeVotes(
             np.concatenate([self.votes, other.votes]),
             np.concatenate([self.codes, other.codes]),
+            self.classes + other.classes,
         )

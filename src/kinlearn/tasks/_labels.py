@@ -1,7 +1,7 @@
 """Targets: class codes over all tasks and within each, or numbers."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, TypeAlias
 
@@ -306,6 +306,52 @@ class LabelSets:
         out[self.owner[~self.seen]] = True
         return out
 
+    @property
+    def observed(self) -> "LabelSets":
+        """The sets of the classes that rows of the task have."""
+        return self.only(self.seen)
+
+    def only(self, kept: np.ndarray) -> "LabelSets":
+        """Smaller sets.
+
+        Parameters
+        ----------
+        kept : bool array of the shape of `codes`
+            Which classes stay in their sets.
+
+        Returns
+        -------
+        LabelSets
+            With these.
+        """
+        sizes = np.bincount(self.owner[kept], minlength=self.n_tasks)
+        return replace(
+            self,
+            indptr=np.concatenate([[0], np.cumsum(sizes)]),
+            codes=self.codes[kept],
+            seen=self.seen[kept],
+        )
+
+    def weighed(self, pair_weight: np.ndarray) -> "LabelSets":
+        """The same sets with other weights of the rows.
+
+        Parameters
+        ----------
+        pair_weight : float64 array of shape (n_seen,)
+            Weight of the rows of each pair of a task and a class that `seen` marks.
+
+        Returns
+        -------
+        LabelSets
+            With these weights of tasks and classes.
+        """
+        task, label = self.owner[self.seen], self.codes[self.seen]
+        return replace(
+            self,
+            task_weight=np.bincount(task, pair_weight, minlength=self.n_tasks),
+            class_weight=np.bincount(label, pair_weight, minlength=self.n_classes),
+        )
+
     def renumbered(
         self, task: np.ndarray, n_tasks: int, label: np.ndarray, n_classes: int
     ) -> "LabelSets":
@@ -378,11 +424,7 @@ class LabelSets:
         """
         if self.complete:
             return proba
-        allowed = self.allowed(task)
-        proba = np.where(allowed, proba, 0.0)
-        lost = proba.sum(axis=1) <= 0
-        proba[lost] = allowed[lost]
-        return proba / proba.sum(axis=1, keepdims=True)
+        return _within(proba, self.allowed(task))
 
     def fill(
         self,
@@ -417,15 +459,22 @@ class LabelSets:
         rows = np.flatnonzero(guessing[task])
         if len(rows) == 0:
             return proba
-        own = task[rows]
-        shares = np.broadcast_to(self.class_weight, (len(rows), self.n_classes))
-        more = self.restrict(shares / self.class_weight.sum(), own)
+        allowed = self.allowed(task[rows])
+        more = _within(self.class_weight, allowed)
         if common is not None:
-            more = (more + self.restrict(common(rows), own)) / 2
-        n = self.task_weight[own][:, None]
+            more = (more + _within(common(rows), allowed)) / 2
+        n = self.task_weight[task[rows]][:, None]
         out = proba.copy()
         out[rows] = (n * proba[rows] + more) / (n + 1)
         return out
+
+
+def _within(proba: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Mass on allowed classes alone, which sums to 1; uniform where there is none."""
+    proba = np.where(allowed, proba, 0.0)
+    lost = proba.sum(axis=1) <= 0
+    proba[lost] = allowed[lost]
+    return proba / proba.sum(axis=1, keepdims=True)
 
 
 def find_label_sets(

@@ -72,6 +72,9 @@ class LaterData:
     def find_label_sets(self, before: LabelSets, rule: LabelRule) -> LabelSets:
         """The classes of each task, with those of these rows.
 
+        New tasks have theirs by the rule. Old ones, whose predictions shall stay, get
+        no class but those of their own rows, and the weights of old classes stay.
+
         Parameters
         ----------
         before : LabelSets
@@ -84,17 +87,18 @@ class LaterData:
         LabelSets
             Of old and new tasks.
         """
-        return find_label_sets(
-            self.task,
-            self.y,
-            self.tasks,
-            self.classes,
-            rule,
-            self.sample_weight,
-            before.renumbered(
-                self.place, self.n_tasks, self.class_place, len(self.classes)
-            ),
+        old = before.renumbered(
+            self.place, self.n_tasks, self.class_place, len(self.classes)
         )
+        weight = self.sample_weight
+        found = find_label_sets(
+            self.task, self.y, self.tasks, self.classes, rule, weight, old
+        )
+        had = old.allowed(found.owner)[np.arange(len(found.codes)), found.codes]
+        class_weight = found.class_weight.copy()
+        class_weight[self.class_place] = before.class_weight
+        found = replace(found, class_weight=class_weight)
+        return found.only(self.is_new[found.owner] | found.seen | had)
 
     def take(self, rows: np.ndarray) -> "LaterData":
         """Some of the rows.

@@ -13,7 +13,7 @@ import numpy as np
 from kinlearn._kernels.trees._predict import place_task
 from kinlearn.trees._forest import LEAF, Forest, as_float32
 
-__all__ = ["add_rows", "insert_tasks"]
+__all__ = ["add_rows", "insert_classes", "insert_tasks"]
 
 _UNREACHED = 2
 
@@ -36,6 +36,40 @@ def insert_tasks(forest: Forest, place: np.ndarray) -> Forest:
     codes = place.astype(np.int32)
     own = None if forest.own_task is None else codes[forest.own_task]
     return replace(forest, exceptions=codes[forest.exceptions], own_task=own)
+
+
+def insert_classes(forest: Forest, place: np.ndarray, n_classes: int) -> Forest:
+    """The same forest with values for more classes, all 0.
+
+    Parameters
+    ----------
+    forest : Forest
+        Without values of single tasks.
+    place : int array of shape (n_old_classes,)
+        New code of each old class; ascending.
+    n_classes : int
+        How many classes there are now.
+
+    Returns
+    -------
+    Forest
+        With a column for each class, or for the second of two.
+    """
+    n_old = len(place)
+    if n_classes == n_old:
+        return forest
+    old = forest.values
+    if n_old == 1:
+        old = np.ones_like(old)
+    elif n_old == 2:
+        old = np.hstack([1.0 - old, old])
+    values = np.zeros((len(old), n_classes))
+    values[:, place] = old
+    return replace(
+        forest,
+        values=values[:, 1:] if n_classes == 2 else values,
+        split_class=place[np.minimum(forest.split_class, n_old - 1)].astype(np.int32),
+    )
 
 
 def add_rows(

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tasks import LabelRule
-from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
+from kinlearn.trees._mt_tree import MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
@@ -188,7 +188,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         data = self._fit_data(X, y, sample_weight, labels="classes")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = self._growth_settings(data.X.shape[1])
-        self.tree_ = GrowthData.of(data, self.class_weight).grow(seed, **settings)
+        self.tree_ = self._growth_data(data).grow(seed, **settings)
         return self
 
     @property

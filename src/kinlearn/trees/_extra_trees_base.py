@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral, Real
@@ -115,8 +115,12 @@ class MultiTaskExtraTreesBase(
         n_trees: int | np.ndarray,
         rows: np.ndarray,
         task: np.ndarray,
+        unknown: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        """The prediction from the sum of the trees' values."""
+        """The prediction from the sum of the trees' values.
+
+        `unknown` gives the sums of some of the rows if their task were unknown.
+        """
 
     @with_callbacks
     def fit(
@@ -192,14 +196,15 @@ class MultiTaskExtraTreesBase(
 
         The splits stay as they are. At each task split the task takes the side that
         the mean of its own rows there gives, and the leaves' values become those of
-        old and new rows together.
+        old and new rows together, for all tasks. Classes that fit did not see get
+        values of their own in the leaves; other tasks do not get them.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_columns)
             Rows of new tasks only, with the columns of fit.
         y : array-like of shape (n_samples,)
-            Targets; no class that fit did not see.
+            Targets; a new task may have classes that fit did not see.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights.
 
@@ -208,7 +213,8 @@ class MultiTaskExtraTreesBase(
         self
             The forest with these tasks.
         """
-        return self._add_later(self._later_data(X, y, sample_weight, only_new=True))
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        return self._add_later(later)
 
     def _add_later(self, later: Any) -> Self:
         if self.leaf_smoothing is not None:
@@ -229,16 +235,20 @@ class MultiTaskExtraTreesBase(
             add_offsets(offsets, later.is_new, rest, later.task, weight)
             y = y - offsets[later.task]
         self.forest_ = add_rows(
-            insert_tasks(self.forest_, later.place),
+            insert_tasks(self._widened(later), later.place),
             (later.X, later.task, y, weight),
             is_new=later.is_new,
             criterion=criterion,
-            n_classes=len(getattr(self, "classes_", ())),
+            n_classes=0 if later.classes is None else len(later.classes),
             task_smoothing=self.task_smoothing,
         )
         self._offsets = offsets
-        self._remember_later(later)
+        self._remember_later(replace(later, sample_weight=weight))
         return self
+
+    def _widened(self, later: Any) -> Forest:
+        """The forest with values for new classes."""
+        return self.forest_
 
     @abstractmethod
     def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
@@ -385,26 +395,26 @@ class MultiTaskExtraTreesBase(
         return Space(leaves, draws, probs, offsets, lines)
 
     def _answer(self, X: Table) -> np.ndarray:
-        rows = self._predict_data(X)
-        sums = self.forest_.sum_values(
-            rows.X, rows.task, n_jobs=effective_n_jobs(self.n_jobs)
-        )
-        return self._finish(sums, self.forest_.n_trees, rows.X, rows.task)
+        rows, n_jobs = self._predict_data(X), effective_n_jobs(self.n_jobs)
+
+        def unknown(some: np.ndarray) -> np.ndarray:
+            task = np.full_like(rows.task[some], -1)
+            return self.forest_.sum_values(rows.X[some], task, n_jobs=n_jobs)
+
+        sums = self.forest_.sum_values(rows.X, rows.task, n_jobs=n_jobs)
+        return self._finish(sums, self.forest_.n_trees, rows.X, rows.task, unknown)
 
     def _score_out_of_bag(self, data: TaskData) -> None:
         """Predict each row by the trees that did not see it."""
-        sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
-        n_trees = np.zeros(data.n_samples)
-        for i in range(self.forest_.n_trees):
-            seed = stream_state(self._seed, i)
-            out = np.flatnonzero(bootstrap_counts(seed, data.n_samples) == 0)
-            sums[out] += self.forest_.sum_values(
-                data.X[out], data.task[out], first=i, last=i + 1
-            )
-            n_trees[out] += 1
+        sums, n_trees = self._sum_out_of_bag(data, data.task)
         seen = n_trees > 0
+
+        def unknown(some: np.ndarray) -> np.ndarray:
+            all_rows, _ = self._sum_out_of_bag(data, np.full_like(data.task, -1))
+            return all_rows[seen][some]
+
         answer = self._finish(
-            sums[seen], n_trees[seen, None], data.X[seen], data.task[seen]
+            sums[seen], n_trees[seen, None], data.X[seen], data.task[seen], unknown
         )
         all_rows = np.full((data.n_samples, *answer.shape[1:]), np.nan)
         all_rows[seen] = answer
@@ -415,6 +425,21 @@ class MultiTaskExtraTreesBase(
             for t, name in enumerate(data.tasks.tolist())
             if len(rows := data.rows(t)[seen[data.rows(t)]]) > 1
         }
+
+    def _sum_out_of_bag(
+        self, data: TaskData, task: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the trees that did not see the rows, and their numbers."""
+        sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
+        n_trees = np.zeros(data.n_samples)
+        for i in range(self.forest_.n_trees):
+            seed = stream_state(self._seed, i)
+            out = np.flatnonzero(bootstrap_counts(seed, data.n_samples) == 0)
+            sums[out] += self.forest_.sum_values(
+                data.X[out], task[out], first=i, last=i + 1
+            )
+            n_trees[out] += 1
+        return sums, n_trees
 
     def apply(self, X: Table) -> np.ndarray:
         """The leaf that each row reaches in each tree.

@@ -1,5 +1,7 @@
 """Multi-task extra trees for classes (Simm, Magrans de Abril & Sugiyama 2014)."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -7,7 +9,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from kinlearn.tasks import LabelRule, TaskData, class_weights
+from kinlearn.trees._add_rows import insert_classes
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
+from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Settings
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -248,6 +252,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         if self.class_weight is not None:
             of_class = class_weights(self.class_weight, data.classes[data.y])
             weight = of_class if weight is None else weight * of_class
+            self._label_sets = replace(data, sample_weight=weight).label_sets
         return data, len(data.classes), weight, int(self.criterion == "entropy")
 
     def partial_fit(
@@ -266,7 +271,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         X : array-like or data frame of shape (n_samples, n_columns)
             Rows with the task column.
         y : array-like of shape (n_samples,)
-            Labels; after the first call no other classes than in that.
+            Labels; after the first call, classes that it did not have are for tasks
+            that it did not have.
         classes : array-like of shape (n_classes,), default=None
             All classes; in the first call, y must hold each of them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -278,7 +284,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             The forest.
         """
         if hasattr(self, "forest_"):
-            return self._add_later(self._later_data(X, y, sample_weight))
+            later = self._later_data(X, y, sample_weight, new_classes=True)
+            return self._add_later(later)
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
@@ -290,10 +297,13 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
                 "weights of the classes as a dict, or fit anew with all rows."
             )
         if self.class_weight is not None:
-            labels = self.classes_[later.y]
+            labels = later.classes[later.y]
             of_class = [self.class_weight.get(v, 1.0) for v in labels.tolist()]
             weight = weight * np.array(of_class)
         return weight, int(self.criterion == "entropy")
+
+    def _widened(self, later: Any) -> Forest:
+        return insert_classes(self.forest_, later.class_place, len(later.classes))
 
     def _score(self, y_true: np.ndarray, answer: np.ndarray) -> float:
         return accuracy_score(y_true, answer.argmax(axis=1))
@@ -304,13 +314,21 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         n_trees: int | np.ndarray,
         rows: np.ndarray,
         task: np.ndarray,
+        unknown: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        proba = sums / n_trees
+        n_trees = np.broadcast_to(n_trees, (len(sums), 1))
+        proba = self._label_sets.restrict(self._of_classes(sums / n_trees), task)
+
+        def common(some: np.ndarray) -> np.ndarray:
+            return self._of_classes(unknown(some) / n_trees[some])
+
+        return self._label_sets.fill(proba, task, common)
+
+    def _of_classes(self, values: np.ndarray) -> np.ndarray:
+        """A column for each class, from means of the leaves' values."""
         if len(self.classes_) == 1:
-            proba = np.ones_like(proba)
-        elif len(self.classes_) == 2:
-            proba = np.hstack([1.0 - proba, proba])
-        return self._label_sets.restrict(proba, task)
+            return np.ones_like(values)
+        return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
 
     def predict_proba(self, X: Table) -> np.ndarray:
         """Class probabilities: the mean of the leaves' class frequencies.

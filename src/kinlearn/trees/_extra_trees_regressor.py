@@ -1,5 +1,6 @@
 """Multi-task extra trees for numbers (Simm, Magrans de Abril & Sugiyama 2014)."""
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -281,6 +282,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         n_trees: int | np.ndarray,
         rows: np.ndarray,
         task: np.ndarray,
+        unknown: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
         offset = np.append(self._offsets, 0.0)  # the last is for unknown tasks
         answer = (sums / n_trees)[:, 0] + offset[task]

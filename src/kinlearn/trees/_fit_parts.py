@@ -66,7 +66,8 @@ def fit_parts(
         Called with the number of trees that have just been finished.
     """
     weights = getattr(forest, "class_weight", None)
-    common, totals, units, coded = prepare(engine, parts, weights)
+    rule = getattr(forest, "label_sets", "connected")
+    common, totals, units, coded = prepare(engine, parts, weights, rule)
     parts.clear()
     remember_common(forest, common)
     random = check_random_state(forest.random_state)

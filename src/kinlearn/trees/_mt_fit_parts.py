@@ -45,7 +45,9 @@ def fit_forest_parts(
     finished : callable, default=None
         Called with the number of trees that have just been finished.
     """
-    common, scheme, n_rows = prepare_binned(engine, parts, forest.class_weight)
+    common, scheme, n_rows = prepare_binned(
+        engine, parts, forest.class_weight, forest.label_sets
+    )
     remember_common(forest, common)
     n_features = len(common.table.features)
     level = LevelTrees(

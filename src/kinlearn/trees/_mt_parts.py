@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from kinlearn.tasks import LabelRule
 from kinlearn.trees._bin_parts import find_bins
 from kinlearn.trees._mt_shares import BinnedShare, Scheme
 from kinlearn.trees._mt_weights import (
@@ -48,7 +49,7 @@ class CellRows(Weighed):
     def of(cls, part: Part, common: Common, unit: float) -> Self:
         """Code the rows of a part as all parts do."""
         coded = part.coded(common)
-        sets = common.label_sets
+        sets = common.label_sets.observed
         n_classes = np.int64(sets.n_classes)
         task = np.repeat(np.arange(sets.n_tasks), np.diff(sets.indptr))
         cells: np.ndarray = np.searchsorted(
@@ -71,6 +72,12 @@ class CellRows(Weighed):
     def cell_weight(self, n_cells: int) -> np.ndarray:
         """Weight of each cell, in units of the sample weights."""
         return np.bincount(self.cells, self.whole, minlength=n_cells)
+
+    def weighed_cells(
+        self, factor: np.ndarray | None, unit: float, n_cells: int
+    ) -> np.ndarray:
+        """The same with class weights, in other units."""
+        return np.bincount(self.cells, self._weight(factor, unit), minlength=n_cells)
 
     def weight_sum(self, factor: np.ndarray | None) -> tuple[float, bool]:
         """Sum of the rows' weights, and whether all are whole numbers."""
@@ -125,6 +132,7 @@ def prepare_binned(
     engine: Any,
     parts: list[Any],
     class_weight: dict[Any, float] | Literal["balanced"] | None,
+    label_rule: LabelRule,
 ) -> tuple[Common, Scheme, list[int]]:
     """Make binned shares of parts that were read.
 
@@ -136,6 +144,8 @@ def prepare_binned(
         Handles of what `read_part` gave. Emptied, so that these rows are let go of.
     class_weight : dict, "balanced" or None
         Weights of the classes.
+    label_rule : {"connected", "observed"} or mapping
+        Which classes a task has.
 
     Returns
     -------
@@ -147,8 +157,8 @@ def prepare_binned(
         Of each share.
     """
     summaries, kept = summarize(engine, parts)
-    common = agree(summaries)
-    sets = common.label_sets
+    common = agree(summaries, label_rule=label_rule)
+    sets = common.label_sets.observed
     unit = 1.0
     if summaries[0]["weighted"]:
         unit = _unit(engine.collect(_given_sum, kept))
@@ -162,6 +172,8 @@ def prepare_binned(
     )
     if factor is not None:
         unit = _unit(engine.collect(CellRows.weight_sum, rows, factor))
+    in_cells = engine.reduce(_sum, CellRows.weighed_cells, rows, factor, unit, n_cells)
+    label_sets = common.label_sets.weighed(in_cells * unit)
     dtype = np.result_type(*(s["dtype"] for s in summaries))
     bins = find_bins(engine, rows, len(common.table.features), dtype)
     n_tasks = len(common.tasks)
@@ -183,7 +195,7 @@ def prepare_binned(
     n_rows = [s["n_rows"] for s in summaries]
     engine.keep(shares, n_rows)
     parts.clear()
-    return common, scheme, n_rows
+    return replace(common, label_sets=label_sets), scheme, n_rows
 
 
 def _given_sum(part: Any) -> tuple[float, bool]:

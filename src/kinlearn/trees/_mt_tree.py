@@ -257,7 +257,7 @@ class GrowthData:
         factor = cell_factors(
             class_weight,
             data.classes,
-            data.label_sets,
+            data.label_sets.observed,
             lambda: np.bincount(cells, given, minlength=n_cells),
         )
         weight = given
@@ -280,6 +280,11 @@ class GrowthData:
             unit=unit,
             n_tasks=data.n_tasks,
         )
+
+    def cell_weight(self) -> np.ndarray:
+        """Weight of each pair of task and label; exact, as weights are whole."""
+        n_cells = len(self.cell_task)
+        return np.bincount(self.cells, self.weight, minlength=n_cells) * self.unit
 
     def grow(
         self,

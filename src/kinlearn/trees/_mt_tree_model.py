@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tables._suited import CODES
-from kinlearn.tasks import TaskMixin
-from kinlearn.trees._mt_tree import CRITERIA
+from kinlearn.tasks import TaskData, TaskMixin
+from kinlearn.trees._mt_tree import CRITERIA, GrowthData
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import Table
 
@@ -55,6 +55,12 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             "max_features": _n_drawn(self.max_features, n_features),
         }
 
+    def _growth_data(self, data: TaskData) -> GrowthData:
+        """The rows as trees are grown from them; their weights count in predictions."""
+        growth = GrowthData.of(data, self.class_weight)
+        self._label_sets = data.label_sets.weighed(growth.cell_weight())
+        return growth
+
     def _add_proba(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Mean over the trees of the label frequencies of the rows' decisions."""
         out = np.zeros((X.shape[0], len(self.classes_)))
@@ -79,7 +85,12 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             does not have the class.
         """
         rows = self._predict_data(X, order="C")
-        return self._add_proba(rows.X, rows.task)
+
+        def of_unknown(some: np.ndarray) -> np.ndarray:
+            return self._add_proba(rows.X[some], np.full_like(rows.task[some], -1))
+
+        proba = self._add_proba(rows.X, rows.task)
+        return self._label_sets.fill(proba, rows.task, of_unknown)
 
     def predict(self, X: Table) -> np.ndarray:
         """Most probable class.

@@ -56,27 +56,32 @@ class Part(Weighed):
 
     def summary(self) -> dict[str, Any]:
         """What the driver has to know of a part, before codes are agreed on."""
-        pairs, count = self._pairs()
+        pairs, count, weight = self._pairs()
         return {
             "n_rows": len(self.task),
             "tasks": self.tasks,
             "classes": self.classes,
             "pairs": pairs,
             "count": count,
+            "weight": weight,
             "has_missing": np.isnan(self.columns).any(axis=1),
             "dtype": self.columns.dtype,
             "table": self.table,
             "weighted": self.sample_weight is not None,
         }
 
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    def _pairs(self) -> tuple[Any, Any, Any]:
+        """Pairs of task and class, with the numbers and weights of their rows."""
         if self.classes is None:
-            return None, None
+            return None, None, None
         n = len(self.classes)
-        pair, count = np.unique(
-            self.task.astype(np.int64) * n + self.y, return_counts=True
+        pair, place, count = np.unique(
+            self.task.astype(np.int64) * n + self.y,
+            return_inverse=True,
+            return_counts=True,
         )
-        return np.stack([pair // n, pair % n], axis=1), count
+        weight = np.bincount(place, self.sample_weight).astype(np.float64)
+        return np.stack([pair // n, pair % n], axis=1), count, weight
 
     def coded(self, common: "Common") -> "Coded":
         """The same rows with the codes of all parts, and weights.
@@ -396,15 +401,20 @@ def agree(
             np.concatenate([s["classes"] for s in summaries]), "The estimator"
         )
         count = np.zeros((len(tasks), len(classes)), dtype=np.int64)
+        weight = np.zeros(count.shape)
         for s in summaries:
             task, label = s["pairs"].T
-            place = _places(tasks, s["tasks"])[task]
-            count[place, _places(classes, s["classes"])[label]] += s["count"]
+            at = _places(tasks, s["tasks"])[task], _places(classes, s["classes"])[label]
+            count[at] += s["count"]
+            weight[at] += s["weight"]
         task, label = np.nonzero(count)
-        weight = count[task, label].astype(np.float64)
-        sets = find_label_sets(task, label, tasks, classes, label_rule, weight)
         count = count.sum(axis=0)
         weights = _class_weights(class_weight, classes, count)
+        if weights is not None:
+            weight *= weights
+        sets = find_label_sets(
+            task, label, tasks, classes, label_rule, weight[task, label]
+        )
     return Common(
         n_rows=sum(s["n_rows"] for s in summaries),
         tasks=tasks,
@@ -421,6 +431,7 @@ def prepare(
     engine: Any,
     parts: list[Any],
     class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+    label_rule: LabelRule = "connected",
 ) -> tuple[Common, Totals, Units, list[Any]]:
     """Make shares of parts that were read.
 
@@ -432,6 +443,8 @@ def prepare(
         Handles of what `read_part` gave.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
+    label_rule : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task has.
 
     Returns
     -------
@@ -445,7 +458,7 @@ def prepare(
         Handles of the coded rows, for samples.
     """
     summaries, parts = summarize(engine, parts)
-    common = agree(summaries, class_weight)
+    common = agree(summaries, class_weight, label_rule)
     coded = engine.map(Part.coded, parts, common)
     sums = engine.collect(Coded.sums, coded)
     weighted = common.class_weight is not None or summaries[0]["weighted"]

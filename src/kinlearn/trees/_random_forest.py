@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import LabelRule, TaskData
-from kinlearn.trees._mt_tree import GrowthData, MultiTaskTree
+from kinlearn.trees._mt_tree import MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils import group_rows, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
@@ -211,7 +211,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="classes", same=goes_on)
         kept = self._kept_trees(data)
-        growth = GrowthData.of(data, self.class_weight)
+        growth = self._growth_data(data)
         sampler = _Sampler(data.task, growth.weight, data.n_tasks)
         settings = self._growth_settings(data.X.shape[1])
 
@@ -258,14 +258,24 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 
     def _score_out_of_bag(self, data: TaskData, sampler: "_Sampler") -> None:
         X = np.ascontiguousarray(data.X)
-        proba = np.zeros((data.n_samples, len(data.classes)))
-        n_trees = np.zeros(data.n_samples)
-        for number, tree in enumerate(self.trees_):
-            rows = np.flatnonzero(sampler.counts(stream_state(self._seed, number)) == 0)
-            part = np.zeros((len(rows), proba.shape[1]))
-            tree.add_proba(X[rows], data.task[rows], part)
-            proba[rows] += part
-            n_trees[rows] += 1
+        n_trees = np.zeros((data.n_samples, 1))
+        for number in range(len(self.trees_)):
+            n_trees[self._out_of_bag(sampler, number)] += 1
+
+        def mean(task: np.ndarray) -> np.ndarray:
+            out = np.zeros((data.n_samples, len(data.classes)))
+            for number, tree in enumerate(self.trees_):
+                rows = self._out_of_bag(sampler, number)
+                part = np.zeros((len(rows), out.shape[1]))
+                tree.add_proba(X[rows], task[rows], part)
+                out[rows] += part
+            with np.errstate(invalid="ignore"):
+                return out / n_trees
+
+        unknown = np.full_like(data.task, -1)
+        proba = self._label_sets.fill(
+            mean(data.task), data.task, lambda rows: mean(unknown)[rows]
+        )
         if not n_trees.all():
             warnings.warn(
                 f"{np.sum(n_trees == 0)} of {data.n_samples} rows were seen by every "
@@ -273,9 +283,8 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
                 KinlearnWarning,
                 stacklevel=4,
             )
-        known = n_trees > 0
-        with np.errstate(invalid="ignore"):
-            self.oob_decision_function_ = proba / n_trees[:, None]
+        known = n_trees[:, 0] > 0
+        self.oob_decision_function_ = proba
         right = (np.argmax(proba, axis=1) == data.y)[known]
         self.oob_score_ = float(np.mean(right)) if known.any() else np.nan
         n_known = np.bincount(data.task[known], minlength=data.n_tasks)
@@ -285,6 +294,10 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         self.oob_task_scores_ = dict(
             zip(data.tasks.tolist(), scores.tolist(), strict=True)
         )
+
+    def _out_of_bag(self, sampler: "_Sampler", number: int) -> np.ndarray:
+        """Rows that a tree did not see."""
+        return np.flatnonzero(sampler.counts(stream_state(self._seed, number)) == 0)
 
     @property
     def _trees(self) -> list[MultiTaskTree]:

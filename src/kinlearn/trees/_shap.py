@@ -4,11 +4,14 @@ A task's code, its position in ``tasks_``, is the last feature. `_task_runs` tur
 splits into thresholds of the code; here is what surrounds the trees.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.tasks import TaskRows
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest, as_float32
 from kinlearn.trees._task_runs import RunTree, TreeSource
@@ -70,9 +73,13 @@ def to_shap(
     features (`linear_part`) is no tree: its value at the features' means is in the base
     value, and :func:`shap_linear` returns what each feature adds to it.
 
-    A task with one class is predicted at the root. The probabilities of a task that
-    has some classes of three or more, but not all, are normalised over the whole
-    forest, so they are no sum over trees: with ``restrict=True`` this is an error.
+    A task with one class is predicted at the root. For a task whose rows do not show
+    all its classes, ``predict_proba`` mixes in what the forest predicts for an unknown
+    task, and the shares of the classes: if there are such tasks, each tree comes a
+    second time, without its task splits, and one more tree holds the shares. The
+    probabilities of a task that has some classes of three or more, but not all, are
+    normalised over the whole forest, so they are no sum over trees: with
+    ``restrict=True`` this is an error.
 
     Unless the forest has ``unknown_task="error"``, the trees also predict for tasks not
     seen in fit, whose code is -1.
@@ -101,17 +108,9 @@ def to_shap(
     certain = _certain_answers(model)
     only_class = _only_class(model, restrict)
     first = 0 if model.unknown_task == "error" else -1
-    forest, n_features = model.forest_, len(model.feature_names_)
-    leaves = forest.apply(rows.X, rows.task)
-    sources = [
-        (TreeSource(forest, i, certain), leaves[:, i], 1.0 / forest.n_trees)
-        for i in range(forest.n_trees)
-    ]
-    if model._offsets.any():
-        offsets = TreeSource(_tree_of_offsets(forest, model._offsets), 0, certain)
-        sources.append((offsets, np.zeros(len(leaves), dtype=np.int32), 1.0))
+    n_features = len(model.feature_names_)
     trees = []
-    for source, node, share in sources:
+    for source, node, share in _sources(model, rows, certain, restrict):
         tree = RunTree.grow(source, first, only_class)
         leaf = source.leaf_of(node, only_class[rows.task])
         trees.append(
@@ -226,6 +225,37 @@ def _check_forest(model: Any) -> None:
     check_is_fitted(model)
 
 
+def _sources(
+    model: MultiTaskExtraTreesBase, rows: TaskRows, certain: np.ndarray, restrict: bool
+) -> Iterator[tuple[TreeSource, np.ndarray, float]]:
+    """The trees that add up to the prediction: tree, nodes of the rows, factor."""
+    forest, n_tasks = model.forest_, len(model.tasks_)
+    offsets, own, common = model._offsets[:, None], np.ones(n_tasks + 1), None
+    if len(certain) > 1 and restrict and model._label_sets.guessing.any():
+        # as in LabelSets.fill: of rows, forest for unknown tasks, shares of classes
+        sets = model._label_sets
+        n = np.where(sets.guessing, sets.task_weight, np.inf)
+        shares = sets.class_weight @ certain / sets.class_weight.sum()
+        with np.errstate(invalid="ignore"):
+            own[:-1] = np.where(sets.guessing, n / (n + 1), 1.0)
+        common = np.append(0.5 / (n + 1), 0.0)
+        offsets = common[:-1, None] * shares
+    scaled = [(forest, rows.task, own)]
+    if common is not None:
+        none = np.zeros_like(forest.exception_start)
+        alike = replace(forest, exceptions=forest.exceptions[:0], exception_start=none)
+        alike = replace(alike, own_start=None, own_task=None, own_values=None)
+        scaled.append((alike, np.full_like(rows.task, -1), common))
+    for trees, task, scale in scaled:
+        leaves = trees.apply(rows.X, task)
+        for i in range(trees.n_trees):
+            yield TreeSource(trees, i, certain, scale), leaves[:, i], 1 / trees.n_trees
+    if offsets.any():
+        one = _tree_of_offsets(forest, offsets)
+        root = np.zeros(rows.n_samples, dtype=np.int32)
+        yield TreeSource(one, 0, certain, np.ones(n_tasks + 1)), root, 1.0
+
+
 def _tree_of_offsets(forest: Forest, offsets: np.ndarray) -> Forest:
     """The tasks' offsets as a forest of one leaf that has a value for each task."""
     node = np.zeros(1, dtype=forest.nodes.dtype)
@@ -237,7 +267,7 @@ def _tree_of_offsets(forest: Forest, offsets: np.ndarray) -> Forest:
         default_left=np.zeros(1, dtype=np.uint8),
         weight=np.ones(1),
         impurity=np.zeros(1),
-        values=np.zeros((1, 1)),  # for tasks not seen in fit
+        values=np.zeros((1, offsets.shape[1])),  # for tasks not seen in fit
         tree_start=one,
         leaf_start=one,
         split_start=np.zeros(2, dtype=np.int64),
@@ -245,7 +275,7 @@ def _tree_of_offsets(forest: Forest, offsets: np.ndarray) -> Forest:
         exceptions=none,
         own_start=np.array([0, len(offsets)]),
         own_task=np.arange(len(offsets), dtype=np.int32),
-        own_values=offsets[:, None],
+        own_values=offsets,
     )
 
 

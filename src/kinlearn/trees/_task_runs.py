@@ -36,9 +36,13 @@ class TreeSource:
         Which tree.
     certain : float array of shape (n_classes, n_values)
         The values for tasks that have one class.
+    scale : float array of shape (n_tasks + 1,)
+        What the values of a task's rows are multiplied by; the last is for code -1.
     """
 
-    def __init__(self, forest: Forest, number: int, certain: np.ndarray) -> None:
+    def __init__(
+        self, forest: Forest, number: int, certain: np.ndarray, scale: np.ndarray
+    ) -> None:
         nodes = slice(*forest.tree_start[number : number + 2])
         leaves = slice(*forest.leaf_start[number : number + 2])
         # Lists, because single elements of arrays are slow to read.
@@ -66,6 +70,9 @@ class TreeSource:
             leaf.append(np.repeat(leaf[0], np.diff(start)))
             self._own_start = (start - start[0]).tolist()
             self._own_task = forest.own_task[own].tolist()
+        self.scale = scale
+        # codes whose factor is not that of the code before
+        self._breaks = np.flatnonzero(np.diff(np.roll(scale, 1))).tolist()
         self._first_certain = self.n_nodes + sum(map(len, leaf))
         self.values = np.concatenate([*values, certain])
         # The leaf of each value; a certain class is a leaf behind the others.
@@ -134,6 +141,12 @@ class TreeSource:
         if cuts[-1] < high:
             cuts.append(high)
             targets.append(shared)
+        breaks = self._breaks
+        for code in breaks[bisect_right(breaks, low) : bisect_left(breaks, high)]:
+            at = bisect_left(cuts, code)
+            if cuts[at] != code:
+                cuts.insert(at, code)
+                targets.insert(at, targets[at - 1])
         return cuts, targets
 
 
@@ -231,7 +244,11 @@ class RunTree:
             left=np.array(left),
             right=np.array(right),
             default_left=default_left.astype(bool),
-            values=np.where((place >= 0)[:, None], source.values[place], 0.0),
+            values=np.where(
+                (place >= 0)[:, None],
+                source.values[place] * source.scale[first_code][:, None],
+                0.0,
+            ),
             leaf=np.where(place >= 0, source.leaf[place], -1),
             first_code=first_code,
             unseen=unseen,
