@@ -65,6 +65,7 @@ def _certain(values, name, **options):
     return [s.what for s in _only(values, name, **options) if s.certain] == ["index"]
 
 
+@settings(deadline=None, max_examples=50)
 @given(name=st.sampled_from(INDEX_NAMES), data=st.data(), seed=SEEDS)
 def test_row_numbers_under_the_name_of_an_index_are_surely_one(name, data, seed):
     rng = np.random.default_rng(seed)
@@ -75,6 +76,7 @@ def test_row_numbers_under_the_name_of_an_index_are_surely_one(name, data, seed)
     assert _certain([form(v) for v in values], name)
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     name=st.sampled_from(["X", "V1", "no", "Obs", "case", "Subject", "#"]), seed=SEEDS
 )
@@ -87,6 +89,7 @@ def test_a_name_that_may_mean_rows_needs_a_count_of_all(name, seed):
     assert not _certain(rng.choice(10**6, n_rows, replace=False), name)
 
 
+@settings(deadline=None, max_examples=50)
 @given(name=st.sampled_from(MEASURES), seed=SEEDS)
 def test_measurements_are_never_dropped(name, seed):
     rng = np.random.default_rng(seed)
@@ -103,6 +106,7 @@ def test_measurements_are_never_dropped(name, seed):
         assert not any(s.certain for s in _only(values, name))
 
 
+@settings(deadline=None, max_examples=50)
 @given(name=st.sampled_from(INDEX_NAMES), seed=SEEDS)
 def test_numbers_with_fractions_and_dates_are_no_index_whatever_their_name(name, seed):
     rng = np.random.default_rng(seed)
@@ -266,7 +270,7 @@ def test_another_name_of_the_task_is_noticed():
     ]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=50)
 @given(seed=SEEDS)
 def test_noise_raises_no_alarm(seed):
     rng = np.random.default_rng(seed)

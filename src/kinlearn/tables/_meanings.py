@@ -26,7 +26,13 @@ from kinlearn.tables._cells import (
 from kinlearn.tables._containers import AnyTable
 from kinlearn.utils._values import show_values
 
-__all__ = ["column_parts", "find_meanings", "min_level_rows", "unreadable_cells"]
+__all__ = [
+    "column_parts",
+    "find_meaning",
+    "find_meanings",
+    "min_level_rows",
+    "unreadable_cells",
+]
 
 _DAY = 86_400e6  # microseconds
 _MOSTLY = 0.9  # share of numbers that makes a column one of numbers
@@ -118,7 +124,7 @@ def find_meanings(
             meanings.append({"name": name, **_dropped("it is to be left out")})
             continue
         cells = read_cells(table, position)
-        meaning = {"name": name, **_meaning(cells, kept, forced)}
+        meaning = {"name": name, **find_meaning(cells, keep=kept, categorical=forced)}
         if meaning["kind"] != "dropped" and _is_constant(cells):
             constant.append(len(meanings))
         meanings.append(meaning)
@@ -150,7 +156,25 @@ def _is_constant(cells: Cells) -> bool:
     return bool((values == values[0]).all())
 
 
-def _meaning(cells: Cells, keep: bool, categorical: bool) -> dict[str, Any]:
+def find_meaning(
+    cells: Cells, *, keep: bool = False, categorical: bool = False
+) -> dict[str, Any]:
+    """The meaning of one column, without its name.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column.
+    keep : bool, default=False
+        Use it although it looks like names of the rows.
+    categorical : bool, default=False
+        It holds categories, whatever it looks like.
+
+    Returns
+    -------
+    dict
+        With ``"kind"``, and perhaps a ``"remark"``.
+    """
     if cells.type == "thing":
         return _dropped(f"its values are of type {type(cells.example).__name__}")
     if cells.missing.all():

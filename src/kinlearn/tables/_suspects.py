@@ -5,17 +5,17 @@ model that learns it is good on these rows only. What is surely an index is foun
 its name and its values together; all else is a question for who knows the data.
 """
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
 
 from kinlearn.tables._alone import Goal, predicts
+from kinlearn.tables._cells import read_cells, to_levels, to_moments
+from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import AnyTable, SparseTable, open_table
+from kinlearn.tables._meanings import column_parts, find_meaning
 from kinlearn.tables._row_names import Numbering, name_kind, numbering
 from kinlearn.utils._sklearn import safe_indexing
 from kinlearn.utils._typing import Table
@@ -140,7 +140,7 @@ def find_suspects(
     table = open_table(X)
     if isinstance(table, SparseTable) or table.n_rows < 3:
         return []
-    place = _place(table, task)
+    place = None if task is None else find_column(task, table, "Task")
     rows = _sample(table.n_rows)
     part = table if rows is None else open_table(safe_indexing(table.native, rows))
     goal = None
@@ -148,30 +148,22 @@ def find_suspects(
         if kind is None:
             raise ValueError("kind is needed with y: classification or regression.")
         goal = Goal.of(np.asarray(y)[slice(None) if rows is None else rows], kind)
-    tasks = None if place is None else _codes(table.column(place))
+    tasks = None if place is None else to_levels(read_cells(table, place))[1]
     some_tasks = tasks if tasks is None or rows is None else tasks[rows]
     found: list[Suspect] = []
     for position in range(table.n_columns):
         name = position if table.names is None else table.names[position]
         if position == place or name in keep:
             continue
-        column = _read(part.column(position))
+        column = _read(part, position)
         if column is None:
             continue
         look = _Look(name, column, goal, some_tasks)
         if rows is not None and look.may_name_rows():
-            found += look.suspects(_read(table.column(position)), tasks)
+            found += look.suspects(_read(table, position), tasks)
         else:
             found += look.suspects(column, some_tasks)
     return found
-
-
-def _place(table: AnyTable, task: str | int | None) -> int | None:
-    if task is None:
-        return None
-    if isinstance(task, str):
-        return list(table.names or ()).index(task)
-    return task % table.n_columns
 
 
 def _sample(n_rows: int) -> np.ndarray | None:
@@ -354,72 +346,18 @@ def _one_to_one(values: np.ndarray, codes: np.ndarray) -> float:
     return float(counts[mutual, best[mutual]].sum() / len(values))
 
 
-def _codes(cells: np.ndarray) -> np.ndarray:
-    """Which of the different values each row has."""
-    if cells.dtype == object:
-        cells = np.array([str(cell) for cell in cells])
-    return np.unique(cells, return_inverse=True)[1]
-
-
-def _is_missing(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float) and cell != cell
-
-
-def _read(cells: np.ndarray) -> _Column | None:
-    """The values of a column, also where they are written as text."""
-    if cells.dtype.kind in "fiub":
-        values = cells.astype(np.float64)
-        return _Column("number", np.where(np.isinf(values), np.nan, values))
-    if cells.dtype.kind in "mM":
-        return _Column("number" if cells.dtype.kind == "m" else "date", _days(cells))
-    present = np.array([not _is_missing(cell) for cell in cells], dtype=bool)
-    if not present.any():
-        return None
-    there = cells[present].tolist()
-    if all(isinstance(cell, str) for cell in there):
-        kind, found = _read_text(there)
-    elif all(
-        isinstance(cell, bool | int | float | Decimal | np.number) for cell in there
-    ):
-        kind, found = "number", np.array(there, dtype=np.float64)
-    elif all(isinstance(cell, date | datetime) for cell in there):
-        days = [cell.replace(tzinfo=None) if isinstance(cell, datetime) else cell
-                for cell in there]  # fmt: skip
-        kind, found = "date", _days(np.array(days, dtype="datetime64[us]"))
-    else:
-        if not all(isinstance(cell, str | bool | int | float) for cell in there):
-            return None  # lists, bytes: no values
-        kind, found = "text", _codes(np.array(there, dtype=object))
-    values = np.full(len(cells), np.nan)
-    values[present] = np.where(np.isfinite(found), found, np.nan)
-    return _Column(kind, values)
-
-
-def _days(cells: np.ndarray) -> np.ndarray:
-    """Dates or durations as numbers; what is none is NaN."""
-    unit = f"{cells.dtype.kind}8[us]"
-    numbers = cells.astype(unit).astype(np.int64).astype(np.float64)
-    return np.where(np.isnat(cells), np.nan, numbers)
-
-
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T].*)?")
-
-
-def _read_text(cells: list[str]) -> tuple[Any, np.ndarray]:
-    """Numbers (also with a comma), dates, or codes."""
-    texts, codes = np.unique(np.array(cells), return_inverse=True)
+def _read(table: AnyTable, position: int) -> _Column | None:
+    """The values of a column, as models would get them; None if it has no use."""
     try:
-        numbers = [float(text.strip().replace(",", ".")) for text in texts.tolist()]
-        return "number", np.array(numbers)[codes]
-    except ValueError:
-        pass
-    if all(_DATE.fullmatch(text.strip()) for text in texts.tolist()):
-        try:
-            days = np.array([text.strip() for text in texts.tolist()])
-            return "date", _days(days.astype("datetime64[us]"))[codes]
-        except ValueError:  # 31.12.2020: it is a date, and its order is of no use
-            pass
-        return "date", codes.astype(np.float64)
-    return "text", codes.astype(np.float64)
+        cells = read_cells(table, position)
+    except (TypeError, ValueError):  # cells of an array that nobody reads
+        return None
+    meaning = find_meaning(cells, keep=True)
+    if meaning["kind"] == "dropped":
+        return None
+    if meaning["kind"] == "date":
+        return _Column("date", to_moments(cells, meaning["format"]))
+    if meaning["kind"] == "category":
+        codes = to_levels(cells)[1]
+        return _Column("text", np.where(codes < 0, np.nan, codes))
+    return _Column("number", column_parts(cells, meaning)[0][1])
