@@ -8,6 +8,9 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Run the command; without its packages, print how to get them."""
+    from kinlearn.cli._quick import hurry
+
+    hurry()
     try:
         from kinlearn.cli._run import run
     except ModuleNotFoundError as error:

@@ -13,6 +13,7 @@ from kinlearn.cli._errors import UserError, data_errors, listed, told_by_os
 from kinlearn.cli._files import Source
 from kinlearn.cli._kinds import as_text
 from kinlearn.cli._prepare import unreadable_cells
+from kinlearn.cli._quick import import_skops
 from kinlearn.cli._write import write_table
 from kinlearn.persistence import SavedModel, open_model
 
@@ -34,6 +35,7 @@ def open_saved(path: Path, trusted: Sequence[str] = ()) -> SavedModel:
     SavedModel
         Ready to predict.
     """
+    import_skops()
     try:
         return open_model(path, trusted=trusted)
     except (FileNotFoundError, IsADirectoryError) as error:

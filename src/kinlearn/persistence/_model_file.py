@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kinlearn.persistence._packing import packed, unpack
-from kinlearn.persistence._trusted import TRUSTED
+from kinlearn.persistence._trusted import is_trusted
 from kinlearn.utils import import_optional, replacing
 
 __all__ = ["SavedModel", "open_model", "write_model"]
@@ -103,7 +103,7 @@ def write_model(
         out.writestr(_ENTRY, text)
         for name, part in parts.items():
             out.writestr(name, part)
-    return _strange(skops, content, ())
+    return _strange(skops.get_untrusted_types(data=content))
 
 
 def _checksum(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
@@ -212,18 +212,22 @@ def _read_manifest(path: Path, text: bytes) -> dict[str, Any]:
     version = manifest.get("format_version")
     if not isinstance(version, int) or version < 1:
         raise ValueError(f"{path} has a damaged manifest. {_REMEDY}")
+    if version < _VERSION:
+        raise ValueError(
+            f"{path} has format {version}, of an older kinlearn; this one reads "
+            f"{_VERSION}. Fit the model again, or load it with the older one."
+        )
     if version > _VERSION:
         raise ValueError(
-            f"{path} has format {version}; this kinlearn reads up to {_VERSION}. "
+            f"{path} has format {version}; this kinlearn reads {_VERSION}. "
             "Install a newer kinlearn."
         )
     return manifest
 
 
-def _strange(skops: Any, content: bytes, trusted: tuple[str, ...]) -> list[str]:
-    """Types in a skops file that nobody has trusted."""
-    found = set(skops.get_untrusted_types(data=content))
-    return sorted(found - TRUSTED - set(trusted))
+def _strange(types: Iterable[str]) -> list[str]:
+    """Those that not every file may build."""
+    return sorted(name for name in types if not is_trusted(name))
 
 
 def _build(path: Path, parts: dict[str, bytes], trusted: tuple[str, ...]) -> Any:
@@ -234,7 +238,8 @@ def _build(path: Path, parts: dict[str, bytes], trusted: tuple[str, ...]) -> Any
             out.writestr(name, part)
     content = together.getvalue()
     try:
-        strange = _strange(skops, content, trusted)
+        types = skops.get_untrusted_types(data=content)
+        strange = sorted(set(_strange(types)) - set(trusted))
     except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
         raise _unreadable(path, error) from error
     if strange:
@@ -244,7 +249,7 @@ def _build(path: Path, parts: dict[str, bytes], trusted: tuple[str, ...]) -> Any
             f"kinlearn.load(path, trusted={strange}), or kin predict --trust NAME."
         )
     try:
-        return unpack(skops.loads(content, trusted=sorted({*TRUSTED, *trusted})))
+        return unpack(skops.loads(content, trusted=types))
     except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
         raise _unreadable(path, error) from error
 

@@ -18,7 +18,6 @@ from kinlearn.utils._sklearn import tree_predictor
 __all__ = ["PackedForest", "PackedTrees", "packed", "unpack"]
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
-_PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor"
 _FOREST = "kinlearn.trees._forest"
 _KIN = "kinlearn.sharing._kin."
 # What importances and later tasks need; a forest inside of Kin has neither.
@@ -72,8 +71,6 @@ def unpack(model: Any) -> Any:
             vars(owner)[key] = value.unpacked(owner)
         elif _is(value, "sklearn.tree._tree", "Tree"):
             _check_tree(value)
-        elif _is(owner, _PREDICTOR, "TreePredictor"):
-            raise ValueError("the trees of a booster in it are not packed")
     return model
 
 

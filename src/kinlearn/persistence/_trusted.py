@@ -1,8 +1,38 @@
 """The types that a model file may build, beside those that skops trusts itself."""
 
-__all__ = ["TRUSTED"]
+from importlib import import_module
 
-TRUSTED = frozenset(
+__all__ = ["is_trusted"]
+
+
+def is_trusted(name: str) -> bool:
+    """Whether every model file may build it: ours, and estimators of scikit-learn.
+
+    Parameters
+    ----------
+    name : str
+        Full name of a type.
+
+    Returns
+    -------
+    bool
+        Skops trusts scikit-learn's estimators as well, if it has listed them.
+    """
+    if name in _TRUSTED:
+        return True
+    module, _, last = name.rpartition(".")
+    if not module.startswith("sklearn.") or last.startswith("_"):
+        return False
+    from sklearn.base import BaseEstimator
+
+    try:
+        found = getattr(import_module(module), last, None)
+    except ImportError:
+        return False
+    return isinstance(found, type) and issubclass(found, BaseEstimator)
+
+
+_TRUSTED = frozenset(
     {
         "kinlearn.boosting._abstaining.AbstainingAdaBoostClassifier",
         "kinlearn.boosting._adaboost_m1.MultiTaskAdaBoostClassifier",
@@ -61,9 +91,8 @@ TRUSTED = frozenset(
         "kinlearn.trees._mt_tree.MultiTaskTree",
         "kinlearn.trees._random_forest.MultiTaskRandomForestClassifier",
         "numpy.dtype",
-        # skops leaves trees to the reader, because numbers in them can lead outside of
-        # their arrays; ours are checked
-        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        # skops leaves it to the reader, because numbers in it can lead outside of its
+        # arrays; they are checked
         "sklearn.tree._tree.Tree",
         # of searches
         "sklearn.metrics._scorer._PassthroughScorer",
