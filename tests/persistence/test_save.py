@@ -124,6 +124,21 @@ def test_the_command_line_predicts_the_same(name, model, kin):
         assert_array_equal(out["probability_yes"], model.predict_proba(X)[:, 1])
 
 
+def test_a_table_of_mixed_columns(kin):
+    X, score = _problem()
+    X["colour"] = np.where(X["c"] > 0, "red", "blue")
+    X["code"] = [f"{i % 7:03d}" for i in range(len(X))]
+    X["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(X)), "D")
+    X["member"] = (X["c"] > 1).to_numpy()
+    X.iloc[::9, 3] = np.nan
+    model = MultiTaskExtraTreesClassifier(10, task="school", random_state=0)
+    model.fit(X, _target(model, score))
+    kinlearn.save(model, "model.skops")
+    assert_array_equal(kin(X)["prediction"], model.predict(X))
+    text = X.astype(str).where(X.notna(), None)
+    assert_array_equal(kinlearn.load("model.skops").predict(text), model.predict(X))
+
+
 def test_integer_tasks_an_array_and_its_names(kin):
     X, score = _problem()
     codes = X.pop("school").map({"east": 3, "north": 5, "west": 9})
@@ -196,6 +211,7 @@ def _kin_like(n_rows=300, n_tasks=4):
 def test_kin_predicts_the_same_bits(kind, tmp_path):
     X, y = _kin_like()
     options = {"task": "task", "n_folds": 2, "n_estimators": 20, "random_state": 0}
+    options["unknown_task"] = "share"
     options["families"] = ["linear", "trees", "boosting"]
     if kind == "classes":
         model = KinClassifier(**options).fit(X, y > 1)

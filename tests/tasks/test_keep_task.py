@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MinMaxScaler,
@@ -20,6 +20,7 @@ from sklearn.preprocessing import (
 
 from kinlearn import keep_task, with_task
 from kinlearn.sharing import PerTask
+from kinlearn.svm import SVMPlusClassifier
 from kinlearn.tasks import check_task_data, encode_tasks
 
 RNG = np.random.default_rng(0)
@@ -154,3 +155,61 @@ def test_without_the_wrapper_the_tasks_would_be_lost():
     coded[::3, -1] = 7
     with pytest.raises(ValueError, match="must hold integers or strings"):
         pipe.fit(coded, Y)
+
+
+def _with_privileged(container):
+    """Rows of training, and what new rows have: without column "p"."""
+    extra = np.column_stack([100 * X, 1000 * Y + RNG.normal(size=60)])
+    old = pd.DataFrame(extra[:, [0, 3, 1, 2]], columns=["a", "p", "b", "c"])
+    if container == "polars":
+        old = pl.from_pandas(old)
+        return old, old.drop("p"), "p", "p"
+    if container == "pandas":
+        return old, old.drop(columns="p"), "p", "p"
+    old = old.to_numpy()
+    return old, np.delete(old, 1, axis=1), 1, 3
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "array"])
+def test_privileged_columns_are_scaled_and_may_be_absent(container):
+    old, new, name, name_out = _with_privileged(container)
+    model = make_pipeline(
+        keep_task(StandardScaler(), privileged=name),
+        SVMPlusClassifier(kernel="linear", privileged=[name_out]),
+    )
+    assert np.isfinite(cross_val_score(model, old, Y, cv=3)).all()
+    model.fit(old, Y)
+    assert_array_equal(model.predict(new), model.predict(old))
+    scaled = np.asarray(model[0].transform(old), dtype=float)
+    assert_allclose(scaled.std(axis=0), 1)
+    assert_allclose(np.asarray(model[0].transform(new)), scaled[:, :3])
+    # the same as scaling by hand
+    by_hand = SVMPlusClassifier(kernel="linear", privileged=3)
+    order = [0, 2, 3, 1]
+    by_hand.fit(StandardScaler().fit_transform(np.asarray(old)[:, order]), Y)
+    assert_array_equal(by_hand.predict(scaled), model.predict(old))
+
+
+def test_privileged_columns_beside_a_task():
+    old, _, _, _ = _with_privileged("pandas")
+    old.insert(1, "group", GROUP)
+    keep = keep_task(StandardScaler(), task="group", privileged=["p", "c"])
+    out = keep.fit_transform(old)
+    assert list(out) == ["a", "b", "p", "c", "group"]
+    assert keep.get_feature_names_out().tolist() == list(out)
+    pd.testing.assert_frame_equal(out, keep.fit(old).transform(old))
+    assert list(keep.transform(old.drop(columns=["p"]))) == ["a", "b", "group"]
+    assert list(keep.transform(old[["a", "group", "b"]])) == ["a", "b", "group"]
+    with pytest.raises(ValueError, match="now missing"):
+        keep.transform(old.drop(columns=["a"]))
+
+
+def test_missing_columns_lead_to_privileged():
+    old, new, _, _ = _with_privileged("pandas")
+    keep = keep_task(StandardScaler(), task=None).fit(old)
+    with pytest.raises(ValueError, match=r"privileged=\[") as raised:
+        keep.transform(new)
+    assert "- p\n" in str(raised.value)
+    keep = keep_task(StandardScaler(), task=None).fit(old.to_numpy())
+    with pytest.raises(ValueError, match=r"privileged=\["):
+        keep.transform(new.to_numpy())

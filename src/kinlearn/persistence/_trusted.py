@@ -74,6 +74,8 @@ _TRUSTED = frozenset(
         "kinlearn.svm._space.Space",
         "kinlearn.svm._svm_plus_classifier.SVMPlusClassifier",
         "kinlearn.svm._svm_plus_regressor.SVMPlusRegressor",
+        "kinlearn.tables._categories.CategoryColumn",
+        "kinlearn.tables._encoder.TableEncoder",
         "kinlearn.tasks._columns.TaskColumns",
         "kinlearn.tasks._keep_task.KeepTask",
         "kinlearn.tasks._labels.LabelSets",

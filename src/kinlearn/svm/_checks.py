@@ -128,7 +128,13 @@ def warn_if_unfinished(
     )
 
 
-def warn_of_scales(X: Any, names: np.ndarray, estimator: str, task: TaskColumn) -> None:
+def warn_of_scales(
+    X: Any,
+    names: np.ndarray,
+    estimator: str,
+    task: TaskColumn,
+    privileged: Any = None,
+) -> None:
     """Warn if features differ so much in scale that the largest decides alone.
 
     Three frames below a `fit` that is decorated.
@@ -143,6 +149,8 @@ def warn_of_scales(X: Any, names: np.ndarray, estimator: str, task: TaskColumn) 
         Name for the message.
     task : str, int or None
         A column that scaling must leave alone.
+    privileged : str, int, list of them or None, default=None
+        Columns that scaling must do without in prediction.
     """
     if sp.issparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
@@ -162,8 +170,10 @@ def warn_of_scales(X: Any, names: np.ndarray, estimator: str, task: TaskColumn) 
     if spread[most] <= _SCALE_RATIO * spread[least]:
         return
     scaler = "StandardScaler()"
-    if task is not None:
-        scaler = f"kinlearn.keep_task({scaler}, task={task!r})"
+    apart = {"task": task, "privileged": privileged}
+    options = [f"{key}={value!r}" for key, value in apart.items() if value is not None]
+    if options:
+        scaler = f"kinlearn.keep_task({scaler}, {', '.join(options)})"
     warnings.warn(
         f"The features of {estimator} differ in scale by "
         f"{spread[most] / spread[least]:.0e}: column {names[most]!r} has standard "

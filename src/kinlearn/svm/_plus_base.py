@@ -118,7 +118,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         if self.kernel == "precomputed":
             self._check_square(X, "X", "Kernel")
         else:
-            warn_of_scales(X, data.feature_names, name, self.group)
+            warn_of_scales(X, data.feature_names, name, self.group, self.privileged)
         decision = make_space(
             X, self.kernel, self.gamma, self.coef0, self.degree, weight
         )
@@ -141,7 +141,7 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             else:
                 names = data.columns.all_names[list(data.columns.privileged)]
                 if Z.shape[1] == len(names):  # else a table that was encoded and scaled
-                    warn_of_scales(Z, names, name, self.group)
+                    warn_of_scales(Z, names, name, self.group, self.privileged)
 
         def inherit(value: Any, default: Any) -> Any:
             return default if value is None else value

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tables._columns import append_column
 from kinlearn.tables._containers import AnyTable, FrameTable, open_table
-from kinlearn.tasks._columns import resolve_columns
+from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._mixin import remember_columns
 from kinlearn.tasks._values import task_values
 from kinlearn.utils._sklearn import HasMethods
@@ -41,11 +41,17 @@ class KeepTask(TransformerMixin, BaseEstimator):
         Any scikit-learn transformer, `ColumnTransformer` included.
     task : str, int or None, default=None
         Name or position of the task column. None keeps nothing.
+    privileged : str, int, list of them or None, default=None
+        Columns that exist in training only, such as those of `SVMPlusClassifier`.
+        They go through a clone of the transformer that is their own, and may be absent
+        from X in `transform`.
 
     Attributes
     ----------
     transformer_ : transformer
         The fitted clone.
+    privileged_transformer_ : transformer or None
+        The one of the privileged columns.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -58,6 +64,9 @@ class KeepTask(TransformerMixin, BaseEstimator):
     whose LAST column is the task, however wide it has become: the estimator
     behind takes ``task=-1``. Sparse results are possible for arrays and sparse
     X; a frame cannot hold them (``sparse_output=False``).
+
+    Privileged columns come out behind the other ones, before the task. If one of them
+    is absent, none comes out.
 
     Examples
     --------
@@ -74,11 +83,15 @@ class KeepTask(TransformerMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "transformer": [HasMethods(["fit", "transform"])],
         "task": [str, Integral, None],
+        "privileged": [str, Integral, "array-like", None],
     }
 
-    def __init__(self, transformer: Any, *, task: TaskColumn = None) -> None:
+    def __init__(
+        self, transformer: Any, *, task: TaskColumn = None, privileged: Any = None
+    ) -> None:
         self.transformer = transformer
         self.task = task
+        self.privileged = privileged
 
     def fit(self, X: Table, y: ArrayLike | None = None, **fit_params: Any) -> Self:
         """Fit the transformer on all columns but the task.
@@ -97,8 +110,11 @@ class KeepTask(TransformerMixin, BaseEstimator):
         KeepTask
             The fitted object.
         """
-        _, rest = self._open_for_fit(X)
+        _, rest, private = self._open_for_fit(X)
         self.transformer_ = clone(self.transformer).fit(rest, y, **fit_params)
+        if private is not None:
+            self.privileged_transformer_ = clone(self.transformer)
+            self.privileged_transformer_.fit(private, y, **fit_params)
         remember_columns(self, self._columns)
         return self
 
@@ -121,14 +137,17 @@ class KeepTask(TransformerMixin, BaseEstimator):
         ndarray, sparse matrix or data frame
             Transformed columns, the task last.
         """
-        table, rest = self._open_for_fit(X)
+        table, rest, private = self._open_for_fit(X)
         self.transformer_ = clone(self.transformer)
-        if hasattr(self.transformer_, "fit_transform"):
-            out = self.transformer_.fit_transform(rest, y, **fit_params)
-        else:
-            out = self.transformer_.fit(rest, y, **fit_params).transform(rest)
+        out = _fit_transform(self.transformer_, rest, y, **fit_params)
+        more = None
+        if private is not None:
+            self.privileged_transformer_ = clone(self.transformer)
+            more = _fit_transform(
+                self.privileged_transformer_, private, y, **fit_params
+            )
         remember_columns(self, self._columns)
-        return self._attach(out, table, self._columns.task)
+        return self._attach(out, more, table, self._columns.task)
 
     def transform(self, X: Table) -> Table:
         """Transform all columns but the task.
@@ -136,7 +155,7 @@ class KeepTask(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame
-            Data with the task column.
+            Data with the task column; privileged columns may be absent.
 
         Returns
         -------
@@ -145,9 +164,24 @@ class KeepTask(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = open_table(X)
-        position = self._columns.match(table, type(self).__name__).task
-        rest = X if position is None else table.without(position)
-        return self._attach(self.transformer_.transform(rest), table, position)
+        columns = self._match(table)
+        out = self.transformer_.transform(_take(table, X, columns, columns.features))
+        more = None
+        if columns.privileged and columns.n_columns == self._columns.n_columns:
+            private = _take(table, X, columns, columns.privileged)
+            more = self.privileged_transformer_.transform(private)
+        return self._attach(out, more, table, columns.task)
+
+    def _match(self, table: AnyTable) -> TaskColumns:
+        try:
+            return self._columns.match(table, type(self).__name__)
+        except ValueError as error:
+            if self.privileged is not None or table.n_columns >= self.n_features_in_:
+                raise
+            raise ValueError(
+                f"{str(error).rstrip()}\nIf the missing columns exist in training "
+                "only, name them: keep_task(..., privileged=[...])."
+            ) from error
 
     @available_if(_names_features)
     def get_feature_names_out(
@@ -166,48 +200,68 @@ class KeepTask(TransformerMixin, BaseEstimator):
             Column names.
         """
         check_is_fitted(self)
-        task = self._columns.task
-        if task is None:
+        columns = self._columns
+        if columns.task is None and not columns.privileged:
             return self.transformer_.get_feature_names_out(input_features)
-        if input_features is not None:
-            input_features = np.delete(np.asarray(input_features, dtype=object), task)
-        names = self.transformer_.get_feature_names_out(input_features)
-        return np.append(np.asarray(names, dtype=object), self._task_name())
+        names: list = []
+        for transformer, positions in (
+            (self.transformer_, columns.features),
+            (self.privileged_transformer_, columns.privileged),
+        ):
+            if transformer is None:
+                continue
+            given = None
+            if input_features is not None:
+                given = np.asarray(input_features, dtype=object)[list(positions)]
+            names += list(transformer.get_feature_names_out(given))
+        if columns.task is not None:
+            names.append(self._task_name())
+        return np.asarray(names, dtype=object)
 
     def _task_name(self) -> str:
         names, task = self._columns.names, self._columns.task
         return "task" if names is None or task is None else names[task]
 
-    def _open_for_fit(self, X: Table) -> tuple[AnyTable, Table]:
+    def _open_for_fit(self, X: Table) -> tuple[AnyTable, Table, Table | None]:
         self._validate_params()
         table = open_table(X)
-        self._columns = resolve_columns(table, self.task, None)
-        position = self._columns.task
-        return table, X if position is None else table.without(position)
+        self._columns = columns = resolve_columns(table, self.task, self.privileged)
+        self.privileged_transformer_ = None
+        private = None
+        if columns.privileged:
+            private = _take(table, X, columns, columns.privileged)
+        return table, _take(table, X, columns, columns.features), private
 
-    def _attach(self, out: Any, table: Any, position: int | None) -> Table:
-        if position is None:
+    def _attach(self, out: Any, more: Any, table: Any, position: int | None) -> Table:
+        if position is None and not self._columns.privileged:
             return out
-        where = self._columns.where
-        values: Any = task_values(table.column(position), where)
         from_frame = isinstance(table, FrameTable)
         if from_frame and sp.issparse(out):
             raise ValueError(
                 f"{type(self.transformer_).__name__} gives a sparse matrix, which a "
-                f"data frame with {where.lower()} cannot hold. Set sparse_output=False "
-                "(OneHotEncoder) or sparse_threshold=0 (ColumnTransformer), or pass "
-                "an array with integer tasks."
+                f"data frame with {self._columns.where.lower()} cannot hold. Set "
+                "sparse_output=False (OneHotEncoder) or sparse_threshold=0 "
+                "(ColumnTransformer), or pass an array with integer tasks."
             )
-        result: Any = open_table(out)
-        if from_frame and not isinstance(result, FrameTable):
-            result = open_table(self._frame_like(table, result.native))
+        result = self._container(out, table, self.transformer_)
+        if more is not None:
+            extra = self._container(more, table, self.privileged_transformer_)
+            result = open_table(_side_by_side(result, extra))
+        if position is None:
+            return result.native
+        values: Any = task_values(table.column(position), self._columns.where)
         if from_frame and result.frame.implementation == table.frame.implementation:
             values = table.frame[:, position]  # keeps its type, such as category
         return append_column(result, values, self._task_name())
 
-    def _frame_like(self, table: FrameTable, values: np.ndarray) -> Any:
-        if _names_features(self):
-            names = self.transformer_.get_feature_names_out()
+    def _container(self, out: Any, table: Any, transformer: Any) -> Any:
+        """What came out, as a frame if a frame went in."""
+        result: Any = open_table(out)
+        if not isinstance(table, FrameTable) or isinstance(result, FrameTable):
+            return result
+        values = result.native
+        if hasattr(transformer, "get_feature_names_out"):
+            names = transformer.get_feature_names_out()
         else:
             names = [f"x{i}" for i in range(values.shape[1])]
         frame = nw.from_dict(
@@ -216,7 +270,7 @@ class KeepTask(TransformerMixin, BaseEstimator):
         ).to_native()
         if nw.dependencies.is_pandas_dataframe(frame):
             frame.index = table.native.index
-        return frame
+        return open_table(frame)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -227,21 +281,53 @@ class KeepTask(TransformerMixin, BaseEstimator):
         return tags
 
 
-def keep_task(transformer: Any, *, task: TaskColumn) -> KeepTask:
+def _fit_transform(transformer: Any, X: Table, y: Any, **fit_params: Any) -> Any:
+    if hasattr(transformer, "fit_transform"):
+        return transformer.fit_transform(X, y, **fit_params)
+    return transformer.fit(X, y, **fit_params).transform(X)
+
+
+def _take(
+    table: Any, X: Table, columns: TaskColumns, positions: tuple[int, ...]
+) -> Table:
+    """Some columns of X; X itself, if these are all."""
+    if len(positions) == columns.n_columns:
+        return X
+    if len(positions) == columns.n_columns - 1 and columns.task is not None:
+        return table.without(columns.task)
+    if isinstance(table, FrameTable):
+        return table.frame[:, list(positions)].to_native()
+    return table.native[:, list(positions)]
+
+
+def _side_by_side(left: Any, right: Any) -> Any:
+    if isinstance(left, FrameTable):
+        return left.frame.with_columns(*right.frame.iter_columns()).to_native()
+    if sp.issparse(left.native) or sp.issparse(right.native):
+        return sp.hstack([left.native, right.native], format="csr")
+    return np.hstack([left.native, right.native])
+
+
+def keep_task(
+    transformer: Any, *, task: TaskColumn = None, privileged: Any = None
+) -> KeepTask:
     """Wrap a transformer so that it leaves the task column alone.
 
     Parameters
     ----------
     transformer : transformer
         Any scikit-learn transformer, `ColumnTransformer` included.
-    task : str, int or None
+    task : str, int or None, default=None
         Name or position of the task column in front of the transformer.
+    privileged : str, int, list of them or None, default=None
+        Columns that exist in training only: they are transformed by themselves in
+        `fit`, and may be absent in prediction.
 
     Returns
     -------
     KeepTask
         A transformer; its output carries the task column last (by its own name
-        in frames).
+        in frames), and privileged columns before it.
 
     Examples
     --------
@@ -256,5 +342,17 @@ def keep_task(transformer: Any, *, task: TaskColumn) -> KeepTask:
     ...     keep_task(StandardScaler(), task="school"),
     ...     PerTask(LogisticRegression(), task="school"),
     ... )
+
+    Columns that only the training rows have:
+
+    >>> import pandas as pd
+    >>> from kinlearn.svm import SVMPlusClassifier
+    >>> old = pd.DataFrame({"age": [30, 40, 50, 60], "biopsy": [0.1, 0.4, 0.5, 0.9]})
+    >>> model = make_pipeline(
+    ...     keep_task(StandardScaler(), privileged="biopsy"),
+    ...     SVMPlusClassifier(kernel="linear", privileged="biopsy"),
+    ... ).fit(old, [0, 0, 1, 1])
+    >>> model.predict(pd.DataFrame({"age": [33, 57]}))
+    array([0, 1])
     """
-    return KeepTask(transformer, task=task)
+    return KeepTask(transformer, task=task, privileged=privileged)
