@@ -221,10 +221,22 @@ class _View:
         """The test at an inner node, or its opposite."""
         step = self.tree.steps[node]
         name = self.model.feature_names_[step["feature"]]
+        if step["missing_left"] > 1:
+            return f"{name} {'in' if side == 'yes' else 'not in'} {self._codes(step)}"
         if np.isinf(step["threshold"]):
             return f"{name} is {'present' if side == 'yes' else 'missing'}"
         sign = "<=" if side == "yes" else ">"
         return f"{name} {sign} {step['threshold']:.{self.decimals}f}"
+
+    def _codes(self, step: np.void) -> str:
+        """The categories that go left, of those seen in fit."""
+        sets: Any = self.tree.category_sets
+        words = sets[(step["missing_left"] >> 1) - 1]
+        left = np.unpackbits(words.view(np.uint8), bitorder="little")
+        categorical: Any = self.model.is_categorical_
+        known = self.model._known_codes[categorical[: step["feature"]].sum()]
+        codes = np.flatnonzero(left[: len(known)] & known)
+        return f"{{{', '.join(map(str, codes.tolist()))}}}"
 
     def decisions(
         self, node: int, short: bool = False
