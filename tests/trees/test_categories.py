@@ -182,6 +182,35 @@ def test_a_tree_in_words_lists_the_categories():
     assert_array_equal(tree.predict(X), y)
 
 
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_categories_of_a_frame_are_split_natively(cls):
+    X, y = made(0)
+    names = np.array([f"town {i:02d}" for i in range(40)])
+    frame = pd.DataFrame({"x": X[:, 0], "town": names[X[:, 1].astype(int)]})
+    frame["shop"] = X[:, 2]
+    y = target(cls, y)
+    expected = forest(cls, categorical_features=[1]).fit(X, y)
+    model = forest(cls, task="shop").fit(frame, y)
+    assert_array_equal(model.is_categorical_, [False, True])
+    assert_allclose(scores(model, frame), scores(expected, X), rtol=1e-9)
+    typed = frame.astype({"town": "category"})
+    again = forest(cls, task="shop").fit(typed, y)
+    assert_array_equal(scores(again, typed), scores(model, frame))
+    numbers = forest(cls, task="shop", categorical_features=None).fit(frame, y)
+    assert numbers.is_categorical_ is None
+    frame["zip"] = 1000 + 7 * (X[:, 1] % 5)
+    both = forest(cls, task="shop", categorical_features=["zip"]).fit(frame, y)
+    assert_array_equal(both.is_categorical_, [False, True, True])
+
+
+def test_a_tree_in_words_calls_the_categories_of_a_frame_by_their_names():
+    frame = pd.DataFrame({"town": ["Ulm", "Bonn", "Kiel", "Jena"] * 5})
+    tree = MultiTaskDecisionTreeClassifier().fit(
+        frame, frame["town"].isin(["Ulm", "Bonn"])
+    )
+    assert "town in {Bonn, Ulm}" in export_text(tree)
+
+
 def test_boosted_trees_that_take_no_categories_are_named():
     from sklearn.tree import DecisionTreeClassifier
 

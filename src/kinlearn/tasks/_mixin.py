@@ -207,6 +207,16 @@ class TaskMixin:
                 known |= self._known_codes
         self.is_categorical_, self._known_codes = data.categorical, known
 
+    def _category_names(self, feature: int) -> dict[int, str]:
+        """Codes of a feature's categories seen in fit, and how to call them."""
+        categorical: Any = self.is_categorical_
+        known = self._known_codes[categorical[:feature].sum()]
+        codes = np.flatnonzero(known).tolist()
+        if self.table_encoder_ is None:
+            return {code: str(code) for code in codes}
+        names = self.table_encoder_._category_names(feature)
+        return {code: names[code] for code in codes}
+
     def _without_new_codes(self, X: Any) -> Any:
         categorical = getattr(self, "is_categorical_", None)
         if categorical is None:

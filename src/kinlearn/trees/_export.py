@@ -233,10 +233,8 @@ class _View:
         sets: Any = self.tree.category_sets
         words = sets[(step["missing_left"] >> 1) - 1]
         left = np.unpackbits(words.view(np.uint8), bitorder="little")
-        categorical: Any = self.model.is_categorical_
-        known = self.model._known_codes[categorical[: step["feature"]].sum()]
-        codes = np.flatnonzero(left[: len(known)] & known)
-        return f"{{{', '.join(map(str, codes.tolist()))}}}"
+        names = self.model._category_names(int(step["feature"]))
+        return f"{{{', '.join(name for c, name in names.items() if left[c])}}}"
 
     def decisions(
         self, node: int, short: bool = False

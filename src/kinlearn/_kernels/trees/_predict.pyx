@@ -389,7 +389,7 @@ def place_task(
                     row = rows[i]
                     x = X[row, node.feature]
                     left = x <= node.threshold
-                    if node.slot >= 0 and x == x:
+                    if sets is not None and node.slot >= 0 and x == x:
                         left = is_in_set(&sets[set_start[t] + node.slot, 0], x)
                     if x != x:
                         left = default_left[tree_start[t] + at.node]
