@@ -6,8 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from kinlearn.boosting import MultiTaskAdaBoostClassifier
+from kinlearn.boosting import (
+    AbstainingAdaBoostClassifier,
+    MultiTaskAdaBoostClassifier,
+)
+from kinlearn.boosting import export_text as export_stumps
 from kinlearn.trees import (
     MultiTaskDecisionTreeClassifier,
     MultiTaskExtraTreesClassifier,
@@ -34,11 +39,13 @@ SETTINGS = {
     MultiTaskDecisionTreeClassifier: {"criterion": "joint", "min_samples_leaf": 10},
     MultiTaskRandomForestClassifier: {"n_estimators": 40, "min_samples_leaf": 3},
     MultiTaskAdaBoostClassifier: {"n_estimators": 10},
+    AbstainingAdaBoostClassifier: {"n_estimators": 20},
 } | {
     cls: {"n_estimators": 40, "min_samples_leaf": 3, "task_split_prob": 0.5}
     for cls in EXTRA
 }
 ESTIMATORS = list(SETTINGS)
+BOOSTED = [MultiTaskAdaBoostClassifier, AbstainingAdaBoostClassifier]
 
 
 def forest(cls, **settings):
@@ -116,7 +123,7 @@ def test_a_weight_of_two_is_two_rows(cls):
     settings = {"categorical_features": [1]}
     if cls is MultiTaskRandomForestClassifier:
         settings["bootstrap"] = False
-    if cls not in EXTRA and cls is not MultiTaskAdaBoostClassifier:
+    if cls not in EXTRA and cls not in BOOSTED:
         settings["min_samples_leaf"] = 1  # of rows, not of weight
     a = forest(cls, **settings).fit(X, y, sample_weight=weight)
     b = forest(cls, **settings).fit(X[rows], y[rows])
@@ -149,7 +156,7 @@ def test_saved_models_keep_categories(cls):
     assert_array_equal(scores(again, X), scores(model, X))
 
 
-@pytest.mark.parametrize("cls", [*EXTRA, MultiTaskAdaBoostClassifier])
+@pytest.mark.parametrize("cls", [*EXTRA, *BOOSTED])
 def test_later_tasks_keep_categories(cls):
     X, y = made(4)
     y = target(cls, y)
@@ -209,6 +216,27 @@ def test_a_tree_in_words_calls_the_categories_of_a_frame_by_their_names():
         frame, frame["town"].isin(["Ulm", "Bonn"])
     )
     assert "town in {Bonn, Ulm}" in export_text(tree)
+
+
+def test_stumps_in_words_list_the_categories():
+    X = np.array([[0, 0], [2, 0], [5, 0], [7, 0]] * 5, dtype=float)
+    y = np.isin(X[:, 0], [2, 7])
+    model = AbstainingAdaBoostClassifier(1, task=-1, categorical_features=[0])
+    text = export_stumps(model.fit(X, y))
+    assert "x0 in {2, 7}" in text
+    assert "x0 not in {2, 7}" in text
+    assert_array_equal(model.predict(X), y)
+
+
+def test_more_classes_and_rows_held_back_have_an_order_too():
+    X, y = made(1)
+    y = np.digitize(y, [0, 1, 2])
+    model = AbstainingAdaBoostClassifier(
+        40, task=-1, early_stopping=True, random_state=0, categorical_features=[1]
+    )
+    assert model.fit(X, y).algorithm_ == "mh"
+    numbers = clone(model).set_params(categorical_features=None).fit(X, y)
+    assert model.validation_errors_.min() < numbers.validation_errors_.min()
 
 
 def test_boosted_trees_that_take_no_categories_are_named():
