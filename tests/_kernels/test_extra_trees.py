@@ -80,10 +80,11 @@ def kernel_tree(p, layout=None, *, key=None, whole_weight=0.0):
         whole_weight,
         np.zeros(1, dtype=np.int32),
         WORKSPACE,
+        p.categorical.astype(np.uint8) if p.categorical.any() else None,
     )
 
 
-def random_problem(seed):
+def random_problem(seed, *, categories=False):
     """Small, and full of ties, constants, missing values, and lone tasks."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(2, 60)), int(rng.integers(1, 6))
@@ -102,6 +103,11 @@ def random_problem(seed):
             X[rng.random(n) < rng.choice([0.1, 0.5, 1.0], p=[0.6, 0.3, 0.1]), j] = (
                 np.nan
             )
+    categorical = None
+    if categories:
+        categorical = rng.random(d) < 0.6
+        codes = rng.integers(0, rng.choice([2, 6, 20, 254], size=d), size=(n, d))
+        X = np.where(categorical & ~np.isnan(X), codes, X)
     n_classes = int(rng.choice([0, 2, 2, 3, 7]))
     if n_classes == 0:
         y = np.round(rng.normal(size=n) * 16) / 8
@@ -129,12 +135,18 @@ def random_problem(seed):
         max_depth=int(rng.choice([1, 4, 2**31 - 1])),
         min_impurity_decrease=float(rng.choice([0, 0, 0.01])),
         seed=seed,
+        categorical=categorical,
     )
+
+
+def bits(sets):
+    """By set, whether each code is in it."""
+    return np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")
 
 
 def assert_same_tree(tree, nodes):
     arrays, default_left, weight, impurity, start, exceptions, values = tree[:7]
-    rows, leaf_start, *task_cuts = tree[7:]
+    rows, leaf_start, *task_cuts, sets = tree[7:]
     assert_array_equal(arrays["feature"], [node["feature"] for node in nodes])
     assert_array_equal(arrays["right"], [node["right"] for node in nodes])
     assert_array_equal(default_left, [node["default_left"] for node in nodes])
@@ -144,6 +156,9 @@ def assert_same_tree(tree, nodes):
         slot = kernel["slot"]
         if node["feature"] >= 0:
             assert kernel["threshold"] == node["threshold"]
+            assert (slot >= 0) == (node["left_codes"] is not None)
+            if slot >= 0:
+                assert_array_equal(np.flatnonzero(bits(sets)[slot]), node["left_codes"])
         elif node["feature"] == reference.TASK_SPLIT:
             kept = exceptions[start[slot] : start[slot + 1]]
             assert_array_equal(kept, node["exceptions"])
@@ -155,10 +170,11 @@ def assert_same_tree(tree, nodes):
             )
 
 
+@pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("block", range(20))
-def test_trees_equal_the_reference(block):
+def test_trees_equal_the_reference(block, categories):
     for seed in range(30 * block, 30 * (block + 1)):
-        p = random_problem(seed)
+        p = random_problem(seed, categories=categories)
         assert_same_tree(kernel_tree(p), reference.grow_tree(p))
 
 
@@ -181,16 +197,18 @@ def keys_and_ends(nodes, key):
 def test_a_branch_grown_alone_is_that_of_the_tree(block):
     n_branches = 0
     for seed in range(30 * block, 30 * (block + 1)):
-        p = random_problem(seed + 900)
+        p = random_problem(seed + 900, categories=seed % 2 == 1)
         nodes, *by_node, start, exceptions, values = (tree := kernel_tree(p))[:7]
-        rows, leaf_start, *of_splits = tree[7:]
+        rows, leaf_start, *of_splits, sets = tree[7:]
         leaf = np.cumsum(nodes["feature"] == reference.LEAF)
         split = np.cumsum(nodes["feature"] == reference.TASK_SPLIT)
-        first = [np.concatenate([[0], count]) for count in (leaf, split)]
+        by_set = (nodes["feature"] >= 0) & (nodes["slot"] >= 0)
+        counts = leaf, split, np.cumsum(by_set)
+        first = [np.concatenate([[0], count]) for count in counts]
         for i, (key, end, depth) in enumerate(
             zip(*keys_and_ends(nodes, stream_state(p.seed, 0)), strict=True)
         ):
-            (a, b), (c, d) = (count[[i, end]] for count in first)
+            (a, b), (c, d), (e, f) = (count[[i, end]] for count in first)
             there = np.sort(rows[leaf_start[a] : leaf_start[b]])
             tasks, task = np.unique(p.task[there], return_inverse=True)
             part = replace(
@@ -205,6 +223,7 @@ def test_a_branch_grown_alone_is_that_of_the_tree(block):
             whole = p.weight.sum()
             alone = kernel_tree(part, layout, key=key, whole_weight=whole)
             n_branches += end - i > 1
+            assert_array_equal(alone[12], sets[e:f])
             for name, less in (("feature", 0), ("threshold", 0), ("right", i)):
                 assert_array_equal(alone[0][name], nodes[name][i:end] - less)
             for found, expected in zip(alone[1:4], by_node, strict=True):
@@ -213,7 +232,7 @@ def test_a_branch_grown_alone_is_that_of_the_tree(block):
             assert_array_equal(tasks[alone[5]], exceptions[start[c] : start[d]])
             assert_array_equal(alone[6], values[a:b])
             assert_array_equal(there[alone[7]], rows[leaf_start[a] : leaf_start[b]])
-            for found, expected in zip(alone[9:], of_splits, strict=True):
+            for found, expected in zip(alone[9:12], of_splits, strict=True):
                 assert_array_equal(found, expected[c:d])
     assert n_branches > 50
 
@@ -233,13 +252,16 @@ def joined(trees):
         "exception_start": starts(np.concatenate([np.diff(t[4]) for t in trees])),
         "exceptions": np.concatenate([tree[5] for tree in trees]),
         "values": np.concatenate([tree[6] for tree in trees]),
+        "set_start": starts([len(tree[12]) for tree in trees]),
+        "sets": np.concatenate([tree[12] for tree in trees]),
     }
 
 
 @pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_prediction_equals_a_walk_down_the_reference(seed, missing):
-    p = random_problem(seed + 5000)
+def test_prediction_equals_a_walk_down_the_reference(seed, categories, missing):
+    p = random_problem(seed + 5000, categories=categories)
     p.min_samples_leaf, p.max_depth = 1, 2**31 - 1
     trees, twins = [], []
     for tree in range(3):
@@ -248,6 +270,8 @@ def test_prediction_equals_a_walk_down_the_reference(seed, missing):
         twins.append(reference.grow_tree(p))
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(500, p.X.shape[1])).astype(np.float32)
+    X = np.where(p.categorical, rng.integers(0, 254, size=X.shape), X)
+    X = X.astype(np.float32)
     if missing:
         X[rng.random(X.shape) < 0.1] = np.nan
     task = rng.integers(-1, p.task.max() + 3, size=len(X)).astype(np.int32)
@@ -303,6 +327,7 @@ def test_copying_branches_together_changes_nothing(n, n_classes, max_features, l
     X = rng.normal(size=(n, 100)).astype(np.float32)
     X[:, 3] = np.where(X[:, 3] > 1, np.nan, 1.0)
     X[:, 4:20] = 7.0  # constants spoil what is foreseen of the draws
+    X[:, 20:40] = rng.integers(0, 30, size=(n, 20))
     signal = X[:, 0] + X[:, 1] + rng.normal(size=n)
     y = np.round(signal * 8) / 8 if n_classes == 0 else np.digitize(signal, [-1, 0, 1])
     p = reference.Problem(
@@ -314,6 +339,7 @@ def test_copying_branches_together_changes_nothing(n, n_classes, max_features, l
         task_split_prob=0.3,
         min_samples_leaf=n / 60,
         seed=1,
+        categorical=np.isin(np.arange(100), range(20, 40)),
     )
     assert_same_tree(kernel_tree(p, layout), reference.grow_tree(p))
 
@@ -334,8 +360,16 @@ def test_codes_change_nothing(seed, weighted, n_classes):
     X[rng.random(n) < 0.2, 7] = np.nan
     X[:, 8] = np.where(X[:, 8] > 1, np.nan, 1.0)
     X[:, 9] = np.nan
+    X[:, 10] = rng.integers(0, 60, size=n)
+    X[rng.random(n) < 0.1, 10] = np.nan
     X[n // 2 : n // 2 + 200] = X[:200]  # rows that are the same
-    signal = X[:, 0] + X[:, 1] + np.nan_to_num(X[:, 7]) + rng.normal(size=n)
+    signal = (
+        np.isin(X[:, 10], range(0, 60, 2))
+        + X[:, 0]
+        + X[:, 1]
+        + np.nan_to_num(X[:, 7])
+        + rng.normal(size=n)
+    )
     y = np.round(signal * 8) / 8
     if n_classes:
         y = np.minimum(np.digitize(signal, [-1, 0, 1]), n_classes - 1)
@@ -350,6 +384,7 @@ def test_codes_change_nothing(seed, weighted, n_classes):
         task_split_prob=0.3,
         min_samples_leaf=10,
         seed=seed,
+        categorical=np.arange(12) == 10,
     )
     tree = kernel_tree(p, "codes")
     assert_same_tree(tree, reference.grow_tree(p))

@@ -36,7 +36,7 @@ def options(**changed):
 
 def grow(bins, n_bins, task, label, weight, *, criterion, purity, max_depth,
          min_samples_split, min_samples_leaf, min_weight_leaf, max_features,
-         seed):  # fmt: skip
+         seed, categorical=()):  # fmt: skip
     """The kernel, with a cell for every pair of task and label that occurs."""
     pairs, cells = np.unique(np.stack([task, label]), axis=1, return_inverse=True)
     return _mt_tree.grow_tree(
@@ -44,13 +44,14 @@ def grow(bins, n_bins, task, label, weight, *, criterion, purity, max_depth,
         weight.astype(np.int64),
         pairs[0].astype(np.int32), pairs[1].astype(np.int32), int(task.max()) + 1,
         CRITERIA.index(criterion), purity, max_depth, min_samples_split,
-        min_samples_leaf, min_weight_leaf, max_features, seed,
+        min_samples_leaf, min_weight_leaf, max_features, seed, None,
+        np.isin(np.arange(len(n_bins)), categorical).astype(np.uint8),
     )  # fmt: skip
 
 
 def decisions_of(tree, node):
     """Class weights of the tasks decided at a node, and those without rows."""
-    _, decisions, values = tree
+    _, decisions, values, _ = tree
     ends = np.append(decisions["first_value"][1:], len(values))
     found, inherited = {}, set()
     for d in np.flatnonzero(decisions["node"] == node):
@@ -64,6 +65,12 @@ def decisions_of(tree, node):
     return found, inherited
 
 
+def left_bins(tree, number):
+    """The bins of a set of categories."""
+    bits = np.unpackbits(tree[3][number].view(np.uint8), bitorder="little")
+    return set(np.flatnonzero(bits[:255]).tolist())
+
+
 def assert_equals_reference(tree, expected):
     waiting = [(0, expected)]
     n_nodes = 0
@@ -74,7 +81,11 @@ def assert_equals_reference(tree, expected):
         assert (node["n_rows"], node["weight"]) == (twin.n_rows, twin.weight)
         assert_allclose(node["impurity"], twin.impurity, atol=1e-12)
         assert decisions_of(tree, number) == (twin.decisions, twin.inherited)
-        assert (node["feature"], node["bin"]) == (twin.feature, twin.bin)
+        assert node["feature"] == twin.feature
+        if twin.left_set is None:
+            assert node["bin"] == twin.bin
+        else:
+            assert left_bins(tree, node["bin"]) == twin.left_set
         assert bool(node["missing_left"]) == twin.missing_left
         assert_allclose(node["gain"], twin.gain, atol=1e-12)
         assert_allclose(node["decrease"], twin.decrease, rtol=1e-10, atol=1e-10)
@@ -93,8 +104,9 @@ def check(problem, **changed):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("seed", seeds(20, 80))
-def test_tree_equals_reference(seed, criterion):
+def test_tree_equals_reference(seed, categories, criterion):
     """Shapes, weights, missing values and settings drawn at random."""
     rng = np.random.default_rng(1000 + seed)
     problem = make_problem(
@@ -117,6 +129,7 @@ def test_tree_equals_reference(seed, criterion):
         min_weight_leaf=int(rng.choice([0, 0, 8])),
         max_features=int(rng.choice([1, 2, 100])),
         seed=int(rng.integers(1 << 40)),
+        categorical=np.flatnonzero(rng.random(7) < 0.6 * categories).tolist(),
     )
 
 
@@ -138,6 +151,7 @@ def test_large_nodes_equal_reference(n_tasks, n_labels, missing, criterion):
         missing=missing,
     )  # fmt: skip
     check(problem, criterion=criterion, max_depth=3)
+    check(problem, criterion=criterion, max_depth=3, categorical=[0])
     check(problem, criterion=criterion, max_depth=2, min_samples_leaf=100)
 
 
@@ -145,6 +159,7 @@ def test_large_nodes_equal_reference(n_tasks, n_labels, missing, criterion):
 def test_many_small_tasks_equal_reference(criterion):
     problem = make_problem(3, n=300, n_features=3, n_tasks=120, n_values=30)
     check(problem, criterion=criterion, max_depth=6)
+    check(problem, criterion=criterion, max_depth=6, categorical=[0, 2])
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -196,7 +211,7 @@ def test_order_of_rows_and_tasks_does_not_matter(criterion):
 
 def test_every_way_down_decides_every_task_once():
     problem = make_problem(8, n=400, n_tasks=20, n_values=50)
-    nodes, decisions, _ = grow(*problem, **options(max_features=2, seed=3))
+    nodes, decisions, *_ = grow(*problem, **options(max_features=2, seed=3))
     decided = {v: set() for v in range(len(nodes))}
     for node, task in zip(decisions["node"], decisions["task"], strict=True):
         assert task not in decided[node]

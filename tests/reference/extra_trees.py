@@ -10,6 +10,10 @@ key, so the order in which nodes are grown never matters:
   one ``below`` a visited feature, then its cuts' uniforms, feature after feature;
   one uniform that decides about the task split; with more than two classes one
   ``below`` for the class; one uniform for the task cut.
+
+Categories are codes, put in the order of their mean labels at the node; the means are
+cut as numbers are. With more than two classes the label is whether a row has one of
+the classes present, which a number of the node's key and the feature decides.
 """
 
 import math
@@ -58,6 +62,7 @@ class Problem:
     max_depth: int = 2**31 - 1
     min_impurity_decrease: float = 0.0
     seed: int = 0
+    categorical: np.ndarray | None = None  # by feature
 
     def __post_init__(self):
         self.X = np.asarray(self.X, dtype=np.float32)
@@ -65,6 +70,8 @@ class Problem:
             self.weight = np.ones(len(self.X))
         if self.task is None:
             self.task = np.zeros(len(self.X), dtype=np.int32)
+        if self.categorical is None:
+            self.categorical = np.zeros(self.X.shape[1], dtype=bool)
 
 
 @dataclass
@@ -126,16 +133,35 @@ def value(p, rows):
     return counts[1:2] / w.sum() if p.n_classes == 2 else counts / w.sum()
 
 
+def category_means(p, rows, feature, key):
+    """The mean label of each code, drawn towards the node's; rare ones are average."""
+    w, y, code = p.weight[rows], p.y[rows], p.X[rows, feature]
+    if p.n_classes > 2:
+        present = np.unique(y)
+        draw = stream_state(key, 4 + feature) >> 32
+        y = y == present[draw * len(present) >> 32]
+    mean = (w * y).sum() / w.sum()
+    out = np.full(256, mean)
+    for c in np.unique(code[~np.isnan(code)]):
+        own = code == c
+        if w[own].sum() >= 3:
+            out[int(c)] = ((w[own] * y[own]).sum() + mean) / (w[own].sum() + 1)
+    return out.astype(np.float32)
+
+
 def random_cut(low, high, stream):
     """A float32 with low <= cut < high, so that neither side is empty."""
     cut = np.float32(float(low) + stream.uniform() * (float(high) - float(low)))
     return cut if cut < high else low
 
 
-def feature_candidates(p, rows, feature, stream):
+def feature_candidates(p, rows, feature, stream, key):
     """The cuts of one feature; none when it is constant here."""
     x = p.X[rows, feature]
     missing = np.isnan(x)
+    if p.categorical[feature]:
+        means = category_means(p, rows, feature, key)
+        x = np.where(missing, x, means[np.where(missing, 0, x).astype(int)])
     if missing.all():
         return
     low, high = np.float32(x[~missing].min()), np.float32(x[~missing].max())
@@ -184,6 +210,7 @@ def task_candidate(p, rows, stream):
 def best_split(p, rows, stream):
     """Draw the node's candidates and take the best; the first of equals."""
     candidates = []
+    key = stream.state
     order = list(range(p.X.shape[1]))
     n_varying = 0
     for i in range(len(order)):
@@ -191,7 +218,7 @@ def best_split(p, rows, stream):
             break
         j = i + stream.below(len(order) - i)
         order[i], order[j] = order[j], order[i]
-        found = list(feature_candidates(p, rows, order[i], stream))
+        found = list(feature_candidates(p, rows, order[i], stream, key))
         n_varying += bool(found)
         candidates += found
     if p.task_split_prob > 0 and len(np.unique(p.task)) > 1:
@@ -222,6 +249,7 @@ def grow_tree(p):
             "rows": rows,
             "feature": LEAF,
             "threshold": np.nan,
+            "left_codes": None,
             "default_left": False,
             "exceptions": (),
             "right": number,  # a leaf is its own right child
@@ -240,6 +268,9 @@ def grow_tree(p):
         if decrease(p, rows, split) + eps < p.min_impurity_decrease:
             return
         node["feature"] = split.feature
+        if split.feature >= 0 and p.categorical[split.feature]:
+            means = category_means(p, rows, split.feature, key)
+            node["left_codes"] = np.flatnonzero(means <= split.threshold)
         node["threshold"] = split.threshold
         node["default_left"] = split.default_left
         node["exceptions"] = split.exceptions
@@ -261,6 +292,8 @@ def find_leaf(nodes, x, task):
             left = node["default_left"] != (task in node["exceptions"])
         elif np.isnan(x[node["feature"]]):
             left = node["default_left"]
+        elif node["left_codes"] is not None:
+            left = x[node["feature"]] in node["left_codes"]
         else:
             left = x[node["feature"]] <= node["threshold"]
         path.append(path[-1] + 1 if left else node["right"])

@@ -50,6 +50,8 @@ def assert_same_forest(found, expected):
                     assert_allclose(
                         tree.stats[column], array[column], rtol=1e-9, atol=1e-9
                     )
+            elif array is None:
+                assert getattr(tree, name) is None
             else:
                 assert getattr(tree, name).dtype == array.dtype
                 assert_array_equal(getattr(tree, name), array, err_msg=name)

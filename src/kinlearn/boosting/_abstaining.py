@@ -1,6 +1,7 @@
 """Boosting over two-task stumps: MTAA and MT-AdaBoost.MH (Faddoul 2012)."""
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
 from kinlearn.boosting._boosted_rows import BoostedRows, weighted_label_sets
+from kinlearn.boosting._category_order import category_ranks, to_ranks
 from kinlearn.boosting._early_stopping import Watch, hold_back
 from kinlearn.boosting._root_tests import RootTests
 from kinlearn.boosting._roots import CHOOSERS, RootChoice
@@ -18,7 +20,7 @@ from kinlearn.boosting._stump_run import Boosted, StumpRun, StumpSettings
 from kinlearn.boosting._stump_voter import StumpVoter
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tables._suited import CODES
-from kinlearn.tasks import LabelRule, LabelSets, TaskMixin
+from kinlearn.tasks import LabelRule, LabelSets, TaskMixin, TaskRows
 from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -101,6 +103,11 @@ class AbstainingAdaBoostClassifier(
         Which classes a task may get: its own and those of all tasks that it has one in
         common with, from task to task; its own alone; or those that a mapping from
         tasks to classes gives it. See :ref:`label-sets`.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Columns whose values are categories, integers from 0 to 253: names, positions,
+        or a mask of all columns of X. They are put in the order of their labels, see
+        Notes, and a test parts them many against many. Those not seen in fit are
+        missing values. "from_dtype": the columns that a data frame says are categories.
     n_jobs : int, default=None
         Threads for the search; the model is the same for any number. Small tables
         are searched by one.
@@ -138,6 +145,8 @@ class AbstainingAdaBoostClassifier(
         Labels of each task.
     feature_names_ : ndarray of shape (n_features,)
         Names of the features, without the task.
+    is_categorical_ : bool array of shape (n_features,), or None
+        Which features are categories; None if none is.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -162,6 +171,10 @@ class AbstainingAdaBoostClassifier(
       copies of one test.
     - With one task there is no other one for the children. They are of the same
       task then, and predict in the root's place: AdaBoost over two-level trees.
+    - Categories are put in order once, before the first round: by the share of the
+      most frequent class in each, less the share that its tasks have, drawn towards 0
+      by one row; those of less than 3 rows count as average. A test cuts this order.
+      Tasks that are added later keep it.
     - Tasks with one class are not boosted; that class is predicted.
     - A row for which no stump votes gets the majority class of its task, with a
       score of (almost) nothing.
@@ -200,6 +213,7 @@ class AbstainingAdaBoostClassifier(
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
         **TaskMixin._label_parameter_constraints,
+        **TaskMixin._categorical_constraints,
         "n_estimators": [
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"auto"}),
@@ -235,6 +249,7 @@ class AbstainingAdaBoostClassifier(
         n_iter_no_change: int | None = None,
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -252,6 +267,7 @@ class AbstainingAdaBoostClassifier(
         self.n_iter_no_change = n_iter_no_change
         self.unknown_task = unknown_task
         self.label_sets = label_sets
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -277,6 +293,7 @@ class AbstainingAdaBoostClassifier(
         """
         self._validate_params()
         data = self._fit_data(X, y, sample_weight, labels="classes")
+        self._category_ranks: Any = None
         rng = check_random_state(self.random_state)
         self._seed = rng.randint(2**31 - 1)
         label_sets = weighted_label_sets(data)
@@ -422,6 +439,9 @@ class AbstainingAdaBoostClassifier(
             held = hold_back(
                 data.task, data.y, row_weights(data), self.validation_fraction, rng
             )
+        if self.is_categorical_ is not None and self._category_ranks is None:
+            self._category_ranks = category_ranks(data, ~held)
+            data = replace(data, X=self._ordered(data.X))
         sizes = self._sizes(label_sets)
         return StumpRun(
             data=data,
@@ -431,6 +451,18 @@ class AbstainingAdaBoostClassifier(
             watch=self._watch(data, label_sets, held, sizes, before.get("scores")),
             **before,
         )
+
+    def _ordered(self, X: Any) -> Any:
+        """Rows with categories in the order that fit found."""
+        if self.is_categorical_ is None:
+            return X
+        return to_ranks(X, self.is_categorical_, self._category_ranks)
+
+    def _predict_data(
+        self, X: Table, *, order: Literal["C", "F"] | None = None
+    ) -> TaskRows:
+        rows = super()._predict_data(X, order=order)
+        return replace(rows, X=self._ordered(rows.X))
 
     def _watch(
         self,
@@ -461,6 +493,7 @@ class AbstainingAdaBoostClassifier(
     # ---------------------------------------------------- what comes after fit
 
     def _add_later(self, later: Any) -> Self:
+        later = replace(later, X=self._ordered(later.X))
         mass = class_mass(later, len(later.classes))
         mass[np.ix_(later.place, later.class_place)] += self._answers.mass
         label_sets = self._later_label_sets(later)

@@ -64,6 +64,11 @@ class MultiTaskAdaBoostClassifier(
         Which classes a task may get: its own and those of all tasks that it has one in
         common with, from task to task; its own alone; or those that a mapping from
         tasks to classes gives it. See :ref:`label-sets`.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Columns whose values are categories, integers from 0 to 253: names, positions,
+        or a mask of all columns of X. The trees part the categories of such a column
+        many against many. Those not seen in fit are missing values. "from_dtype": the
+        columns that a data frame says are categories.
     random_state : int, RandomState instance or None, default=None
         Seeds the trees, if they have a random state.
 
@@ -84,6 +89,8 @@ class MultiTaskAdaBoostClassifier(
         Labels of each task.
     feature_names_ : ndarray of shape (n_features,)
         Names of the features, without the task.
+    is_categorical_ : bool array of shape (n_features,), or None
+        Which features are categories; None if none is.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -125,6 +132,7 @@ class MultiTaskAdaBoostClassifier(
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
         **TaskMixin._label_parameter_constraints,
+        **TaskMixin._categorical_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "init_weights": [StrOptions(set(INIT_WEIGHTS))],
@@ -140,6 +148,7 @@ class MultiTaskAdaBoostClassifier(
         init_weights: Literal["uniform", "task", "task_class"] = "uniform",
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
+        categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -148,6 +157,7 @@ class MultiTaskAdaBoostClassifier(
         self.init_weights = init_weights
         self.unknown_task = unknown_task
         self.label_sets = label_sets
+        self.categorical_features = categorical_features
         self.random_state = random_state
 
     @with_callbacks
@@ -174,6 +184,7 @@ class MultiTaskAdaBoostClassifier(
         self._validate_params()
         tree = self._check_estimator()
         data = self._fit_data(X, y, sample_weight, labels="classes")
+        self._tell_categories(tree)
         weight = row_weights(data)
         rows = np.flatnonzero(weight > 0)
         packed = with_task(_readable(_take(data.X, rows), tree), data.task[rows])
@@ -302,6 +313,7 @@ class MultiTaskAdaBoostClassifier(
 
     def _add_later(self, later: Any) -> Self:
         tree = self._check_estimator()
+        self._tell_categories(tree)
         weight = row_weights(later)
         rows = np.flatnonzero(weight > 0)
         X = _readable(_take(later.X, rows), tree)
@@ -388,6 +400,19 @@ class MultiTaskAdaBoostClassifier(
         check_takes_weights(tree, "classifier")
         own = {"task": -1, "unknown_task": "share"}
         return clone(tree).set_params(**{k: v for k, v in own.items() if k in params})
+
+    def _tell_categories(self, tree: Any) -> None:
+        """Let the trees know which of their columns are categories."""
+        if self.is_categorical_ is None:
+            return
+        if "categorical_features" not in tree.get_params(deep=False):
+            raise ValueError(
+                f"{self.feature_names_[self.is_categorical_].tolist()} are categories, "
+                f"but {type(tree).__name__} has no parameter categorical_features. "
+                "Choose a multi-task tree as the estimator, or encode these columns "
+                "and set categorical_features=None."
+            )
+        tree.set_params(categorical_features=np.flatnonzero(self.is_categorical_))
 
     def _warn_of_first(self, error: float) -> None:
         warnings.warn(

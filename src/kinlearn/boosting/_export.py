@@ -101,9 +101,16 @@ def _test(
     name = model.feature_names_[node["feature"]]
     if np.isinf(node["threshold"]):
         return f"{name} is {'missing' if branch else 'there'}"
-    sign = "<=" if branch == 0 else ">"
     missing = model._saw_missing and node["missing_left"] == (branch == 0)
     also = " or missing" if missing else ""
+    categorical = model.is_categorical_
+    if categorical is not None and categorical[node["feature"]]:
+        ranks = model._category_ranks[categorical[: node["feature"]].sum()]
+        names = model._category_names(int(node["feature"])).items()
+        left = [name for code, name in names if ranks[code] <= node["threshold"]]
+        sign = "in" if branch == 0 else "not in"
+        return f"{name} {sign} {{{', '.join(left)}}}{also}"
+    sign = "<=" if branch == 0 else ">"
     return f"{name} {sign} {node['threshold']:.{decimals}f}{also}"
 
 

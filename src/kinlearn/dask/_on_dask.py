@@ -103,6 +103,8 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         client: Any = self.client if on_disk else find_client(self.client)
         options = {"task": self.task, "labels": self._labels, "allow_nan": True}
         options["estimator"] = type(self).__name__
+        if hasattr(self, "categorical_features"):
+            options["categorical_features"] = self.categorical_features
         parts = read_parts(
             X,
             y,

@@ -238,8 +238,15 @@ def _check_forest(nodes: np.ndarray, forest: Any, owner: Any) -> None:
         good = good and len(starts) == len(lengths) + 1 and starts[-1] == n
         good = good and _within(slot[where], np.diff(starts)[tree[where]])
     good = good and forest.exception_start[-1] == len(forest.exceptions)
+    if forest.category_sets is not None:
+        sets, starts = forest.category_sets, forest.set_start
+        where = (feature >= 0) & (slot >= 0)
+        good = good and sets.shape == (len(sets), 4)
+        good = good and len(starts) == len(lengths) + 1 and starts[-1] == len(sets)
+        good = good and _within(slot[where], np.diff(starts)[tree[where]])
     good = good and bool((feature >= -2).all())
-    if not good or (feature >= getattr(owner, "n_features_in_", np.inf)).any():
+    names = getattr(owner, "feature_names_", None)
+    if not good or (feature >= (np.inf if names is None else len(names))).any():
         raise ValueError("a forest in it does not hang together")
 
 

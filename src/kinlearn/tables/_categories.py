@@ -90,6 +90,10 @@ class CategoryColumn:
             missing=bool((codes < 0).any()),
         )
 
+    def names(self) -> list[str]:
+        """What stands at each place."""
+        return [*self.levels, *([_INFREQUENT] if self.shared else [])]
+
     def endings(self) -> list[str]:
         """Endings of the names of what comes out."""
         if self.way == "codes":

@@ -378,6 +378,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(table.names, dtype=object)
         return self._fit_opened(table, y)
 
+    def _category_names(self, feature: int) -> list[str]:
+        """What the codes of a column that comes out stand for."""
+        meaning = self._meaning_at(int(self.origin_[feature]))
+        return self._category_columns[meaning["name"]].names()
+
     # ---------------------------------------------------------------- output
 
     def get_feature_names_out(

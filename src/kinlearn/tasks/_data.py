@@ -102,7 +102,15 @@ class TaskData:
     encoder: TableEncoder | None = None
 
     def __post_init__(self) -> None:
-        for name in ("X", "task", "tasks", "y", "classes", "sample_weight"):
+        for name in (
+            "X",
+            "task",
+            "tasks",
+            "y",
+            "classes",
+            "sample_weight",
+            "categorical",
+        ):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         object.__setattr__(self, "privileged", freeze(self.privileged))
 

@@ -1,6 +1,7 @@
 """What every task-aware estimator shares: validation of X, and fitted names."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -9,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tables import TableEncoder
+from kinlearn.tasks._categories import drop_new_codes, known_codes
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._labels import LabelSets
@@ -58,7 +60,7 @@ class TaskMixin:
     from the estimator's scikit-learn tags.
 
     The estimator's constructor has `task`, and may have `unknown_task`, `label_sets`,
-    `privileged` and `target`; all five mean the same everywhere.
+    `privileged`, `target` and `categorical_features`; all mean the same everywhere.
 
     Attributes
     ----------
@@ -79,6 +81,9 @@ class TaskMixin:
         scikit-learn's tools, which count the columns of X, agree.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of these columns, where X has names.
+    is_categorical_ : bool array of shape (n_features,), or None
+        Which features are categories; None if none is. Only of estimators that have
+        `categorical_features`.
 
     Examples
     --------
@@ -114,6 +119,8 @@ class TaskMixin:
     table_encoder_: TableEncoder | None = None
     _columns: TaskColumns
     _label_sets: LabelSets
+    is_categorical_: np.ndarray | None
+    _known_codes: np.ndarray
 
     # what suits the method: trees, and those that need one scale, set their own
     _table_encoding: ClassVar[dict[str, Any]] = {"categories": "indicators"}
@@ -125,6 +132,9 @@ class TaskMixin:
     # of classifiers, beside the above
     _label_parameter_constraints = {
         "label_sets": [StrOptions({"connected", "observed"}), Mapping],
+    }
+    _categorical_constraints = {
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     }
 
     def _data_options(self, order: Literal["C", "F"] | None) -> dict[str, Any]:
@@ -165,10 +175,12 @@ class TaskMixin:
             labels=labels,
             label_sets=getattr(self, "label_sets", "connected"),
             encoding=self._encoding(),
+            categorical_features=getattr(self, "categorical_features", "from_dtype"),
             **self._data_options(order),
         )
         if same:
             self._check_same(data)
+        self._remember_categories(data, same)
         remember_columns(self, data.columns)
         self.table_encoder_ = data.encoder
         self.tasks_ = data.tasks
@@ -178,6 +190,38 @@ class TaskMixin:
             self.task_classes_ = data.task_classes
             self._label_sets = data.label_sets
         return data
+
+    def _remember_categories(self, data: TaskData, same: bool) -> None:
+        if not hasattr(self, "categorical_features"):
+            return
+        known: Any = None
+        if data.categorical is not None:
+            known = known_codes(
+                data.X,
+                data.categorical,
+                data.feature_names,
+                type(self).__name__,
+                data.sample_weight,
+            )
+            if same and np.array_equal(self.is_categorical_, data.categorical):
+                known |= self._known_codes
+        self.is_categorical_, self._known_codes = data.categorical, known
+
+    def _category_names(self, feature: int) -> dict[int, str]:
+        """Codes of a feature's categories seen in fit, and how to call them."""
+        categorical: Any = self.is_categorical_
+        known = self._known_codes[categorical[:feature].sum()]
+        codes = np.flatnonzero(known).tolist()
+        if self.table_encoder_ is None:
+            return {code: str(code) for code in codes}
+        names = self.table_encoder_._category_names(feature)
+        return {code: names[code] for code in codes}
+
+    def _without_new_codes(self, X: Any) -> Any:
+        categorical = getattr(self, "is_categorical_", None)
+        if categorical is None:
+            return X
+        return drop_new_codes(X, categorical, self._known_codes)
 
     def _check_same(self, data: TaskData) -> None:
         fitted = {
@@ -203,7 +247,7 @@ class TaskMixin:
     ) -> TaskRows:
         """Check new rows against what fit saw."""
         check_is_fitted(self)
-        return check_task_rows(
+        rows = check_task_rows(
             X,
             columns=self._columns,
             tasks=self.tasks_,
@@ -211,6 +255,7 @@ class TaskMixin:
             encoder=self.table_encoder_,
             **self._data_options(order),
         )
+        return replace(rows, X=self._without_new_codes(rows.X))
 
     def _later_data(
         self,
@@ -246,7 +291,7 @@ class TaskMixin:
                 f"knows {show_values(later.tasks[known])}. Drop their rows, or fit "
                 "anew."
             )
-        return later
+        return replace(later, X=self._without_new_codes(later.X))
 
     @staticmethod
     def _check_first_classes(y: ArrayLike, classes: ArrayLike | None) -> None:

@@ -11,6 +11,7 @@ from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.tables import TableEncoder
 from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import AnyTable, open_table
+from kinlearn.tasks._categories import find_categorical
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._labels import LabelRule, class_codes, numbers
@@ -290,6 +291,7 @@ def check_task_data(
     privileged: str | int | Sequence[str] | Sequence[int] | None = None,
     target: Any = None,
     task_role: str = "Task",
+    categorical_features: Any = "from_dtype",
     labels: Literal["classes", "numbers"] | None = None,
     label_sets: LabelRule = "connected",
     encoding: Mapping[str, Any] | None = None,
@@ -316,6 +318,9 @@ def check_task_data(
         The one task that is the goal.
     task_role : str, default="Task"
         What messages call the task column, such as "Group".
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Columns whose values are categories: names, positions, or a mask of all columns.
+        "from_dtype": those that a data frame says are.
     labels : {"classes", "numbers"} or None, default=None
         What y holds; None ignores y.
     label_sets : {"connected", "observed"} or mapping, default="connected"
@@ -353,6 +358,9 @@ def check_task_data(
     columns = resolve_columns(table, task, privileged, task_role)
     _check_rows(table)
     tasks, codes = _read_tasks(table, task, task_role)
+    named = None
+    if not isinstance(categorical_features, str):
+        named = find_categorical(categorical_features, table, columns)
     options: dict[str, Any] = {"order": order, "accept_sparse": accept_sparse}
     blocks: dict[str, tuple[Sequence[int], np.ndarray]] = {
         "X": (columns.features, columns.feature_names)
@@ -367,11 +375,13 @@ def check_task_data(
             if labels is not None and "y" not in fields:
                 fields |= _targets(y, labels, table, codes, tasks, estimator)
             settings = {**encoding, "fill": not nan, "target_type": labels or "auto"}
+            if name == "X" and named is not None:
+                settings["categorical"] = np.flatnonzero(named).tolist()
             encoder = TableEncoder(**settings)
             fields[name] = encoder._fit_table(table.take(positions), fields.get("y"))
             if name == "X":
                 fields["encoder"] = encoder
-                if encoder.categorical_.any():
+                if encoder.categorical_.any() and categorical_features is not None:
                     fields["categorical"] = encoder.categorical_
             continue
         fields[name] = table.matrix(positions, **options)
@@ -387,6 +397,8 @@ def check_task_data(
             dtype=np.float64,
             ensure_non_negative=True,
         )
+    if named is not None:
+        fields.setdefault("categorical", named)
     return TaskData(
         task=codes,
         tasks=tasks,

@@ -133,6 +133,8 @@ def add_rows(
             weight[own],
             at,
             side,
+            forest.set_start,
+            forest.category_sets,
         )
         leaf[:, own] = at
         default = forest.default_left[forest.is_task_split]

@@ -67,6 +67,11 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         Which classes a task may get: its own and those of all tasks that it has one in
         common with, from task to task; its own alone; or those that a mapping from
         tasks to classes gives it. See :ref:`label-sets`.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Columns whose values are categories, integers from 0 to 253: names, positions,
+        or a mask of all columns of X. A node parts the categories of such a column
+        many against many. Those not seen in fit are missing values. "from_dtype": the
+        columns that a data frame says are categories.
     random_state : int, RandomState instance or None, default=None
         Decides the features drawn; without a draw nothing is random.
 
@@ -84,6 +89,8 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         Names of the features, without the task.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the information gained within tasks.
+    is_categorical_ : bool array of shape (n_features,), or None
+        Which features are categories; None if none is.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -112,6 +119,11 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
       are empty at the node.
     - Missing values go to the side where they gain most; where a node saw none,
       to the heavier side.
+    - Categories are put in the order of their share of one label, that which is the
+      most frequent at the node, among the rows of tasks that have it there; the best
+      cut of this order is taken. For two classes no other way to part them gains more
+      (of the tasks together). Categories that a node has not seen go the way of
+      missing values.
 
     A task that has no row on one side of a split is decided there by its rows
     in the parent; `predict_proba` gives the label frequencies of the rows that
@@ -150,6 +162,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
+        categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
         self.task = task
@@ -163,6 +176,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         self.class_weight = class_weight
         self.unknown_task = unknown_task
         self.label_sets = label_sets
+        self.categorical_features = categorical_features
         self.random_state = random_state
 
     def fit(

@@ -221,10 +221,20 @@ class _View:
         """The test at an inner node, or its opposite."""
         step = self.tree.steps[node]
         name = self.model.feature_names_[step["feature"]]
+        if step["missing_left"] > 1:
+            return f"{name} {'in' if side == 'yes' else 'not in'} {self._codes(step)}"
         if np.isinf(step["threshold"]):
             return f"{name} is {'present' if side == 'yes' else 'missing'}"
         sign = "<=" if side == "yes" else ">"
         return f"{name} {sign} {step['threshold']:.{self.decimals}f}"
+
+    def _codes(self, step: np.void) -> str:
+        """The categories that go left, of those seen in fit."""
+        sets: Any = self.tree.category_sets
+        words = sets[(step["missing_left"] >> 1) - 1]
+        left = np.unpackbits(words.view(np.uint8), bitorder="little")
+        names = self.model._category_names(int(step["feature"]))
+        return f"{{{', '.join(name for c, name in names.items() if left[c])}}}"
 
     def decisions(
         self, node: int, short: bool = False

@@ -52,6 +52,7 @@ class MultiTaskExtraTreesBase(
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
+        **TaskMixin._categorical_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "task_split_prob": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "task_smoothing": [Interval(Real, 0, None, closed="left")],
@@ -280,6 +281,9 @@ class MultiTaskExtraTreesBase(
             "leaf_smoothing": self.leaf_smoothing,
             "linear_part": self.linear_part,
             "task_offset": self.task_offset,
+            "number of categorical features": 0
+            if data.categorical is None
+            else int(data.categorical.sum()),
         }
         if self.oob_score:  # bags are drawn again to know who was in them
             fixed |= {"bootstrap": self.bootstrap, "number of rows": data.n_samples}
@@ -312,6 +316,7 @@ class MultiTaskExtraTreesBase(
             else _count(self.max_features, d)
         )
         leaf, prob = self.min_samples_leaf, self.task_split_prob
+        mask = self.is_categorical_
         return Settings(
             criterion=criterion,
             max_features=min(max(1, int(k)), d),
@@ -322,6 +327,7 @@ class MultiTaskExtraTreesBase(
             min_weight_split=_count(self.min_samples_split, total),
             min_weight_leaf=1 if leaf == "auto" else _count(leaf, total),
             min_impurity_decrease=self.min_impurity_decrease,
+            categorical=None if mask is None else mask.astype(np.uint8),
         )
 
     def _choose_what_is_auto(self, growth: Growth) -> None:
@@ -347,7 +353,9 @@ class MultiTaskExtraTreesBase(
         self._offsets = np.zeros(growth.n_tasks) if offsets is None else offsets
         self._line = None
         if best.line:
-            self._line = LinearPart.fit(growth.columns, growth.y, growth.weight)
+            self._line = LinearPart.fit(
+                growth.columns, growth.y, growth.weight, growth.settings.categorical
+            )
 
     def _rest(self, growth: Growth) -> Growth:
         """What line and offsets leave for the trees, with the settings chosen."""

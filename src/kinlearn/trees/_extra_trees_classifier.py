@@ -77,6 +77,11 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Which classes a task may get: its own and those of all tasks that it has one in
         common with, from task to task; its own alone; or those that a mapping from
         tasks to classes gives it. See :ref:`label-sets`.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Columns whose values are categories, integers from 0 to 253: names, positions,
+        or a mask of all columns of X. A node parts the categories of such a column
+        many against many. Those not seen in fit are missing values. "from_dtype": the
+        columns that a data frame says are categories.
     n_jobs : int, default=None
         Threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -112,6 +117,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         The same by task, for tasks with two such rows.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         Probabilities out of the bag; NaN for rows that every tree drew.
+    is_categorical_ : bool array of shape (n_features,), or None
+        Which features are categories; None if none is.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -210,6 +217,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         warm_start: bool = False,
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -231,6 +239,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         self.warm_start = warm_start
         self.unknown_task = unknown_task
         self.label_sets = label_sets
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
 

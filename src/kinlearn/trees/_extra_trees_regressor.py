@@ -76,6 +76,11 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         What to do about tasks not seen in fit: send them to the default side of each
         task split, where a task with the average mean goes; "warn" names them in a
         warning, "share" does not, "error" refuses them.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Columns whose values are categories, integers from 0 to 253: names, positions,
+        or a mask of all columns of X. A node parts the categories of such a column
+        many against many. Those not seen in fit are missing values. "from_dtype": the
+        columns that a data frame says are categories.
     n_jobs : int, default=None
         Threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -113,6 +118,8 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         The same by task, for tasks with two such rows.
     oob_prediction_ : ndarray of shape (n_samples,)
         Predictions out of the bag; NaN for rows that every tree drew.
+    is_categorical_ : bool array of shape (n_features,), or None
+        Which features are categories; None if none is.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -209,6 +216,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         oob_score: bool = False,
         warm_start: bool = False,
         unknown_task: Literal["warn", "share", "error"] = "warn",
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -229,6 +237,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.unknown_task = unknown_task
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
 

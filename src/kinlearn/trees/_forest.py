@@ -95,7 +95,8 @@ class Forest:
         By node: `feature` (LEAF, TASK_SPLIT, or the feature of
         ``x <= threshold``), `threshold`, `right` child (the left one is the next
         node; a leaf is its own), `slot` (number of the leaf, or of the task
-        split). Numbers count from the start of the tree.
+        split, or of the set of categories; -1 for a split of numbers). Numbers count
+        from the start of the tree.
     default_left : uint8 array of shape (n_nodes,)
         Whether a missing value, or a task that is not listed, goes left.
     weight, impurity : float64 arrays of shape (n_nodes,)
@@ -120,6 +121,10 @@ class Forest:
         Tasks with values of their own in the leaf, ascending.
     own_values : float64 array of shape (len(own_task), n_values), or None
         These values.
+    set_start : int64 array of shape (n_trees + 1,), or None
+        Where there are categories: where the sets of each tree begin.
+    category_sets : uint64 array of shape (n_sets, 4), or None
+        By split of categories, 256 bits: which codes go left.
     """
 
     nodes: np.ndarray
@@ -138,6 +143,8 @@ class Forest:
     own_start: Any = None
     own_task: Any = None
     own_values: Any = None
+    set_start: Any = None
+    category_sets: Any = None
 
     @classmethod
     def join(cls, forests: Iterable["Forest"]) -> Self:
@@ -190,6 +197,8 @@ class Forest:
             "exceptions": self.exceptions,
             "X": X,
             "missing": bool(np.isnan(X).any()),
+            "set_start": self.set_start,
+            "sets": self.category_sets,
         }
 
     def sum_values(

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -128,6 +128,8 @@ class Settings:
     min_weight_split: float
     min_weight_leaf: float
     min_impurity_decrease: float
+    # uint8 array of shape (n_features,): which features are categories; None if none is
+    categorical: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +329,13 @@ class Growth:
         if grown is None:
             return None
         nodes, default_left, weight, impurity, start, exceptions, values = grown[:7]
-        rows, leaf_start, cut, mean, split_class = grown[7:]
+        rows, leaf_start, cut, mean, split_class, sets = grown[7:]
+        of_categories = {}
+        if self.settings.categorical is not None:
+            of_categories = {
+                "set_start": np.array([0, len(sets)]),
+                "category_sets": sets,
+            }
         forest = Forest(
             nodes=nodes,
             default_left=default_left,
@@ -342,6 +350,7 @@ class Growth:
             split_cut=cut + self.center,
             split_mean=mean + self.center,
             split_class=split_class,
+            **of_categories,
         )
         if self.leaf_smoothing is None:
             return forest

@@ -44,7 +44,11 @@ class LinearPart:
 
     @classmethod
     def fit(
-        cls, columns: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
+        cls,
+        columns: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray | None = None,
+        categorical: np.ndarray | None = None,
     ) -> Self:
         """Fit, with the penalty of the least generalised cross-validation score (GCV).
 
@@ -56,6 +60,8 @@ class LinearPart:
             Targets.
         weight : float array of shape (n_samples,), default=None
             A weight of 2 is the same as two rows.
+        categorical : bool array of shape (n_features,), default=None
+            Features that the line leaves to the trees: categories have no slope.
 
         Returns
         -------
@@ -68,6 +74,8 @@ class LinearPart:
         weight, y = weight[seen], np.asarray(y, dtype=np.float64)[seen]
         intercept = float(_rounded(np.average(y, weights=weight)))
         center, scale, low, high = _moments(columns, seen, weight)
+        if categorical is not None:
+            scale = np.where(categorical, 0.0, scale)
         varies = np.flatnonzero(scale > 0)
         gram = np.zeros((len(varies), len(varies)))
         moment = np.zeros(len(varies))

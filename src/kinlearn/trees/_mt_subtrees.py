@@ -84,7 +84,7 @@ def grow_pieces(
         tasks, cell_task = np.unique(scheme.cell_task[here], return_inverse=True)
         depth = settings["max_depth"]
         depth = len(cells) if depth is None else depth - int(job.depth[i])
-        nodes, decisions, values = grow_tree(
+        nodes, decisions, values, _ = grow_tree(
             np.asfortranarray(lines),
             lines,
             scheme.bins.n_bins,

@@ -1,6 +1,6 @@
 """A grown multi-task decision tree as arrays, and the data one is grown from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -41,7 +41,8 @@ class MultiTaskTree:
     ----------
     steps : structured array of shape (n_nodes,)
         Fields ``threshold``, ``left`` (the right child is the next number; a
-        leaf is its own left child), ``feature``, ``missing_left``, and
+        leaf is its own left child), ``feature``, ``missing_left`` (for a split of
+        categories plus 2 and twice the number of its set), and
         ``decided``: a bit for each task, modulo 64, that is decided at the node.
     stats : structured array of shape (n_nodes,)
         Fields ``n_rows`` and ``weight`` that arrived at the node, ``impurity``
@@ -62,6 +63,9 @@ class MultiTaskTree:
         Class codes, ascending in each decision.
     value_share : float64 array of shape (n_values,)
         Frequencies, which sum to one in each decision.
+    category_sets : uint64 array of shape (n_sets, 4), or None
+        By split of categories, 256 bits: which codes go left. None if no feature is
+        categorical.
     """
 
     steps: np.ndarray
@@ -73,6 +77,7 @@ class MultiTaskTree:
     value_indptr: np.ndarray
     value_label: np.ndarray
     value_share: np.ndarray
+    category_sets: np.ndarray | None = None
 
     @property
     def node_count(self) -> int:
@@ -127,14 +132,20 @@ class MultiTaskTree:
             return np.where(task == 0, found, np.int32(-1))
         out = np.empty(len(task), dtype=np.int32)
         find_decisions(
-            X, task, self.steps, self.decision_indptr, self.decision_task, out
+            X,
+            task,
+            self.steps,
+            self.decision_indptr,
+            self.decision_task,
+            out,
+            self.category_sets,
         )
         return out
 
     def leaves(self, X: np.ndarray) -> np.ndarray:
         """Leaf of each row."""
         out = np.empty(X.shape[0], dtype=np.int32)
-        find_leaves(X, self.steps, out)
+        find_leaves(X, self.steps, out, self.category_sets)
         return out
 
     def nodes(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
@@ -220,6 +231,8 @@ class GrowthData:
         What a whole weight of 1 stands for.
     n_tasks : int
         Number of tasks.
+    categorical : uint8 array of shape (n_features,), or None
+        Which features are categories.
     """
 
     bins: Bins
@@ -231,6 +244,7 @@ class GrowthData:
     weight: np.ndarray
     unit: float
     n_tasks: int
+    categorical: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -279,6 +293,9 @@ class GrowthData:
             weight=weight,
             unit=unit,
             n_tasks=data.n_tasks,
+            categorical=None
+            if data.categorical is None
+            else data.categorical.astype(np.uint8),
         )
 
     def cell_weight(self) -> np.ndarray:
@@ -318,7 +335,7 @@ class GrowthData:
             The tree.
         """
         weight = self.weight if counts is None else self.weight * counts
-        nodes, decisions, values = grow_tree(
+        nodes, decisions, values, sets = grow_tree(
             self.columns,
             self.lines,
             self.bins.n_bins,
@@ -335,8 +352,34 @@ class GrowthData:
             int(np.ceil(min_weight_fraction_leaf * weight.sum())),
             max_features,
             seed,
+            categorical=self.categorical,
         )
-        return tree_of(nodes, decisions, values, self.bins, self.unit)
+        tree = tree_of(nodes, decisions, values, self.bins, self.unit)
+        if self.categorical is None:
+            return tree
+        return _with_categories(tree, nodes, sets, self.bins, self.categorical)
+
+
+def _with_categories(
+    tree: MultiTaskTree,
+    nodes: np.ndarray,
+    sets: np.ndarray,
+    bins: Bins,
+    categorical: np.ndarray,
+) -> MultiTaskTree:
+    """The tree with the sets of its splits of categories: of codes, not of bins."""
+    split = np.flatnonzero((nodes["left"] >= 0) & (categorical[nodes["feature"]] > 0))
+    by_bin = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")
+    bin_of = bins.assign(np.repeat(np.arange(256.0)[:, None], len(categorical), axis=1))
+    number = nodes["bin"][split]
+    by_code = np.empty_like(by_bin)
+    by_code[number] = np.take_along_axis(
+        by_bin[number], bin_of[:, nodes["feature"][split]].T.astype(np.intp), axis=1
+    )
+    tree.steps["threshold"][split] = np.nan
+    tree.steps["missing_left"][split] += 2 * (1 + number)
+    packed = np.packbits(by_code, axis=1, bitorder="little").view(np.uint64)
+    return replace(tree, category_sets=packed)
 
 
 def _whole(weight: np.ndarray | None) -> tuple[np.ndarray | None, float]:

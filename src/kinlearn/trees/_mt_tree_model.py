@@ -27,6 +27,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
         **TaskMixin._label_parameter_constraints,
+        **TaskMixin._categorical_constraints,
         "criterion": [StrOptions(set(CRITERIA))],
         "purity": [Interval(Real, 0, 1, closed="right")],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],

@@ -338,6 +338,13 @@ def read_part(
     try:
         data = check_task_data(X, y, None if weightless else sample_weight, **options)
         X = as_float32(data.X) if narrow else data.X
+        if data.categorical is not None:
+            raise ValueError(
+                f"{data.feature_names[data.categorical].tolist()} are categories, "
+                "which rows in partitions cannot have. Replace them by numbers, such "
+                "as one-hot codes, and set categorical_features=None; or fit the local "
+                "class to rows in one place."
+            )
     except (TypeError, ValueError) as error:
         raise type(error)(f"In partition {number} of the data: {error}") from error
     return Part(
@@ -530,6 +537,7 @@ def remember_common(model: Any, common: Common) -> None:
     remember_columns(model, common.table)
     model.tasks_ = common.tasks
     model.feature_names_ = common.table.feature_names
+    model.is_categorical_ = None
     if common.classes is not None:
         model.classes_ = common.classes
         model.task_classes_ = common.label_sets.by_task(common.tasks, common.classes)

@@ -244,6 +244,7 @@ class Pilot:
                     g.columns[:, train],
                     g.y[train],
                     None if g.weight is None else g.weight[train],
+                    g.settings.categorical,
                 )
             base += self._lines[k].answer(g.columns[:, rows])
         if candidate.offset:

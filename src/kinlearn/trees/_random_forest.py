@@ -77,6 +77,11 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     n_jobs : int, default=None
         Threads; None is 1 unless in a ``joblib.parallel_config`` context. The model
         does not depend on it.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Columns whose values are categories, integers from 0 to 253: names, positions,
+        or a mask of all columns of X. A node parts the categories of such a column
+        many against many. Those not seen in fit are missing values. "from_dtype": the
+        columns that a data frame says are categories.
     random_state : int, RandomState instance or None, default=None
         Decides the samples and the features.
 
@@ -100,6 +105,8 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         Names of the features, without the task.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the information gained within tasks.
+    is_categorical_ : bool array of shape (n_features,), or None
+        Which features are categories; None if none is.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -162,6 +169,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         label_sets: LabelRule = "connected",
         warm_start: bool = False,
         n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -180,6 +188,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         self.label_sets = label_sets
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
         self.random_state = random_state
 
     @with_callbacks

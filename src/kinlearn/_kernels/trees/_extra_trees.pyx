@@ -23,6 +23,9 @@ from kinlearn._kernels.trees._arena cimport (
 from kinlearn._kernels.trees._blocks cimport (
     enter_blocks, leave_blocks, set_block_sizes
 )
+from kinlearn._kernels.trees._categories cimport (
+    SET_WORDS, find_means, has_categories, list_left
+)
 from kinlearn._kernels.trees._codes cimport (
     MISSING, is_coded, set_coded_size, settle
 )
@@ -116,7 +119,10 @@ cdef intp_t partition(Grower* g) noexcept nogil:
     cdef intp_t i
     if g.small.end > 0:  # its rows stay where they are
         return count_bits(g.small.best_left)
-    if g.best.feature >= 0 and is_coded(g):
+    if (
+        g.best.feature >= 0 and is_coded(g)
+        and not has_categories(g, g.best.feature)
+    ):
         return partition_coded(g)
     if g.best.feature >= 0 and g.best.default_left:
         if g.data.has_missing[g.best.feature]:
@@ -147,6 +153,33 @@ cdef bint record_task_split(Grower* g, Tree* tree) noexcept nogil:
     tree.split_class[tree.n_task_splits] = g.task_class
     tree.n_task_splits += 1
     tree.exception_start[tree.n_task_splits] = n
+    return True
+
+
+cdef bint record_categories(Grower* g, Tree* tree) noexcept nogil:
+    # False when there is no memory. The order is found anew: only of the split taken.
+    cdef i32_t feature = g.best.feature
+    cdef intp_t stride = 1, capacity, i
+    cdef const f32_t* source = g.at.rows + feature
+    cdef u64_t* grown
+    if tree.n_sets == tree.sets_capacity:
+        capacity = 2 * tree.sets_capacity + 16
+        grown = <u64_t*>realloc(tree.sets, capacity * SET_WORDS * sizeof(u64_t))
+        if grown == NULL:
+            return False
+        tree.sets = grown
+        tree.sets_capacity = capacity
+    if g.at.columns != NULL:
+        source = g.at.columns + feature * g.at.column_stride
+    else:
+        stride = g.at.row_stride
+    if g.small.end > 0 and g.data.n_classes == 0:
+        read_labels(g)
+    for i in range(g.part.n):
+        g.x[1][i] = source[g.part.rows[i] * stride]
+    find_means(g, feature, g.x[1])
+    list_left(g, g.best.threshold, tree.sets + tree.n_sets * SET_WORDS)
+    tree.n_sets += 1
     return True
 
 
@@ -190,7 +223,7 @@ cdef Status grow(
         while g.n_constants > f.n_constants:  # those of a finished branch
             g.n_constants -= 1
             g.known_constant[g.constants[g.n_constants]] = False
-        g.stream = f.key
+        g.key = g.stream = f.key
         if g.small.end > 0:
             open_small(g, f.node)
         elif p.n <= LANES:
@@ -225,6 +258,10 @@ cdef Status grow(
         if g.best.feature == TASK_SPLIT:
             node.slot = <i32_t>tree.n_task_splits
             if not record_task_split(g, tree):
+                return NO_MEMORY
+        elif has_categories(g, g.best.feature):
+            node.slot = <i32_t>tree.n_sets
+            if not record_categories(g, tree):
                 return NO_MEMORY
         n_left = partition(g)
         if not make_room(g, n_stack + 2):
@@ -326,6 +363,7 @@ def grow_tree(
     f64_t whole_weight,
     const i32_t[::1] stop,
     Workspace workspace not None,
+    const u8_t[::1] categorical=None,
 ):
     """Grow one tree, or the branch of a tree below a node whose rows these are.
 
@@ -370,6 +408,8 @@ def grow_tree(
         Growth gives up soon after another thread makes it nonzero.
     workspace : Workspace
         Memory to work with; of one thread.
+    categorical : uint8 array of shape (n_features,), default=None
+        Whether the values of a feature are codes of categories, integers from 0 to 255.
 
     Returns
     -------
@@ -380,7 +420,8 @@ def grow_tree(
         its default side), values (by leaf), rows and leaf_start (leaf k holds the
         training rows ``rows[leaf_start[k]:leaf_start[k + 1]]``), split_cut, split_mean
         and split_class (by task split: tasks with a mean below the cut went left, the
-        mean of all rows there, the class whose share that is).
+        mean of all rows there, the class whose share that is), sets (by split of
+        categories, four words: bit c says whether code c goes left).
     """
     cdef intp_t n_rows = columns.shape[1]
     cdef Grower g
@@ -394,9 +435,11 @@ def grow_tree(
     memset(&all, 0, sizeof(Part))
     memset(&tree, 0, sizeof(Tree))
     g.data = Data(
-        n_rows, columns.shape[0], n_classes, n_tasks, &has_missing[0], w_unit, b_unit,
-        source_of(columns, by_row, y, b, w, task, number),
+        n_rows, columns.shape[0], n_classes, n_tasks, &has_missing[0], NULL,
+        w_unit, b_unit, source_of(columns, by_row, y, b, w, task, number),
     )
+    if categorical is not None:
+        g.data.categorical = &categorical[0]
     g.settings = Settings(
         <Criterion>criterion, max_features, n_cuts, max_depth, task_split_prob,
         task_smoothing, min_weight_split, min_weight_leaf, min_impurity_decrease,
@@ -444,8 +487,11 @@ def grow_tree(
             copied(tree.split_cut, tree.n_task_splits, np.float64),
             copied(tree.split_mean, tree.n_task_splits, np.float64),
             copied(tree.split_class, tree.n_task_splits, np.int32),
+            copied(tree.sets, tree.n_sets * SET_WORDS, np.uint64).reshape(
+                -1, SET_WORDS),
         )
     finally:
         free(tree.exceptions)
+        free(tree.sets)
         free(g.stack)
         give_back(arena)

@@ -6,6 +6,9 @@ from libc.string cimport memset
 from kinlearn._kernels._random cimport next_below, skip
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
 from kinlearn._kernels.trees._ahead cimport gather_ahead, gathers_ahead
+from kinlearn._kernels.trees._categories cimport (
+    has_categories, order_categories
+)
 from kinlearn._kernels.trees._codes cimport (
     MISSING, extreme, gather_codes, is_coded, left_code_counts, left_code_sums,
     pack_labels, settle, unsettle,
@@ -130,6 +133,8 @@ cdef inline bint try_feature(Grower* g, i32_t feature) noexcept nogil:
     cdef i32_t _k
     cdef intp_t place = fetch(g, feature, &low, &high)
     cdef f32_t* x = g.x[place]
+    if has_categories(g, feature):
+        order_categories(g, feature, x, &low, &high)
     if low > high:  # nothing but NaN
         return False
     if g.data.has_missing[feature] and any_missing(x, g.part.n):
@@ -220,13 +225,13 @@ cdef inline intp_t try_features(Grower* g) noexcept nogil:
         n_left_over -= 1
         if small:
             varies = try_small_feature(g, feature)
-        elif coded:
+        elif coded and not has_categories(g, feature):
             varies = try_coded_feature(g, feature)
         else:
             varies = try_feature(g, feature)
         if varies:
             n_varying += 1
-        else:
+        elif not has_categories(g, feature):  # below, other categories may be apart
             g.known_constant[feature] = True
             g.constants[g.n_constants] = feature
             g.n_constants += 1

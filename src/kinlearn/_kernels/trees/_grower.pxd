@@ -12,13 +12,16 @@ cdef enum:
     TASK_SPLIT = -2
     AHEAD = 8          # features that are gathered from rows together
     N_BLOCKS = 2       # one within the other
+    N_CATEGORIES = 256
 
 
 cdef struct Node:
     i32_t feature      # LEAF, TASK_SPLIT, or the feature of x <= threshold
     f32_t threshold
     i32_t right        # a leaf's is itself; the left child is always the next node
-    i32_t slot         # number of the leaf, or of the task split
+    # number of the leaf, of the task split, or of the set of categories that go left;
+    # of a split by numbers -1
+    i32_t slot
 
 
 cdef struct Settings:
@@ -58,6 +61,7 @@ cdef struct Data:
     intp_t n_classes           # more than two, or 0: sums of y decide
     intp_t n_tasks
     const u8_t* has_missing    # by feature
+    const u8_t* categorical    # by feature: whether values are codes; NULL: none are
     f64_t w_unit
     f64_t b_unit
     Source source
@@ -148,6 +152,7 @@ cdef struct Grower:
     Settings settings
     Part part
     Split best
+    u64_t key                  # of the node at hand
     u64_t stream
     Source at                  # where part.rows point to: the data, or a block
     Block blocks[N_BLOCKS]     # large, small
@@ -179,6 +184,10 @@ cdef struct Grower:
     i64_t* left_hist
     i64_t* right_hist
     i64_t* missing_hist
+    # categories: sums by code, and means; see _categories.pxd
+    i64_t category_weight[N_CATEGORIES]
+    i64_t category_total[N_CATEGORIES]
+    f32_t category_mean[N_CATEGORIES]
     # task splits: sums by task, zero between nodes, and the tasks present
     intp_t n_present
     i32_t* tasks
@@ -208,3 +217,7 @@ cdef struct Tree:
     i64_t* exception_start
     i32_t* exceptions
     intp_t exceptions_capacity
+    # splits by categories: SET_WORDS words each, the codes that go left
+    intp_t n_sets
+    u64_t* sets
+    intp_t sets_capacity

@@ -21,8 +21,8 @@ from kinlearn._kernels._random cimport derive_stream, next_below
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 from kinlearn._kernels.trees._mt_tree_model cimport TreeArrays, doubled
 from kinlearn._kernels.trees._mt_tree_split cimport (
-    DENSE_ROWS, FEW_CELLS, JOINT, MISSING, N_BINS, Search, Split,
-    start_search, try_feature, xlogx
+    COUNTED, DENSE_ROWS, FEW_CELLS, JOINT, MISSING, N_BINS, OTHER_LABEL, OTHER_TASK,
+    Search, Split, has_bit, start_search, try_categories, try_feature, xlogx
 )
 
 # Work, in row visits, between two looks for Ctrl-C: some tenths of a second.
@@ -51,7 +51,8 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
               const i32_t[::1] cell_task, const i32_t[::1] cell_label,
               intp_t n_tasks, i32_t criterion, f64_t purity, intp_t max_depth,
               intp_t min_samples_split, intp_t min_samples_leaf,
-              i64_t min_weight_leaf, intp_t max_features, u64_t seed, stream=None):
+              i64_t min_weight_leaf, intp_t max_features, u64_t seed, stream=None,
+              const u8_t[::1] categorical=None):
     """Grow one tree.
 
     Parameters
@@ -82,6 +83,8 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
         Seed of the tree; each node draws its features from a stream of its own.
     stream : int, default=None
         Stream of the first node, if that is no root: then `seed` has no say.
+    categorical : uint8 array of shape (n_features,), default=None
+        Whether the bins of a feature are categories.
 
     Returns
     -------
@@ -94,12 +97,15 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
         parent's rows), ``first_value``.
     values : structured array
         ``label`` and ``weight``; those of a decision are ascending in label.
+    sets : uint64 array of shape (n_sets, 4)
+        By split of categories, whose number is the node's ``bin``: the bins that go
+        left.
     """
     cdef Grower grower = Grower(
         bins, bin_rows, n_bins, cells, weights, cell_task, cell_label, n_tasks,
         criterion, purity, max_depth, min_samples_split, min_samples_leaf,
         min_weight_leaf, max_features,
-        derive_stream(seed, 0) if stream is None else <u64_t>stream)
+        derive_stream(seed, 0) if stream is None else <u64_t>stream, categorical)
     with nogil:
         grower.grow()
     return grower.tree.finish(n_tasks)
@@ -131,6 +137,10 @@ cdef class Grower:
     cdef i64_t[::1] histogram, left_cell, left_group
     cdef i32_t[::1] bin_rows, head, next_row, touched_group, is_touched, features
     cdef i32_t[::1] drawn, local
+    # categories
+    cdef const u8_t[::1] categorical
+    cdef u8_t[::1] role, ranked
+    cdef i64_t[::1] label_weight
     cdef u64_t[::1] occupied
     cdef f64_t[::1] reduction
     cdef intp_t visits
@@ -142,7 +152,8 @@ cdef class Grower:
 
     def __init__(self, bins, lines, n_bins, cells, weights, cell_task, cell_label,
                  n_tasks, criterion, purity, max_depth, min_samples_split,
-                 min_samples_leaf, min_weight_leaf, max_features, stream):
+                 min_samples_leaf, min_weight_leaf, max_features, stream,
+                 categorical):
         self.bins = bins
         self.lines = lines
         self.n_bins = n_bins
@@ -187,6 +198,11 @@ cdef class Grower:
         self.reduction = np.zeros(n_tasks, dtype=np.float64)
         self.features = np.arange(n_features, dtype=np.int32)
         self.drawn = np.empty(n_features, dtype=np.int32)
+        self.categorical = categorical
+        self.role = np.empty(n_cells, dtype=np.uint8)
+        self.ranked = np.empty(
+            1 if categorical is None else self.bins.shape[0], dtype=np.uint8)
+        self.label_weight = np.zeros(np.max(cell_label) + 1, dtype=np.int64)
         self.search.criterion = criterion
         self.search.min_samples_leaf = min_samples_leaf
         self.search.min_weight_leaf = min_weight_leaf
@@ -209,6 +225,8 @@ cdef class Grower:
         self.search.touched = &self.touched_group[0]
         self.search.is_touched = &self.is_touched[0]
         self.search.n_touched = 0
+        self.search.role = &self.role[0]
+        self.search.ranked = &self.ranked[0]
         if self.search.criterion == JOINT:
             self.search.cell_group = &self.zeros[0]
             self.search.group_total = &self.joint_total[0]
@@ -365,6 +383,8 @@ cdef class Grower:
         s.total = self.joint_total[0]
         s.inv_total = 1.0 / <f64_t>s.total
         start_search(s)
+        if self.categorical is not None:
+            self._give_roles()
         best.gain = best.second = -1.0
         for k in range(n_features):
             if draw:
@@ -373,9 +393,14 @@ cdef class Grower:
                 self.features[k], self.features[j] = self.features[j], self.features[k]
                 n_draws += 1
             feature = self.features[k]
-            n_tried += try_feature(s, self._column(s.n_rows, feature),
-                                   self._stride(s.n_rows), feature,
-                                   self.n_bins[feature], best)
+            if self._has_categories(feature):
+                n_tried += try_categories(s, self._column(s.n_rows, feature),
+                                          self._stride(s.n_rows), feature,
+                                          self.n_bins[feature], best)
+            else:
+                n_tried += try_feature(s, self._column(s.n_rows, feature),
+                                       self._stride(s.n_rows), feature,
+                                       self.n_bins[feature], best)
             self._check_signals(s.n_rows)
             if n_tried == self.max_features:
                 break
@@ -385,6 +410,54 @@ cdef class Grower:
             j = self.drawn[k]
             self.features[k], self.features[j] = self.features[j], self.features[k]
         return 0
+
+    cdef inline bint _has_categories(self, i32_t feature) noexcept nogil:
+        return self.categorical is not None and self.categorical[feature]
+
+    cdef void _give_roles(self) noexcept nogil:
+        """What each cell is for the order of categories; see `try_categories`."""
+        cdef i32_t c, k, label, counted = -1
+        cdef u8_t other
+        for c in range(self.n_local_cells):
+            label = self.cell_label[self.node_cell[c]]
+            self.label_weight[label] += self.cell_total[c]
+        for c in range(self.n_local_cells):
+            label = self.cell_label[self.node_cell[c]]
+            if (counted < 0 or self.label_weight[label] > self.label_weight[counted]
+                    or (self.label_weight[label] == self.label_weight[counted]
+                        and label < counted)):
+                counted = label
+        for k in range(self.n_open):
+            other = OTHER_TASK
+            for c in range(self.open_start[k], self.open_start[k + 1]):
+                if self.cell_label[self.node_cell[c]] == counted:
+                    other = OTHER_LABEL
+            for c in range(self.open_start[k], self.open_start[k + 1]):
+                label = self.cell_label[self.node_cell[c]]
+                self.role[c] = COUNTED if label == counted else other
+        for c in range(self.n_local_cells):
+            self.label_weight[self.cell_label[self.node_cell[c]]] = 0
+
+    cdef void _mark_sides(self, intp_t start, intp_t end, const u8_t* column,
+                          intp_t stride, const Split* split) noexcept nogil:
+        """Categories on the left as bin 0, those on the right as bin 1."""
+        cdef intp_t i
+        cdef u8_t b
+        for i in range(start, end):
+            b = column[self.row[i] * stride]
+            if b != MISSING:
+                b = not has_bit(split.on_left, b)
+            self.ranked[self.row[i]] = b
+
+    cdef i32_t _new_set(self, const Split* split) except -1 nogil:
+        """Categories that are not at the node go the way of missing values."""
+        cdef u64_t[4] words
+        cdef i32_t k
+        for k in range(4):
+            words[k] = split.on_left[k]
+            if split.missing_left:
+                words[k] |= ~split.present[k]
+        return <i32_t>self.tree.new_set(words)
 
     cdef inline intp_t _stride(self, intp_t n_rows) noexcept nogil:
         # Rows that are far apart miss the cache at every read of a column; a line
@@ -408,18 +481,23 @@ cdef class Grower:
         cdef const u8_t* column = self._column(end - item.start, split.feature)
         cdef intp_t stride = self._stride(end - item.start)
         cdef i64_t w, left_weight = 0
+        cdef i32_t cut = split.bin
+        cdef bint categories = self._has_categories(split.feature)
+        if categories:
+            self._mark_sides(item.start, end, column, stride, split)
+            column, stride, cut = &self.ranked[0], 1, 0
         for c in range(self.n_local_cells):
             self.left_cell[c] = 0
         if not split.has_missing:
             # where a value that is missing later should go: to the heavier side
             for i in range(item.start, end):
                 b = column[self.row[i] * stride]
-                left_weight += (b <= split.bin) * self.weight[i]
+                left_weight += (b <= cut) * self.weight[i]
             split.missing_left = 2 * left_weight > self.joint_total[0]
         for i in range(item.start, end):
             b = column[self.row[i] * stride]
             w = self.weight[i]
-            goes_left = split.missing_left if b == MISSING else b <= split.bin
+            goes_left = split.missing_left if b == MISSING else b <= cut
             self.left_cell[self.local[i - item.start]] += w * goes_left
             self.spare_row[n_right] = self.row[i]
             self.spare_cell[n_right] = self.cell[i]
@@ -438,6 +516,8 @@ cdef class Grower:
         self.tree.nodes[node].left = left
         self.tree.nodes[node].feature = split.feature
         self.tree.nodes[node].bin = split.bin
+        if categories:
+            self.tree.nodes[node].bin = self._new_set(split)
         self.tree.nodes[node].missing_left = split.missing_left
         self.tree.nodes[node].gain = split.gain
         self.tree.nodes[node].decrease = self._decrease_and_absent(left)

@@ -1,6 +1,6 @@
 # The arrays of a tree while it grows.
 
-from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t
+from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 
 cdef packed struct Node:
     i32_t left
@@ -26,15 +26,17 @@ cdef packed struct Value:
 
 
 cdef class TreeArrays:
-    cdef object nodes_, decisions_, values_
+    cdef object nodes_, decisions_, values_, sets_
     cdef Node[::1] nodes
     cdef Decision[::1] decisions
     cdef Value[::1] values
-    cdef intp_t n_nodes, n_decisions, n_values
+    cdef u64_t[:, ::1] sets
+    cdef intp_t n_nodes, n_decisions, n_values, n_sets
 
     cdef intp_t new_node(self) except -1 nogil
     cdef int new_decision(self, i32_t node, i32_t task, i64_t n_rows) except -1 nogil
     cdef int new_value(self, i32_t label, i64_t weight) except -1 nogil
+    cdef intp_t new_set(self, const u64_t* words) except -1 nogil
     cdef object finish(self, intp_t n_tasks)
 
 cdef object doubled(array)

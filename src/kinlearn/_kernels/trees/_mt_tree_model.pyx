@@ -26,6 +26,7 @@ cdef class TreeArrays:
         self.nodes_ = self.nodes = np.empty(256, dtype=NODE)
         self.decisions_ = self.decisions = np.empty(256, dtype=DECISION)
         self.values_ = self.values = np.empty(256, dtype=VALUE)
+        self.sets_ = self.sets = np.empty((16, 4), dtype=np.uint64)
 
     cdef int new_decision(self, i32_t node, i32_t task, i64_t n_rows) except -1 nogil:
         if self.n_decisions == self.decisions.shape[0]:
@@ -54,6 +55,16 @@ cdef class TreeArrays:
         self.n_values += 1
         return 0
 
+    cdef intp_t new_set(self, const u64_t* words) except -1 nogil:
+        cdef intp_t k
+        if self.n_sets == self.sets.shape[0]:
+            with gil:
+                self.sets_ = self.sets = doubled(self.sets_)
+        for k in range(4):
+            self.sets[self.n_sets, k] = words[k]
+        self.n_sets += 1
+        return self.n_sets - 1
+
     cdef intp_t new_node(self) except -1 nogil:
         if self.n_nodes == self.nodes.shape[0]:
             with gil:
@@ -68,7 +79,7 @@ cdef class TreeArrays:
         return self.n_nodes - 1
 
     cdef object finish(self, intp_t n_tasks):
-        """Nodes, decisions in the order of node and task, and their values."""
+        """Nodes, decisions in the order of node and task, their values, and sets."""
         cdef intp_t n = self.n_decisions, at = 0, k, d, first, last
         found, found_values = (np.empty(n, dtype=DECISION),
                                np.empty(self.n_values, dtype=VALUE))
@@ -107,18 +118,21 @@ cdef class TreeArrays:
                 for first in range(first, last):
                     values[at] = self.values[first]
                     at += 1
-        return np.array(self.nodes_[:self.n_nodes]), found, found_values
+        return (np.array(self.nodes_[:self.n_nodes]), found, found_values,
+                np.array(self.sets_[:self.n_sets]))
 
 
 cdef object doubled(array):
-    bigger = np.empty(2 * array.shape[0], dtype=array.dtype)
+    bigger = np.empty((2 * array.shape[0], *array.shape[1:]), dtype=array.dtype)
     bigger[:array.shape[0]] = array
     return bigger
 
 
 # What a walk reads of a node, in one piece of memory. A leaf is its own left
 # child and sends everything there. Bit (task mod 64) of `decided` is set if the
-# task may be decided at the node: a quick no for most.
+# task may be decided at the node: a quick no for most. The lowest bit of
+# `missing_left` is the side of missing values; what is above, if it is not 0, is 1 more
+# than the number of the set of categories that go left.
 cdef packed struct Step:
     f64_t threshold
     i32_t left
@@ -162,14 +176,25 @@ cdef inline void _replace(Walkers* w, intp_t k, intp_t n) noexcept nogil:
         w.node[k] = w.node[w.n_lanes]
 
 
-cdef inline i32_t _next(const Step* step, float_t x) noexcept nogil:
+cdef inline i32_t _next(const Step* step, float_t x, const u64_t* sets) noexcept nogil:
     cdef bint left = x <= step.threshold
+    cdef i32_t code
     if x != x:
-        left = step.missing_left
+        left = step.missing_left & 1
+    elif sets != NULL and step.missing_left > 1:
+        code = <i32_t>x & 255
+        left = sets[4 * ((step.missing_left >> 1) - 1) + (code >> 6)] >> (code & 63) & 1
     return step.left + (not left)
 
 
-def find_leaves(const float_t[:, ::1] X, const Step[::1] steps, i32_t[::1] leaves):
+cdef const u64_t* _words(const u64_t[:, ::1] sets) noexcept:
+    if sets is None or sets.shape[0] == 0:
+        return NULL
+    return &sets[0, 0]
+
+
+def find_leaves(const float_t[:, ::1] X, const Step[::1] steps, i32_t[::1] leaves,
+                const u64_t[:, ::1] sets=None):
     """Leaf of each row.
 
     Parameters
@@ -180,9 +205,12 @@ def find_leaves(const float_t[:, ::1] X, const Step[::1] steps, i32_t[::1] leave
         Nodes as a walk sees them.
     leaves : int32 array of shape (n,), filled
         Node numbers.
+    sets : uint64 array of shape (n_sets, 4), default=None
+        Codes of categories that go left.
     """
     cdef intp_t n = X.shape[0], k
     cdef Walkers w
+    cdef const u64_t* words = _words(sets)
     cdef i32_t following
     cdef const Step* step
     with nogil:
@@ -191,7 +219,7 @@ def find_leaves(const float_t[:, ::1] X, const Step[::1] steps, i32_t[::1] leave
             k = 0
             while k < w.n_lanes:
                 step = &steps[w.node[k]]
-                following = _next(step, X[w.row[k], step.feature])
+                following = _next(step, X[w.row[k], step.feature], words)
                 if following == w.node[k]:
                     leaves[w.row[k]] = following
                     _replace(&w, k, n)
@@ -202,7 +230,8 @@ def find_leaves(const float_t[:, ::1] X, const Step[::1] steps, i32_t[::1] leave
 
 def find_decisions(const float_t[:, ::1] X, const i32_t[::1] task,
                    const Step[::1] steps, const i32_t[::1] decision_indptr,
-                   const i32_t[::1] decision_task, i32_t[::1] decisions):
+                   const i32_t[::1] decision_task, i32_t[::1] decisions,
+                   const u64_t[:, ::1] sets=None):
     """Decision for each row: that of its task, wherever on its way it is taken.
 
     Parameters
@@ -219,9 +248,12 @@ def find_decisions(const float_t[:, ::1] X, const i32_t[::1] task,
         Task of each decision, ascending at each node.
     decisions : int32 array of shape (n,), filled
         Number of the decision; -1 where the tree knows nothing of the task.
+    sets : uint64 array of shape (n_sets, 4), default=None
+        Codes of categories that go left.
     """
     cdef intp_t n = X.shape[0], k
     cdef Walkers w
+    cdef const u64_t* words = _words(sets)
     cdef i32_t found, following
     cdef const Step* step
     with nogil:
@@ -235,7 +267,7 @@ def find_decisions(const float_t[:, ::1] X, const i32_t[::1] task,
                     found = _decision_of(
                         task[w.row[k]], decision_indptr[w.node[k]],
                         decision_indptr[w.node[k] + 1], &decision_task[0])
-                following = _next(step, X[w.row[k], step.feature])
+                following = _next(step, X[w.row[k], step.feature], words)
                 if found >= 0 or following == w.node[k]:
                     decisions[w.row[k]] = found
                     _replace(&w, k, n)

@@ -20,6 +20,10 @@ cdef enum:
     DENSE_ROWS = 100
     # ... or when it has so few cells that the histogram stays in the L1 cache
     FEW_CELLS = 6
+    # roles of cells in the order of categories
+    OTHER_TASK = 0
+    OTHER_LABEL = 1
+    COUNTED = 2
 
 cdef struct Search:
     # the node: rows in ascending order, with cell and weight beside them
@@ -58,6 +62,9 @@ cdef struct Search:
     f64_t sum_reduction
     f64_t max_gain
     i32_t max_group
+    # categories: by cell, whether it counts for their order; bins by row of the data
+    const u8_t* role
+    u8_t* ranked
 
 cdef struct Split:
     f64_t gain
@@ -66,6 +73,9 @@ cdef struct Split:
     i32_t bin
     bint missing_left
     bint has_missing
+    # of categories: bins at the node, and those of them on the left
+    u64_t[4] present
+    u64_t[4] on_left
 
 cdef f64_t xlogx(i64_t x) noexcept nogil
 
@@ -73,6 +83,11 @@ cdef void start_search(Search* s) noexcept nogil
 
 cdef bint try_feature(Search* s, const u8_t* column, intp_t stride,
                       i32_t feature, i32_t n_bins, Split* best) noexcept nogil
+
+cdef bint try_categories(Search* s, const u8_t* column, intp_t stride,
+                         i32_t feature, i32_t n_bins, Split* best) noexcept nogil
+
+cdef bint has_bit(const u64_t* set, i32_t b) noexcept nogil
 
 cdef bint try_entries(Search* s, intp_t n, const i32_t* bins, const i32_t* cell,
                       const i64_t* weight, const i64_t* rows, i32_t feature,

@@ -76,6 +76,73 @@ cdef bint try_feature(Search* s, const u8_t* column, intp_t stride,
     return varies
 
 
+# ----------------------------------------- categories in the order of their labels
+#
+# The share of a label orders them: of two classes the best cut of this order is the
+# best of all ways to part the categories (Breiman et al. 1984). It is the label that
+# is the most frequent at the node, among the rows of the tasks that have it there.
+
+cdef bint has_bit(const u64_t* set, i32_t b) noexcept nogil:
+    return set[b >> 6] >> (b & 63) & 1
+
+
+cdef bint try_categories(Search* s, const u8_t* column, intp_t stride,
+                         i32_t feature, i32_t n_bins, Split* best) noexcept nogil:
+    """`try_feature` for bins that have no order of their own."""
+    cdef i64_t[N_BINS] weight, counted
+    cdef i32_t[N_BINS] order
+    cdef u8_t[N_BINS] rank
+    cdef f64_t[N_BINS] share
+    cdef i64_t all_weight = 0, all_counted = 0
+    cdef u64_t[4] present
+    cdef Split trial = best[0]
+    cdef i32_t b, n = 0, k
+    cdef intp_t i
+    cdef u8_t role
+    memset(weight, 0, sizeof(weight))
+    memset(counted, 0, sizeof(counted))
+    memset(present, 0, sizeof(present))
+    for i in range(s.n_rows):
+        b = column[s.row[i] * stride]
+        present[b >> 6] |= <u64_t>1 << (b & 63)
+        role = s.role[s.cell[i]]
+        if role != OTHER_TASK:
+            weight[b] += s.weight[i]
+        if role == COUNTED:
+            counted[b] += s.weight[i]
+    for b in range(MISSING + 1):
+        all_weight += weight[b]
+        all_counted += counted[b]
+    rank[MISSING] = MISSING
+    for b in range(MISSING):
+        if not has_bit(present, b):
+            continue
+        if weight[b] > 0:
+            share[b] = <f64_t>counted[b] / <f64_t>weight[b]
+        else:
+            share[b] = <f64_t>all_counted / <f64_t>all_weight
+        k = n
+        while k > 0 and share[order[k - 1]] > share[b]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = b
+        n += 1
+    for k in range(n):
+        rank[order[k]] = <u8_t>k
+    for i in range(s.n_rows):
+        s.ranked[s.row[i]] = rank[column[s.row[i] * stride]]
+    trial.feature = -1
+    if not try_feature(s, s.ranked, 1, feature, n_bins, &trial):
+        return False
+    if trial.feature >= 0:
+        best[0] = trial
+        best.present = present
+        memset(best.on_left, 0, sizeof(best.on_left))
+        for k in range(min(n, trial.bin + 1)):
+            best.on_left[order[k] >> 6] |= <u64_t>1 << (order[k] & 63)
+    return True
+
+
 # ------------------------------------------------ rows in the order of a feature
 
 cdef void _fill_histogram(Search* s, const u8_t* column,

@@ -7,6 +7,7 @@
 from libc.string cimport memcpy, memset
 
 from kinlearn._kernels._typedefs cimport f32_t, i32_t, i64_t, intp_t, u8_t, u32_t, u64_t
+from kinlearn._kernels.trees._categories cimport SET_WORDS, is_in_set
 from kinlearn._kernels.trees._grower cimport LEAF, Node
 from kinlearn._kernels.trees._vectors cimport prefetch
 
@@ -23,6 +24,7 @@ cdef struct Tree:
     intp_t n_task_splits
     const i64_t* exception_start
     const i32_t* exceptions
+    const u64_t* sets    # of categories; NULL: there are none
 
 
 cdef struct PackedNode:
@@ -126,14 +128,16 @@ cdef inline bint task_goes_right(
 
 cdef inline void walk(
     const Packed* p, const f32_t* x, intp_t stride, const i32_t* task, intp_t n,
-    bint by_task, bint missing, i32_t* leaf,
+    bint by_task, bint missing, bint categories, i32_t* leaf,
 ) noexcept nogil:
-    # The numbers of the leaves that n rows reach. `by_task` and `missing` are known
-    # where this is called: there may be task splits, or missing values.
+    # The numbers of the leaves that n rows reach. `by_task`, `missing` and `categories`
+    # are known where this is called: there may be task splits, missing values, or
+    # splits by categories.
     cdef const PackedNode* at[WALKERS]
     cdef const PackedNode* node
     cdef const f32_t* first
     cdef intp_t row[WALKERS]
+    cdef const Node* source
     cdef i32_t mask = (<i32_t>1 << p.feature_bits) - 1
     cdef int shift = p.feature_bits + 1, k
     cdef intp_t i, j, right, moved, last = max(n - WALKERS, <intp_t>0)
@@ -160,6 +164,11 @@ cdef inline void walk(
                 else:
                     value = first[row[k] + (node.link & mask)]
                     right = not (value <= node.threshold)
+                    if categories:
+                        source = &p.tree.nodes[node - p.nodes]
+                        if source.feature >= 0 and source.slot >= 0:
+                            right = not (value == value and is_in_set(
+                                p.tree.sets + source.slot * SET_WORDS, value))
                     if missing:
                         right &= not (
                             value != value and node.link >> p.feature_bits & 1)

@@ -18,6 +18,7 @@ from libc.stdlib cimport free, malloc
 
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 from kinlearn._kernels.trees._arena cimport Arena, give_back, open_arena, release, take
+from kinlearn._kernels.trees._categories cimport SET_WORDS, is_in_set
 from kinlearn._kernels.trees._grower cimport LEAF, TASK_SPLIT, Node
 from kinlearn._kernels.trees._packed cimport (
     WALKERS, Packed, PackedNode, Tree, bits_for, fits, is_exception, pack, walk,
@@ -74,6 +75,8 @@ cdef inline void walk_unpacked(
                 # A leaf reads the first feature and stays, whatever it is.
                 x = x_of[k][(feature & ~(feature >> 31)) * q.column_stride]
                 left = x <= node.threshold
+                if tree.sets != NULL and feature >= 0 and node.slot >= 0 and x == x:
+                    left = is_in_set(tree.sets + node.slot * SET_WORDS, x)
                 if feature == TASK_SPLIT:
                     left = task_goes_left(tree, at[k], q.task[row[k]])
                 elif q.missing and x != x and feature >= 0:
@@ -90,15 +93,17 @@ cdef inline void walk_packed(
 ) noexcept nogil:
     # leaf[row] becomes the number of the leaf.
     cdef intp_t n = q.n_rows
-    if p.tree.n_task_splits > 0:
+    if p.tree.sets != NULL:
+        walk(p, q.x, q.row_stride, q.task, n, True, True, True, leaf)
+    elif p.tree.n_task_splits > 0:
         if q.missing:
-            walk(p, q.x, q.row_stride, q.task, n, True, True, leaf)
+            walk(p, q.x, q.row_stride, q.task, n, True, True, False, leaf)
         else:
-            walk(p, q.x, q.row_stride, q.task, n, True, False, leaf)
+            walk(p, q.x, q.row_stride, q.task, n, True, False, False, leaf)
     elif q.missing:
-        walk(p, q.x, q.row_stride, q.task, n, False, True, leaf)
+        walk(p, q.x, q.row_stride, q.task, n, False, True, False, leaf)
     else:
-        walk(p, q.x, q.row_stride, q.task, n, False, False, leaf)
+        walk(p, q.x, q.row_stride, q.task, n, False, False, False, leaf)
 
 
 cdef inline void pack_tree(
@@ -135,15 +140,18 @@ cdef Queries queries(
 cdef Tree tree_at(
     const Node[::1] nodes, const u8_t[::1] default_left, const i64_t[::1] tree_start,
     const i64_t[::1] split_start, const i64_t[::1] exception_start,
-    const i32_t[::1] exceptions, intp_t t,
+    const i32_t[::1] exceptions, const i64_t[::1] set_start,
+    const u64_t[:, ::1] sets, intp_t t,
 ) noexcept nogil:
     cdef Tree tree = Tree(
         &nodes[tree_start[t]], tree_start[t + 1] - tree_start[t],
         &default_left[tree_start[t]], split_start[t + 1] - split_start[t],
-        &exception_start[split_start[t]], NULL,
+        &exception_start[split_start[t]], NULL, NULL,
     )
     if exceptions.shape[0] > 0:
         tree.exceptions = &exceptions[0]
+    if sets is not None and set_start[t] < set_start[t + 1]:
+        tree.sets = &sets[set_start[t], 0]
     return tree
 
 
@@ -158,11 +166,14 @@ def apply_trees(
     const i32_t[::1] task,
     bint missing,
     i32_t[:, ::1] out,
+    const i64_t[::1] set_start=None,
+    const u64_t[:, ::1] sets=None,
 ):
     """Fill ``out[tree, row]`` with the number of the leaf's node.
 
     `task` holds codes; one that no split lists (-1, say) takes the default sides.
-    `missing` says whether X may hold NaN.
+    `missing` says whether X may hold NaN. The sets of categories of tree t begin at
+    ``set_start[t]``.
     """
     cdef Queries q = queries(X, task, missing)
     cdef Tree tree
@@ -171,7 +182,7 @@ def apply_trees(
         for t in range(out.shape[0]):
             tree = tree_at(
                 nodes, default_left, tree_start, split_start, exception_start,
-                exceptions, t,
+                exceptions, set_start, sets, t,
             )
             walk_unpacked(&tree, &q, &out[t, 0])
 
@@ -194,6 +205,8 @@ def add_values(
     const i64_t[::1] own_start=None,
     const i32_t[::1] own_task=None,
     const f64_t[:, ::1] own_values=None,
+    const i64_t[::1] set_start=None,
+    const u64_t[:, ::1] sets=None,
 ):
     """Add to ``out[row]`` the leaf values of the trees first_tree .. last_tree - 1.
 
@@ -216,7 +229,7 @@ def add_values(
         for t in range(first_tree, last_tree):
             tree = tree_at(
                 nodes, default_left, tree_start, split_start, exception_start,
-                exceptions, t,
+                exceptions, set_start, sets, t,
             )
             give_back(&arena)
             leaf_of = <i32_t*>take(&arena, LOT, sizeof(i32_t))
@@ -310,6 +323,8 @@ def place_task(
     const f64_t[::1] w,
     i32_t[:, ::1] leaf,
     u8_t[::1] side,
+    const i64_t[::1] set_start=None,
+    const u64_t[:, ::1] sets=None,
 ):
     """Run the rows of one new task down every tree.
 
@@ -374,6 +389,8 @@ def place_task(
                     row = rows[i]
                     x = X[row, node.feature]
                     left = x <= node.threshold
+                    if sets is not None and node.slot >= 0 and x == x:
+                        left = is_in_set(&sets[set_start[t] + node.slot, 0], x)
                     if x != x:
                         left = default_left[tree_start[t] + at.node]
                     if left:

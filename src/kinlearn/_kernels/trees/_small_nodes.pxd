@@ -5,10 +5,13 @@
 # kind. So a branch of at most LANES rows is grown without moving rows: a node is a
 # set of bits, a cut takes a few vector instructions, a partition none.
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u32_t
 from kinlearn._kernels.trees._blocks cimport number_in_data
+from kinlearn._kernels.trees._categories cimport (
+    category_mean, class_to_count, has_categories, node_mean
+)
 from kinlearn._kernels.trees._grower cimport Grower, Small
 from kinlearn._kernels.trees._offers cimport offer, random_cut
 from kinlearn._kernels.trees._vectors cimport (
@@ -150,13 +153,46 @@ cdef inline void offer_set(
         g.small.best_left = left
 
 
+cdef inline void order_lanes(
+    Grower* g, i32_t feature, const f32_t* codes, f32_t* means
+) noexcept nogil:
+    # By bit, the mean label of the row's category; NaN for rows that are not here.
+    cdef Small* s = &g.small
+    cdef i32_t positive = 0
+    cdef i64_t weight, total, w
+    cdef f64_t mean, unit
+    cdef intp_t i, j
+    if g.data.n_classes > 0:
+        positive = class_to_count(g, feature)
+    mean = node_mean(g, positive, &unit)
+    for i in range(LANES):
+        means[i] = NAN
+        if not s.node >> i & 1 or codes[i] != codes[i]:
+            continue
+        weight = total = 0
+        for j in range(LANES):
+            if not s.node >> j & 1 or codes[j] != codes[i]:
+                continue
+            w = 1 if g.at.w == NULL else s.w[j]
+            weight += w
+            if g.data.n_classes > 0:
+                total += w if s.local_y[j] == positive else 0
+            else:
+                total += s.positive >> j & 1 if g.at.b == NULL else s.b[j]
+        means[i] = category_mean(g, weight, total, mean, unit)
+
+
 cdef inline bint try_small_feature(Grower* g, i32_t feature) noexcept nogil:
     # Offer the cuts of one feature; False if it is constant at the node.
     cdef const f32_t* x = small_column(g, feature)
     cdef u32_t node = g.small.node
+    cdef f32_t means[LANES]
     cdef f32_t low, high, cut
     cdef u32_t left, missing = 0
     cdef i32_t _k
+    if has_categories(g, feature):
+        order_lanes(g, feature, x, means)
+        x = means
     lane_extremes(g.small.inside, x, &low, &high)
     if low > high:  # nothing but NaN
         return False
