@@ -86,7 +86,7 @@ def test_sparse_rows_and_frames_give_the_same(kind):
 
 
 def test_words_among_the_features_become_indicators():
-    colour = np.where(Y > np.median(Y), "red", "blue")
+    colour = np.where(np.median(Y) < Y, "red", "blue")
     frame = pd.DataFrame(X, columns=list("abc")).assign(g=TASK, colour=colour)
     model = SharedPlusOwn(Ridge(), task="g").fit(frame, Y)
     names = model.table_encoder_.get_feature_names_out().tolist()
