@@ -85,7 +85,12 @@ def test_sparse_rows_and_frames_give_the_same(kind):
     assert_allclose(framed.predict(frame), dense.predict(with_task(Z, TASK)))
 
 
-def test_words_among_the_features_are_refused():
-    frame = pd.DataFrame(X, columns=list("abc")).assign(g=TASK, colour="red")
-    with pytest.raises(ValueError, match="could not convert string to float"):
-        SharedPlusOwn(Ridge(), task="g").fit(frame, Y)
+def test_words_among_the_features_become_indicators():
+    colour = np.where(np.median(Y) < Y, "red", "blue")
+    frame = pd.DataFrame(X, columns=list("abc")).assign(g=TASK, colour=colour)
+    model = SharedPlusOwn(Ridge(), task="g").fit(frame, Y)
+    names = model.table_encoder_.get_feature_names_out().tolist()
+    assert names == ["a", "b", "c", "colour=blue", "colour=red"]
+    assert model.score(frame, Y) > SharedPlusOwn(Ridge(), task="g").fit(
+        frame.drop(columns="colour"), Y
+    ).score(frame.drop(columns="colour"), Y)

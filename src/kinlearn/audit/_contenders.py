@@ -4,15 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
-from kinlearn.audit._columns import read_columns
 from kinlearn.audit._problem import Problem, open_problem
+from kinlearn.audit._scaling import find_scaler
 from kinlearn.audit._scores import Contender
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
 from kinlearn.sharing._families import CANDIDATES, Candidate
+from kinlearn.tables import TableEncoder
 from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import open_table
 from kinlearn.tasks import keep_task
@@ -174,16 +176,21 @@ def default_entries(
     list of Entry
         In the order of the list of candidates.
     """
-    columns = read_columns(problem.X, problem.task)
+    scaler = find_scaler(problem.X, problem.task)
+    if isinstance(scaler, TableEncoder):
+        scaler = None  # every model encodes such a table in the way that suits it
     entries = []
     for candidate in CANDIDATES:
         if not candidate.suits(problem.kind, problem.n_rows, problem.n_tasks):
             continue
         if candidate.on_request and not on_request:
             continue
-        if columns.sparse and not get_tags(candidate.estimator).input_tags.sparse:
+        if (
+            sp.issparse(problem.X)
+            and not get_tags(candidate.estimator).input_tags.sparse
+        ):
             continue
-        prepare = columns.preparation(scaled=candidate.scaled)
+        prepare = scaler if candidate.scaled else None
         for form in candidate.forms:
             model = _build(candidate, form, prepare, problem, unknown_task)
             name = f"{candidate.family}, {form}"

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.pipeline import Pipeline
 
-from kinlearn.audit._columns import read_columns
 from kinlearn.audit._problem import Problem
+from kinlearn.audit._scaling import find_scaler
 from kinlearn.relatedness import task_distances
 from kinlearn.tasks import keep_task
 
@@ -42,8 +42,7 @@ def measure_distances(
         return {}, [f"Distances are measured for up to {_MOST_MEASURED} tasks."]
     found, notes = {}, []
     try:
-        columns = read_columns(problem.X, problem.task)
-        prepare = keep_task(columns.preparation(scaled=True), task=problem.task)
+        prepare = keep_task(find_scaler(problem.X, problem.task), task=problem.task)
         X = prepare.fit_transform(problem.X)
         task = problem.task if problem.is_frame else -1
     except (TypeError, ValueError) as error:

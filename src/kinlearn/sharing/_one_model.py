@@ -33,17 +33,18 @@ def fit_clone(
     estimator: Any,
     rows: TrainingRows,
     some: bool = False,
+    encode: bool = False,
     categorical: Sequence[int] = (),
 ) -> Any:
     """Fit a clone; if they are `some` of all rows, one class needs no estimator.
 
-    A table of more than numbers that the estimator does not read is encoded: the model
-    is a pipeline then. `categorical` are columns of X that hold categories.
+    To `encode` a table of more than numbers makes a pipeline of an estimator that does
+    not read it. `categorical` are columns of X that hold categories.
     """
     y, weight = rows.y, rows.sample_weight
     if is_classifier(estimator) and some and (y == y[0]).all():
         estimator = DummyClassifier(strategy="prior")
-    encoder, rows = encode_rows(estimator, rows)
+    encoder, rows = encode_rows(estimator, rows) if encode else (None, rows)
     if encoder is not None:
         categorical = category_codes(encoder, estimator)
     params = {} if weight is None else {"sample_weight": weight}

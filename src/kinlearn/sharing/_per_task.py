@@ -24,7 +24,7 @@ _FEW_ROWS = 10  # up to here, a failed fit is likely a matter of size
 
 def _fit_task(estimator: Any, rows: TrainingRows, name: Any) -> Any:
     try:
-        return fit_clone(estimator, rows, some=True)
+        return fit_clone(estimator, rows, some=True, encode=True)
     except CategoriesError:  # no matter of the task
         raise
     except ValueError as error:
@@ -154,7 +154,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
                 X, y, sample_weight
             )
         if len(self.tasks_) == 1:  # its errors need no task's name
-            self.estimators_ = [fit_clone(self.estimator, rows)]
+            self.estimators_ = [fit_clone(self.estimator, rows, encode=True)]
             return self
         self.estimators_ = [None] * len(self.tasks_)
         progress = self._init_callback_context(max_subtasks=int(large.sum()))
