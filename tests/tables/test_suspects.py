@@ -382,6 +382,14 @@ def test_odd_columns_are_passed_over():
     assert [s.column for s in found] == ["id"]
 
 
+def test_a_task_may_be_missing():
+    columns, y = _mixed(200)
+    frame = pd.DataFrame(columns).assign(id=np.tile(np.arange(100), 2))
+    frame.loc[:3, "school"] = None
+    found = find_suspects(frame, y, task="school", kind="classification")
+    assert [s.column for s in found] == ["leak"]
+
+
 def test_a_suspect_is_plain_data():
     columns, y = _mixed(200)
     found = find_suspects(pd.DataFrame(columns), y, kind="classification")
