@@ -290,6 +290,27 @@ def test_noise_raises_no_alarm(seed):
         assert find_suspects(X, y, kind=kind) == []
 
 
+@pytest.mark.slow
+def test_in_eighty_thousand_columns_of_noise_there_is_no_suspect():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        n_rows = int(rng.integers(30, 400))
+        levels = rng.integers(2, 500, 200)
+        X = np.where(
+            rng.random(200) < 0.3,
+            rng.integers(0, levels, (n_rows, 200)),
+            rng.normal(size=(n_rows, 200)),
+        )
+        targets = (
+            (rng.integers(0, 2, n_rows), "classification"),
+            (rng.permutation(n_rows) < 8, "classification"),
+            (rng.integers(0, 3, n_rows), "classification"),
+            (rng.normal(size=n_rows), "regression"),
+        )
+        for y, kind in targets:
+            assert find_suspects(X, y, kind=kind) == []
+
+
 def test_few_rows_prove_nothing():
     y = np.arange(20) % 2
     assert _only(y + 0.5, "a", y) == []
@@ -359,6 +380,14 @@ def test_odd_columns_are_passed_over():
     y = np.repeat([0, 1], 25)
     found = find_suspects(frame, y, kind="classification")
     assert [s.column for s in found] == ["id"]
+
+
+def test_a_task_may_be_missing():
+    columns, y = _mixed(200)
+    frame = pd.DataFrame(columns).assign(id=np.tile(np.arange(100), 2))
+    frame.loc[:3, "school"] = None
+    found = find_suspects(frame, y, task="school", kind="classification")
+    assert [s.column for s in found] == ["leak"]
 
 
 def test_a_suspect_is_plain_data():

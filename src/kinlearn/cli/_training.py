@@ -222,8 +222,8 @@ def open_features(
     for kind in kinds:
         name = kind["name"]
         if name in certain and kind["kind"] != "dropped":
-            why = f"it {certain[name]} (--keep {name!r} uses it)"
-            kind |= {"kind": "dropped", "why": why}
+            kind["kind"] = "dropped"
+            kind["why"] = f"it {certain[name]} (--keep {name!r} uses it)"
     useless = [kind for kind in kinds if kind["kind"] == "dropped"]
     remarks += [
         f"Column {kind['name']!r} is not used: {kind['why']}." for kind in useless

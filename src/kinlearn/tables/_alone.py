@@ -83,12 +83,7 @@ class Goal:
     def monotone(self, ranks: np.ndarray) -> float:
         """The best that a rising or a falling function of one number can do."""
         if self.measure == "R2":
-            spread = ranks.std()
-            return (
-                float(np.corrcoef(ranks, self.columns[:, 0])[0, 1] ** 2)
-                if (spread > 0)
-                else 0.0
-            )
+            return float(np.corrcoef(ranks, self.columns[:, 0])[0, 1] ** 2)
         if self.columns.shape[1] > 1:  # of three classes one lies between
             return 0.0
         area = self.score(ranks[:, None])
@@ -177,6 +172,6 @@ def _from_neighbours(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     total, rows = np.pad(sums, pad), np.pad(counts, pad)
     n_values = len(sums)
     shifts = [s for s in range(2 * _NEAR + 1) if s != _NEAR]
-    return sum(total[s : s + n_values] for s in shifts) / sum(
-        rows[s : s + n_values] for s in shifts
-    )
+    nearby = np.stack([total[s : s + n_values] for s in shifts])
+    of_rows = np.stack([rows[s : s + n_values] for s in shifts])
+    return nearby.sum(axis=0) / of_rows.sum(axis=0)

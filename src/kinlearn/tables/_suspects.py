@@ -5,7 +5,7 @@ model that learns it is good on these rows only. What is surely an index is foun
 its name and its values together; all else is a question for who knows the data.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -61,7 +61,7 @@ class Suspect:
     what: Literal["index", "row number", "id", "target", "prediction", "task"]
     why: str
     certain: bool = False
-    figures: dict[str, float] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
@@ -148,7 +148,10 @@ def find_suspects(
         if kind is None:
             raise ValueError("kind is needed with y: classification or regression.")
         goal = Goal.of(np.asarray(y)[slice(None) if rows is None else rows], kind)
-    tasks = None if place is None else to_levels(read_cells(table, place))[1]
+    tasks = None
+    if place is not None:  # numbered from 0, also where some are missing
+        codes = to_levels(read_cells(table, place))[1]
+        tasks = np.unique(codes, return_inverse=True)[1]
     some_tasks = tasks if tasks is None or rows is None else tasks[rows]
     found: list[Suspect] = []
     for position in range(table.n_columns):
