@@ -25,10 +25,11 @@ from kinlearn.audit._result import SharingResult
 from kinlearn.audit._run import Cell, Comparison, run_cells
 from kinlearn.audit._scores import Contender
 from kinlearn.audit._scoring import choose_scoring
-from kinlearn.audit._selection import Headline
+from kinlearn.audit._selection import Headline, nested_selection
 from kinlearn.audit._statistics import ContenderSummary
 from kinlearn.audit._store import MemoryStore, open_store
 from kinlearn.audit._summary import Summary, summarise_scores
+from kinlearn.audit._verdict import standing
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["compare_sharing"]
@@ -106,8 +107,8 @@ def compare_sharing(
     progress : callable, default=None
         Called as ``progress(done, total, label)`` after each step.
     so_far : callable, default=None
-        Called with a sentence, the verdict without the Kin estimators, if there are
-        any among others. They take long, and are evaluated last.
+        Called with a sentence, the mean scores without the Kin estimators, if there
+        are any among others. They take long, and are evaluated last.
 
     Returns
     -------
@@ -162,14 +163,16 @@ def compare_sharing(
     """
     _check_options(random_state, curve, progress=progress, so_far=so_far)
     problem = open_problem(X, y, task, kind)
+    metric = choose_scoring(scoring, problem)
     folds = make_folds(
         problem,
         cv=cv,
         n_splits=n_splits,
         n_repeats=n_repeats,
         random_state=random_state,
+        by_class=not metric.by_row,
     )
-    comparison = Comparison(problem, folds, choose_scoring(scoring, problem))
+    comparison = Comparison(problem, folds, metric)
     entries = choose_contenders(
         estimators,
         problem,
@@ -241,18 +244,26 @@ class _Run:
         n_curve = self._length_of_curve(quick) if curve else 0
         self.total = len(cells) + 1 + n_curve
         self._run(self._cells(quick))
-        standing, line = self._standing(quick), None
-        if standing is None:
+        before, line = self._standing(quick), None
+        if before is None:
             self.total -= n_curve
         elif curve:
-            line = self._curve(standing.headline)
+            line = self._curve(before)
         if slow:
-            if standing is not None and so_far is not None:
-                so_far(standing.verdict.sentence)
+            if before is not None and so_far is not None:
+                metric = self.comparison.scoring.describe()
+                so_far(standing(before, metric, self.comparison.problem.task_name))
             self._run(self._cells(slow))
         outcome = Outcome(self.comparison, self.entries, cells, self.records)
         self._check_survivors(outcome)
-        summary = self._summarise(outcome)
+        late = [entry.name for entry in slow if entry.name not in outcome.errors]
+        summary = summarise_scores(
+            outcome.scores,
+            self.comparison.scoring,
+            self.comparison.problem.task_name,
+            without=(late, before) if late and before is not None else None,
+            remarks=[text for text in [self.comparison.folds.remark] if text],
+        )
         if _RELATEDNESS not in self.records:
             self.records.append(_RELATEDNESS, self._relatedness(summary))
         self._step("relatedness")
@@ -276,20 +287,13 @@ class _Run:
             for entry in entries
         ]
 
-    def _summarise(self, outcome: Outcome) -> Summary:
-        return summarise_scores(
-            outcome.scores,
-            self.comparison.scoring,
-            self.comparison.problem.task_name,
-        )
-
-    def _standing(self, entries: list[Entry]) -> Summary | None:
-        """Summary of some contenders' scores; None if there is nothing to compare."""
+    def _standing(self, entries: list[Entry]) -> Headline | None:
+        """Headline of some contenders; None if there is nothing to compare."""
         cells = self._cells(entries)
         outcome = Outcome(self.comparison, entries, cells, self.records)
         if _kinds(outcome) != {True, False} or np.isnan(outcome.scores.values).all():
             return None
-        return self._summarise(outcome)
+        return nested_selection(outcome.scores)
 
     def refit(self, name: str) -> Any:
         """A contender, fitted to all rows."""

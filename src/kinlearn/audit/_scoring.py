@@ -28,6 +28,27 @@ _LABELS = {
     "r2": "R²",
     "roc_auc": "AUC",
 }
+# Means over rows, whose rows need not be of both classes, and shares: by the name
+# of the function that computes them.
+_BY_ROW = {"accuracy_score", "brier_score_loss", "log_loss", "zero_one_loss"}
+_SHARES = {
+    "accuracy_score",
+    "average_precision_score",
+    "balanced_accuracy_score",
+    "brier_score_loss",
+    "f1_score",
+    "fbeta_score",
+    "g_mean_score",
+    "jaccard_score",
+    "precision_score",
+    "rare_class_recall_score",
+    "recall_score",
+    "roc_auc_score",
+    "sensitivity_specificity_f_score",
+    "top_k_accuracy_score",
+    "zero_one_loss",
+}
+_CORRELATIONS = {"cohen_kappa_score", "matthews_corrcoef"}
 
 
 def explained_variance(
@@ -106,6 +127,22 @@ class Scoring:
     def name(self) -> str:
         """Name of the score; that of an error begins with ``neg_``."""
         return self.metric.name if self.sign > 0 else f"neg_{self.metric.name}"
+
+    @property
+    def by_row(self) -> bool:
+        """Whether it is a mean over rows, which exists for rows of one class too."""
+        return self._function in _BY_ROW
+
+    @property
+    def width(self) -> float:
+        """Greatest possible difference of two scores; infinite where it has no end."""
+        if self._function in _SHARES:
+            return 1.0
+        return 2.0 if self._function in _CORRELATIONS else np.inf
+
+    @property
+    def _function(self) -> str:
+        return getattr(self.metric.function, "__name__", "")
 
     @property
     def label(self) -> str:
