@@ -30,6 +30,7 @@ from kinlearn.audit._statistics import ContenderSummary
 from kinlearn.audit._store import MemoryStore, open_store
 from kinlearn.audit._summary import Summary, summarise_scores
 from kinlearn.audit._verdict import standing
+from kinlearn.tasks import LabelRule
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["compare_sharing"]
@@ -46,6 +47,7 @@ def compare_sharing(
     cv: Any = None,
     scoring: str | Callable[..., float] | None = None,
     kind: Literal["classification", "regression"] | None = None,
+    label_sets: LabelRule | None = None,
     n_splits: int = 5,
     n_repeats: int | None = None,
     curve: bool = True,
@@ -88,6 +90,10 @@ def compare_sharing(
     kind : {"classification", "regression"} or None, default=None
         What y is. None guesses: numbers with fractions, or integers of more than
         20 values, are regression.
+    label_sets : {"connected", "observed"}, dict or None, default=None
+        Which classes a task has, for all contenders that take this parameter; see
+        :func:`kinlearn.tasks.find_label_sets`. None leaves it to them: "connected",
+        unless you set it otherwise.
     n_splits : int, default=5
         Number of folds.
     n_repeats : int, default=None
@@ -179,17 +185,26 @@ def compare_sharing(
         random_state=random_state,
         unknown_task="share" if folds.tests_unseen_tasks else "error",
     )
+    if label_sets is not None:
+        entries = [_with_label_sets(entry, label_sets) for entry in entries]
     identity = identity_of(comparison, entries, curve=curve, random_state=random_state)
     with open_store(store, identity) as records:
         run = _Run(comparison, entries, records, random_state, n_jobs, progress)
         data = run.play(curve, so_far)
     best = data["contenders"][0]["name"]
-    options = {"task": task, "kind": kind, "random_state": random_state}
+    options = {
+        "task": task,
+        "kind": kind,
+        "label_sets": label_sets,
+        "random_state": random_state,
+    }
     winner = next(entry for entry in entries if entry.name == best)
     data["run"]["code"] = _code(
         winner,
         options,
-        default=estimators is None or _is_default(winner, problem, random_state),
+        given=estimators is not None,
+        default=label_sets is None
+        and (estimators is None or _is_default(winner, problem, random_state)),
     )
     return SharingResult(data, refit=partial(run.refit, best))
 
@@ -432,9 +447,21 @@ def _is_default(entry: Entry, problem: Problem, random_state: int) -> bool:
     ]
 
 
-def _code(winner: Entry, options: dict[str, Any], *, default: bool) -> str:
+def _with_label_sets(entry: Entry, label_sets: LabelRule) -> Entry:
+    """A contender whose model, however deep inside, has this rule of classes."""
+    keys = (key for key in entry.estimator.get_params() if key.endswith("label_sets"))
+    model = clone(entry.estimator)
+    return Entry(entry.contender, model.set_params(**dict.fromkeys(keys, label_sets)))
+
+
+def _code(winner: Entry, options: dict[str, Any], *, given: bool, default: bool) -> str:
     """Two lines that give the winner."""
-    standard = {"kind": None, "random_state": 0, "on_request": False}
+    standard = {
+        "kind": None,
+        "label_sets": None,
+        "random_state": 0,
+        "on_request": False,
+    }
     if default:
         options = {**options, "on_request": winner.slow}
     said = ", ".join(
@@ -447,7 +474,8 @@ def _code(winner: Entry, options: dict[str, Any], *, default: bool) -> str:
             "from kinlearn.audit import default_contenders\n"
             f"model = default_contenders(X, y, {said})[{winner.name!r}].fit(X, y)"
         )
+    said += ", estimators=estimators" if given else ""
     return (
-        f"result = compare_sharing(X, y, {said}, estimators=estimators)\n"
+        f"result = compare_sharing(X, y, {said})\n"
         f"model = result.best_estimator_  # {winner.name}"
     )

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -107,11 +107,14 @@ class Scoring:
         Score of a guess, where it is known.
     row_params : dict of str to ndarray
         Parameters of the metric with a value for each row of the data.
+    classes : ndarray or None
+        All classes, which the test rows of a fold need not have.
     """
 
     metric: Metric
     chance: float | None = None
     row_params: dict[str, np.ndarray] = field(default_factory=dict)
+    classes: np.ndarray | None = None
 
     @property
     def sign(self) -> int:
@@ -195,8 +198,9 @@ class Scoring:
         def by_task(y_true: np.ndarray, y_pred: np.ndarray, pos_label: Any) -> float:
             # pos_label has done its work: the scorer took that class's column
             params = {name: values[rows] for name, values in self.row_params.items()}
+            metric, y_pred = self._of_all_classes(model, y_pred)
             frame = TaskFrame(
-                {self.metric.name: self.metric},
+                {self.metric.name: metric},
                 y_true,
                 y_pred,
                 tasks=codes,
@@ -211,6 +215,23 @@ class Scoring:
             pos_label=self.metric.setting("pos_label"),
         )(model, X, y)
         return found[0]
+
+    def _of_all_classes(
+        self, model: Any, y_pred: np.ndarray
+    ) -> tuple[Metric, np.ndarray]:
+        """The metric and probabilities with a column for each class of the data.
+
+        Training or test rows of a fold may lack a rare class. A metric that takes
+        the classes, such as the log loss, has a score all the same.
+        """
+        metric, known = self.metric, getattr(model, "classes_", None)
+        if self.classes is None or known is None or y_pred.ndim != 2:
+            return metric, y_pred
+        if metric.setting("labels") is not None or not metric.accepts("labels"):
+            return metric, y_pred
+        full = np.zeros((len(y_pred), len(self.classes)))
+        full[:, np.searchsorted(self.classes, known)] = y_pred
+        return replace(metric, params={**metric.params, "labels": self.classes}), full
 
     def _read(self, frame: TaskFrame, n_tasks: int) -> FoldScores:
         values = np.full(n_tasks, np.nan)
@@ -256,7 +277,7 @@ def choose_scoring(
         _refuse_scorer_function(scoring)
     metric = resolve_metric(wanted)
     chance = 0.5 if metric.name == "roc_auc" else None
-    return Scoring(metric, chance)
+    return Scoring(metric, chance, classes=problem.classes)
 
 
 def _refuse_scorer_function(function: Callable[..., Any]) -> None:
