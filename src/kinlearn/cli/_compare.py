@@ -316,7 +316,7 @@ def _by_task(document: dict[str, Any]) -> Table:
 
 
 def _gain(value: float | None) -> str:
-    return "" if value is None else f"{value:+.3f}"
+    return "" if value is None else f"{round(value, 3) + 0.0:+.3f}"
 
 
 def _interval(found: dict[str, Any]) -> str:
