@@ -20,7 +20,10 @@ from kinlearn.audit._overall import overall_tests
 from kinlearn.audit._scores import Contender, Scores
 from kinlearn.audit._selection import nested_selection
 from kinlearn.audit._statistics import task_gains
-from kinlearn.model_selection import RepeatedTaskStratifiedKFold
+from kinlearn.model_selection import (
+    RepeatedTaskStratifiedKFold,
+    TaskStratifiedKFold,
+)
 
 __all__ = [
     "PROBLEMS",
@@ -30,6 +33,7 @@ __all__ = [
     "coverage",
     "false_verdicts",
     "naive_interval",
+    "noise_scores",
     "optimism",
     "play",
     "published_interval",
@@ -431,6 +435,57 @@ def _optimism_table(runs):
         _row(f"{sides[0]} sharing, {sides[1]} alone", *cells, f"{sd:.4f}")
 
 
+def noise_scores(n_runs, stratify, n_tasks=20, n_rows=10, seed=0):
+    """Scores of constants on folds, where targets are noise.
+
+    Parameters
+    ----------
+    n_runs : int
+        Data sets to draw.
+    stratify : {"auto", None}
+        Of the folds: by task and target, or by task.
+    n_tasks, n_rows : int
+        Tasks, and rows of each.
+    seed : int
+        Decides everything.
+
+    Returns
+    -------
+    accuracy, log_loss, explained_variance : Share
+        Of the most common class, of the share of the classes (a row of each added),
+        and of the mean, all of the training rows of the task.
+    """
+    rng = np.random.default_rng(seed)
+    task = np.repeat(np.arange(n_tasks), n_rows)
+    found = []
+    for run in range(n_runs):
+        labels, numbers = rng.integers(2, size=len(task)), rng.normal(size=len(task))
+        coin = rng.random(n_tasks) < 0.5  # which class, where both are as common
+        options = {"shuffle": True, "random_state": run, "stratify": stratify}
+        sums = np.zeros(3)
+        for y in (labels, numbers):
+            for train, test in TaskStratifiedKFold(5, **options).split(y, y, task):
+                n = np.bincount(task[train], minlength=n_tasks)
+                total = np.bincount(task[train], y[train], n_tasks)
+                own, new = task[test], y[test]
+                if y is numbers:
+                    sums[2] += (1 - (new - (total / n)[own]) ** 2).sum()
+                    continue
+                common = np.where(2 * total == n, coin, 2 * total > n)
+                p = ((total + 1) / (n + 2))[own]
+                sums[0] += (new == common[own]).sum()
+                sums[1] -= np.log(np.where(new == 1, p, 1 - p)).sum()
+        found.append(sums / len(task))
+    return [Share.of(column) for column in np.transpose(found)]
+
+
+def _folds_table(runs):
+    _row("targets of noise", "accuracy", "log loss", "explained variance", head=True)
+    for name, stratify in (("by task and class", "auto"), ("by task", None)):
+        found = noise_scores(runs, stratify)
+        _row(f"folds {name}", *(f"{f.mean:.3f} ± {f.se:.3f}" for f in found))
+
+
 def _row(*cells, head=False):
     if head:
         print()
@@ -445,6 +500,7 @@ TABLES = {
     "verdicts": _verdict_table,
     "wilcoxon": _wilcoxon_table,
     "optimism": _optimism_table,
+    "folds": _folds_table,
 }
 
 

@@ -123,8 +123,70 @@ def test_a_constant_gain_on_few_rows_is_no_certainty(n_splits):
 def test_few_positive_rows_widen_the_interval():
     values = noise(2, 10, 5, 1)
     (many,) = task_gains(make_cube(values, n_units=[10]), "m1", "m0")
-    (few,) = task_gains(make_cube(values, n_units=[3]), "m1", "m0")
+    (few,) = task_gains(make_cube(values, n_units=[5]), "m1", "m0")
     assert few.high - few.low > many.high - many.low
+
+
+@pytest.mark.parametrize(
+    ("n_units", "reason"),
+    [
+        ([10], None),
+        ([4], "too few rows to tell: 4 rows outside its most common class, 5 are"),
+        ([1], "too few rows to tell: 1 row outside its most common class, 5 are"),
+    ],
+)
+def test_a_task_with_too_few_rows_has_scores_and_no_interval(n_units, reason):
+    values = noise(2, 10, 5, 1, scale=0.1)
+    (found,) = task_gains(make_cube(values, n_units=n_units), "m1", "m0")
+    assert_allclose([found.alone, found.sharing], values.mean(axis=(1, 2, 3)))
+    assert_allclose(found.gain, found.sharing - found.alone)
+    limits = [found.low, found.high, found.p, found.p_holm]
+    if reason is None:
+        assert found.reason is None
+        assert not np.isnan(limits).any()
+    else:
+        assert found.reason.startswith(reason)
+        assert found.verdict == "unclear"
+        assert_allclose(limits, np.nan)
+
+
+def test_tasks_with_too_few_rows_are_no_tests():
+    values = np.stack([np.zeros((1, 5, 1)), 0.05 + noise(1, 5, 1, scale=0.03)])
+    values = np.concatenate([values, np.stack([np.zeros((1, 5, 30)), noise(1, 5, 30)])],
+                            axis=-1)  # fmt: skip
+    first, *others = task_gains(make_cube(values, n_units=[10, *[4] * 30]), "m1", "m0")
+    assert first.verdict == "helped"
+    assert_allclose(first.p_holm, first.p)
+    assert {gain.verdict for gain in others} == {"unclear"}
+
+
+def test_intervals_stay_within_what_is_possible():
+    rng = np.random.default_rng(0)
+    values = rng.integers(2, size=(2, 1, 5, 40)).astype(float)  # an AUC of two rows
+    gains = task_gains(make_cube(values, width=1.0), "m1", "m0")
+    for gain in gains:
+        assert_allclose(gain.gain, gain.sharing - gain.alone, atol=1e-12)
+        if gain.reason is None:
+            assert -1 <= gain.low <= gain.gain <= gain.high <= 1
+            assert gain.high - gain.low < 2
+        else:
+            assert_allclose([gain.low, gain.high], np.nan)
+    reasons = {gain.reason for gain in gains}
+    assert reasons <= {
+        None,
+        "too few rows to tell: any gain is possible",
+        "the same gain on all folds",
+    }
+    assert None in reasons
+
+
+def test_scores_are_of_the_folds_in_which_both_have_one():
+    values = noise(2, 1, 5, 1, scale=1)
+    values[0, 0, 0] = values[1, 0, 1] = np.nan
+    (found,) = task_gains(make_cube(values), "m1", "m0")
+    assert_allclose([found.alone, found.sharing], values[:, 0, 2:, 0].mean(axis=1))
+    assert_allclose(found.gain, found.sharing - found.alone)
+    assert found.n_folds == 3
 
 
 def test_pooling_is_compared_within_families():

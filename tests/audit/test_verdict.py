@@ -1,11 +1,13 @@
 """The verdict is a true sentence in every situation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kinlearn.audit._selection import Headline, nested_selection
 from kinlearn.audit._statistics import PoolingGain, TaskGain
-from kinlearn.audit._verdict import verdict
+from kinlearn.audit._verdict import standing, verdict
 from tests.reference.audit_cubes import make_cube
 
 AUC = {"label": "AUC", "greater_is_better": True}
@@ -19,7 +21,7 @@ def gains(helped=0, hurt=0, unclear=0, unscored=0):
     words += ["unclear"] * unclear + ["not scored"] * unscored
     size = {"helped": 0.1, "hurt": -0.1, "unclear": 0.01, "not scored": NAN}
     return [
-        TaskGain(i, 50, size[word] / i, NAN, NAN, NAN, NAN, word)
+        TaskGain(i, 50, NAN, NAN, size[word] / i, NAN, NAN, NAN, NAN, word)
         for i, word in enumerate(words, start=1)
     ]
 
@@ -182,9 +184,9 @@ def test_sentence(found, tasks, metric, sentence):
 
 def test_hurt_tasks_are_named_by_name_the_worst_first():
     tasks = [
-        TaskGain("Elm", 9, -0.1, -1, 1, 0, 0, "hurt"),
-        TaskGain("Oak", 9, -0.3, -1, 1, 0, 0, "hurt"),
-        TaskGain("Yew", 9, 0.3, -1, 1, 0, 0, "helped"),
+        TaskGain("Elm", 9, 0.7, 0.6, -0.1, -1, 1, 0, 0, "hurt"),
+        TaskGain("Oak", 9, 0.8, 0.5, -0.3, -1, 1, 0, 0, "hurt"),
+        TaskGain("Yew", 9, 0.5, 0.8, 0.3, -1, 1, 0, 0, "helped"),
     ]
     answer = verdict(DOWN, tasks, AUC, "clinic")
     assert "hurts 2 of 3 clinics (Oak, Elm), helps 1 (Yew)" in answer.sentence
@@ -202,6 +204,50 @@ def test_details_name_the_models_and_the_interval():
         "(chosen in 15 of 15 folds). No fold scores its own choice."
     )
     assert second == "Sharing changes mean AUC by 0.020 to 0.060 (95% interval)."
+
+
+def test_details_say_why_the_leaderboard_is_better():
+    _, second, *_ = details(headline(naive_sharing=0.81), {"helped": 3})
+    assert second == (
+        "On all folds 'trees mt' has 0.81, not 0.78: there it is scored by the folds "
+        "that chose it."
+    )
+    same = details(headline(naive_sharing=0.7801), {"helped": 3})
+    assert not any("On all folds" in text for text in same)
+
+
+def test_what_combines_models_is_told_apart_from_sharing():
+    before = headline(0.74, 0.76, -0.01, 0.05)
+    found = verdict(
+        UP,
+        gains(helped=3),
+        AUC,
+        "school",
+        without=(["Kin"], before),
+        remarks=["9 of 90 rows are equal."],
+    )
+    assert (
+        "'Kin' combines models, those of each school alone among them, so that not all "
+        "of its gain need come from sharing. Without it, mean AUC is 0.740 alone and "
+        "0.760 sharing."
+    ) in found.details
+    assert found.details[-1] == "9 of 90 rows are equal."
+    assert standing(before, AUC, "school").endswith("not known yet.")
+    before = replace(before, gains=gains(unclear=4))
+    assert standing(before, AUC, "school") == (
+        "Mean AUC over 4 schools is 0.740 alone and 0.760 sharing."
+    )
+
+
+def test_tasks_with_too_few_rows_are_named():
+    reason = "too few rows to tell: 2 rows"
+    tasks = gains(unclear=4)
+    tasks[1:3] = [replace(task, reason=reason) for task in tasks[1:3]]
+    found = verdict(OPEN, tasks, AUC, "school").details
+    assert (
+        "2 of 4 schools have too few rows to tell (2, 3); their scores count in mean "
+        "AUC."
+    ) in found
 
 
 def test_details_of_an_error_keep_its_natural_sign():

@@ -82,7 +82,10 @@ def test_the_cost_of_kin_is_said_first_and_the_answer_without_it(table, kin, qui
     others = kin(*COMPARE, *words, "--no-kin")
     assert others.code == 0, others.err
     assert "Kin" not in others.out + others.err
-    assert said[-1].removeprefix("Before Kin: ") in others.out
+    # the scores without Kin come again below the verdict, which is one only
+    figures = re.search(r"is (.* alone and .* sharing)\. The verdict", said[-1])[1]
+    assert f"Without it, mean AUC is {figures}." in result.out
+    assert figures in others.out
 
 
 def test_compare_gives_the_numbers_of_the_library(tmp_path, kin, monkeypatch):
@@ -120,7 +123,7 @@ class _Columns:
 def test_only_json_on_standard_output(table, kin):
     result = kin(*COMPARE, *QUICK, "--json", "--out", "report.html")
     document = json.loads(result.out)
-    assert document["format"] == "kinlearn-sharing/1"
+    assert document["format"] == "kinlearn-sharing/2"
     assert Path("report.html").exists()
 
 
@@ -185,10 +188,13 @@ def _document(n_tasks=3, **changes):
         {
             "task": task,
             "n_rows": 10 * (t + 1),
+            "alone": 0.5,
+            "sharing": 0.6 - 0.01 * t,
             "gain": 0.1 - 0.01 * t,
             "low": None if t else 0.05,
             "high": None if t else 0.15,
             "verdict": "unclear" if t else "helped",
+            "reason": "too few rows to tell: 2 rows" if t else None,
         }
         for t, task in enumerate(tasks)
     ]
@@ -209,7 +215,16 @@ def _document(n_tasks=3, **changes):
             }
             for i, (name, form) in enumerate(names)
         ],
-        "headline": {"sharing": names[1][0], "alone": names[0][0]},
+        "headline": {
+            "sharing": names[1][0],
+            "alone": names[0][0],
+            "macro_alone": 0.5,
+            "macro_sharing": 0.59,
+            "gain": 0.09,
+            "low": -0.01,
+            "high": 0.19,
+            "reason": None,
+        },
         "scores": [
             {"contender": name, "task": task, "mean": 0.5}
             for name, _ in names
@@ -252,8 +267,8 @@ def test_of_many_tasks_both_ends_are_shown():
 
 def test_tasks_without_a_score_are_named():
     document = _document()
-    nothing = {"gain": None, "low": None, "high": None, "verdict": "not scored"}
-    document["gains"][1] |= nothing
+    numbers = ("alone", "sharing", "gain", "low", "high", "reason")
+    document["gains"][1] |= {**dict.fromkeys(numbers), "verdict": "not scored"}
     assert "not scored" in _shown(document)
 
 

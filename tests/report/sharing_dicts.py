@@ -33,6 +33,7 @@ def make_result(
     seed=0,
     error_metric=False,
     unscored=(),
+    few=(),
     failed=(),
     curve=True,
     affinity=True,
@@ -56,9 +57,9 @@ def make_result(
     ]
     compared = scores.copy()
     compared[[_row(name) for name in failed]] = np.nan
-    gains = _gains(tasks, n_rows, compared, rng, ties)
+    gains = _gains(tasks, n_rows, compared, rng, ties, set(few))
     result = {
-        "format": "kinlearn-sharing/1",
+        "format": "kinlearn-sharing/2",
         "kind": "regression" if error_metric else "classification",
         "metric": {
             "name": "neg_root_mean_squared_error" if error_metric else "roc_auc",
@@ -165,25 +166,35 @@ def _row(name):
     return next(i for i, c in enumerate(CONTENDERS) if c[0] == name)
 
 
-def _gains(tasks, n_rows, scores, rng, ties):
+def _gains(tasks, n_rows, scores, rng, ties, few):
     differences = scores[_row(SHARING)] - scores[_row(ALONE)]
+    sides = zip(scores[_row(ALONE)], scores[_row(SHARING)], strict=True)
     spread = float(np.nanstd(differences)) if np.isfinite(differences).any() else 1.0
     found = []
-    for task, rows, gain in zip(tasks, n_rows, differences, strict=True):
+    for task, rows, gain, pair in zip(tasks, n_rows, differences, sides, strict=True):
         half = 0.0 if ties else spread * np.sqrt(100 / rows) * rng.uniform(0.8, 1.6)
-        known = {"gain": None, "low": None, "high": None, "p": None, "p_holm": None}
+        numbers = ("alone", "sharing", "gain", "low", "high", "p", "p_holm", "reason")
+        known = {**dict.fromkeys(numbers), "n_folds": 0}
         verdict = "not scored"
         if np.isfinite(gain):
             low, high = gain - half, gain + half
             verdict = "helped" if low > 0 else "hurt" if high < 0 else "unclear"
             p = 1.0 if verdict == "unclear" else 0.004
             known = {
+                "alone": float(pair[0]),
+                "sharing": float(pair[1]),
                 "gain": float(gain),
                 "low": float(low),
                 "high": float(high),
                 "p": p / 4,
                 "p_holm": p,
+                "reason": None,
+                "n_folds": 15,
             }
+            if task in few:
+                nothing = dict.fromkeys(("low", "high", "p", "p_holm"))
+                known |= {**nothing, "reason": "too few rows to tell: 3 rows"}
+                verdict = "unclear"
         found.append({"task": task, "n_rows": int(rows), **known, "verdict": verdict})
     return found
 
@@ -202,7 +213,11 @@ def _headline(contenders, failed, scored):
         "gain": gain,
         "low": gain - abs(gain) / 2,
         "high": gain + abs(gain) / 2,
+        "naive_sharing": sharing,
+        "naive_alone": alone,
         "naive_gain": gain * 1.2,
+        "level": 0.95,
+        "reason": None,
         "how_often": {SHARING: 14, "boosting, task as feature": 1},
     }
 
@@ -308,6 +323,7 @@ def _verdict(gains, task_name, error_metric):
 
 SITUATIONS = {
     "12 clinics": lambda: make_result(unscored=["Pine"]),
+    "tiny clinics": lambda: make_result(few=["Oak", "Elm", "Rowan", "Willow"]),
     "29 minefields": lambda: make_result(range(1, 30), seed=3, task_name="minefield"),
     "139 schools": lambda: make_result(
         range(139), seed=4, error_metric=True, task_name="school"

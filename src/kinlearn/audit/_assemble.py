@@ -110,6 +110,8 @@ class Outcome:
             micro=micro[done],
             n_train=folds.n_train,
             n_test=folds.n_test,
+            n_units=None if comparison.scoring.by_row else problem.n_minor,
+            width=comparison.scoring.width,
         )
         self.reasons = dict(folds.kept)
         for code, places in undefined.items():

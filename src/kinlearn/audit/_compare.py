@@ -26,12 +26,14 @@ from kinlearn.audit._result import SharingResult
 from kinlearn.audit._run import Cell, Comparison, run_cells
 from kinlearn.audit._scores import Contender
 from kinlearn.audit._scoring import choose_scoring
-from kinlearn.audit._selection import Headline
+from kinlearn.audit._selection import Headline, nested_selection
 from kinlearn.audit._statistics import ContenderSummary
 from kinlearn.audit._store import MemoryStore, open_store
 from kinlearn.audit._summary import Summary, summarise_scores
+from kinlearn.audit._verdict import standing
 from kinlearn.exceptions import SuspectColumnWarning
 from kinlearn.tables import find_suspects
+from kinlearn.tasks import LabelRule
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["compare_sharing"]
@@ -49,6 +51,7 @@ def compare_sharing(
     cv: Any = None,
     scoring: str | Callable[..., float] | None = None,
     kind: Literal["classification", "regression"] | None = None,
+    label_sets: LabelRule | None = None,
     n_splits: int = 5,
     n_repeats: int | None = None,
     curve: bool = True,
@@ -91,6 +94,10 @@ def compare_sharing(
     kind : {"classification", "regression"} or None, default=None
         What y is. None guesses: numbers with fractions, or integers of more than
         20 values, are regression.
+    label_sets : {"connected", "observed"}, dict or None, default=None
+        Which classes a task has, for all contenders that take this parameter; see
+        :func:`kinlearn.tasks.find_label_sets`. None leaves it to them: "connected",
+        unless you set it otherwise.
     n_splits : int, default=5
         Number of folds.
     n_repeats : int, default=None
@@ -110,8 +117,8 @@ def compare_sharing(
     progress : callable, default=None
         Called as ``progress(done, total, label)`` after each step.
     so_far : callable, default=None
-        Called with a sentence, the verdict without the Kin estimators, if there are
-        any among others. They take long, and are evaluated last.
+        Called with a sentence, the mean scores without the Kin estimators, if there
+        are any among others. They take long, and are evaluated last.
 
     Returns
     -------
@@ -172,32 +179,43 @@ def compare_sharing(
     _check_options(random_state, curve, progress=progress, so_far=so_far)
     problem = open_problem(X, y, task, kind)
     suspects = _suspects(problem)
+    metric = choose_scoring(scoring, problem)
     folds = make_folds(
         problem,
         cv=cv,
         n_splits=n_splits,
         n_repeats=n_repeats,
         random_state=random_state,
+        by_class=not metric.by_row,
     )
-    comparison = Comparison(problem, folds, choose_scoring(scoring, problem))
+    comparison = Comparison(problem, folds, metric)
     entries = choose_contenders(
         estimators,
         problem,
         random_state=random_state,
         unknown_task="share" if folds.tests_unseen_tasks else "error",
     )
+    if label_sets is not None:
+        entries = [_with_label_sets(entry, label_sets) for entry in entries]
     identity = identity_of(comparison, entries, curve=curve, random_state=random_state)
     with open_store(store, identity) as records:
         run = _Run(comparison, entries, records, random_state, n_jobs, progress)
         data = run.play(curve, so_far)
     data["suspects"] = suspects
     best = data["contenders"][0]["name"]
-    options = {"task": task, "kind": kind, "random_state": random_state}
+    options = {
+        "task": task,
+        "kind": kind,
+        "label_sets": label_sets,
+        "random_state": random_state,
+    }
     winner = next(entry for entry in entries if entry.name == best)
     data["run"]["code"] = _code(
         winner,
         options,
-        default=estimators is None or _is_default(winner, problem, random_state),
+        given=estimators is not None,
+        default=label_sets is None
+        and (estimators is None or _is_default(winner, problem, random_state)),
     )
     return SharingResult(data, refit=partial(run.refit, best))
 
@@ -252,18 +270,26 @@ class _Run:
         n_curve = self._length_of_curve(quick) if curve else 0
         self.total = len(cells) + 1 + n_curve
         self._run(self._cells(quick))
-        standing, line = self._standing(quick), None
-        if standing is None:
+        before, line = self._standing(quick), None
+        if before is None:
             self.total -= n_curve
         elif curve:
-            line = self._curve(standing.headline)
+            line = self._curve(before)
         if slow:
-            if standing is not None and so_far is not None:
-                so_far(standing.verdict.sentence)
+            if before is not None and so_far is not None:
+                metric = self.comparison.scoring.describe()
+                so_far(standing(before, metric, self.comparison.problem.task_name))
             self._run(self._cells(slow))
         outcome = Outcome(self.comparison, self.entries, cells, self.records)
         self._check_survivors(outcome)
-        summary = self._summarise(outcome)
+        late = [entry.name for entry in slow if entry.name not in outcome.errors]
+        summary = summarise_scores(
+            outcome.scores,
+            self.comparison.scoring,
+            self.comparison.problem.task_name,
+            without=(late, before) if late and before is not None else None,
+            remarks=[text for text in [self.comparison.folds.remark] if text],
+        )
         if _RELATEDNESS not in self.records:
             self.records.append(_RELATEDNESS, self._relatedness(summary))
         self._step("relatedness")
@@ -287,20 +313,13 @@ class _Run:
             for entry in entries
         ]
 
-    def _summarise(self, outcome: Outcome) -> Summary:
-        return summarise_scores(
-            outcome.scores,
-            self.comparison.scoring,
-            self.comparison.problem.task_name,
-        )
-
-    def _standing(self, entries: list[Entry]) -> Summary | None:
-        """Summary of some contenders' scores; None if there is nothing to compare."""
+    def _standing(self, entries: list[Entry]) -> Headline | None:
+        """Headline of some contenders; None if there is nothing to compare."""
         cells = self._cells(entries)
         outcome = Outcome(self.comparison, entries, cells, self.records)
         if _kinds(outcome) != {True, False} or np.isnan(outcome.scores.values).all():
             return None
-        return self._summarise(outcome)
+        return nested_selection(outcome.scores)
 
     def refit(self, name: str) -> Any:
         """A contender, fitted to all rows."""
@@ -451,9 +470,21 @@ def _is_default(entry: Entry, problem: Problem, random_state: int) -> bool:
     ]
 
 
-def _code(winner: Entry, options: dict[str, Any], *, default: bool) -> str:
+def _with_label_sets(entry: Entry, label_sets: LabelRule) -> Entry:
+    """A contender whose model, however deep inside, has this rule of classes."""
+    keys = (key for key in entry.estimator.get_params() if key.endswith("label_sets"))
+    model = clone(entry.estimator)
+    return Entry(entry.contender, model.set_params(**dict.fromkeys(keys, label_sets)))
+
+
+def _code(winner: Entry, options: dict[str, Any], *, given: bool, default: bool) -> str:
     """Two lines that give the winner."""
-    standard = {"kind": None, "random_state": 0, "on_request": False}
+    standard = {
+        "kind": None,
+        "label_sets": None,
+        "random_state": 0,
+        "on_request": False,
+    }
     if default:
         options = {**options, "on_request": winner.slow}
     said = ", ".join(
@@ -466,7 +497,8 @@ def _code(winner: Entry, options: dict[str, Any], *, default: bool) -> str:
             "from kinlearn.audit import default_contenders\n"
             f"model = default_contenders(X, y, {said})[{winner.name!r}].fit(X, y)"
         )
+    said += ", estimators=estimators" if given else ""
     return (
-        f"result = compare_sharing(X, y, {said}, estimators=estimators)\n"
+        f"result = compare_sharing(X, y, {said})\n"
         f"model = result.best_estimator_  # {winner.name}"
     )

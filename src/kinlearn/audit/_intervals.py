@@ -28,7 +28,8 @@ rows:
 
 :math:`K - 1` for one repeat, and never more than :math:`n - 1`. The rows that
 count for a classifier are those outside the most common class: an AUC with five
-positive rows knows five things.
+positive rows knows five things. With fewer than five there is no standard error:
+scores of two or three rows have so few values that their spread says nothing.
 
 References
 ----------
@@ -43,7 +44,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-__all__ = ["FoldMeans", "fold_means", "holm", "macro_mean"]
+__all__ = ["FEWEST_UNITS", "FoldMeans", "fold_means", "holm", "macro_mean"]
+
+# Rows that carry the score below which there is no standard error.
+FEWEST_UNITS = 5
 
 # Differences of this size, relative to the numbers, are rounding.
 _ROUNDING = 1e-9
@@ -58,9 +62,10 @@ class FoldMeans:
     mean : ndarray of shape (n_tasks,)
         NaN where no fold has a score.
     se : ndarray of shape (n_tasks,)
-        Corrected standard error. NaN where it cannot be estimated: with one
-        fold, with no training row, or if all folds score alike. The last is no
-        certainty: it is what a coarse score on a few rows looks like.
+        Corrected standard error. NaN where it cannot be estimated: with fewer
+        than five rows that carry the score, with one fold, with no training row,
+        or if all folds score alike. The last is no certainty: it is what a coarse
+        score on a few rows looks like.
     df : ndarray of shape (n_tasks,)
         Degrees of freedom of `se`.
     n_folds : ndarray of shape (n_tasks,)
@@ -72,10 +77,30 @@ class FoldMeans:
     df: np.ndarray
     n_folds: np.ndarray
 
-    def interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
-        """Limits at a level, NaN where there is no standard error."""
+    def interval(
+        self, level: float, width: float = np.inf
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Limits at a level, within the possible differences of scores.
+
+        Parameters
+        ----------
+        level : float
+            Of the interval.
+        width : float, default=inf
+            Greatest possible difference.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_tasks,)
+            NaN where there is no standard error, and where all that is possible
+            lies between the limits.
+        """
         half = stdtrit(self.df, (1 + level) / 2) * self.se
-        return self.mean - half, self.mean + half
+        low, high = self.mean - half, self.mean + half
+        empty = (low <= -width) & (high >= width)
+        limits = np.maximum(low, -width), np.minimum(high, width)
+        low, high = (np.where(empty, np.nan, limit) for limit in limits)
+        return low, high
 
     def p_values(self) -> np.ndarray:
         """Two-sided p for a mean of zero, NaN where there is no standard error."""
@@ -115,7 +140,8 @@ def fold_means(
         se = np.sqrt(variance * (n_repeats / n_folds + test_share))
     largest = np.abs(np.where(defined, values, 0)).max(axis=(0, 1), initial=0)
     constant = np.abs(spread).max(axis=(0, 1), initial=0) <= _ROUNDING * largest
-    se[constant | (n_folds < 2) | ~np.isfinite(se)] = np.nan
+    few = np.asarray(n_units) < FEWEST_UNITS
+    se[constant | few | (n_folds < 2) | ~np.isfinite(se)] = np.nan
     return FoldMeans(mean, se, _degrees(n_folds, n_repeats, n_units), n_folds)
 
 

@@ -77,6 +77,16 @@ class Problem:
         """Rows of each task."""
         return np.bincount(self.codes, minlength=self.n_tasks)
 
+    @cached_property
+    def n_minor(self) -> np.ndarray:
+        """Rows of each task outside its most common class; all rows in regression."""
+        if self.classes is None:
+            return self.sizes
+        labels = np.searchsorted(self.classes, self.y)
+        cells = self.codes.astype(np.int64) * len(self.classes) + labels
+        counts = np.bincount(cells, minlength=self.n_tasks * len(self.classes))
+        return self.sizes - counts.reshape(self.n_tasks, -1).max(axis=1)
+
     @property
     def is_frame(self) -> bool:
         """Whether X is a data frame."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from kinlearn.utils import import_optional
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "SharingResult"]
 
-FORMAT = "kinlearn-sharing/1"
+FORMAT = "kinlearn-sharing/2"
 _SHOWN = 12  # contenders in the text
 _LONGEST_ERROR = 60
 
@@ -38,7 +38,8 @@ class SharingResult:
         Mean scores of the best sharing and the best lone model, neither of which
         was chosen on the folds that score it, and the gain with its interval.
     gains : list of dict
-        Gain by sharing of each task, with its interval and verdict.
+        Scores of each task alone and with sharing, of the models that the other
+        folds chose, and their difference with its interval and verdict.
     contenders : list of dict
         The leaderboard, best first; those that failed are last, with the error.
     suspects : list of dict
@@ -189,16 +190,38 @@ class SharingResult:
         """
         return cls(json.loads(text))
 
-    def to_frame(self) -> "pandas.DataFrame":
-        """Scores by contender and task as a pandas data frame.
+    def to_frame(
+        self, table: Literal["scores", "gains"] = "scores"
+    ) -> "pandas.DataFrame":
+        """Scores by contender and task, or gains by task, as a pandas data frame.
+
+        Parameters
+        ----------
+        table : {"scores", "gains"}, default="scores"
+            Which of the two.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each contender and task: ``contender``, ``family``,
+            Of scores, a row for each contender and task: ``contender``, ``family``,
             ``form``, ``task``, ``n_rows``, ``mean``, ``se`` and ``n_folds``.
+
+            Of gains, a row for each task: ``task``, ``n_rows``, ``alone``,
+            ``sharing``, ``gain`` (the difference of the two before it), ``low``,
+            ``high``, ``p``, ``p_holm``, ``verdict``, ``n_folds`` and ``reason`` (why
+            there is no interval). These scores are of the models that the other
+            folds chose, and so they differ from those of any single contender.
+
+        Notes
+        -----
+        Greater is better in both: errors are negative.
         """
         pandas = import_optional("pandas", extra="report", purpose="to_frame()")
+        if table == "gains":
+            numbers = ("alone", "sharing", "gain", "low", "high", "p", "p_holm")
+            return pandas.DataFrame(self.gains).astype(dict.fromkeys(numbers, float))
+        if table != "scores":
+            raise ValueError(f"table must be 'scores' or 'gains'; got {table!r}.")
         models = {c["name"]: c for c in self.contenders}
         rows = {json.dumps(t["task"]): t["n_rows"] for t in self._data["tasks"]}
         return pandas.DataFrame(

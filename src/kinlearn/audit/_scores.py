@@ -67,6 +67,8 @@ class Scores:
         Rows that carry the score: of a classifier, those outside the task's most
         common class (an AUC with five positive rows rests on five rows). None
         is all rows, as in regression.
+    width : float, default=inf
+        Greatest possible difference of two scores: 1 for an AUC.
     """
 
     contenders: tuple[Contender, ...]
@@ -77,6 +79,7 @@ class Scores:
     n_train: np.ndarray
     n_test: np.ndarray
     n_units: np.ndarray | None = None
+    width: float = np.inf
 
     def __post_init__(self) -> None:
         names = [contender.name for contender in self.contenders]

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -28,6 +28,27 @@ _LABELS = {
     "r2": "R²",
     "roc_auc": "AUC",
 }
+# Means over rows, whose rows need not be of both classes, and shares: by the name
+# of the function that computes them.
+_BY_ROW = {"accuracy_score", "brier_score_loss", "log_loss", "zero_one_loss"}
+_SHARES = {
+    "accuracy_score",
+    "average_precision_score",
+    "balanced_accuracy_score",
+    "brier_score_loss",
+    "f1_score",
+    "fbeta_score",
+    "g_mean_score",
+    "jaccard_score",
+    "precision_score",
+    "rare_class_recall_score",
+    "recall_score",
+    "roc_auc_score",
+    "sensitivity_specificity_f_score",
+    "top_k_accuracy_score",
+    "zero_one_loss",
+}
+_CORRELATIONS = {"cohen_kappa_score", "matthews_corrcoef"}
 
 
 def explained_variance(
@@ -86,11 +107,14 @@ class Scoring:
         Score of a guess, where it is known.
     row_params : dict of str to ndarray
         Parameters of the metric with a value for each row of the data.
+    classes : ndarray or None
+        All classes, which the test rows of a fold need not have.
     """
 
     metric: Metric
     chance: float | None = None
     row_params: dict[str, np.ndarray] = field(default_factory=dict)
+    classes: np.ndarray | None = None
 
     @property
     def sign(self) -> int:
@@ -106,6 +130,22 @@ class Scoring:
     def name(self) -> str:
         """Name of the score; that of an error begins with ``neg_``."""
         return self.metric.name if self.sign > 0 else f"neg_{self.metric.name}"
+
+    @property
+    def by_row(self) -> bool:
+        """Whether it is a mean over rows, which exists for rows of one class too."""
+        return self._function in _BY_ROW
+
+    @property
+    def width(self) -> float:
+        """Greatest possible difference of two scores; infinite where it has no end."""
+        if self._function in _SHARES:
+            return 1.0
+        return 2.0 if self._function in _CORRELATIONS else np.inf
+
+    @property
+    def _function(self) -> str:
+        return getattr(self.metric.function, "__name__", "")
 
     @property
     def label(self) -> str:
@@ -158,8 +198,9 @@ class Scoring:
         def by_task(y_true: np.ndarray, y_pred: np.ndarray, pos_label: Any) -> float:
             # pos_label has done its work: the scorer took that class's column
             params = {name: values[rows] for name, values in self.row_params.items()}
+            metric, y_pred = self._of_all_classes(model, y_pred)
             frame = TaskFrame(
-                {self.metric.name: self.metric},
+                {self.metric.name: metric},
                 y_true,
                 y_pred,
                 tasks=codes,
@@ -174,6 +215,23 @@ class Scoring:
             pos_label=self.metric.setting("pos_label"),
         )(model, X, y)
         return found[0]
+
+    def _of_all_classes(
+        self, model: Any, y_pred: np.ndarray
+    ) -> tuple[Metric, np.ndarray]:
+        """The metric and probabilities with a column for each class of the data.
+
+        Training or test rows of a fold may lack a rare class. A metric that takes
+        the classes, such as the log loss, has a score all the same.
+        """
+        metric, known = self.metric, getattr(model, "classes_", None)
+        if self.classes is None or known is None or y_pred.ndim != 2:
+            return metric, y_pred
+        if metric.setting("labels") is not None or not metric.accepts("labels"):
+            return metric, y_pred
+        full = np.zeros((len(y_pred), len(self.classes)))
+        full[:, np.searchsorted(self.classes, known)] = y_pred
+        return replace(metric, params={**metric.params, "labels": self.classes}), full
 
     def _read(self, frame: TaskFrame, n_tasks: int) -> FoldScores:
         values = np.full(n_tasks, np.nan)
@@ -219,7 +277,7 @@ def choose_scoring(
         _refuse_scorer_function(scoring)
     metric = resolve_metric(wanted)
     chance = 0.5 if metric.name == "roc_auc" else None
-    return Scoring(metric, chance)
+    return Scoring(metric, chance, classes=problem.classes)
 
 
 def _refuse_scorer_function(function: Callable[..., Any]) -> None:

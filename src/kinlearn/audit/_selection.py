@@ -43,10 +43,11 @@ class Headline:
     gain, low, high : float
         Their difference with its corrected interval: for these tasks and the
         whole procedure, choosing included.
-    naive_gain : float
-        Of `sharing` over `alone` on the folds that chose them; for comparison.
+    naive_sharing, naive_alone, naive_gain : float
+        Of `sharing` and `alone` on the folds that chose them; for comparison.
     gains : list of TaskGain
-        The same by task.
+        The same by task: `macro_alone`, `macro_sharing` and `gain` are the means of
+        theirs.
     level : float
         Of the intervals.
     reason : str or None
@@ -62,6 +63,8 @@ class Headline:
     gain: float = np.nan
     low: float = np.nan
     high: float = np.nan
+    naive_sharing: float = np.nan
+    naive_alone: float = np.nan
     naive_gain: float = np.nan
     gains: list[TaskGain] = field(default_factory=list)
     level: float = 0.95
@@ -95,7 +98,7 @@ def nested_selection(scores: Scores, level: float = 0.95) -> Headline:
         return Headline(
             sharing_name,
             alone_name,
-            gains=gains_by_task(scores, nothing, level),
+            gains=gains_by_task(scores, nothing, nothing, level),
             level=level,
             reason=_what_is_missing(names),
         )
@@ -105,16 +108,17 @@ def nested_selection(scores: Scores, level: float = 0.95) -> Headline:
     sharing, alone = (_scores_of(scores.values, choice, usable) for choice in chosen)
     change = difference(sharing, alone)
     paired = ~np.isnan(change)
-    macro, macro_sharing, macro_alone, naive = (
+    macro, macro_sharing, macro_alone, naive, *naives = (
         macro_mean(values, *scores.counts)
         for values in (
             change,
             np.where(paired, sharing, np.nan),
             np.where(paired, alone, np.nan),
             difference(*scores.values[best]),
+            *scores.values[best],
         )
     )
-    low, high = macro.interval(level)
+    low, high = macro.interval(level, scores.width)
     reason = None
     if not usable.any():
         reason = "one fold a repeat leaves no other fold to choose the models by"
@@ -131,8 +135,10 @@ def nested_selection(scores: Scores, level: float = 0.95) -> Headline:
         gain=float(macro.mean[0]),
         low=float(low[0]),
         high=float(high[0]),
+        naive_sharing=float(naives[0].mean[0]),
+        naive_alone=float(naives[1].mean[0]),
         naive_gain=float(naive.mean[0]),
-        gains=gains_by_task(scores, change, level),
+        gains=gains_by_task(scores, sharing, alone, level),
         level=level,
         reason=reason,
     )

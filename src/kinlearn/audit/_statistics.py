@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from kinlearn.audit._intervals import fold_means, holm, macro_mean
+from kinlearn.audit._intervals import FEWEST_UNITS, fold_means, holm, macro_mean
 from kinlearn.audit._scores import Scores
 
 __all__ = [
@@ -95,8 +95,10 @@ class TaskGain:
         The task.
     n_rows : int
         Its rows.
+    alone, sharing : float
+        Scores of the two models, mean over the folds in which both have one.
     gain : float
-        Score with sharing minus score alone, mean over folds; above 0 is good.
+        `sharing` minus `alone`; above 0 is good.
     low, high : float
         Corrected interval of the gain, for this task by itself.
     p, p_holm : float
@@ -104,16 +106,24 @@ class TaskGain:
     verdict : {"helped", "hurt", "unclear", "not scored"}
         By `p_holm`, so that an interval may lie off zero and the verdict still
         be "unclear".
+    n_folds : int
+        Folds in which both models have a score, over all repeats.
+    reason : str or None
+        Why a gain has no interval.
     """
 
     task: object
     n_rows: int
+    alone: float
+    sharing: float
     gain: float
     low: float
     high: float
     p: float
     p_holm: float
     verdict: str
+    n_folds: int = 0
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -275,20 +285,20 @@ def task_gains(
         One for each task.
     """
     pair = (scores.values[scores.index(name)] for name in (sharing, alone))
-    return gains_by_task(scores, difference(*pair), level)
+    return gains_by_task(scores, *pair, level)
 
 
 def gains_by_task(
-    scores: Scores, differences: np.ndarray, level: float
+    scores: Scores, sharing: np.ndarray, alone: np.ndarray, level: float
 ) -> list[TaskGain]:
-    """Intervals and verdicts from paired differences.
+    """Gains, intervals and verdicts from two models' scores.
 
     Parameters
     ----------
     scores : Scores
         The cube that they come from.
-    differences : array of shape (n_repeats, n_splits, n_tasks)
-        Sharing minus alone; NaN where there is no pair.
+    sharing, alone : array of shape (n_repeats, n_splits, n_tasks)
+        Scores of the two; NaN where there is none.
     level : float
         As for :func:`task_gains`.
 
@@ -297,25 +307,63 @@ def gains_by_task(
     gains : list of TaskGain
         One for each task.
     """
-    means = fold_means(differences, *scores.counts)
-    low, high = means.interval(level)
+    change = difference(sharing, alone)
+    means = fold_means(change, *scores.counts)
+    both = [
+        fold_means(np.where(np.isnan(change), np.nan, values), *scores.counts).mean
+        for values in (alone, sharing)
+    ]
+    low, high = means.interval(level, scores.width)
     p = means.p_values()
     scored = means.n_folds > 0
+    # How many rows there are has nothing to do with the gain: a task with too few
+    # is no test. One whose folds are all alike is a test that failed.
+    tested = scored & (scores.counts[2] >= FEWEST_UNITS)
     p_holm = np.full_like(p, np.nan)
-    p_holm[scored] = holm(p[scored])
+    p_holm[tested] = holm(p[tested])
     sure = p_holm <= 1 - level
     verdicts = np.select(
         [~scored, sure & (means.mean > 0), sure & (means.mean < 0)],
         ["not scored", "helped", "hurt"],
         "unclear",
     )
-    columns = (scores.n_rows, means.mean, low, high, p, p_holm, verdicts)
+    columns = (
+        *(scores.n_rows, *both, means.mean, low, high, p, p_holm, verdicts),
+        means.n_folds,
+    )
+    reasons = [
+        _no_interval(scores, task, means.n_folds[task], p[task])
+        if scored[task] and np.isnan(low[task])
+        else None
+        for task in range(len(scores.tasks))
+    ]
     return [
         TaskGain(*row)
         for row in zip(
-            scores.tasks.tolist(), *(column.tolist() for column in columns), strict=True
+            scores.tasks.tolist(),
+            *(column.tolist() for column in columns),
+            reasons,
+            strict=True,
         )
     ]
+
+
+def _no_interval(scores: Scores, task: int, n_folds: int, p: float) -> str:
+    """Why the gain of a task has no interval."""
+    n_units, n_rows = int(scores.counts[2][task]), int(scores.n_rows[task])
+    if n_units < FEWEST_UNITS:
+        whose = "" if n_units == n_rows else " outside its most common class"
+        rows = "row" if n_units == 1 else "rows"
+        return (
+            f"too few rows to tell: {n_units} {rows}{whose}, {FEWEST_UNITS} are needed"
+        )
+    if n_folds < 2:
+        return "scored on one fold only"
+    if not np.isnan(p):
+        return "too few rows to tell: any gain is possible"
+    if not scores.n_train[..., task].any():
+        return "no row of the task is in training"
+    return "the same gain on all folds"
 
 
 def pooling_gains(scores: Scores, level: float = 0.95) -> list[PoolingGain]:
@@ -341,14 +389,13 @@ def pooling_gains(scores: Scores, level: float = 0.95) -> list[PoolingGain]:
     for pooled in (c for c in scores.contenders if c.form == "pooled"):
         rivals = [c for c in scores.contenders if c.form == "alone"]
         for alone in (c for c in rivals if c.family == pooled.family):
-            pair = (scores.values[scores.index(c.name)] for c in (pooled, alone))
-            change = difference(*pair)
-            means = macro_mean(change, *scores.counts)
-            gains = gains_by_task(scores, change, level)
+            pair = [scores.values[scores.index(c.name)] for c in (pooled, alone)]
+            means = macro_mean(difference(*pair), *scores.counts)
+            gains = gains_by_task(scores, *pair, level)
             verdicts = [gain.verdict for gain in gains]
             n_tasks = len(verdicts) - verdicts.count("not scored")
             if n_tasks:
-                low, high = means.interval(level)
+                low, high = means.interval(level, scores.width)
                 found.append(
                     PoolingGain(
                         pooled.family,

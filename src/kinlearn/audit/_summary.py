@@ -1,5 +1,6 @@
 """All statistics of the scores, in one place."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -55,7 +56,14 @@ class Summary:
         }
 
 
-def summarise_scores(scores: Scores, scoring: Scoring, task_name: str) -> Summary:
+def summarise_scores(
+    scores: Scores,
+    scoring: Scoring,
+    task_name: str,
+    *,
+    without: tuple[Sequence[str], Headline] | None = None,
+    remarks: Sequence[str] = (),
+) -> Summary:
     """Compute all statistics of the scores.
 
     Parameters
@@ -66,6 +74,10 @@ def summarise_scores(scores: Scores, scoring: Scoring, task_name: str) -> Summar
         The metric.
     task_name : str
         What the tasks are called.
+    without : (list of str, Headline), default=None
+        Contenders that combine many models, and the headline without them.
+    remarks : list of str, default=()
+        What else users must know of the figures.
 
     Returns
     -------
@@ -84,5 +96,7 @@ def summarise_scores(scores: Scores, scoring: Scoring, task_name: str) -> Summar
             scoring.describe(),
             task_name,
             pooling_gains(scores),
+            without=without,
+            remarks=remarks,
         ),
     )

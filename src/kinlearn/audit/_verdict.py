@@ -13,7 +13,7 @@ from kinlearn.audit._selection import Headline
 from kinlearn.audit._statistics import PoolingGain, TaskGain
 from kinlearn.audit._words import figures, listing, percent, plural
 
-__all__ = ["Verdict", "verdict"]
+__all__ = ["Verdict", "standing", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ def verdict(
     metric: dict[str, Any],
     task_name: str,
     pooling: Sequence[PoolingGain] = (),
+    *,
+    without: tuple[Sequence[str], Headline] | None = None,
+    remarks: Sequence[str] = (),
 ) -> Verdict:
     """Put the audit's findings into words.
 
@@ -54,6 +57,10 @@ def verdict(
         What a task is: ``"school"``. Anything but a word becomes "task".
     pooling : list of PoolingGain, default=()
         What pooling does within families.
+    without : (list of str, Headline), default=None
+        Contenders that combine many models, and the headline without them.
+    remarks : list of str, default=()
+        What else users must know of the figures.
 
     Returns
     -------
@@ -61,7 +68,33 @@ def verdict(
         True whatever was found.
     """
     story = _Story(headline, gains, metric, task_name)
-    return Verdict(story.sentence(), story.details(pooling))
+    details = story.details(pooling, without)
+    return Verdict(story.sentence(), [*details, *remarks])
+
+
+def standing(headline: Headline, metric: dict[str, Any], task_name: str) -> str:
+    """The scores so far, while contenders are still to come: no verdict yet.
+
+    Parameters
+    ----------
+    headline : Headline
+        Of the contenders so far.
+    metric : dict
+        As for :func:`verdict`.
+    task_name : str
+        What a task is.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    story = _Story(headline, headline.gains, metric, task_name)
+    if headline.reason is not None or not story.n:
+        return f"{story.mean} is not known yet.".capitalize()
+    tasks = f"{story.n} {story.tasks(story.n)}"
+    alone, sharing = story.values
+    return f"Mean {story.label} over {tasks} is {alone} alone and {sharing} sharing."
 
 
 class _Story:
@@ -87,6 +120,9 @@ class _Story:
         self.helped = sorted(by_verdict["helped"], key=lambda gain: -gain.gain)
         self.hurt = sorted(by_verdict["hurt"], key=lambda gain: gain.gain)
         self.unclear = by_verdict["unclear"]
+        self.few = [
+            gain for gain in self.unclear if (gain.reason or "").startswith("too few")
+        ]
         self.unscored = by_verdict["not scored"]
         self.n = self.n_all - len(self.unscored)
 
@@ -195,11 +231,17 @@ class _Story:
     def tasks(self, n: int) -> str:
         return plural(self.task_name, n)
 
-    def details(self, pooling: Sequence[PoolingGain]) -> list[str]:
+    def details(
+        self,
+        pooling: Sequence[PoolingGain],
+        without: tuple[Sequence[str], Headline] | None,
+    ) -> list[str]:
         """What the verdict rests on, one sentence each."""
         found: list[str] = []
         if self.headline.reason is None and self.n > 0 and self.n_all > 1:
             found += self.what_was_compared()
+            if without is not None and without[1].reason is None:
+                found.append(self.without(*without))
             found += self.by_task()
         if self.unscored and self.n > 0:
             n = len(self.unscored)
@@ -221,16 +263,41 @@ class _Story:
             for name in (headline.sharing, headline.alone)
         )
         yield f"Sharing is {sharing}; alone is {alone}. No fold scores its own choice."
+        yield from self.leaderboard()
         level = percent(headline.level)
         if math.isnan(headline.low):
             yield (
-                f"There is no interval for the change in {self.mean}: it takes two "
-                "folds that do not score alike."
+                f"There is no interval for the change in {self.mean}: rows are too "
+                "few, or all folds score alike."
             )
             return
         ends = sorted(self.sign * end for end in (headline.low, headline.high))
         low, high = figures(*ends)
         yield f"Sharing changes {self.mean} by {low} to {high} ({level} interval)."
+
+    def leaderboard(self) -> Iterator[str]:
+        """Why the chosen model's place among all may be better than the figures."""
+        headline = self.headline
+        values = (headline.macro_alone, headline.macro_sharing, headline.naive_sharing)
+        if math.isnan(headline.naive_sharing):
+            return
+        _, here, there = figures(*(self.sign * value for value in values))
+        if here != there:
+            yield (
+                f"On all folds {headline.sharing!r} has {there}, not {here}: there it "
+                "is scored by the folds that chose it."
+            )
+
+    def without(self, names: Sequence[str], headline: Headline) -> str:
+        """What sharing is worth without the contenders that combine models."""
+        pair = (headline.macro_alone, headline.macro_sharing)
+        alone, sharing = figures(*(self.sign * value for value in pair))
+        whom = listing(map(repr, names))
+        return (
+            f"{whom} combines models, those of each {self.tasks(1)} alone among them, "
+            "so that not all of its gain need come from sharing. Without it, "
+            f"{self.mean} is {alone} alone and {sharing} sharing."
+        )
 
     def by_task(self) -> Iterator[str]:
         """Who is helped, hurt and left open."""
@@ -252,6 +319,13 @@ class _Story:
             yield (
                 f"For {n} {self.tasks(n)} we cannot tell, which does not mean that "
                 "sharing makes no difference."
+            )
+        n = len(self.few)
+        if n:
+            have, whose = ("has", "its") if n == 1 else ("have", "their")
+            yield (
+                f"{n} of {self.n} {self.tasks(self.n)} {have} too few rows to tell "
+                f"({_names(self.few)}); {whose} scores count in {self.mean}."
             )
 
     def move(self, gain: TaskGain) -> str:

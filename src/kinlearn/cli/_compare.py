@@ -123,8 +123,8 @@ def _in_our_words(metric: str | None) -> Iterator[None]:
 
 
 def _say_so_far(voice: Voice, progress: Any, sentence: str) -> None:
-    """Report the verdict of all others while Kin is still to come."""
-    voice.note(f"Before {_KIN}: {sentence}")
+    """Report the scores of all others while Kin is still to come."""
+    voice.note(f"Before {_KIN}: {sentence} The verdict comes with {_KIN}.")
     voice.speak()
     progress.begin_anew(_KIN)
 
@@ -270,13 +270,12 @@ def _leaderboard(document: dict[str, Any]) -> Table:
 
 def _by_task(document: dict[str, Any]) -> Table:
     headline, task_name = document["headline"], document["data"]["task_name"]
-    means = {(s["contender"], s["task"]): s["mean"] for s in document["scores"]}
     scored = [gain for gain in document["gains"] if gain["gain"] is not None]
     order = sorted(scored, key=lambda gain: -gain["gain"])
     order += [gain for gain in document["gains"] if gain["gain"] is None]
     remark = (
-        f"sharing: {headline['sharing']}; alone: {headline['alone']}; gain: in each "
-        "fold, of the models that the other folds chose"
+        "alone, sharing: in each fold, the models that the other folds chose, mostly "
+        f"{headline['alone']} and {headline['sharing']}"
     )
     if len(order) > _SHOWN_TASKS:  # both ends: who is helped most, who is hurt most
         half = min(_SHOWN_TASKS, len(scored)) // 2
@@ -284,24 +283,48 @@ def _by_task(document: dict[str, Any]) -> Table:
         order = order[:half] + order[len(scored) - half : len(scored)]
     rows = []
     for gain in order:
-        style = _STYLES.get(gain["verdict"], "")
-        span = ""
-        if gain["low"] is not None and gain["high"] is not None:
-            span = f"{gain['low']:+.3f} to {gain['high']:+.3f}"
         rows.append(
             (
                 str(gain["task"]),
                 f"{gain['n_rows']}",
-                _score(means.get((headline["alone"], gain["task"])), document),
-                _score(means.get((headline["sharing"], gain["task"])), document),
-                "" if gain["gain"] is None else f"{gain['gain']:+.3f}",
-                span,
-                Text(gain["verdict"], style=style),
+                _score(gain["alone"], document),
+                _score(gain["sharing"], document),
+                _gain(gain["gain"]),
+                _interval(gain),
+                Text(gain["verdict"], style=_STYLES.get(gain["verdict"], "")),
             )
         )
+    if scored:  # what the verdict says of all of them
+        rows.append(
+            (
+                f"mean of {len(scored)}",
+                "",
+                _score(headline["macro_alone"], document),
+                _score(headline["macro_sharing"], document),
+                _gain(headline["gain"]),
+                _interval(headline),
+                "",
+            )
+        )
+    # an error that falls is a gain
+    gained = "gain" if document["metric"]["greater_is_better"] else "saved"
     return make_table(
         "Who gains from sharing",
-        (task_name, ">rows", ">alone", ">sharing", ">gain", "95% interval", "verdict"),
+        (
+            *(task_name, ">rows", ">alone", ">sharing", f">{gained}"),
+            *("95% interval", "verdict"),
+        ),
         rows,
         remark,
     )
+
+
+def _gain(value: float | None) -> str:
+    return "" if value is None else f"{round(value, 3) + 0.0:+.3f}"
+
+
+def _interval(found: dict[str, Any]) -> str:
+    """The interval of a gain, or why there is none."""
+    if found["low"] is None or found["high"] is None:
+        return (found["reason"] or "").partition(":")[0]
+    return f"{_gain(found['low'])} to {_gain(found['high'])}"

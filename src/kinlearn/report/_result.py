@@ -21,7 +21,7 @@ __all__ = [
 
 NO_NUMBER = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"  # as wide as the plus
-_FORMAT = "kinlearn-sharing/1"
+_FORMAT = "kinlearn-sharing/2"
 # In the order in which they are listed
 VERDICTS = ("helped", "hurt", "unclear", "not scored")
 
@@ -37,7 +37,7 @@ def result_dict(result: "SharingResult | Mapping[str, Any]") -> Mapping[str, Any
     Returns
     -------
     Mapping
-        In the form "kinlearn-sharing/1".
+        In the form "kinlearn-sharing/2".
     """
     found = result.to_dict() if hasattr(result, "to_dict") else result
     if not isinstance(found, Mapping):

@@ -242,8 +242,9 @@ def _row(
         Cell(
             join(
                 tag("b", numbers.score(contender["macro"])),
-                " ",
-                tag("small", f"± {numbers.spread(contender['macro_se'])}"),
+                tag("small", f" ± {numbers.spread(contender['macro_se'])}")
+                if contender["macro_se"] is not None
+                else None,
             ),
             contender["macro"],
         ),

@@ -187,7 +187,10 @@ def numbers_file(data: Mapping[str, Any]) -> str | None:
     """
     names = [c["name"] for c in data["contenders"] if c["macro"] is not None]
     score = {(s["task"], s["contender"]): s["mean"] for s in data["scores"]}
-    keys = ("task", "n_rows", "gain", "low", "high", "p", "p_holm", "verdict")
+    keys = (
+        *("task", "n_rows", "alone", "sharing", "gain", "low", "high", "p", "p_holm"),
+        *("verdict", "n_folds", "reason"),
+    )
     for columns in (names, []):
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")

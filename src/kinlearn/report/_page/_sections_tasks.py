@@ -26,6 +26,7 @@ _CHART_TASKS = 40  # more are shown at a glance, with names at both ends only
 _END_TASKS = 15
 _TABLE_TASKS = 300
 _LISTED = 60
+_TOO_FEW = "too few"  # how such a reason begins
 
 _MEANING = {
     "helped": "Sharing is better for them, beyond chance.",
@@ -56,14 +57,23 @@ def gains(reading: Reading) -> Section:
         return Section("tasks", title, body)
     head, numbers = reading.data["headline"] or {}, reading.numbers
     what = (
-        f"A task's gain is its {numbers.label} with sharing minus that without"
+        f"A task's gain is its {numbers.label} with sharing minus that alone"
         if numbers.sign > 0
         else f"A task's gain is the {numbers.label} that sharing saves it"
     )
     who = (
-        f"; mostly {head['sharing']} against {head['alone']}."
+        ", in each fold of the models that the other folds chose, mostly "
+        f"{head['sharing']} and {head['alone']}."
         if head.get("sharing") and head.get("alone")
         else "."
+    )
+    tested = sum(gain["p"] is not None for gain in found)
+    few = sum((gain["reason"] or "").startswith(_TOO_FEW) for gain in found)
+    without = (
+        f"{few:,} {'task has' if few == 1 else 'tasks have'} too few rows to tell: "
+        "such a task has scores, which count in the mean of the tasks, and no interval."
+        if few
+        else None
     )
     return Section(
         "tasks",
@@ -72,9 +82,10 @@ def gains(reading: Reading) -> Section:
             paragraph(
                 what + who,
                 "A task counts as helped or hurt only where that stays clear after "
-                f"correcting for having looked at {len(found):,} "
-                f"{'task' if len(found) == 1 else 'tasks'} (Holm's method); so an "
+                f"correcting for having tested {tested:,} "
+                f"{'task' if tested == 1 else 'tasks'} (Holm's method); so an "
                 "interval may exclude zero and the task still be unclear.",
+                without,
             ),
             _overview(found, reading),
             _chart(found, reading),
@@ -106,24 +117,28 @@ def _chart(found: list[dict[str, Any]], reading: Reading) -> Html:
         [
             Cell(task_label(gain["task"]), place),
             Cell(f"{gain['n_rows']:,}", gain["n_rows"]),
+            Cell(numbers.score(gain["alone"]), gain["alone"]),
+            Cell(numbers.score(gain["sharing"]), gain["sharing"]),
             Cell(
                 strips.strip(gain["gain"], gain["low"], gain["high"], gain["verdict"]),
                 gain["gain"],
             ),
             Cell(tag("b", numbers.gain(gain["gain"])), gain["gain"]),
-            Cell(_verdict(gain["verdict"]), VERDICTS.index(gain["verdict"])),
+            Cell(_verdict(gain), VERDICTS.index(gain["verdict"])),
         ]
         for place, gain in enumerate(shown, start=1)
     ]
     if ends:
         between = f"{len(found) - len(shown):,} tasks between these"
-        rows.insert(_END_TASKS, tag("tr", tag("td", between, colspan=5), class_="gap"))
+        rows.insert(_END_TASKS, tag("tr", tag("td", between, colspan=7), class_="gap"))
     columns = [
         ("Task", "task"),
         ("Rows", "number rows"),
+        ("Alone", "number side"),
+        ("Sharing", "number side"),
         (join(f"{numbers.gain_label}, {reading.interval}", strips.axis()), "chart"),
-        ("Gain", "number score"),
-        ("Sharing", "verdict-column"),
+        (numbers.won.capitalize(), "number score"),
+        ("Verdict", "verdict-column"),
     ]
     whose = f"The {_END_TASKS} tasks at each end" if ends else "All tasks"
     cut = any(
@@ -143,7 +158,8 @@ def _chart(found: list[dict[str, Any]], reading: Reading) -> Html:
         caption=join(
             f"How to read it: {whose[0].lower()}{whose[1:]}, from the greatest gain "
             "to the smallest. Right of the line at zero sharing did better, left of "
-            "it worse; the bar is where the true gain plausibly lies. ",
+            "it worse; the bar is where the true gain plausibly lies, and a marker "
+            "without a bar has too few rows, or folds that are all alike. ",
             tag("span", marker("helped"), "helped, ", marker("hurt"), "hurt, ",
                 marker("unclear"), "unclear.", class_="keys"),
             " An arrow means that the bar goes on." if cut else "",
@@ -151,8 +167,14 @@ def _chart(found: list[dict[str, Any]], reading: Reading) -> Html:
     )  # fmt: skip
 
 
-def _verdict(kind: str) -> Html:
-    return tag("span", marker(kind), kind, class_=f"verdict {kind.replace(' ', '-')}")
+def _verdict(gain: dict[str, Any]) -> Html:
+    kind, few = gain["verdict"], (gain["reason"] or "").startswith(_TOO_FEW)
+    return tag(
+        "span",
+        marker(kind),
+        join(kind, tag("small", ", too few rows")) if few else kind,
+        class_=f"verdict {kind.replace(' ', '-')}",
+    )
 
 
 def _p(value: float | None) -> str:
@@ -184,12 +206,15 @@ def _numbers(found: list[dict[str, Any]], numbers: Numbers) -> Html:
         [
             task_label(gain["task"]),
             Cell(f"{gain['n_rows']:,}", gain["n_rows"]),
+            Cell(numbers.score(gain["alone"]), gain["alone"]),
+            Cell(numbers.score(gain["sharing"]), gain["sharing"]),
             Cell(numbers.gain(gain["gain"]), gain["gain"]),
             Cell(numbers.gain(gain["low"]), gain["low"]),
             Cell(numbers.gain(gain["high"]), gain["high"]),
             Cell(_p(gain["p"]), gain["p"]),
             Cell(_p(gain["p_holm"]), gain["p_holm"]),
             gain["verdict"],
+            gain["reason"] or "",
         ]
         for gain in shown
     ]
@@ -202,12 +227,15 @@ def _numbers(found: list[dict[str, Any]], numbers: Numbers) -> Html:
     columns = [
         ("Task", ""),
         ("Rows", "number"),
-        ("Gain", "number"),
+        ("Alone", "number"),
+        ("Sharing", "number"),
+        (numbers.won.capitalize(), "number"),
         ("From", "number"),
         ("To", "number"),
         ("p, this task", "number"),
         ("p, among all", "number"),
-        ("Sharing", ""),
+        ("Verdict", ""),
+        ("Why no interval", ""),
     ]
     return behind(
         "The numbers behind the chart",
