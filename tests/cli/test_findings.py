@@ -7,15 +7,19 @@ import pytest
 from kinlearn.cli._findings import findings, in_words
 
 
-def say(groups, dropped=None):
+def say(groups, dropped=None, kind="regression", **scores):
     model = SimpleNamespace(
-        seen_score_=0.5,
-        unseen_score_=float("nan"),
+        **{
+            "scoring": None,
+            "seen_score_": 0.5,
+            "unseen_score_": float("nan"),
+            **scores,
+        },
         sharing_={"a": {"own": 0.25, "pooled": 0.0, "shared": 0.75}},
         task_groups_=groups,
         dropped_=dropped or {},
     )
-    return in_words(findings(model), kind="regression", task="shop")
+    return in_words(findings(model), kind=kind, task="shop")
 
 
 def test_scores_and_sharing_are_said():
@@ -27,6 +31,18 @@ def test_scores_and_sharing_are_said():
         "Left out: trees; machines (no time).",
         "Left out: ridge (too odd).",
     ]
+
+
+def test_log_loss_stands_beside_the_score_of_classes():
+    scores = {"seen_log_loss_": 0.613, "unseen_score_": 0.4, "unseen_log_loss_": 0.7}
+    assert say(None, kind="classification", **scores)[0] == (
+        "Accuracy on rows that it had not seen: 0.50, log loss 0.61; where the shop is "
+        "new: 0.40, log loss 0.70."
+    )
+    scores = {"seen_log_loss_": 0.613, "scoring": "roc_auc"}
+    assert say(None, kind="classification", **scores)[0] == (
+        "roc_auc on rows that it had not seen: 0.50, log loss 0.61."
+    )
 
 
 @pytest.mark.parametrize(

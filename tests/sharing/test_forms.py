@@ -140,7 +140,7 @@ def test_pooled_answers_keep_to_the_labels_of_a_task(inner):
 
         inner = OnlyPredicts()
     labels = np.where(TASK == 1, C + 1, C)  # classes 0, 1, 2; task 1 has no 0
-    model = Pooled(inner, task=-1).fit(XT, labels)
+    model = Pooled(inner, task=-1, label_sets="observed").fit(XT, labels)
     answer = model.predict(XT)
     assert set(answer[TASK == 1]) <= {1, 2}
     assert set(answer[TASK != 1]) <= {0, 1}
@@ -155,7 +155,7 @@ def test_error_of_one_task_names_it():
     )
     frame.loc[frame.g == "tiny", "a"] = np.nan
     with pytest.raises(ValueError, match=r"Task 'tiny' \(\d+ rows\): .*NaN"):
-        PerTask(Ridge(), task="g").fit(frame, Y)
+        PerTask(Ridge(), task="g", unknown_task="error").fit(frame, Y)
 
 
 def test_longer_labels_of_later_tasks_are_not_cut():
@@ -208,7 +208,8 @@ def test_sparse_indicators_stay_sparse_and_dense_ones_have_a_limit():
 
 
 def test_sharing_that_fit_did_not_prepare_is_an_error():
-    model = PerTask(Ridge(), task=-1).fit(XT, Y).set_params(unknown_task="share")
+    model = PerTask(Ridge(), task=-1, unknown_task="error").fit(XT, Y)
+    model.set_params(unknown_task="share")
     with pytest.raises(ValueError, match="before fit"):
         model.predict(with_task(X, np.full(200, 50)))
 

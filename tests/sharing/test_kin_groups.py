@@ -230,7 +230,7 @@ def test_like_tasks_have_one_model_that_sees_the_task():
     assert_allclose(model.predict(stranger), part.predict(stranger))
     again = pickle.loads(pickle.dumps(model))
     assert_allclose(again.predict(rows), model.predict(rows))
-    refuses = LikeTasks(booster, task=-1).fit(rows, y)
+    refuses = LikeTasks(booster, task=-1, unknown_task="error").fit(rows, y)
     with pytest.raises(ValueError, match="9"):
         refuses.predict(stranger)
 

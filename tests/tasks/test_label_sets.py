@@ -38,8 +38,10 @@ def observed(task, y):
 
 
 def connected(sets):
-    """Unite sets with a common class until nothing changes."""
+    """Unite sets with a common class until nothing changes; all, if none has two."""
     sets = [set(s) for s in sets]
+    if max(map(len, sets)) < 2:
+        return [set().union(*sets) if own else own for own in sets]
     while True:
         wider = [set().union(*(s for s in sets if s & own)) for own in sets]
         if wider == sets:

@@ -24,21 +24,34 @@ def findings(model: Any) -> dict[str, Any]:
     """
     if not hasattr(model, "sharing_"):
         return {}
-    scores = {"seen_score": model.seen_score_, "unseen_score": model.unseen_score_}
+    names = ("seen_score", "unseen_score", "seen_log_loss", "unseen_log_loss")
+    scores = {name: getattr(model, f"{name}_", None) for name in names}
     known = {
         name: None if score is None or math.isnan(score) else score
         for name, score in scores.items()
     }
+    scoring = model.scoring
+    if callable(scoring):
+        scoring = getattr(scoring, "__name__", type(scoring).__name__)
     sharing = {str(task): parts for task, parts in model.sharing_.items()}
     groups = model.task_groups_
     if groups is not None:
         groups = {str(task): group for task, group in groups.items()}
     return {
+        "scoring": scoring,
         **known,
         "sharing": sharing,
         "groups": groups,
         "dropped": dict(model.dropped_),
     }
+
+
+def _scores(found: dict[str, Any], kind: str) -> str:
+    """The score, and the log loss beside it, of classes."""
+    loss = found[f"{kind}_log_loss"]
+    return f"{found[f'{kind}_score']:.2f}" + (
+        "" if loss is None else f", log loss {loss:.2f}"
+    )
 
 
 def in_words(found: dict[str, Any], *, kind: str | None, task: str) -> list[str]:
@@ -63,9 +76,10 @@ def in_words(found: dict[str, Any], *, kind: str | None, task: str) -> list[str]
     lines = []
     if found["seen_score"] is not None:
         name = "Accuracy" if kind == "classification" else "R2"
-        line = f"{name} on rows that it had not seen: {found['seen_score']:.2f}"
+        line = f"{found['scoring'] or name} on rows that it had not seen: "
+        line += _scores(found, "seen")
         if found["unseen_score"] is not None:
-            line += f"; where the {task} is new: {found['unseen_score']:.2f}"
+            line += f"; where the {task} is new: {_scores(found, 'unseen')}"
         lines.append(f"{line}.")
     tasks = found["sharing"].values()
     own, pooled, shared = (

@@ -132,7 +132,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
                 codes,
                 self.tasks_,
                 self.classes_,
-                getattr(self, "label_sets", "connected"),  # Kin's own forms have none
+                self.label_sets,
                 sample_weight,
             )
             self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)

@@ -490,8 +490,9 @@ def find_label_sets(
 
     Tasks that have a class in common have all classes of each other, and so on from
     task to task ("connected"): a class that thirty rows of a task happen not to show is
-    possible there. Tasks without a common class keep theirs apart. "observed" takes the
-    rows at their word. A mapping says it; tasks that it does not name follow
+    possible there. Tasks without a common class keep theirs apart, unless no task shows
+    two classes, as with one row in each: then all have all. "observed" takes the rows
+    at their word. A mapping says it; tasks that it does not name follow
     "connected", and classes that no row of any task has are left out, as no model can
     learn them.
 
@@ -563,6 +564,8 @@ def find_label_sets(
 def _connected_pairs(pairs: np.ndarray, n_tasks: int, n_classes: int) -> np.ndarray:
     """Pairs of a task and a class, with all that follow from task to task."""
     task, label = np.divmod(pairs, n_classes)
+    if (np.diff(task) > 0).all():  # no task has two: that says nothing about others
+        return (task[:, None] * n_classes + np.unique(label)).ravel()
     n_nodes = n_tasks + n_classes
     links = coo_array(
         (np.ones(len(pairs), dtype=bool), (task, n_tasks + label)),

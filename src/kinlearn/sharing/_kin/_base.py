@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.exceptions import KinlearnWarning
+from kinlearn.sharing._kin._calibration import Calibration
 from kinlearn.sharing._kin._candidates import (
     CAUTIONS,
     FAMILIES,
@@ -21,32 +22,29 @@ from kinlearn.sharing._kin._candidates import (
     Candidate,
     choose_candidates,
 )
-from kinlearn.sharing._kin._combine import Evidence, combine
-from kinlearn.sharing._kin._folds import (
-    distinct_rows,
-    rows_to_folds,
-    tasks_to_folds,
-)
+from kinlearn.sharing._kin._combine import Evidence, combine, corrected
+from kinlearn.sharing._kin._folds import rows_of, rows_to_folds, tasks_to_folds
 from kinlearn.sharing._kin._groups import find_groups
 from kinlearn.sharing._kin._importance import importance_of_columns
 from kinlearn.sharing._kin._scale import Standardisation
+from kinlearn.sharing._kin._scores import Scores
 from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
 from kinlearn.sharing._kin._trials import Clock, Trial, Trials
 from kinlearn.sharing._kin._weights import SCALES
-from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
+from kinlearn.tasks import LabelRule, TaskData, TaskMixin, check_total_weight
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, RandomState, TaskColumn
 
-__all__ = ["KinBase"]
+__all__ = ["Family", "KinBase"]
 
 _FEW_COLUMNS, _DENSE = 100, 0.2  # a sparse X with these is taken for a dense one
 _LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
 _LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
 
 
-_Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
+Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
 
 
 class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
@@ -58,6 +56,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "scoring": [str, callable, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -67,11 +66,12 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self,
         *,
         task: TaskColumn = None,
-        families: Literal["all"] | _Family | Sequence[_Family] = "all",
+        families: Literal["all"] | Family | Sequence[Family] = "all",
         n_estimators: int = 200,
         n_folds: int = 5,
         time_limit: float | None = None,
         unknown_task: Literal["warn", "share", "error"] = "warn",
+        scoring: str | Callable[..., float] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -81,24 +81,22 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self.n_folds = n_folds
         self.time_limit = time_limit
         self.unknown_task = unknown_task
+        self.scoring = scoring
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _correction(
         self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> Any:
+    ) -> Calibration | None:
         """What calibrates a candidate's predictions out of fold; None is nothing."""
         return None
 
-    def _corrected(self, answers: Sequence[Any], numbers: Iterable[int]) -> np.ndarray:
-        """Predictions of the candidates of these numbers, corrected, in one array."""
-        corrections = [self._corrections[k] for k in numbers]
-        return np.stack(
-            [
-                part if correction is None else correction.apply(part)
-                for part, correction in zip(answers, corrections, strict=True)
-            ]
-        )
+    def _corrections_by(self, evidence: Evidence) -> list[Calibration | None]:
+        """The same for each of the candidates."""
+        return [
+            self._correction(part, evidence.y, evidence.weight)
+            for part in evidence.answers
+        ]
 
     @abstractmethod
     def _calibrate(
@@ -111,11 +109,17 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         Both are predictions, targets and weights; `unseen` may be None.
         """
 
-    @abstractmethod
-    def _score_of(
-        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> float:
-        """The score of `score`, for predictions out of fold."""
+    def _calibrated_in_turn(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray, fold: np.ndarray
+    ) -> np.ndarray:
+        """Combinations that are out of fold, calibrated by rows of other folds."""
+        return answers
+
+    def _remember_scores(
+        self, name: str, answers: np.ndarray, rows: np.ndarray, scores: Scores
+    ) -> None:
+        """Keep what combinations that are out of fold are worth."""
+        setattr(self, f"{name}_score_", scores.of(answers, rows))
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -141,15 +145,16 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """
         self._validate_params()
         clock = Clock(self.time_limit)
-        data = self._open(X, y, sample_weight)
+        data, origin = self._open(X, y, sample_weight)
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        group, first = distinct_rows(data)
-        task_rows = np.bincount(data.task[first], minlength=data.n_tasks)
+        rows = rows_to_folds(data, self.n_folds, random)
+        data, fold, task_rows = rows.data, rows.fold, rows.task_rows
+        scores = Scores(self.scoring, X, origin[rows.origin], data)
         candidates = choose_candidates(
             self._kind,
             task_rows,
-            len(first),
+            int(task_rows.sum()),
             families=self._checked_families(),
             n_estimators=self.n_estimators,
             seed=seed,
@@ -158,7 +163,6 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         )
         candidates, unable = self._able(data, candidates)
         train = self._training_table(data, candidates)
-        fold = rows_to_folds(data, group, first, self.n_folds, random)
         task_fold = None
         if self.unknown_task != "error" and data.n_tasks > 1:
             task_fold = tasks_to_folds(task_rows, self.n_folds, random)[data.task]
@@ -173,7 +177,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             # of the weights of one task or fold; see _open for all
             warnings.filterwarnings("ignore", "The weights of", KinlearnWarning)
             self._try(trials, candidates, progress)
-            self._weigh(trials)
+            self._weigh(trials, scores)
             names = self._with_weight(trials)
             # set before the step begins, so that callbacks can read it
             self.refit_seconds_ = trials.seconds_to_refit(names)
@@ -230,15 +234,17 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         unable = {c.name: "it takes no sparse X" for c in candidates if c not in able}
         return able, unable
 
-    def _open(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> TaskData:
-        """Checked rows; those of weight 0 are as good as absent."""
+    def _open(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TaskData, np.ndarray]:
+        """Checked rows, and where in X; those of weight 0 are as good as absent."""
         labels = "classes" if self._kind == "classification" else "numbers"
         data = self._fit_data(X, y, sample_weight, labels=labels)
         if sp.issparse(data.X) and _is_better_dense(data.X):
             data = replace(data, X=data.X.toarray())
         weight = data.sample_weight
         if weight is None:
-            return data
+            return data, np.arange(data.n_samples)
         check_total_weight(weight)
         n_rows = np.count_nonzero(weight)
         if weight.sum() < _LEAST_ROWS <= n_rows:
@@ -249,16 +255,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
                 KinlearnWarning,
                 stacklevel=4,
             )
-        if weight.all():
-            return data
         seen = np.flatnonzero(weight)
-        return replace(
-            data,
-            X=data.X[seen],
-            task=data.task[seen],
-            y=data.y[seen],
-            sample_weight=weight[seen],
-        )
+        return (data if weight.all() else rows_of(data, seen)), seen
 
     def _checked_families(self) -> tuple[str, ...]:
         if isinstance(self.families, str):
@@ -287,25 +285,36 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             data.y,
             weight,
             weighted,
-            data.label_sets if self._kind == "classification" else None,
+            data.n_tasks,
+            0 if data.classes is None else len(data.classes),
+            self._label_rule(),
         )
 
-    def _weigh(self, trials: Trials) -> None:
+    def _label_rule(self) -> LabelRule:
+        """`label_sets` in terms of codes."""
+        rule = getattr(self, "label_sets", "connected")
+        if isinstance(rule, str):
+            return rule
+        sets = self._label_sets
+        return {
+            t: sets.codes[sets.indptr[t] : sets.indptr[t + 1]].tolist()
+            for t, name in enumerate(self.tasks_.tolist())
+            if name in rule
+        }
+
+    def _weigh(self, trials: Trials, scores: Scores) -> None:
         """Learn the weights, and score the combination on rows it did not see."""
         done, train = list(trials.done.values()), trials.train
         held = np.flatnonzero(trials.fold >= 0)
-        answers = [trial.answers[held] for trial in done]
-        self._corrections = [
-            self._correction(part, train.y[held], train.weight[held])
-            for part in answers
-        ]
-        known = Evidence(
-            self._corrected(answers, range(len(done))),
+        raw = Evidence(
+            np.stack([trial.answers[held] for trial in done]),
             train.y[held],
             train.weight[held],
             train.table.task[held],
             len(self.tasks_),
         )
+        self._corrections = self._corrections_by(raw)
+        known = raw.corrected(self._corrections)
         self.crowd_weights_ = known.crowd()
         learned = known.by_task(self.crowd_weights_)
         self.scale_shares_ = dict(
@@ -315,16 +324,18 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         seen = np.empty(known.answers.shape[1:])
         for f in range(int(trials.fold.max()) + 1):
             test = trials.fold[held] == f
-            others = known.only(~test)
+            others, part = raw.only(~test), raw.only(test)
+            corrections = self._corrections_by(others)
+            others, part = others.corrected(corrections), part.corrected(corrections)
             weights = others.by_task(others.crowd()).by_task
-            part = known.only(test)
             seen[test] = part.mixed(weights[part.task])
-        self.seen_score_ = self._score_of(seen, known.y, known.weight)
-        unseen = self._weigh_for_unseen(trials, done)
-        self._calibrate((seen, known.y, known.weight), unseen)
+        evidence = seen, known.y, known.weight
+        honest = self._calibrated_in_turn(*evidence, trials.fold[held])
+        self._remember_scores("seen", honest, held, scores)
+        self._calibrate(evidence, self._weigh_for_unseen(trials, done, scores))
 
     def _weigh_for_unseen(
-        self, trials: Trials, done: list[Trial]
+        self, trials: Trials, done: list[Trial], scores: Scores
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """The same for tasks that no model has seen; own models take no part."""
         able = [k for k, trial in enumerate(done) if trial.unseen is not None]
@@ -334,28 +345,28 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             return None
         train = trials.train
         evidence = Evidence(
-            self._corrected([done[k].unseen for k in able], able),
+            np.stack([done[k].unseen for k in able]),
             train.y,
             train.weight,
             train.table.task,
             len(self.tasks_),
-        )
+        ).corrected([self._corrections[k] for k in able])
         weights = np.zeros(len(done))
         weights[able] = evidence.crowd()
         self.unseen_weights_ = _without_traces(weights[None])[0]
-        honest = np.empty(evidence.answers.shape[1:])
+        mixed = np.empty(evidence.answers.shape[1:])
         for f in range(int(trials.task_fold.max()) + 1):
             test = trials.task_fold == f
             part = evidence.only(test)
             crowd = evidence.only(~test).crowd()
-            honest[test] = part.mixed(np.tile(crowd, (len(part.y), 1)))
-        self.unseen_score_ = self._score_of(honest, train.y, train.weight)
+            mixed[test] = part.mixed(np.tile(crowd, (len(part.y), 1)))
+        found = mixed, train.y, train.weight
+        honest = self._calibrated_in_turn(*found, trials.task_fold)
+        self._remember_scores("unseen", honest, np.arange(train.n_samples), scores)
         for t, name in enumerate(self.tasks_.tolist()):
             rows = np.flatnonzero(train.table.task == t)
-            self.unseen_task_scores_[name] = self._score_of(
-                honest[rows], train.y[rows], train.weight[rows]
-            )
-        return honest, train.y, train.weight
+            self.unseen_task_scores_[name] = scores.of_task(honest[rows], rows)
+        return found
 
     def _with_weight(self, trials: Trials) -> list[str]:
         """Names of the candidates that count for some task."""
@@ -413,7 +424,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
                 continue
             source: Any = table.scaled if self._scaled[k] else table.raw
             part = answer(model, source[asked], rows.task[asked], labels)
-            part = self._corrected([part], [k])[0]
+            part = corrected(part, self._corrections[k])
             out[asked] += combine([part], weights[asked, k : k + 1])
         return out, rows.task
 

@@ -72,11 +72,11 @@ def calibration(proba: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Calibra
     Calibration
         The power and the shifts.
     """
+    possible = proba[np.arange(len(y)), y] > 0  # else the label sets are to blame
+    proba, y, weight = proba[possible], y[possible], weight[possible]
     rows = np.arange(len(y))
     log = np.log(np.maximum(proba, _LEAST))
-    # a class that is ruled out takes no part, unless it is the truth
-    out = proba <= 0
-    out[rows, y] = False
+    out = proba <= 0  # a class that is ruled out takes no part
     n_classes = proba.shape[1]
 
     def loss(x: np.ndarray) -> tuple[float, np.ndarray]:

@@ -1,17 +1,21 @@
 """KinClassifier: share as much as helps, task by task, for classes."""
 
+from collections.abc import Callable, Sequence
+from typing import Literal
+
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 
-from kinlearn.sharing._kin._base import KinBase
+from kinlearn.sharing._kin._base import Family, KinBase
 from kinlearn.sharing._kin._calibration import (
     Calibration,
     calibration,
     sharpen,
     temperature,
 )
-from kinlearn.utils._typing import Table
+from kinlearn.sharing._kin._scores import Scores
+from kinlearn.tasks import LabelRule, TaskMixin
+from kinlearn.utils._typing import RandomState, Table, TaskColumn
 
 __all__ = ["KinClassifier"]
 
@@ -45,6 +49,13 @@ class KinClassifier(ClassifierMixin, KinBase):
         What to do about tasks not seen in fit: predict with the weights that are best
         for tasks that no model has seen; "warn" names them in a warning, "share" does
         not, "error" refuses them and takes less time to fit, by a fifth to a third.
+    label_sets : {"connected", "observed"} or mapping, default="connected"
+        Which classes a task may get: its own and those of all tasks that it has one in
+        common with, from task to task; its own alone; or those that a mapping from
+        tasks to classes gives it. See :ref:`label-sets`.
+    scoring : str, callable or None, default=None
+        What `seen_score_`, `unseen_score_` and `unseen_task_scores_` are: a scorer of
+        scikit-learn's, such as "roc_auc"; None is accuracy.
     n_jobs : int, default=None
         Fits at the same time, in threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -75,13 +86,14 @@ class KinClassifier(ClassifierMixin, KinBase):
     refit_seconds_ : float
         What the last step, the fits to all rows, was expected to take, summed over
         candidates. Callbacks can read it when the step begins.
-    seen_score_ : float
-        Accuracy on rows that neither models nor weights have seen; only settings of the
-        candidates, such as penalties, were chosen with them.
-    unseen_score_ : float or None
-        Accuracy on tasks that neither models nor weights have seen.
+    seen_score_, seen_log_loss_ : float
+        Accuracy, or the metric of `scoring`, and log loss, on rows that neither
+        models nor weights nor settings have seen.
+    unseen_score_, unseen_log_loss_ : float or None
+        The same on tasks that neither models nor weights have seen.
     unseen_task_scores_ : dict
-        The same by task; NaN for a task whose rows have no weight.
+        The score of each of these tasks; NaN where the metric is undefined, or the
+        task's rows have no weight.
     temperature_, unseen_temperature_ : float
         Power that the probabilities are raised to; above 1 makes them surer.
     task_groups_ : dict or None
@@ -131,9 +143,11 @@ class KinClassifier(ClassifierMixin, KinBase):
     level for each task.
 
     Candidates with settings to choose (penalties, leaves, iterations) take those of
-    the least log loss out of fold. The multi-task forest chooses its settings once,
-    with all rows. Which rows are held out together depends on their values, not on
-    their order. In the end a booster is the mean of four that differ in their seeds,
+    the least log loss out of fold; those that predict the rows of a fold are chosen
+    without these rows. The multi-task forest chooses its settings once, with all rows.
+    Which rows are held out together depends on their values, not on their order.
+    Rows that are equal in X and task are held out together if they are copies (their
+    targets are alike), and dealt one by one if they meet by chance. In the end a booster is the mean of four that differ in their seeds,
     below 100,000 rows and if there is time.
 
     The probabilities :math:`p_k` of a candidate are calibrated first, by Platt's
@@ -167,12 +181,37 @@ class KinClassifier(ClassifierMixin, KinBase):
 
     _kind = "classification"
 
-    def _score_of(
-        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> float:
-        if not len(y):
-            return np.nan
-        return float(accuracy_score(y, answers.argmax(axis=1), sample_weight=weight))
+    _parameter_constraints: dict = {
+        **KinBase._parameter_constraints,
+        **TaskMixin._label_parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        *,
+        task: TaskColumn = None,
+        families: Literal["all"] | Family | Sequence[Family] = "all",
+        n_estimators: int = 200,
+        n_folds: int = 5,
+        time_limit: float | None = None,
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
+        scoring: str | Callable[..., float] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            task=task,
+            families=families,
+            n_estimators=n_estimators,
+            n_folds=n_folds,
+            time_limit=time_limit,
+            unknown_task=unknown_task,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.label_sets = label_sets
 
     def _correction(
         self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
@@ -185,9 +224,26 @@ class KinClassifier(ClassifierMixin, KinBase):
         unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
     ) -> None:
         self.temperature_ = temperature(*known)
-        self.unseen_temperature_ = self.temperature_
-        if unseen is not None:
+        if unseen is None:
+            self.unseen_temperature_, self.unseen_log_loss_ = self.temperature_, None
+        else:
             self.unseen_temperature_ = temperature(*unseen)
+
+    def _calibrated_in_turn(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray, fold: np.ndarray
+    ) -> np.ndarray:
+        out = np.empty_like(answers)
+        for f in range(int(fold.max()) + 1):
+            test, rest = fold == f, fold != f
+            power = temperature(answers[rest], y[rest], weight[rest])
+            out[test] = sharpen(answers[test], power)
+        return out
+
+    def _remember_scores(
+        self, name: str, answers: np.ndarray, rows: np.ndarray, scores: Scores
+    ) -> None:
+        super()._remember_scores(name, answers, rows, scores)
+        setattr(self, f"{name}_log_loss_", scores.log_loss(answers, rows))
 
     def predict_proba(self, X: Table) -> np.ndarray:
         """Probabilities of the classes, calibrated on rows out of fold.

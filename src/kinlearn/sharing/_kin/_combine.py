@@ -1,14 +1,15 @@
 """From predictions out of fold to weights: what is learned about the candidates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kinlearn.sharing._kin._losses import LogLoss, SquaredLoss
 from kinlearn.sharing._kin._weights import TaskWeights, crowd_weights, task_weights
 
-__all__ = ["Evidence", "combine", "loss_of"]
+__all__ = ["Evidence", "combine", "corrected", "loss_of"]
 
 _LEAST_PROBABILITY = 1e-3  # a candidate that rules the truth out is not lost for ever
 _ROWS_OF_PRIOR = 10.0  # in a task's variance: the crowd's counts like so many rows
@@ -63,6 +64,22 @@ class Evidence:
             self.task[rows],
             self.n_tasks,
         )
+
+    def corrected(self, corrections: Sequence[Any]) -> "Evidence":
+        """The evidence of calibrated predictions.
+
+        Parameters
+        ----------
+        corrections : sequence of Calibration or None
+            One for each candidate; None leaves its predictions as they are.
+
+        Returns
+        -------
+        Evidence
+            Of the same rows.
+        """
+        parts = zip(self.answers, corrections, strict=True)
+        return replace(self, answers=np.stack([corrected(*part) for part in parts]))
 
     def _of_truth(self) -> np.ndarray:
         """One column per candidate: its probability of the truth."""
@@ -145,6 +162,24 @@ class Evidence:
             Numbers or probabilities.
         """
         return combine(self.answers, weights)
+
+
+def corrected(answers: np.ndarray, correction: Any) -> np.ndarray:
+    """A candidate's predictions, calibrated.
+
+    Parameters
+    ----------
+    answers : float64 array of shape (n_samples[, n_classes])
+        Numbers or probabilities.
+    correction : Calibration or None
+        What calibrates them; None is nothing.
+
+    Returns
+    -------
+    float64 array of shape (n_samples[, n_classes])
+        The predictions.
+    """
+    return answers if correction is None else correction.apply(answers)
 
 
 def combine(

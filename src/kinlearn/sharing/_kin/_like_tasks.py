@@ -10,7 +10,7 @@ from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._kin._groups import groups_of_tasks, indicators
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._task_as_feature import TaskAsFeature
-from kinlearn.tasks import with_task
+from kinlearn.tasks import LabelRule, with_task
 from kinlearn.utils._typing import TaskColumn
 
 __all__ = ["LikeTasks"]
@@ -30,7 +30,7 @@ class LikeTasks(SharingForm):
         gets it as a feature.
     caution : float, default=1.0
         More than 1 gives fewer groups.
-    task, unknown_task
+    task, unknown_task, label_sets
         As in `PerTask`; X is an array, its features of mean 0 and variance 1, and its
         last column the task's code. For a task not seen in fit the group of the most
         rows predicts.
@@ -49,12 +49,14 @@ class LikeTasks(SharingForm):
         *,
         caution: float = 1.0,
         task: TaskColumn = None,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
     ) -> None:
         self.estimator = estimator
         self.caution = caution
         self.task = task
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the groups, then fit a model to the rows of each."""
@@ -75,7 +77,9 @@ class LikeTasks(SharingForm):
         self._largest = np.bincount(group, weights=weight).argmax()
         inner = self.estimator
         if "task" not in inner.get_params():
-            inner = TaskAsFeature(inner, task=-1, unknown_task="share")
+            inner = TaskAsFeature(
+                inner, task=-1, unknown_task="share", label_sets=self.label_sets
+            )
         self.by_group_ = PerTask(inner, task=-1).fit(
             with_task(X, group), rows.y, weight
         )

@@ -11,6 +11,7 @@ from kinlearn.sharing._one_model import OneModel, fit_clone
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.svm import MultiTaskSVR
+from kinlearn.tasks import LabelRule
 from kinlearn.utils._typing import TaskColumn
 
 __all__ = ["BoostedOverLinear", "MeanOf", "StandardisedSVR", "TaskByCoefficients"]
@@ -85,7 +86,7 @@ class TaskByCoefficients(OneModel):
         Over a linear model; for X with the task as its last column.
     estimator : estimator
         Gets the features, then the task's numbers.
-    task, unknown_task
+    task, unknown_task, label_sets
         As in `SharedPlusOwn`. A task not seen in fit is the one that does not depart.
 
     Attributes
@@ -102,12 +103,14 @@ class TaskByCoefficients(OneModel):
         estimator: Any,
         *,
         task: TaskColumn = None,
-        unknown_task: Literal["error", "share"] = "error",
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
     ) -> None:
         self.linear = linear
         self.estimator = estimator
         self.task = task
         self.unknown_task = unknown_task
+        self.label_sets = label_sets
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the linear model, then the estimator."""

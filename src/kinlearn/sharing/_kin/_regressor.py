@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from kinlearn.sharing._kin._base import KinBase
 from kinlearn.utils._typing import Table
@@ -38,6 +37,9 @@ class KinRegressor(RegressorMixin, KinBase):
         What to do about tasks not seen in fit: predict with the weights that are best
         for tasks that no model has seen; "warn" names them in a warning, "share" does
         not, "error" refuses them and takes less time to fit, by a fifth to a third.
+    scoring : str, callable or None, default=None
+        What `seen_score_`, `unseen_score_` and `unseen_task_scores_` are: a scorer of
+        scikit-learn's, such as "neg_mean_absolute_error"; None is R^2.
     n_jobs : int, default=None
         Fits at the same time, in threads; None is 1. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -69,12 +71,13 @@ class KinRegressor(RegressorMixin, KinBase):
         What the last step, the fits to all rows, was expected to take, summed over
         candidates. Callbacks can read it when the step begins.
     seen_score_ : float
-        R^2 on rows that neither models nor weights have seen; only settings of the
-        candidates, such as penalties, were chosen with them.
+        R^2, or the metric of `scoring`, on rows that neither models nor weights nor
+        settings have seen.
     unseen_score_ : float or None
-        R^2 on tasks that neither models nor weights have seen.
+        The same on tasks that neither models nor weights have seen.
     unseen_task_scores_ : dict
-        The same by task; NaN for a task of one row, or whose rows have no weight.
+        The same by task; NaN where the metric is undefined, as R^2 of one row, or the
+        task's rows have no weight.
     task_groups_ : dict or None
         Number of each task's group of like tasks, whose slopes do not differ clearly.
         None for a sparse X, a single class, and too many tasks or features to look.
@@ -125,13 +128,6 @@ class KinRegressor(RegressorMixin, KinBase):
     """
 
     _kind = "regression"
-
-    def _score_of(
-        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> float:
-        if len(y) < 2:
-            return np.nan
-        return float(r2_score(y, answers, sample_weight=weight))
 
     def _calibrate(
         self,

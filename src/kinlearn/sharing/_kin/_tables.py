@@ -13,9 +13,12 @@ from kinlearn.sharing._kin._candidates import Candidate
 from kinlearn.sharing._kin._like_tasks import LikeTasks
 from kinlearn.sharing._kin._models import BoostedOverLinear
 from kinlearn.sharing._kin._scale import Standardisation
-from kinlearn.tasks import LabelSets, with_task
+from kinlearn.tasks import LabelRule, LabelSets, find_label_sets, with_task
 
 __all__ = ["Table", "TrainingTable", "answer", "staged_answers"]
+
+# Of a class that a model does not know, and the task may have: the same for all models.
+_PROBABILITY_OF_UNKNOWN = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +90,20 @@ class TrainingTable:
         Weights.
     weighted : bool
         Whether weights were given.
-    labels : LabelSets or None
-        The classes of each task; None for numbers.
+    n_tasks, n_classes : int
+        How many there are; no classes for numbers.
+    label_rule : {"connected", "observed"} or dict
+        Which classes a task may get, by codes. It is applied to the rows that models
+        are fitted to, so that no label set knows of rows that are held out.
     """
 
     table: Table
     y: np.ndarray
     weight: np.ndarray
     weighted: bool
-    labels: LabelSets | None
+    n_tasks: int
+    n_classes: int = 0
+    label_rule: LabelRule = "connected"
 
     @property
     def n_samples(self) -> int:
@@ -127,9 +135,39 @@ class TrainingTable:
         rows = slice(None) if rows is None else rows
         X, y = self.table.of_kind(candidate)[rows], self.y[rows]
         weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
-        if self.labels is not None and (y == y[0]).all():
+        if self.n_classes and (y == y[0]).all():
             return DummyClassifier(strategy="prior").fit(X, y, **weight)
-        return clone(candidate.estimator).set_params(**params).fit(X, y, **weight)
+        model = clone(candidate.estimator)
+        rule = {
+            name: self.label_rule
+            for name in model.get_params()
+            if name.rpartition("__")[2] == "label_sets"
+        }
+        return model.set_params(**params, **rule).fit(X, y, **weight)
+
+    def label_sets(self, rows: np.ndarray) -> LabelSets | None:
+        """The classes of each task by some of the rows.
+
+        Parameters
+        ----------
+        rows : int array
+            Rows that a model is fitted to.
+
+        Returns
+        -------
+        LabelSets or None
+            The same for all candidates; None for numbers.
+        """
+        if not self.n_classes:
+            return None
+        return find_label_sets(
+            self.table.task[rows],
+            self.y[rows],
+            np.arange(self.n_tasks),
+            np.arange(self.n_classes),
+            self.label_rule,
+            self.weight[rows],
+        )
 
 
 def answer(
@@ -241,8 +279,18 @@ def _joined_stages(
 def _in_all_classes(
     proba: np.ndarray, codes: np.ndarray, task: np.ndarray, labels: LabelSets
 ) -> np.ndarray:
-    """Probabilities of all classes, none on those that the row's task lacks."""
+    """Probabilities of all classes, none on those that the row's task lacks.
+
+    A task without rows in the label sets may have any class.
+    """
     if len(codes) < labels.n_classes:
         narrow, proba = proba, np.zeros((len(task), labels.n_classes))
         proba[:, codes] = narrow
-    return labels.restrict(proba.astype(np.float64, copy=False), task)
+    known = np.append(np.diff(labels.indptr) > 0, False)
+    task = np.where(known[task], task, -1)
+    proba = labels.restrict(proba.astype(np.float64, copy=False), task)
+    unknown = (proba <= 0) & labels.allowed(task)
+    if not unknown.any():
+        return proba
+    proba = np.where(unknown, _PROBABILITY_OF_UNKNOWN, proba)
+    return proba / proba.sum(axis=1, keepdims=True)

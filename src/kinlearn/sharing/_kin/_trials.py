@@ -99,12 +99,13 @@ def _held_out(
     """
     keep = np.ones(train.n_samples, dtype=bool)
     keep[test] = False
-    model = train.fit(candidate, params, np.flatnonzero(keep))
+    rows = np.flatnonzero(keep)
+    model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
     X = train.table.of_kind(candidate)[test]
     task = train.table.task[test] if code is None else np.full(len(test), code)
     if stages:
-        return list(staged_answers(model, X, task, train.labels, stages))
-    return [answer(model, X, task, train.labels)]
+        return list(staged_answers(model, X, task, labels, stages))
+    return [answer(model, X, task, labels)]
 
 
 def _job(
@@ -403,24 +404,35 @@ class Trials:
             _held_out, jobs[len(results) : len(settings) * n_folds]
         )
         seconds = {"folds": sum(took for _, took in results)}
-        best: tuple = (np.inf,)
+        options = []
         for s, (params, stages) in enumerate(settings):
             parts = results[s * n_folds : (s + 1) * n_folds]
             # a fit to all rows is longer by the rows of a fold
             full = np.mean([took for _, took in parts]) * n_folds / (n_folds - 1)
             for number, stage in enumerate(stages or (None,)):
-                answers = self._joined([part[number] for part, _ in parts], self.fold)
-                held = self.fold >= 0
-                loss = loss_of(
-                    answers[held], self.train.y[held], self.train.weight[held]
-                )
-                if loss < best[0]:
-                    more = {} if stage is None else {"estimator__max_iter": stage}
-                    best = loss, {**params, **more}, answers, float(full)
-        if len(best) == 1:
+                more = {} if stage is None else {"estimator__max_iter": stage}
+                answers = [part[number] for part, _ in parts]
+                losses = self._losses(answers)
+                if np.isfinite(losses).all():
+                    options.append((losses, {**params, **more}, answers, float(full)))
+        if not options:
             return None
-        seconds["rows"] = best[3]
-        return Trial(candidate, best[1], best[2], None, None, seconds)
+        by_fold = np.array([losses for losses, *_ in options])
+        total = by_fold.sum(axis=1)
+        # rows of a fold have no voice in the setting that predicts them
+        without = (total[:, None] - by_fold).argmin(axis=0)
+        answers = [options[best][2][f] for f, best in enumerate(without)]
+        _, params, _, seconds["rows"] = options[total.argmin()]
+        joined = self._joined(answers, self.fold)
+        return Trial(candidate, params, joined, None, None, seconds)
+
+    def _losses(self, answers: list[np.ndarray]) -> np.ndarray:
+        """Loss of the rows of each fold."""
+        y, weight, out = self.train.y, self.train.weight, np.empty(len(answers))
+        for f, part in enumerate(answers):
+            test = np.flatnonzero(self.fold == f)
+            out[f] = weight[test].sum() * loss_of(part, y[test], weight[test])
+        return out
 
     def _without_tasks(self, trial: Trial) -> np.ndarray:
         n_folds = int(self.task_fold.max()) + 1
