@@ -236,14 +236,18 @@ def test_probabilities_and_ids(model, kin):
     assert [r["prediction"] for r in records] == found["prediction"].tolist()
 
 
-def test_unknown_tasks_are_answered_on_request(model, kin):
-    new = model.head(3).assign(school=["mars", None, "east"])
+def test_unknown_tasks_are_predicted_and_named_once(model, kin):
+    new = model.head(4).assign(school=["mars", None, "east", "mars"])
     new.to_csv("new.csv", index=False)
-    words = ("predict", "model.skops", "new.csv", "--unknown-task", "share")
+    words = ("predict", "model.skops", "new.csv")
     result = kin(*words)
     assert result.code == 0
-    assert "2 rows are of unknown tasks" in result.err
+    remark = "3 rows have an unknown school ('mars') or no school: predicted from"
+    assert result.err.count(remark) == result.err.count("mars") == 1
     assert result.out.splitlines()[1].startswith("mars,")
+    silent = kin(*words, "--unknown-task", "share")
+    assert (silent.code, silent.out) == (0, result.out)
+    assert "school" not in silent.err
 
 
 def test_numbered_tasks_survive_text_floats_and_strangers(table, kin):
@@ -255,8 +259,7 @@ def test_numbered_tasks_survive_text_floats_and_strangers(table, kin):
     table.assign(school=table["school"].astype(float)).to_csv("new.csv", index=False)
     assert kin("predict", "model.skops", "new.csv").code == 0
     table.assign(school="x").to_csv("new.csv", index=False)
-    result = kin("predict", "model.skops", "new.csv", "--unknown-task", "share")
-    assert result.code == 0
+    assert kin("predict", "model.skops", "new.csv").code == 0
 
 
 def test_cells_that_cannot_be_read_are_told(model, kin):

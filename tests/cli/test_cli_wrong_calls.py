@@ -181,11 +181,14 @@ CALLS = [
     (PREDICT.replace("model", "archive"), "a zip archive, but no model"),
     # new rows
     (PREDICT.replace("pupils", "lacking"), "lacks 'age', 'sex'"),
-    (PREDICT.replace("pupils", "stranger"), "does not know school 'x'"),
-    (PREDICT.replace("pupils", "hole"), "first: row 1"),
+    (
+        PREDICT.replace("pupils", "stranger") + " --unknown-task error",
+        "does not know school 'x'",
+    ),
+    (PREDICT.replace("pupils", "hole") + " --unknown-task error", "first: row 1"),
     (f"{PREDICT} --id nowhere", "no column 'nowhere' (--id)"),
     (PREDICT.replace("pupils", "clash") + " --id prediction", "name of an output"),
-    (f"{PREDICT} --unknown-task guess", "error or share"),
+    (f"{PREDICT} --unknown-task guess", "warn, share or error"),
     (f"{PREDICT} --proba".replace("model", "numbers"), "predicts numbers"),
     # distances and data sets
     (f"{RELATE} --method mmmd", "Did you mean 'mmd'?"),

@@ -258,3 +258,23 @@ def test_a_missing_task_column_is_named():
     model = LogisticRegression().fit(X, y)
     with pytest.raises(ValueError, match="'shop' is given by name"):
         make_task_scorer("accuracy", task="shop")(model, X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("aggregate", ["macro", "micro"])
+def test_log_loss_of_rows_that_lack_a_class(n_classes, aggregate):
+    X, _ = problem()
+    y = np.digitize(X[:, 0], [-0.4, 0.4]) % n_classes
+    model = LogisticRegression().fit(X, y)
+    test = y < n_classes - 1
+    scorer = make_task_scorer("neg_log_loss", task=-1, aggregate=aggregate)
+    proba = model.predict_proba(X[test])
+    loss = -np.log(proba[np.arange(test.sum()), y[test]])
+    tasks = X[test, -1]
+    means = [loss[tasks == t].mean() for t in np.unique(tasks)]
+    expected = np.mean(means) if aggregate == "macro" else loss.mean()
+    assert_allclose(scorer(model, X[test], y[test]), -expected)
+    frame = TaskFrame(
+        "neg_log_loss", y[test], proba, tasks=tasks, labels=model.classes_
+    )
+    assert_allclose(np.abs(frame.overall["neg_log_loss"]), loss.mean())

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -178,6 +178,27 @@ def test_privileged_columns_may_be_absent_at_the_command_line(kin):
     model = SVMPlusClassifier(privileged=["b"]).fit(X.drop(columns="school"), y)
     kinlearn.save(model, "model.skops")
     assert_array_equal(kin(X[["c", "a"]])["prediction"], model.predict(X[["a", "c"]]))
+
+
+@pytest.mark.parametrize("unknown_task", ["warn", "error"])
+def test_the_command_line_names_unknown_tasks_of_a_model_from_python(
+    unknown_task, kin, capsys
+):
+    X, score = _problem()
+    model = PerTask(Ridge(), task="school", unknown_task=unknown_task)
+    model.fit(X[["a", "school"]], score)
+    kinlearn.save(model, "model.skops")
+    new = X[["a", "school"]].assign(school="mars")
+    if unknown_task == "warn":  # no warning of Python's beside the remark
+        found = kin(new)["prediction"]
+        shared = model.set_params(unknown_task="share").predict(new)
+        assert_allclose(found, shared, rtol=1e-6)
+        return
+    from kinlearn.cli._run import run
+
+    new.to_csv("new.csv", index=False)
+    assert run(["predict", "model.skops", "new.csv"]) == 2
+    assert "did not see in fit: 'mars'" in capsys.readouterr().err
 
 
 def test_a_model_of_the_command_line_in_python(tmp_path, monkeypatch):

@@ -125,8 +125,45 @@ def test_decision_function_of_tasks_with_one_class():
 def test_decision_function_with_missing_classes_says_why_not():
     labels = C + 2 * (TASK == 1)
     model = PerTask(LinearSVC(), task=-1).fit(XT, labels)
-    with pytest.raises(ValueError, match="some tasks lack some of the 4 classes"):
+    with pytest.raises(ValueError, match="show only some of the 4 classes"):
         model.decision_function(XT)
+
+
+def test_a_class_that_the_rows_of_a_task_do_not_show_is_possible():
+    labels = np.where(TASK == 2, 0, C)
+    model = PerTask(LogisticRegression(), task=-1).fit(XT, labels)
+    own = TASK == 2
+    pooled = LogisticRegression().fit(X, labels).predict_proba(X[own])
+    one_more = (pooled + np.bincount(labels) / 200) / 2
+    expected = (own.sum() * np.array([1.0, 0.0]) + one_more) / (own.sum() + 1)
+    found = model.predict_proba(XT[own])
+    assert_allclose(found, expected)
+    assert_array_equal(model.predict(XT[own]), found.argmax(axis=1))
+    odds = np.log(found[:, 1] / found[:, 0])
+    assert_allclose(model.decision_function(XT[own]), odds)
+    # what happens to new tasks changes nothing for known ones
+    strict = PerTask(LogisticRegression(), task=-1, unknown_task="error")
+    assert_array_equal(strict.fit(XT, labels).predict_proba(XT[own]), found)
+    observed = PerTask(LogisticRegression(), task=-1, label_sets="observed")
+    assert (observed.fit(XT, labels).predict_proba(XT[own]) == [1, 0]).all()
+    assert (observed.decision_function(XT[own]) == -1).all()
+
+
+@pytest.mark.parametrize("rule", ["connected", "observed"])
+def test_tasks_of_few_rows_of_many_classes(rule):
+    # the class of the pooled model may win where a task has one row
+    labels = np.array(["a", "b", "c"])[np.digitize(Y, np.quantile(Y, [1 / 3, 2 / 3]))]
+    task = np.where(np.arange(200) < 6, np.arange(200) // 2, 7)
+    packed = with_task(X, task)
+    model = PerTask(LogisticRegression(), task=-1, label_sets=rule).fit(packed, labels)
+    proba = model.predict_proba(packed)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert_array_equal(model.predict(packed), model.classes_[proba.argmax(axis=1)])
+    assert (proba > 0).all() == (rule == "connected")
+    small = PerTask(LogisticRegression(), task=-1, label_sets=rule, min_samples=5)
+    pooled = small.fit(packed, labels).predict_proba(packed[:6])
+    plain = LogisticRegression().fit(X, labels).predict_proba(X[:6])
+    assert np.allclose(pooled, plain) == (rule == "connected")
 
 
 @pytest.mark.parametrize(
@@ -140,6 +177,13 @@ def test_pooled_answers_keep_to_the_labels_of_a_task(inner):
 
         inner = OnlyPredicts()
     labels = np.where(TASK == 1, C + 1, C)  # classes 0, 1, 2; task 1 has no 0
+<<<<<<< HEAD
+=======
+    assert_array_equal(
+        Pooled(inner, task=-1).fit(XT, labels).predict(XT),
+        inner.fit(X, labels).predict(X),
+    )
+>>>>>>> forms-labels
     model = Pooled(inner, task=-1, label_sets="observed").fit(XT, labels)
     answer = model.predict(XT)
     assert set(answer[TASK == 1]) <= {1, 2}

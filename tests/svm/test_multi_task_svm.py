@@ -425,12 +425,51 @@ def test_a_task_never_gets_a_class_it_lacks():
     y = np.where(task == 2, 0, y)  # one class
     Z = with_task(X, task)
     for multi_class in ("ovo", "ovr"):
-        model = MultiTaskSVC(task=-1, multi_class=multi_class).fit(Z, y)
+        model = MultiTaskSVC(task=-1, multi_class=multi_class, label_sets="observed")
+        model.fit(Z, y)
         answer, scores = model.predict(Z), model.decision_function(Z)
         assert set(answer[task == 1]) <= {0, 1, 2}
         assert set(answer[task == 2]) == {0}
         assert_array_equal(scores.argmax(axis=1), answer)
         assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("solver", ["smo", "auto"])
+def test_a_task_of_one_class_keeps_close_to_the_common_function(kernel, solver):
+    X, y, _, task = problem()
+    for label in (0, 1):
+        kept = (task != 1) | (y == label)
+        rows = with_task(X, task)
+        model = MultiTaskSVC(task=-1, kernel=kernel, solver=solver, tol=1e-6)
+        model.fit(rows[kept], y[kept])
+        common = model.common_decision_function(rows)[task == 1]
+        moved = model.decision_function(rows)[task == 1] - common
+        assert_allclose(moved, moved[0], atol=1e-9)
+        sign = 2 * label - 1
+        needed = (1 - sign * common[y[task == 1] == label]).max()
+        assert_allclose(sign * moved[0], max(needed, 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_a_class_that_the_rows_of_a_task_do_not_show_is_possible(multi_class):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(400, 2)), np.arange(400) % 3
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    hidden = (task == 1) & (y == 2)
+    rows = with_task(X, task)
+    options = {"task": -1, "multi_class": multi_class, "C": 10.0, "gamma": 0.1}
+    model = MultiTaskSVC(**options).fit(rows[~hidden], y[~hidden])
+    assert model.task_classes_[1].tolist() == [0, 1, 2]
+    found = model.predict(rows[hidden])
+    assert (found == 2).mean() > 0.3
+    assert_array_equal(model.decision_function(rows[hidden]).argmax(axis=1), found)
+    shown = (task == 1) & ~hidden
+    assert (model.predict(rows[shown]) == y[shown]).mean() > 0.9
+    model = MultiTaskSVC(**options, label_sets="observed").fit(
+        rows[~hidden], y[~hidden]
+    )
+    assert (model.predict(rows[hidden]) != 2).all()
 
 
 def test_unknown_task_gets_the_common_function():

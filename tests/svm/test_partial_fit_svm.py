@@ -177,12 +177,39 @@ def test_a_task_of_one_class_remembers_it():
     model = MultiTaskSVC(C=10.0, task=-1, kernel="linear").fit(X[first], y[first])
     own = X[:, -1] == 2
     assert len(model.task_support_[2]) == 0
-    assert (model.predict(X[own]) == 0).all()
+    assert (model.predict(X[own & first]) == 0).all()
     model.partial_fit(X[~first], y[~first])
     assert model.task_classes_[2].tolist() == [0, 1]
     found = model.predict(X[own])
     assert (found[y[own] == 0] == 0).any()
     assert (found[y[own] == 1] == 1).mean() > 0.9
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_later_task_of_one_class_keeps_close_to_the_common_function(kernel):
+    X, level = rows()
+    y = (level > 0).astype(int)
+    old = X[:, -1] < 3
+    for label in (0, 1):
+        model = MultiTaskSVC(task=-1, kernel=kernel).fit(X[old], y[old])
+        new = ~old & (y == label)
+        model.add_task(X[new], y[new])
+        own, common = model.decision_function(X), model.common_decision_function(X)
+        moved = (own - common)[X[:, -1] == 3]
+        assert_allclose(moved, moved[0], atol=1e-9)
+        sign = 2 * label - 1
+        needed = (1 - sign * common[new]).max()  # for a margin of 1
+        assert_allclose(sign * moved[0], max(needed, 0), atol=1e-6)
+
+
+def test_classes_of_later_tasks_must_be_known():
+    X, level = rows()
+    y = np.digitize(level, [-0.5, 0.5])
+    old = (X[:, -1] < 3) & (y < 2)
+    for method in ("add_task", "partial_fit"):
+        model = MultiTaskSVC(task=-1).fit(X[old], y[old])
+        with pytest.raises(ValueError, match=r"did not see in fit: 2.* Fit anew"):
+            getattr(model, method)(X[X[:, -1] == 3], y[X[:, -1] == 3])
 
 
 def test_a_tube_that_holds_all_rows_remembers_its_walls():

@@ -201,7 +201,8 @@ def test_other_estimators_are_refused():
 
 def test_what_fails_is_told_instead_of_guessed():
     X, y, _ = problem()
-    model, order = MultiTaskSVC(task="task"), np.argsort(X["task"], kind="stable")
+    model = MultiTaskSVC(task="task", unknown_task="error")
+    order = np.argsort(X["task"], kind="stable")
     X, y = X.iloc[order], y[order]
     with pytest.raises(ValueError, match="did not see in fit: 'a'"):
         tune_in_two_stages(model, X, y, cv=KFold(3), plain_grid={"C": [1.0]})

@@ -605,7 +605,7 @@ BAD = [
     ),
     (
         "unseen task of a form",
-        lambda: _fitted().predict(DF.assign(g="w")),
+        lambda: _fitted(unknown_task="error").predict(DF.assign(g="w")),
         ValueError,
         "that PerTask did not see in fit: 'w'",
     ),

@@ -316,13 +316,37 @@ def test_source_rows_of_classes_that_the_target_lacks_are_left_out():
     rng = np.random.default_rng(0)
     X_more = np.r_[X, rng.integers(0, 6, size=(30, 3))]
     one = TrAdaBoostClassifier(task=-1, target=1).fit(with_task(X, task), y)
-    two = TrAdaBoostClassifier(task=-1, target=1).fit(
+    two = TrAdaBoostClassifier(task=-1, target=1, label_sets={1: [0, 1]}).fit(
         with_task(X_more, np.r_[task, np.zeros(30, int)]), more
     )
     packed = with_task(X, task)
     assert_array_equal(two.classes_, [0, 1, 7])
+    assert_array_equal(two.target_classes_[1], [0, 1])
     assert_array_equal(two.predict_proba(packed)[:, :2], one.predict_proba(packed))
     assert_array_equal(two.predict_proba(packed)[:, 2], 0)
+
+
+@pytest.mark.parametrize("inner", [None, LogisticRegression()])
+@pytest.mark.parametrize("target", [1, None])
+def test_a_class_that_the_target_does_not_show_is_learned_from_the_source(
+    inner, target
+):
+    X, task, y = small_problem(n_source=200, n_target=60)
+    shown = (task == 0) | (y == 0)
+    packed = with_task(X, task)
+    model = TrAdaBoostClassifier(inner, task=-1, target=target, random_state=0)
+    model.fit(packed[shown], y[shown])
+    assert_array_equal(model.target_classes_[1], [0, 1])
+    own = packed[task == 1]
+    proba = model.predict_proba(own)
+    assert (proba > 0).all()
+    assert_allclose(proba.sum(axis=1), 1)
+    assert_array_equal(model.predict(own), proba.argmax(axis=1))
+    assert (model.predict(own[y[task == 1] == 0]) == 0).mean() > 0.8
+    lower, upper = (proba[y[task == 1] == c, 1].mean() for c in (0, 1))
+    assert upper > lower
+    model.set_params(label_sets="observed").fit(packed[shown], y[shown])
+    assert_array_equal(model.predict_proba(own)[:, 1], 0)
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)

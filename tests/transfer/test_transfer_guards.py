@@ -51,9 +51,9 @@ def test_a_guarded_fold_may_lack_a_class(n_rare):
         LogisticRegression(), task=-1, target=1, guard=5, n_estimators=5, random_state=0
     )
     model.fit(X, y)
-    own = [0] if n_rare == 0 else [0, 1]
-    assert model.target_classes_[1].tolist() == own
-    assert set(model.predict(X[60:])) <= set(own)
+    assert model.target_classes_[1].tolist() == [0, 1]
+    assert n_rare or (model.predict_proba(X[60:]) > 0).all()
+    assert np.isfinite(list(model.guard_errors_[1].values())).all()
     if n_rare:  # its only row is left out once, and cannot be known then
         assert model.guard_errors_[1]["alone"] >= 0.5
 

@@ -204,6 +204,7 @@ class Scoring:
                 y_true,
                 y_pred,
                 tasks=codes,
+                labels=getattr(model, "classes_", None),
                 sample_params={self.metric.name: params},
             )
             found.append(self._read(frame, n_tasks))

@@ -277,8 +277,12 @@ def predict(
         typer.Option("--id", help="A column to carry over. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
     unknown_task: Annotated[
-        str, typer.Option(help="error, or share: predict from what is common.")
-    ] = "error",
+        str,
+        typer.Option(
+            help="Groups that the model has not seen: warn (predict from what is "
+            "common, and name them), share (the same without a remark) or error."
+        ),
+    ] = "warn",
     trust: Annotated[
         list[str],
         typer.Option(
@@ -298,8 +302,10 @@ def predict(
     from kinlearn.cli._predict import open_saved, predict_rows
     from kinlearn.cli._write import check_table_output
 
-    if unknown_task not in ("error", "share"):
-        raise UserError(f"--unknown-task is error or share, not {unknown_task!r}.")
+    if unknown_task not in ("warn", "share", "error"):
+        raise UserError(
+            f"--unknown-task is warn, share or error, not {unknown_task!r}."
+        )
     if out is not None:
         check_table_output(out, inputs=[model, data])
     voice = Voice(json, quiet)

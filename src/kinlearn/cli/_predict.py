@@ -1,6 +1,7 @@
 """``kin predict``: predictions of a saved model for new rows."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from kinlearn.cli._kinds import as_text
 from kinlearn.cli._prepare import unreadable_cells
 from kinlearn.cli._quick import import_skops
 from kinlearn.cli._write import write_table
+from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.persistence import SavedModel, open_model
 
 __all__ = ["open_saved", "predict_rows"]
@@ -54,7 +56,7 @@ def predict_rows(
     out: Path | None = None,
     proba: bool = False,
     ids: Sequence[str] = (),
-    unknown: str = "error",
+    unknown: str = "warn",
 ) -> None:
     """Predict the rows of a table.
 
@@ -72,8 +74,9 @@ def predict_rows(
         Add the probability of every class.
     ids : sequence of str
         Columns to carry over.
-    unknown : {"error", "share"}, default="error"
-        What to do about tasks that the model has not seen.
+    unknown : {"warn", "share", "error"}, default="warn"
+        What to do about tasks that the model has not seen: predict them from what is
+        common, with a remark or without, or refuse them.
     """
     manifest, task = saved.manifest, saved.manifest["task"]
     if not hasattr(saved.model, "predict"):
@@ -89,7 +92,9 @@ def predict_rows(
     if task is not None:
         X[task] = _tasks(source, manifest, unknown, voice)
         table.setdefault(task, source.frame[task])
-    with data_errors():
+    with data_errors(), warnings.catch_warnings():
+        if manifest["tasks"]:  # there is a remark already, if there is to be one
+            warnings.simplefilter("ignore", UnknownTaskWarning)
         rows = X if manifest.get("named", True) else X.to_numpy()
         answers = {"prediction": saved.model.predict(rows)}
         if proba:
@@ -183,19 +188,23 @@ def _tasks(
         first = int(np.flatnonzero(absent)[0]) + 1
         raise UserError(
             f"{int(absent.sum())} rows have no {manifest['task']!r} (first: row "
-            f"{first}). Fill it in, or use --unknown-task share."
+            f"{first}). Fill it in, or use --unknown-task warn."
         )
     lookup = {str(task): task for task in known}
     new = sorted({value for value in text.dropna().unique() if value not in lookup})
     if new and unknown == "error":
         raise UserError(
             f"The model does not know {manifest['task']} {listed(new, 4)}. Known: "
-            f"{listed(known, 4)}. Use --unknown-task share for predictions from what "
+            f"{listed(known, 4)}. Use --unknown-task warn for predictions from what "
             "the tasks have in common."
         )
-    if new or absent.any():
+    if unknown == "warn" and (new or absent.any()):
         n = int((~text.isin(lookup)).sum())
-        voice.note(f"{n} rows are of unknown tasks: predicted from what is common.")
+        which = [f"an unknown {manifest['task']} ({listed(new, 4)})"] * bool(new)
+        which += [f"no {manifest['task']}"] * bool(absent.any())
+        voice.note(
+            f"{n} rows have {' or '.join(which)}: predicted from what is common."
+        )
     if all(isinstance(task, int | float) for task in known):
         # a number that no task has, for names that are no numbers
         other = int(max(known)) + 1
@@ -204,4 +213,5 @@ def _tasks(
     stranger = "(unknown)"
     while stranger in lookup:
         stranger += "?"
-    return np.asarray([lookup.get(value, stranger) for value in text], dtype=object)
+    text = text.astype(object).where(~absent, stranger)
+    return np.asarray([lookup.get(value, value) for value in text], dtype=object)

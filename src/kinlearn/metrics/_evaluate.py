@@ -81,12 +81,14 @@ class CallEvaluator:
         y_pred: np.ndarray,
         params: dict[str, np.ndarray],
         indptr: np.ndarray,
+        labels: np.ndarray | None = None,
     ) -> None:
         self.metric = metric
         self.y_true = y_true
         self.y_pred = y_pred
         self.params = params
         self.indptr = indptr
+        self.labels = labels
 
     @cached_property
     def _classes(self) -> int | None:
@@ -97,7 +99,7 @@ class CallEvaluator:
 
     @cached_property
     def _labels(self) -> dict[str, np.ndarray]:
-        """The classes of all rows, for metrics that cannot infer them from a task's.
+        """The classes, for metrics that cannot infer them from a task's rows.
 
         Only those of scores or probabilities: the others take `labels` as the
         classes to look at, which is not ours to choose.
@@ -108,9 +110,8 @@ class CallEvaluator:
         if not metric.accepts("labels") or self._classes is None:
             return {}
         columns = 2 if self.y_pred.ndim == 1 else self.y_pred.shape[1]
-        if columns != self._classes:
-            return {}
-        return {"labels": np.unique(self.y_true)}
+        labels = np.unique(self.y_true) if self.labels is None else self.labels
+        return {"labels": labels} if columns == len(labels) else {}
 
     def _is_made_up(self, y_true: np.ndarray, params: dict[str, np.ndarray]) -> bool:
         if self.metric.function not in _NEED_TWO_CLASSES:
@@ -209,6 +210,7 @@ def make_evaluator(
     y_pred: np.ndarray,
     params: dict[str, np.ndarray],
     indptr: np.ndarray,
+    labels: np.ndarray | None = None,
 ) -> GroupedEvaluator | CallEvaluator:
     """The evaluator for a metric.
 
@@ -222,6 +224,8 @@ def make_evaluator(
         Parameters with a value per row, such as `sample_weight`.
     indptr : intp array of shape (n_tasks + 1,)
         Task t has the rows ``indptr[t]:indptr[t + 1]``.
+    labels : ndarray, default=None
+        Classes that the columns of `y_pred` stand for; None is those of `y_true`.
 
     Returns
     -------
@@ -229,7 +233,7 @@ def make_evaluator(
         The faster one, where there is a choice.
     """
     grouped, row_params, group_params = find_grouped(metric, y_true, y_pred)
-    one_by_one = CallEvaluator(metric, y_true, y_pred, params, indptr)
+    one_by_one = CallEvaluator(metric, y_true, y_pred, params, indptr, labels)
     if grouped is None or set(params) - {"sample_weight"}:
         return one_by_one
     weight = params.get("sample_weight")

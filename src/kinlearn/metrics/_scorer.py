@@ -78,10 +78,11 @@ class TaskScorer:
             The score; greater is better.
         """
         _, codes = task_codes(X, self._task)
+        labels = getattr(estimator, "classes_", None)
 
         def score(y_true: np.ndarray, y_pred: np.ndarray, pos_label: Any) -> float:
             # pos_label has done its work: the scorer took that class's column
-            return self._score(y_true, y_pred, codes, sample_weight)
+            return self._score(y_true, y_pred, codes, sample_weight, labels)
 
         scorer = make_scorer(
             score,
@@ -96,6 +97,7 @@ class TaskScorer:
         y_pred: ArrayLike,
         codes: np.ndarray,
         sample_weight: ArrayLike | None,
+        labels: ArrayLike | None,
     ) -> float:
         name = self._metric.name
         frame = TaskFrame(
@@ -103,6 +105,7 @@ class TaskScorer:
             y_true,
             y_pred,
             tasks=codes,
+            labels=labels,
             sample_weight=sample_weight,
         )
         direction = 1 if self._metric.greater_is_better else -1
@@ -206,7 +209,8 @@ def make_task_scorer(
     Notes
     -----
     Tasks on which the metric is undefined are left out. If it is undefined on
-    all of them, the score is NaN with an ``UndefinedMetricWarning``.
+    all of them, the score is NaN with an ``UndefinedMetricWarning``. Metrics of scores
+    that take ``labels``, such as ``log_loss``, are given the estimator's ``classes_``.
 
     Examples
     --------

@@ -78,6 +78,9 @@ class TaskFrame:
         Scores or probabilities, for the metrics that take them: functions whose
         second parameter is called ``y_score``, ``y_proba`` or ``pred_decision``,
         and the scorers' names that go with them. None gives `y_pred` to all.
+    labels : array-like of shape (n_classes,), default=None
+        Classes that the columns of the scores stand for, such as ``model.classes_``:
+        rows to test on may not show them all. None is those of `y_true`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights for every metric.
     sample_params : dict, default=None
@@ -113,8 +116,10 @@ class TaskFrame:
     called once for each task. ``r2_score`` of a constant truth is undefined
     here, while scikit-learn returns 0 or 1. So are ``balanced_accuracy_score``,
     ``matthews_corrcoef`` and ``cohen_kappa_score`` of a truth of one class.
-    Metrics of scores that take ``labels``, such as ``log_loss``, are given the
-    classes of all rows.
+    Metrics of scores that take ``labels``, such as ``log_loss``, are given `labels`, or
+    the classes of all rows, so they exist on a task whose rows show one class. Which
+    classes a model thinks a task can have (:ref:`label-sets`) plays no part: the truth
+    and the predictions of the task's rows decide.
 
     Examples
     --------
@@ -144,6 +149,7 @@ class TaskFrame:
         *,
         tasks: ArrayLike,
         y_score: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_params: Mapping[str, Mapping[str, ArrayLike]] | None = None,
         greater_is_better: bool | Mapping[str, bool] | None = None,
@@ -170,6 +176,7 @@ class TaskFrame:
                 np.asarray(answers)[order],
                 row_params[name],
                 self._indptr,
+                None if labels is None else np.asarray(labels),
             )
 
     def _row_params(

@@ -175,8 +175,9 @@ def _warn_of_single_rows(tasks: np.ndarray, codes: np.ndarray) -> None:
         some = ", ".join(map(repr, single[:5])) + (", ..." if len(single) > 5 else "")
         warnings.warn(
             f"{len(single)} of {len(tasks)} tasks have a single row ({some}). In the "
-            "split that tests it, such a task has no training row: give estimators "
-            'unknown_task="share", or drop these tasks.',
+            "split that tests it, such a task has no training row, and is predicted as "
+            'an unknown one: give estimators unknown_task="share" if that is meant, or '
+            "drop these tasks.",
             KinlearnWarning,
             stacklevel=2,
         )

@@ -15,8 +15,8 @@ __all__ = ["LeaveOneTaskOut"]
 class LeaveOneTaskOut(BaseCrossValidator):
     """Every task is the test set once, and the other tasks are the training set.
 
-    It measures how well a model predicts for a task that it has not seen. Estimators of
-    kinlearn need ``unknown_task="share"`` for it.
+    It measures how well a model predicts for a task that it has not seen. Give
+    estimators of kinlearn ``unknown_task="share"``, so that they do not warn of it.
 
     Parameters
     ----------

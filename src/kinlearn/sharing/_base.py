@@ -159,7 +159,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions; a task gets only labels that it had in fit.
+            Predictions; a task gets only labels of its own (``task_classes_``).
         """
         return self._answer("predict", *self._open_for_predict(X))
 

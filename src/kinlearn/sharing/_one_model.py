@@ -215,6 +215,11 @@ class Pooled(OneModel):
     PerTask : One model for each task.
     TaskAsFeature : One model that sees the task.
 
+    Notes
+    -----
+    Probabilities of classes that a task may get are the model's own; a tree or a forest
+    gives zeros of its own accord, where a leaf holds no row of a class.
+
     Examples
     --------
     >>> from sklearn.linear_model import Ridge

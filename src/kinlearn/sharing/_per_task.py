@@ -1,7 +1,7 @@
 """One model for each task."""
 
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -51,9 +51,9 @@ class PerTask(CallbackSupportMixin, SharingForm):
         Tasks with fewer rows get no model of their own: a pooled model predicts
         for them.
     unknown_task : {"warn", "share", "error"}, default="warn"
-        What to do about tasks not seen in fit: predict with a pooled model, which is
-        then fitted too; "warn" names them in a warning, "share" does not, "error"
-        refuses them.
+        What to do about tasks not seen in fit: predict with the pooled model; "warn"
+        names them in a warning, "share" does not, "error" refuses them, so that no
+        pooled model is fitted if nothing else needs it.
     label_sets : {"connected", "observed"} or mapping, default="connected"
         Which classes a task may get (classifiers): its own and those of all tasks that
         it has one in common with, from task to task; its own alone; or those that a
@@ -66,9 +66,10 @@ class PerTask(CallbackSupportMixin, SharingForm):
     ----------
     estimators_ : list of estimators
         The model of each of ``tasks_``; None where the pooled model predicts. A
-        task with one class gets a constant classifier.
+        task whose rows show one class gets a constant classifier.
     pooled_ : estimator or None
-        Model for small and unknown tasks, where they may occur.
+        Model for small and unknown tasks and for classes that a task's rows do not
+        show, where they may occur.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -90,8 +91,16 @@ class PerTask(CallbackSupportMixin, SharingForm):
     The loop over tasks takes scikit-learn's callbacks: ``PerTask(...).set_callbacks(
     sklearn.callback.ProgressBar())`` shows how far it is.
 
-    `decision_function` is defined for two classes, where a task with a single
-    class gets -1 or 1, and for more classes if every task has them all.
+    A task's model cannot know a class that none of the task's n rows shows. Where the
+    class is possible (see `label_sets`), probabilities p of the model become
+    :math:`(n p + q) / (n + 1)`, as by one row more, whose class has the probabilities
+    q: half those of the pooled model, half the shares of the classes in all rows. The
+    likeliest class is predicted. Without `predict_proba` the task's model predicts
+    alone.
+
+    `decision_function` is defined for two classes, and for more if every task's rows
+    show them all. Of two classes, a task whose rows show one gets the logarithm of the
+    odds of its probabilities, or -1 or 1 where there are none.
 
     Examples
     --------
@@ -146,16 +155,22 @@ class PerTask(CallbackSupportMixin, SharingForm):
             The fitted form.
         """
         rows = self._open_for_fit(X, y, sample_weight)
-        indptr, order = group_rows(rows.task, len(self.tasks_))
-        large = np.diff(indptr) >= self.min_samples
-        self.pooled_: Pooled | None = None
-        if self.unknown_task != "error" or not large.all():
-            self.pooled_ = Pooled(self.estimator, task=self.task).fit(
-                X, y, sample_weight
-            )
         if len(self.tasks_) == 1:  # its errors need no task's name
             self.estimators_ = [fit_clone(self.estimator, rows, encode=True)]
-            return self
+        else:
+            self._fit_tasks(X, y, rows)
+        self.pooled_: Pooled | None = None
+        new_tasks = self.task is not None and self.unknown_task != "error"
+        if new_tasks or None in self.estimators_ or self._guessing.any():
+            self.pooled_ = Pooled(
+                self.estimator, task=self.task, label_sets=self.label_sets
+            ).fit(X, y, sample_weight)
+        return self
+
+    def _fit_tasks(self, X: Table, y: ArrayLike, rows: TrainingRows) -> None:
+        """Fit a model to each task of enough rows; X and y are for callbacks."""
+        indptr, order = group_rows(rows.task, len(self.tasks_))
+        large = np.diff(indptr) >= self.min_samples
         self.estimators_ = [None] * len(self.tasks_)
         progress = self._init_callback_context(max_subtasks=int(large.sum()))
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -173,7 +188,13 @@ class PerTask(CallbackSupportMixin, SharingForm):
             self.estimators_[t] = model
             step.call_on_fit_task_end(estimator=self)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+
+    @property
+    def _guessing(self) -> np.ndarray:
+        """Which tasks have a class that none of their rows shows."""
+        if is_classifier(self.estimator):
+            return self._label_sets.guessing
+        return np.zeros(len(self.tasks_), dtype=bool)
 
     def _answer(self, method: str, rest: Any, task: np.ndarray) -> Any:
         indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
@@ -182,6 +203,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
             answer = np.empty(len(task), dtype=self.classes_.dtype)
         else:
             answer = None
+        guessing = self._guessing
         for place in np.flatnonzero(np.diff(indptr)):
             index = order[indptr[place] : indptr[place + 1]]
             # place 0 holds the unknown tasks, whose code is -1
@@ -195,12 +217,33 @@ class PerTask(CallbackSupportMixin, SharingForm):
                         'unknown_task="share" before fit.'
                     )
                 part = self.pooled_._answer(method, some, task[index])
+            elif guessing[place - 1] and hasattr(self.estimator, "predict_proba"):
+                part = self._guess(method, model, some, task[index])
             else:
                 part = self._in_all_classes(method, model, some)
             if answer is None:
                 answer = np.empty((len(task), *part.shape[1:]), dtype=part.dtype)
             answer[index] = part
         return answer
+
+    def _guess(self, method: str, model: Any, X: Any, task: np.ndarray) -> np.ndarray:
+        """Predictions for a task with a class that its rows do not show."""
+        if method == "decision_function" and len(self.classes_) > 2:
+            return self._in_all_classes(method, model, X)  # an error
+        pooled = cast(Pooled, self.pooled_)  # fitted, as there is such a task
+        proba = self._label_sets.fill(
+            self._in_all_classes("predict_proba", model, X),
+            task,
+            lambda rows: pooled._answer(
+                "predict_proba", safe_indexing(X, rows), task[rows]
+            ),
+        )
+        if method == "predict_proba":
+            return proba
+        if method == "predict":
+            return self.classes_[proba.argmax(axis=1)]
+        log = np.log(np.maximum(proba, np.finfo(np.float64).tiny))
+        return log[:, 1] - log[:, 0]
 
     def _in_all_classes(self, method: str, model: Any, X: Any) -> np.ndarray:
         """Predictions of one task's model, in terms of the union of the labels."""
@@ -215,7 +258,8 @@ class PerTask(CallbackSupportMixin, SharingForm):
             return np.full(X.shape[0], 2.0 * columns[0] - 1.0)
         if len(columns) < len(self.classes_):
             raise ValueError(
-                "decision_function is not defined here: some tasks lack some of the "
-                f"{len(self.classes_)} classes. Use predict_proba or predict."
+                "decision_function is not defined here: the rows of some tasks show "
+                f"only some of the {len(self.classes_)} classes. Use predict_proba or "
+                "predict."
             )
         return model.decision_function(X)

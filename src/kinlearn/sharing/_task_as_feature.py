@@ -105,6 +105,11 @@ class TaskAsFeature(OneModel):
     PerTask : One model for each task.
     Pooled : One model that does not see the task.
 
+    Notes
+    -----
+    Probabilities of classes that a task may get are the model's own; a tree or a forest
+    gives zeros of its own accord, where a leaf holds no row of a class.
+
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression

@@ -15,7 +15,37 @@ from kinlearn.svm._dual import (
 )
 from kinlearn.svm._machines import Correction, Machines
 
-__all__ = ["keep_bounding_rows", "solve_correction"]
+__all__ = ["keep_bounding_rows", "near_common_bias", "solve_correction"]
+
+
+def near_common_bias(
+    problem: TaskProblem, bias: np.ndarray, common: float
+) -> np.ndarray:
+    """Biases, where rows of one side alone leave them open, close to the common one.
+
+    Such rows bound the bias of their task from one side, and the solver puts it at the
+    bound, however far that is.
+
+    Parameters
+    ----------
+    problem : TaskProblem
+        A machine's problem.
+    bias : float64 array of shape (n_tasks,)
+        By the solver.
+    common : float
+        The common bias.
+
+    Returns
+    -------
+    float64 array of shape (n_tasks,)
+        The biases.
+    """
+    rise, fall = (
+        np.bincount(problem.task, weights=side, minlength=problem.n_tasks) > 0
+        for side in (problem.high > 0, problem.low < 0)
+    )
+    bias = np.where(rise & ~fall, np.maximum(bias, common), bias)
+    return np.where(fall & ~rise, np.minimum(bias, common), bias)
 
 
 def _bounding_rows(
@@ -156,6 +186,8 @@ def solve_correction(
         solution = solve_smo(shifted, kernel, start=start, **options)
         beta[m, problem.rows] = solution.beta / share
         bias[m] = solution.intercept[0]
+        if options["fit_intercept"]:
+            bias[m] = near_common_bias(problem, bias[[m]], 0.0)[0]
         solutions.append(solution)
         of_machine = common[:, m].__getitem__
         used[_bounding_rows(problem, solution.beta, of_machine)] = True

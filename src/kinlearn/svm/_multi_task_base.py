@@ -2,6 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,11 @@ from kinlearn.svm._checks import (
     warn_if_unfinished,
     warn_of_scales,
 )
-from kinlearn.svm._corrections import keep_bounding_rows, solve_correction
+from kinlearn.svm._corrections import (
+    keep_bounding_rows,
+    near_common_bias,
+    solve_correction,
+)
 from kinlearn.svm._dual import (
     Solution,
     TaskKernel,
@@ -127,8 +132,14 @@ class MultiTaskSVMBase(
         warn_if_unfinished(self, solutions, _REMEDY)
         rows = indexable(data.X), data.task, data.y, cost
         machines = Machines.build(kernel, blocks, *rows, beta, intercept, weight)
-        if self.fit_intercept and not machines.is_precomputed:
-            machines = keep_bounding_rows(machines, problems, beta, *rows)
+        if self.fit_intercept:
+            biases = zip(
+                problems, machines.intercept, machines.common_intercept, strict=True
+            )
+            near = [near_common_bias(*each) for each in biases]
+            machines = replace(machines, intercept=np.reshape(near, intercept.shape))
+            if not machines.is_precomputed:
+                machines = keep_bounding_rows(machines, problems, beta, *rows)
         self._machines = machines
         self.support_ = self._machines.support
         self._n_samples_fit = data.n_samples

@@ -118,7 +118,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     classes_ : ndarray of shape (n_classes,)
         Union of all tasks' labels.
     task_classes_ : dict
-        Labels of each task; a task is never given another.
+        Labels of each task by `label_sets`; a task is never given another.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -146,9 +146,11 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     the weighted variance. ``SVC`` ignores the weights there: give `gamma` as a number
     to have its model.
 
-    A task with one class gets that class. With several classes, the score that
-    `decision_function` returns for classes that a task lacks is one less than the least
-    of the others.
+    A machine of which a task has the rows of one side alone keeps the common function
+    there, moved by a bias no further than these rows demand: a class that a task's rows
+    do not show is predicted where the common function is sure enough of it. With
+    several classes, the score that `decision_function` returns for classes outside of a
+    task's label set is one less than the least of the others.
 
     **Precomputed kernels**: X holds the kernel between its rows and the training
     rows, a column each, in fit and in prediction, and then the task column

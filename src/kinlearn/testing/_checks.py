@@ -4,8 +4,10 @@ Each takes an estimator and raises AssertionError if it breaks the promise.
 """
 
 import pickle
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
@@ -16,12 +18,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from kinlearn.exceptions import TaskFallbackWarning, UnknownTaskWarning
 from kinlearn.tasks import with_task
 from kinlearn.testing._problems import fit_on, make_problem, set_up
 from kinlearn.utils import import_optional
 from kinlearn.utils._typing import Table
 
 __all__ = ["FOR_ALL", "FOR_CLASSIFIERS", "FOR_N_JOBS", "FOR_UNKNOWN_TASKS"]
+
+_PACKAGE = Path(__file__).parents[1]
 
 
 def _answers(model: Any, X: Table) -> dict[str, np.ndarray]:
@@ -309,7 +314,10 @@ def check_label_sets(estimator: Any) -> None:
         (told, ["no", "warm"]),
     ]
     for rule, of_last in rules:
-        model = set_up(estimator, task=-1, label_sets=rule).fit(packed, labels)
+        model = set_up(estimator, task=-1, label_sets=rule)
+        with warnings.catch_warnings():  # nobody to learn from is worth a warning
+            warnings.simplefilter("ignore", TaskFallbackWarning)
+            model.fit(packed, labels)
         _check_labels(model, packed, task, {0: answers, 1: weather, 2: of_last})
     chain = np.array([["no", "yes"], ["cold", "warm"], ["no", "warm"]])[task, y]
     model = set_up(estimator, task=-1).fit(packed, chain)
@@ -336,24 +344,35 @@ def check_task_with_one_class(estimator: Any) -> None:
     assert (model.predict(packed[own]) == "no").all()
 
 
-def check_unknown_task_is_refused(estimator: Any) -> None:
-    """By default a new task is an error that names it and some known ones."""
-    X, y, task = make_problem(estimator)
-    model = fit_on(estimator, X, y, task, unknown_task="error")
-    strange = with_task(X[:4], [0, 99, 99, 1])
-    _must_raise(lambda: model.predict(strange), "99", "2 of 4 rows", "0, 1, 2")
+def check_unknown_tasks(estimator: Any) -> None:
+    """A new task is predicted by what is common, with a warning, without, or refused.
 
-
-def check_unknown_task_shares(estimator: Any) -> None:
-    """With "share", a new task gets a finite prediction; known ones keep theirs."""
+    Known tasks keep their predictions. There is one warning, of the caller's line.
+    """
     X, y, task = make_problem(estimator)
-    model = fit_on(estimator, X, y, task, unknown_task="share")
     known = with_task(X, task)
-    strange = with_task(X, np.where(np.arange(len(y)) < 10, 99, task))
-    before, after = _answers(model, known), _answers(model, strange)
-    for method, answer in after.items():
-        assert answer.dtype.kind != "f" or np.isfinite(answer).all()
-        assert_array_equal(answer[10:], before[method][10:])
+    new = np.arange(len(y)) < 10
+    strange = with_task(X, np.where(new, 99, task))
+    model = set_up(estimator, task=-1).fit(known, y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = model.predict(strange)
+    warned = [each for each in caught if each.category is UnknownTaskWarning]
+    assert len(warned) == 1, f"{len(warned)} warnings of unknown tasks, not one."
+    for words in ("99", f"10 of {len(y)} rows"):
+        assert words in str(warned[0].message)
+    assert not Path(warned[0].filename).is_relative_to(_PACKAGE)
+    silent = fit_on(estimator, X, y, task, unknown_task="share")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnknownTaskWarning)
+        shared, before = _answers(silent, strange), _answers(silent, known)
+    assert_array_equal(found, shared["predict"])
+    for method, values in shared.items():
+        assert values.dtype.kind != "f" or np.isfinite(values).all()
+        assert_array_equal(values[~new], before[method][~new])
+    strict = fit_on(estimator, X, y, task, unknown_task="error")
+    _assert_same(_answers(strict, known), before, rtol=0)
+    _must_raise(lambda: strict.predict(strange), "99", "10 of", "0, 1, 2")
 
 
 def check_n_jobs_changes_nothing(estimator: Any) -> None:
@@ -383,5 +402,5 @@ FOR_ALL = [
     check_cross_validation_and_search,
 ]
 FOR_CLASSIFIERS = [check_label_sets, check_task_with_one_class]
-FOR_UNKNOWN_TASKS = [check_unknown_task_is_refused, check_unknown_task_shares]
+FOR_UNKNOWN_TASKS = [check_unknown_tasks]
 FOR_N_JOBS = [check_n_jobs_changes_nothing]

@@ -90,12 +90,13 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
             )
         y, n_classes = data.y, 0
         if data.classes is not None:
-            codes = np.unique(data.y[rows & is_target])
+            # a class that the target cannot have teaches it nothing
+            rows &= data.label_sets.allowed(np.array([target]))[0][data.y]
+            codes = np.unique(data.y[rows])
             n_classes = len(codes)
             place = np.full(len(data.classes), -1, dtype=np.int32)
             place[codes] = np.arange(n_classes, dtype=np.int32)
             y = place[data.y]
-            rows &= y >= 0  # a class that the target lacks teaches it nothing
         index = np.flatnonzero(rows)
         return Transfer(
             rows=index.astype(np.int32),

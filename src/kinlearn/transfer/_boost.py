@@ -32,7 +32,7 @@ class Transfer:
     rows : int32 array of shape (m,)
         Row numbers in the training data; those of no weight are left out.
     y : int32 or float64 array of shape (m,)
-        Classes, counted within the target's; or numbers.
+        Classes, counted within those that these rows have; or numbers.
     task : int32 array of shape (m,)
         Task codes.
     is_target : bool array of shape (m,)

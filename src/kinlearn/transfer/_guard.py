@@ -11,7 +11,7 @@ __all__ = ["held_out_error", "vote_shares"]
 
 
 def vote_shares(boosted: Boosted, X: Any, shares: np.ndarray) -> np.ndarray:
-    """Share of the votes for each class that the target has.
+    """Share of the votes for each class that the transfer has.
 
     Parameters
     ----------
@@ -72,4 +72,5 @@ def held_out_error(
         missed = answer.argmax(axis=1) != y
         wrong += np.bincount(y, w * missed, minlength=n_classes)
         total += np.bincount(y, w, minlength=n_classes)
-    return float(np.mean(wrong / total))
+    shown = total > 0  # the target may have classes that only its sources show
+    return float(np.mean(wrong[shown] / total[shown]))

@@ -58,11 +58,13 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
     n_repeats : int, default=10
         Number of draws.
     sampling_strategy : str, float, dict or callable, default="auto"
-        What to fill up. "auto" or "not majority": every class to the number of rows
-        of the largest; "minority": the rarest class alone; a number (two classes):
-        the rare class to that ratio of the common one; a dict: number of rows of
-        each class afterwards, which may be the largest class too; a callable: returns
-        such a dict from the target's labels.
+        What to fill up. "auto" or "not majority": every class that the target's rows
+        show to the number of rows of the largest; "minority": the rarest class alone; a
+        number (two classes): the rare class to that ratio of the common one; a dict:
+        number of rows of each class afterwards, which may be the largest class too, or
+        one that no row of the target shows (its rows are then drawn, as nothing tells
+        which are like the target's); a callable: returns such a dict from the target's
+        labels.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, and which of equally good source rows are taken.
 
@@ -76,13 +78,13 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         Row of X behind each row of the result: the target's, then those taken.
     source_scores_ : float array of shape (n_samples,)
         Mean weight of each source row; 0 for rows of the target, and for
-        classes that the target lacks.
+        classes that none of its rows shows.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
         Union of all tasks' labels.
     task_classes_ : dict
-        Labels of each task.
+        Labels of each task, with those of tasks that it has one in common with.
     feature_names_ : ndarray of shape (n_features,)
         Names of the features, without the task.
     n_features_in_ : int

@@ -117,7 +117,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         ``correction=None`` and slowly with the others: compare sources with each
         other, or use `guard`. One that `guard` refused is at 0.
     target_classes_ : dict
-        Target: its classes that have rows with weight.
+        Target: its classes that its rows or those of its sources have, with weight.
     guard_errors_ : dict
         For each target a dict: balanced error on rows left out, ``"with source"``
         and ``"alone"``; empty without `guard`.
@@ -169,7 +169,10 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
       source are right too often to fade within the rounds, under any correction.
       `guard` is ours, and judges by rows that no learner has seen.
     - Votes are shared out as probabilities; they rank, but are not calibrated.
-    - Source rows of classes that the target lacks are left out.
+    - Source rows of classes outside of the target's label set are left out. A class
+      that no row of the target shows is learned from the sources, and its share of the
+      votes is mixed with the shares of the classes in all rows, as by one row more of
+      the target, so that it is never 0.
     - Sample weights count rows: n and half a row are in their unit.
     - More than two classes are boosted as in AdaBoost.M1.
 
@@ -288,15 +291,15 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         with rounds_with_callbacks(self, X, y, n_rounds) as on_round:
             for target in targets:
                 transfer = self._transfer(data, target, start)
+                codes = np.unique(data.y[transfer.rows])
+                self.target_classes_[names[target]] = data.classes[codes]
                 if not transfer.has_source and (start[data.task != target] > 0).any():
                     foreign.append(names[target])
                 if self.guard is not None and transfer.has_source:
                     transfer, errors = self._guarded(transfer, data.X, boost_rows, rng)
                     self.guard_errors_[names[target]] = errors
                 self.boosts_[names[target]] = boost_rows(transfer, on_round)
-                shares = _class_shares(data, target, start)
-                self._shares[names[target]] = shares
-                self.target_classes_[names[target]] = data.classes[shares > 0]
+                self._shares[names[target]] = _class_shares(data, target, start)
         self._warn_of_foreign_labels(foreign)
         self._warn_of_mute_targets()
         return self
@@ -371,8 +374,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            A column for each of ``classes_``; zero for classes that the target
-            did not have. They rank rows, but are not calibrated.
+            A column for each of ``classes_``; zero for classes outside of the target's
+            label set. They rank rows, but are not calibrated.
         """
         rows = self._predict_data(X)
         out = np.zeros((rows.n_samples, len(self.classes_)))
@@ -387,10 +390,11 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
 
     def _ask(self, target: object, X: Any) -> np.ndarray:
         shares = self._shares[target]
-        present = np.flatnonzero(shares)
+        present = np.searchsorted(self.classes_, self.target_classes_[target])
         out = np.zeros((X.shape[0], len(shares)))
         out[:, present] = vote_shares(self.boosts_[target], X, shares[present])
-        return out
+        code = self.tasks_.tolist().index(target)
+        return self._label_sets.fill(out, np.full(X.shape[0], code))
 
     def decision_function(self, X: Table) -> np.ndarray:
         """Scores of the classes: their shares of the votes.

@@ -2,12 +2,13 @@
 
 import sys
 import warnings
+from types import FrameType
 
 __all__ = ["warn_caller"]
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn, as of the first line outside of kinlearn that led here.
+    """Warn, as of the line that led here from outside of kinlearn and scikit-learn.
 
     Parameters
     ----------
@@ -16,9 +17,10 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     category : type
         Of the warning.
     """
-    level, frame = 1, sys._getframe(1)
+    level = 1
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(
-        "kinlearn."
+        ("kinlearn.", "sklearn.", "joblib.")
     ):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level + 1)
