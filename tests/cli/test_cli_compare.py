@@ -13,8 +13,9 @@ from rich.console import Console
 from kinlearn.audit import compare_sharing, default_contenders
 from kinlearn.cli import _compare
 from kinlearn.cli._console import Voice
-from kinlearn.cli._prepare import TableColumns
+from kinlearn.cli._training import Training
 from kinlearn.datasets import load_demo
+from kinlearn.tables import find_meanings
 
 COMPARE = ("compare", "pupils.csv", "--target", "passed", "--task", "school")
 QUICK = ("--drop", "score", "--no-curve", "--models", "linear")
@@ -65,7 +66,7 @@ def quick_kin(monkeypatch):
         known = default_contenders(X, y, on_request=on_request, **options)
         few = {n: e for n, e in known.items() if n == "Kin" or n.startswith("logistic")}
         if on_request:
-            few["Kin"][-1].set_params(families=["linear"], n_folds=2)
+            few["Kin"].set_params(families=["linear"], n_folds=2)
         return few
 
     monkeypatch.setattr(_compare, "default_contenders", few)
@@ -283,13 +284,14 @@ def test_errors_are_shown_as_errors():
 
 
 def test_dates_and_categories_reach_the_comparison_as_such(table):
-    kinds = [
-        {"name": "entered", "kind": "date", "format": "ISO8601",
-         "origin": "2020-01-01", "hours": False},
-        {"name": "sex", "kind": "category"},
-    ]  # fmt: skip
-    frame = TableColumns(kinds).fit_transform(pd.read_csv("pupils.csv", dtype=str))
-    assert frame.dtypes.astype(str).tolist() == ["float64"] * 4 + ["object"]
+    frame = pd.read_csv("pupils.csv", dtype=str)[["entered", "sex", "school"]]
+    kinds = find_meanings(frame, task="school")
+    tasks = frame["school"].unique()
+    training = Training(frame, None, None, kinds, "school", None, tasks, [])
+    read = training.encoder(categories="category").fit_transform(frame)
+    parts = [name for name in read if name.startswith("entered: ")]
+    assert set(read.dtypes[parts]) == {np.dtype(np.float64)}
+    assert str(read["sex"].dtype) == "category"
 
 
 @pytest.mark.slow

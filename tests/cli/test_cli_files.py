@@ -8,7 +8,7 @@ import pytest
 
 from kinlearn.cli._errors import UserError
 from kinlearn.cli._files import read_table
-from kinlearn.cli._kinds import as_text
+from kinlearn.cli._text import as_text
 
 FRAME = pd.DataFrame(
     {

@@ -14,7 +14,6 @@ from rich.text import Text
 from kinlearn.audit import compare_sharing, default_contenders
 from kinlearn.cli._console import Voice, make_table
 from kinlearn.cli._errors import UserError, data_errors, one_line, suggest
-from kinlearn.cli._prepare import TableColumns
 from kinlearn.cli._progress import progress_on
 from kinlearn.cli._training import Training
 from kinlearn.cli._write import replacing
@@ -77,9 +76,7 @@ def compare_table(
         Leave Kin out.
     """
     voice.note(f"{training.describe()}.")
-    features = training.X.drop(columns=training.task)
-    X = TableColumns(training.kinds).fit_transform(features)
-    X[training.task] = training.X[training.task]
+    X = training.encoder(categories="category").fit_transform(training.X)
     y: Any = training.y
     estimators = _choose(X, training, models, no_kin, seed)
     if _KIN in estimators:

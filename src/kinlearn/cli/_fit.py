@@ -14,7 +14,6 @@ from kinlearn.cli._console import Voice
 from kinlearn.cli._errors import data_errors
 from kinlearn.cli._findings import findings, in_words
 from kinlearn.cli._models import make_model
-from kinlearn.cli._prepare import make_preparation
 from kinlearn.cli._progress import Steps, progress_on
 from kinlearn.cli._training import Training
 from kinlearn.cli._write import written
@@ -72,10 +71,9 @@ def fit_model(
     )
     inner = getattr(estimator, "estimator", None)
     inner = estimator if inner is None else inner  # None is an estimator's own default
-    preparation = make_preparation(
-        training.kinds,
-        len(training.X),
-        task=training.task,
+    # the model makes of categories what suits it
+    preparation = training.encoder(
+        categories="category",
         fill=not get_tags(inner).input_tags.allow_nan,
         scale=scale,
     )

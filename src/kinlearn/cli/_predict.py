@@ -12,12 +12,12 @@ import pandas as pd
 from kinlearn.cli._console import Voice
 from kinlearn.cli._errors import UserError, data_errors, listed, told_by_os
 from kinlearn.cli._files import Source
-from kinlearn.cli._kinds import as_text
-from kinlearn.cli._prepare import unreadable_cells
 from kinlearn.cli._quick import import_skops
+from kinlearn.cli._text import as_text
 from kinlearn.cli._write import write_table
 from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.persistence import SavedModel, open_model
+from kinlearn.tables import unreadable_cells
 
 __all__ = ["open_saved", "predict_rows"]
 

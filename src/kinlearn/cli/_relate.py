@@ -8,7 +8,6 @@ from rich.table import Table
 
 from kinlearn.cli._console import Voice, make_table
 from kinlearn.cli._errors import UserError, data_errors, suggest
-from kinlearn.cli._prepare import make_preparation
 from kinlearn.cli._training import Training
 from kinlearn.cli._write import write_table
 from kinlearn.relatedness import TaskDistances, task_distances
@@ -79,10 +78,8 @@ def relate_tasks(
     voice.note(f"{training.describe()}.")
     found = {}
     with data_errors():
-        preparation = make_preparation(
-            training.kinds, len(training.X), task=training.task
-        )
-        X = preparation.fit_transform(training.X)
+        encoder = training.encoder(categories="indicators", fill=True)
+        X = encoder.fit_transform(training.X)
         for method in methods:
             found[method] = task_distances(
                 X,

@@ -9,8 +9,8 @@ import pandas as pd
 
 from kinlearn.cli._errors import UserError, listed
 from kinlearn.cli._files import Source
-from kinlearn.cli._kinds import as_numbers, as_text, find_kinds
-from kinlearn.tables import Suspect, find_suspects
+from kinlearn.cli._text import as_numbers, as_text
+from kinlearn.tables import Suspect, TableEncoder, find_meanings, find_suspects
 
 __all__ = ["Training", "open_features", "open_training", "task_column"]
 
@@ -75,6 +75,29 @@ class Training:
         if self.y is None or self.kind != "classification":
             return None
         return np.unique(self.y).tolist()
+
+    def encoder(self, **settings: Any) -> TableEncoder:
+        """What reads X as these columns mean, not fitted.
+
+        Parameters
+        ----------
+        **settings
+            What to make of them.
+
+        Returns
+        -------
+        TableEncoder
+            It leaves the task alone.
+        """
+        names: dict[str, list[str]] = {"dropped": [], "category": []}
+        for kind in self.kinds:
+            names.setdefault(kind["kind"], []).append(kind["name"])
+        return TableEncoder(
+            self.task,
+            drop=names["dropped"],
+            categorical=names["category"],
+            **settings,
+        )
 
     def describe(self) -> str:
         """One line on what there is."""
@@ -217,7 +240,7 @@ def open_features(
     # pandas would keep the name of a categorical column that is no more
     X = features.assign(**{task: tasks})
     suspects = find_suspects(X, task=task, keep=[*keep, *categorical])
-    kinds, said = find_kinds(features, keep=keep, categorical=categorical)
+    kinds = find_meanings(features, keep=keep, categorical=categorical)
     certain = {suspect.column: suspect.why for suspect in suspects if suspect.certain}
     for kind in kinds:
         name = kind["name"]
@@ -228,7 +251,11 @@ def open_features(
     remarks += [
         f"Column {kind['name']!r} is not used: {kind['why']}." for kind in useless
     ]
-    remarks += [f"{remark}." for remark in said]
+    remarks += [
+        f"Column {kind['name']!r}: {kind['remark']}."
+        for kind in kinds
+        if "remark" in kind and kind["kind"] != "dropped"
+    ]
     if len(useless) == len(kinds):
         why = [f" ({kind['name']}: {kind['why']})" for kind in useless[:1]]
         raise UserError(
@@ -278,7 +305,7 @@ def _read_target(
     text = as_text(column).astype("str")
     numbers = as_numbers(column)
     if np.isnan(numbers).all() and text.str.fullmatch(r"[-+]?\d*,?\d+").all():
-        numbers = as_numbers(column, "decimal")
+        numbers = as_numbers(column, comma=True)
     n_values = text.nunique()
     kind = wanted or _guess(text, numbers, n_values)
     if kind == "regression":

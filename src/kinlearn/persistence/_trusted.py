@@ -45,7 +45,6 @@ _TRUSTED = frozenset(
         "kinlearn.boosting._stumps.TwoTaskStumps",
         "kinlearn.boosting._task_covariance.TaskCovariance",
         "kinlearn.boosting._tree_votes.TreeVotes",
-        "kinlearn.cli._prepare.TableColumns",
         "kinlearn.cluster._symmetric_nmf.MultiTaskSymmetricNMF",
         "kinlearn.model_selection._kfold.TargetKFold",
         "kinlearn.model_selection._kfold.TaskStratifiedKFold",

@@ -88,8 +88,8 @@ def _unread(estimator: Any, odd: dict[str, Any], error: Exception) -> Categories
     return CategoriesError(
         f"{name} failed on a table with {len(odd)} column(s) that are no numbers, "
         f"{shown}: {error} Put an encoder in front of it: "
-        f'make_pipeline(kinlearn.TableEncoder(categories="indicators", fill=True), '
-        f"{name}(...))."
+        f'make_pipeline(kinlearn.TableEncoder(categories="indicators", fill=True, '
+        f"scale=True), {name}(...))."
     )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "needs_text",
     "not_numbers",
     "splits_categories",
+    "takes_codes",
 ]
 
 _INNER = ("estimator", "regressor", "classifier", "base_estimator")
@@ -52,6 +53,11 @@ def splits_categories(estimator: Any) -> bool:
     """
     params = estimator.get_params(deep=False)
     return "categorical_features" in params or comes_from(estimator, *_BOOSTERS)
+
+
+def takes_codes(estimator: Any) -> bool:
+    """Whether categories go to an estimator as codes, with their positions."""
+    return comes_from(estimator, *_BOOSTERS)
 
 
 def needs_text(estimator: Any) -> bool:

@@ -10,7 +10,8 @@ from sklearn.base import is_classifier
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, category_codes, fit_clone
-from kinlearn.sharing._tables import needs_text, splits_categories
+from kinlearn.sharing._tables import needs_text, splits_categories, takes_codes
+from kinlearn.tables._containers import open_table
 from kinlearn.tables._suited import comes_from
 from kinlearn.tasks import LabelRule
 from kinlearn.utils._sklearn import StrOptions, target_encoder
@@ -224,6 +225,11 @@ class TaskAsFeature(OneModel):
                 block = self._encoder.transform(task.reshape(-1, 1))
             names = [f"{name}_mean_{j}" for j in range(block.shape[1])]
             return _attach(rest, block, names)
+        if takes_codes(self.estimator) and _is_frame(rest):
+            # of a frame they number the values that are in it, new rows' anew
+            table = open_table(rest)
+            every = range(table.n_columns)
+            rest = table.matrix(every, order=None) if table.is_numeric(every) else rest
         text = needs_text(self.estimator)
         unknown = "(unknown)" if text else None
         values = [*map(str, self.tasks_.tolist()), unknown]  # -1, the unknown, is last

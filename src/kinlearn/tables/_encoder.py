@@ -13,7 +13,7 @@ from kinlearn.tables._categories import CategoryColumn
 from kinlearn.tables._cells import read_cells, to_levels
 from kinlearn.tables._columns import append_column, find_column
 from kinlearn.tables._containers import AnyTable, FrameTable, SparseTable, open_table
-from kinlearn.tables._meanings import column_parts, find_meanings
+from kinlearn.tables._meanings import column_parts, read_meanings, remarks_on
 from kinlearn.utils._sklearn import StrOptions, check_feature_names_in
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -217,13 +217,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a "
                 "minimum of 1 is required."
             )
-        self.meanings_, self.remarks_ = find_meanings(
+        self.meanings_ = read_meanings(
             table,
-            skip=self._task,
-            drop=self.drop,
-            keep=self.keep,
-            categorical=self.categorical,
+            self._task,
+            self.drop,
+            self.keep,
+            self.categorical,
+            constants=True,
         )
+        self.remarks_ = remarks_on(self.meanings_)
         if all(meaning["kind"] == "dropped" for meaning in self.meanings_):
             raise ValueError(
                 "No column of X is left to learn from. " + " ".join(self.remarks_)
@@ -443,16 +445,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """A frame of the library of the table, with its index if it has one."""
         backend = table.frame.implementation
         names = self.get_feature_names_out().tolist()
-        columns: dict[str, Any] = {}
-        for j in range(X.shape[1]):
-            if j in texts:
-                text = nw.new_series(
-                    names[j], texts[j].tolist(), nw.String, backend=backend
-                )
-                columns[names[j]] = text.cast(nw.Categorical)
-            else:
-                columns[names[j]] = X[:, j]
-        frame = nw.from_dict(columns, backend=backend).to_native()
+        columns = {names[j]: X[:, j] for j in range(X.shape[1])}
+        series = [
+            nw.new_series(names[j], cells.tolist(), nw.String, backend=backend)
+            for j, cells in texts.items()
+        ]
+        categories = [one.cast(nw.Categorical) for one in series]
+        frame = nw.from_dict(columns, backend=backend)
+        frame = frame.with_columns(*categories).to_native()
         if nw.dependencies.is_pandas_dataframe(frame):
             frame.index = table.native.index
         if self._task is None:

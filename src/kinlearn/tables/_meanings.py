@@ -23,7 +23,9 @@ from kinlearn.tables._cells import (
     to_numbers,
     to_truth,
 )
-from kinlearn.tables._containers import AnyTable
+from kinlearn.tables._columns import find_column
+from kinlearn.tables._containers import AnyTable, open_table
+from kinlearn.utils._typing import Table, TaskColumn
 from kinlearn.utils._values import show_values
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
     "find_meaning",
     "find_meanings",
     "min_level_rows",
+    "read_meanings",
+    "remarks_on",
     "unreadable_cells",
 ]
 
@@ -82,21 +86,21 @@ def min_level_rows(n_rows: int) -> int:
 
 
 def find_meanings(
-    table: AnyTable,
+    X: Table,
     *,
-    skip: int | None = None,
-    drop: Collection[Any] = (),
-    keep: Collection[Any] = (),
-    categorical: Collection[Any] = (),
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The meaning of every column, and what a user should know about it.
+    task: TaskColumn = None,
+    drop: Collection[str | int] = (),
+    keep: Collection[str | int] = (),
+    categorical: Collection[str | int] = (),
+) -> list[dict[str, Any]]:
+    """What the columns of a table mean, as :class:`TableEncoder` takes them.
 
     Parameters
     ----------
-    table : table
-        As :func:`open_table` gives.
-    skip : int, default=None
-        A column that is no feature: the task.
+    X : array-like or data frame of shape (n_samples, n_columns)
+        The table.
+    task : str, int or None, default=None
+        A column that is no feature.
     drop : collection of str or int
         Columns to leave out.
     keep : collection of str or int
@@ -106,10 +110,41 @@ def find_meanings(
 
     Returns
     -------
-    meanings : list of dict
-        One for each column but the skipped one.
-    remarks : list of str
-        Sentences on what was left out or read in a way that might be wrong.
+    list of dict
+        One for each column but the task, of plain values: ``name`` and ``kind``, which
+        is "number", "yes/no", "date", "category" or "dropped"; ``why`` if it is
+        dropped; ``remark`` if it might have been read otherwise; how numbers and dates
+        are written.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kinlearn.tables import find_meanings
+    >>> frame = pd.DataFrame({"a": ["1,5", "2"], "b": ["yes", "no"], "c": [None, None]})
+    >>> for meaning in find_meanings(frame):
+    ...     print(meaning)
+    {'name': 'a', 'kind': 'number', 'decimal': ','}
+    {'name': 'b', 'kind': 'yes/no'}
+    {'name': 'c', 'kind': 'dropped', 'why': 'no value in any row'}
+    """
+    table = open_table(X)
+    skip = None if task is None else find_column(task, table, "Task")
+    return read_meanings(table, skip, drop, keep, categorical)
+
+
+def read_meanings(
+    table: AnyTable,
+    skip: int | None,
+    drop: Collection[str | int],
+    keep: Collection[str | int],
+    categorical: Collection[str | int],
+    *,
+    constants: bool = False,
+) -> list[dict[str, Any]]:
+    """What :func:`find_meanings` finds, of an open table; `skip` is a position.
+
+    Of a table that has nothing else, `constants` are used: a small task may have no
+    other columns.
     """
     names = table.names or [f"x{i}" for i in range(table.n_columns)]
     meanings, constant = [], []
@@ -124,25 +159,29 @@ def find_meanings(
             meanings.append({"name": name, **_dropped("it is to be left out")})
             continue
         cells = read_cells(table, position)
-        meaning = {"name": name, **find_meaning(cells, keep=kept, categorical=forced)}
+        found = {"name": name, **find_meaning(cells, keep=kept, categorical=forced)}
+        meaning = {key: value for key, value in found.items() if value is not None}
         if meaning["kind"] != "dropped" and _is_constant(cells):
             constant.append(len(meanings))
         meanings.append(meaning)
-    if len(constant) < sum(m["kind"] != "dropped" for m in meanings):
-        # a table of constants alone keeps them: a small task may have no others
-        for i in constant:
-            meanings[i] = {
-                "name": meanings[i]["name"],
-                **_dropped("the same value in every row"),
-            }
+    n_used = sum(meaning["kind"] != "dropped" for meaning in meanings)
+    if constants and len(constant) == n_used:
+        return meanings
+    for i in constant:
+        name = meanings[i]["name"]
+        meanings[i] = {"name": name, **_dropped("the same value in every row")}
+    return meanings
+
+
+def remarks_on(meanings: list[dict[str, Any]]) -> list[str]:
+    """Sentences on what was left out or might have been read otherwise."""
     remarks = []
     for meaning in meanings:
-        remark = meaning.pop("remark", None)
         if meaning["kind"] == "dropped":
             remarks.append(f"Column {meaning['name']!r} is not used: {meaning['why']}.")
-        elif remark:
-            remarks.append(f"Column {meaning['name']!r}: {remark}.")
-    return meanings, remarks
+        elif "remark" in meaning:
+            remarks.append(f"Column {meaning['name']!r}: {meaning['remark']}.")
+    return remarks
 
 
 def _dropped(why: str) -> dict[str, Any]:
@@ -363,31 +402,44 @@ def column_parts(cells: Cells, meaning: dict[str, Any]) -> list[tuple[str, np.nd
 
 
 def unreadable_cells(
-    table: AnyTable, meanings: list[dict[str, Any]]
+    X: Table, meanings: list[dict[str, Any]]
 ) -> dict[str, tuple[int, str]]:
     """Cells that are there but cannot be read as what their column means.
 
     Parameters
     ----------
-    table : table
-        With column names.
+    X : data frame of shape (n_samples, n_columns)
+        New rows; columns that are not there are passed over.
     meanings : list of dict
         As :func:`find_meanings` gives.
 
     Returns
     -------
-    dict
-        Column -> (number of such cells, the first of them).
+    dict of str to (int, str)
+        For each column that has any, their number and the first of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kinlearn.tables import unreadable_cells
+    >>> new = pd.DataFrame({"a": ["1", "two", "3"]})
+    >>> unreadable_cells(new, [{"name": "a", "kind": "number"}])
+    {'a': (1, 'two')}
     """
+    table = open_table(X)
+    places = {name: i for i, name in enumerate(table.names or ())}
     found = {}
     for meaning in meanings:
-        if meaning["kind"] in ("dropped", "category"):
+        name = meaning["name"]
+        if meaning["kind"] in ("dropped", "category") or name not in places:
             continue
-        cells = read_cells(table, (table.names or ()).index(meaning["name"]))
+        cells = read_cells(table, places[name])
+        if cells.type == "thing":
+            found[name] = table.n_rows, str(cells.example)
+            continue
         _, values = column_parts(cells, meaning)[0]
         lost = ~cells.missing & np.isnan(values)
         if lost.any():
             levels, codes = to_levels(cells)
-            first = levels[codes[lost][0]]
-            found[meaning["name"]] = int(lost.sum()), first
+            found[name] = int(lost.sum()), levels[codes[lost][0]]
     return found

@@ -16,6 +16,8 @@ _TREES = ("sklearn.tree", "sklearn.ensemble", "lightgbm", "xgboost", "catboost")
 def comes_from(estimator: Any, *packages: str) -> bool:
     """Whether an estimator's class, or one that it extends, is of a package.
 
+    The bases and mixins that scikit-learn has for everyone do not count.
+
     Parameters
     ----------
     estimator : estimator
@@ -28,11 +30,11 @@ def comes_from(estimator: Any, *packages: str) -> bool:
     bool
         True if one of them is.
     """
-    modules = [kind.__module__ for kind in type(estimator).__mro__]
+    modules = [f"{kind.__module__}." for kind in type(estimator).__mro__]
     return any(
-        module == package or module.startswith(f"{package}.")
+        module.startswith(tuple(f"{package}." for package in packages))
+        and not module.startswith(("sklearn.base.", "sklearn.utils."))
         for module in modules
-        for package in packages
     )
 
 

@@ -384,6 +384,42 @@ def check_n_jobs_changes_nothing(estimator: Any) -> None:
     _assert_same(_answers(one, packed), _answers(two, packed), rtol=0)
 
 
+def check_tables_of_mixed_columns(estimator: Any) -> None:
+    """Text, dates and truth go in; new categories and holes give finite predictions."""
+    X, y, task = make_problem(estimator)
+    colours = np.array(["red", "green", "blue", "white"], dtype=object)
+    first_day = np.datetime64("2024-01-01")
+    data: dict[str, Any] = {
+        "size": X[:, 0],
+        "price": [f"{value:.2f}".replace(".", ",") for value in X[:, 1]],
+        "colour": colours[(X[:, 2]).astype(int) % 4].tolist(),
+        "day": [str(first_day + int(9 * value)) for value in X[:, 3]],
+        "new": np.where(X[:, 1] > 2, "yes", "no").tolist(),
+        "group": task,
+    }
+    answers = []
+    for library in ("pandas", "polars"):
+        try:
+            module = import_optional(library, extra="all", purpose="This check")
+        except ImportError:
+            continue
+        frame = module.DataFrame(data)
+        model = set_up(estimator, task="group").fit(frame, y)
+        assert model.n_features_in_ == len(data)
+        assert model.feature_names_in_.tolist() == list(data)
+        odd = {name: list(cells[:6]) for name, cells in data.items()}
+        odd["colour"] = ["never seen", None, *odd["colour"][2:]]
+        odd["day"] = ["2031-05-05", None, *odd["day"][2:]]
+        odd["new"] = ["perhaps", None, *odd["new"][2:]]
+        found = _answers(model, module.DataFrame(odd))
+        for values in found.values():
+            assert len(values) == 6
+            assert values.dtype.kind != "f" or np.isfinite(values).all()
+        answers.append({**_answers(model, frame), "of new rows": found["predict"]})
+    for other in answers[1:]:
+        _assert_same(other, answers[0])
+
+
 FOR_ALL = [
     check_same_answers_from_every_container,
     check_renamed_tasks,
@@ -400,6 +436,7 @@ FOR_ALL = [
     check_pickled_model,
     check_skops_model,
     check_cross_validation_and_search,
+    check_tables_of_mixed_columns,
 ]
 FOR_CLASSIFIERS = [check_label_sets, check_task_with_one_class]
 FOR_UNKNOWN_TASKS = [check_unknown_tasks]
