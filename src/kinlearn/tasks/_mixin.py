@@ -203,7 +203,8 @@ class TaskMixin:
                 type(self).__name__,
                 data.sample_weight,
             )
-            if same and np.array_equal(self.is_categorical_, data.categorical):
+            before = self.is_categorical_ if same else None
+            if before is not None and np.array_equal(before, data.categorical):
                 known |= self._known_codes
         self.is_categorical_, self._known_codes = data.categorical, known
 

@@ -101,6 +101,13 @@ def to_shap(
     Then ``shap.TreeExplainer(trees)(shap_rows(forest, X))`` explains.
     """
     _check_forest(model)
+    if model.is_categorical_ is not None:
+        raise ValueError(
+            f"{model.feature_names_[model.is_categorical_].tolist()} are categories, "
+            "and SHAP's trees test thresholds only. Explain predictions with "
+            "shap.PermutationExplainer, or fit with categorical_features=None to "
+            "export a forest that takes the codes as numbers."
+        )
     rows = model._predict_data(X)
     weight = check_sample_weight(
         sample_weight, rows.task, dtype=np.float64, ensure_non_negative=True
