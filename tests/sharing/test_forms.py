@@ -177,13 +177,10 @@ def test_pooled_answers_keep_to_the_labels_of_a_task(inner):
 
         inner = OnlyPredicts()
     labels = np.where(TASK == 1, C + 1, C)  # classes 0, 1, 2; task 1 has no 0
-<<<<<<< HEAD
-=======
     assert_array_equal(
         Pooled(inner, task=-1).fit(XT, labels).predict(XT),
         inner.fit(X, labels).predict(X),
     )
->>>>>>> forms-labels
     model = Pooled(inner, task=-1, label_sets="observed").fit(XT, labels)
     answer = model.predict(XT)
     assert set(answer[TASK == 1]) <= {1, 2}
