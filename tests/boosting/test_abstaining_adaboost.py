@@ -321,7 +321,8 @@ def test_constant_features_leave_the_majority_class():
 def test_tasks_of_one_class_alone_need_no_rounds(algorithm):
     X, task, _ = make_tasks(7)
     names = np.array(["a", "b", "c", "d"])
-    model = fit(X, task, names[task], algorithm=algorithm)
+    options = {"algorithm": algorithm, "label_sets": "observed"}
+    model = fit(X, task, names[task], **options)
     assert model.n_estimators_ == 0
     packed = with_task(X, task)
     assert_array_equal(model.predict(packed), names[task])

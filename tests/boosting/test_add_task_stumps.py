@@ -69,7 +69,8 @@ def test_other_tasks_do_not_change_and_the_new_one_is_learned(algorithm):
 def test_with_nothing_to_borrow_a_task_is_boosted_alone():
     X, y = rows()
     new = X[:, -1] == 2
-    model = booster().fit(X[~new], np.where(X[~new, -1] > 1, 1, 0))  # a class each
+    model = booster(label_sets="observed")
+    model.fit(X[~new], np.where(X[~new, -1] > 1, 1, 0))  # a class each
     assert model.n_estimators_ == 0
     model.add_task(X[new], y[new])
     rounds = int(np.ceil(model._rounds_per_task))

@@ -129,7 +129,7 @@ def test_a_model_of_parts_takes_further_tasks():
 
 def test_nothing_to_boost():
     X, y, _ = problem()
-    divided = AbstainingAdaBoostClassifier(5, task=-1)
+    divided = AbstainingAdaBoostClassifier(5, task=-1, label_sets="observed")
     y = X[:, -1].astype(int)  # one class in each task
     fit_stump_parts(divided, LocalParts(), read(X, y, None, ENDS), None)
     assert divided.n_estimators_ == 0

@@ -31,6 +31,7 @@ from kinlearn.sharing._kin._scores import Scores
 from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
 from kinlearn.sharing._kin._trials import Clock, Trial, Trials
 from kinlearn.sharing._kin._weights import SCALES
+from kinlearn.tables._suited import CODES
 from kinlearn.tasks import LabelRule, TaskData, TaskMixin, check_total_weight
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
@@ -60,6 +61,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+    _table_encoding = CODES  # linear models get other columns, see `_scale`
     _kind: str  # of y: "classification" or "regression"
 
     def __init__(
@@ -279,7 +281,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             weight = np.ones(data.n_samples)
         self._scale = None
         if any(candidate.scaled for candidate in candidates):
-            self._scale = Standardisation.of(data.X, weight)
+            self._scale = Standardisation.of(data.X, weight, data.categorical)
+        codes = () if data.categorical is None else np.flatnonzero(data.categorical)
         return TrainingTable(
             Table.of(data.X, data.task, self._scale),
             data.y,
@@ -287,6 +290,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             weighted,
             data.n_tasks,
             0 if data.classes is None else len(data.classes),
+            list(codes),
+            0 if self._scale is None else self._scale.n_codes,
             self._label_rule(),
         )
 

@@ -147,8 +147,12 @@ class KinClassifier(ClassifierMixin, KinBase):
     without these rows. The multi-task forest chooses its settings once, with all rows.
     Which rows are held out together depends on their values, not on their order.
     Rows that are equal in X and task are held out together if they are copies (their
-    targets are alike), and dealt one by one if they meet by chance. In the end a booster is the mean of four that differ in their seeds,
-    below 100,000 rows and if there is time.
+    targets are alike), and dealt one by one if they meet by chance.
+
+    In the end a booster is the mean of four that differ in their seeds, below 100,000
+    rows and if there is time. Categories are split natively by trees and boosters;
+    linear models and machines have indicators of their values, or, of more than
+    thirty, mean targets, which are learned from the rows that a model is fitted to.
 
     The probabilities :math:`p_k` of a candidate are calibrated first, by Platt's
     method: they are proportional to :math:`q_{kc}^a e^{b_c}`, where :math:`q_{kc}` is

@@ -22,11 +22,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from kinlearn.sharing._kin._indicators import indicators
 from kinlearn.sharing._kin._scale import Standardisation
 from kinlearn.tasks import TaskData
 from kinlearn.utils import group_rows
 
-__all__ = ["find_groups", "groups_of_tasks", "indicators"]
+__all__ = ["find_groups", "groups_of_tasks"]
 
 _PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 _FEWEST_ROWS = 20.0  # smaller groups join the one that loses least by it
@@ -60,9 +61,16 @@ def find_groups(data: TaskData, cautions: Sequence[float]) -> dict[float, np.nda
         return {}
     weight = data.sample_weight
     scale = Standardisation.of(
-        data.X, np.ones(data.n_samples) if weight is None else weight
+        data.X,
+        np.ones(data.n_samples) if weight is None else weight,
+        data.categorical,
     )
     X = scale.apply(data.X)
+    if data.categorical is not None:  # there may be more columns now
+        X = X[:, : X.shape[1] - scale.n_codes]
+        size += X.shape[1] - data.X.shape[1]
+        if data.n_tasks**2 * size**3 > _MOST_WORK or not X.shape[1]:
+            return {}
     y = data.y if data.classes is None else indicators(data.y, len(data.classes))
     return {
         caution: groups_of_tasks(
@@ -70,25 +78,6 @@ def find_groups(data: TaskData, cautions: Sequence[float]) -> dict[float, np.nda
         )
         for caution in cautions
     }
-
-
-def indicators(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """A column of 0 and 1 for each class; of two classes, for the second.
-
-    Parameters
-    ----------
-    codes : int array of shape (n_samples,)
-        Class codes.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_classes), or (n_samples, 1) for two
-        The columns.
-    """
-    first = 0 if n_classes > 2 else 1
-    return (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
 
 
 def groups_of_tasks(

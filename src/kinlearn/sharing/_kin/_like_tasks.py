@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._kin._groups import groups_of_tasks, indicators
+from kinlearn.sharing._kin._groups import groups_of_tasks
+from kinlearn.sharing._kin._indicators import indicators
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.tasks import LabelRule, with_task
@@ -80,9 +81,9 @@ class LikeTasks(SharingForm):
             inner = TaskAsFeature(
                 inner, task=-1, unknown_task="share", label_sets=self.label_sets
             )
-        self.by_group_ = PerTask(inner, task=-1).fit(
-            with_task(X, group), rows.y, weight
-        )
+        # what its rows do not show is for the tasks' label sets to say, not the groups'
+        by_group = PerTask(inner, task=-1, label_sets="observed", unknown_task="error")
+        self.by_group_ = by_group.fit(with_task(X, group), rows.y, weight)
         return self
 
     def _groups_of(self, task: np.ndarray) -> np.ndarray:

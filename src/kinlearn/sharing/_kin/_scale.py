@@ -6,6 +6,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.sharing._kin._categories import Categories
+
 __all__ = ["Standardisation"]
 
 # What rows of standardised features, or weighted words, of usual penalties have.
@@ -24,13 +26,23 @@ class Standardisation:
     ----------
     centre, spread : float64 arrays of shape (n_features,)
         Of the known values; the spread of a feature that does not vary is 1.
+    categories : Categories or None
+        What becomes of features that are codes: it comes behind the numbers.
     """
 
     centre: np.ndarray
     spread: np.ndarray
+    categories: Categories | None = None
+
+    @property
+    def n_codes(self) -> int:
+        """How many features stay codes; they are the last."""
+        return 0 if self.categories is None else len(self.categories.many)
 
     @classmethod
-    def of(cls, X: Any, weight: np.ndarray) -> Self:
+    def of(
+        cls, X: Any, weight: np.ndarray, categorical: np.ndarray | None = None
+    ) -> Self:
         """Measure the columns of X.
 
         Parameters
@@ -39,6 +51,8 @@ class Standardisation:
             Rows; NaN is missing.
         weight : float64 array of shape (n_samples,)
             A weight of 2 is the same as two rows.
+        categorical : bool array of shape (n_features,), default=None
+            Which features are codes of categories.
 
         Returns
         -------
@@ -47,6 +61,10 @@ class Standardisation:
         """
         if sp.issparse(X):
             return cls(np.zeros(X.shape[1]), _spread_of_sparse(X, weight))
+        categories = None
+        if categorical is not None:
+            categories = Categories.of(X, categorical)
+            X = X[:, ~categorical]
         centre, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
         for j in range(X.shape[1]):
             known = ~np.isnan(X[:, j])
@@ -64,7 +82,7 @@ class Standardisation:
             mean = np.average(z, weights=w)
             centre[j] = middle + half * mean
             spread[j] = half * np.sqrt(np.average((z - mean) ** 2, weights=w))
-        return cls(centre, spread)
+        return cls(centre, spread, categories)
 
     def apply(self, X: Any) -> Any:
         """The features in these terms.
@@ -76,16 +94,20 @@ class Standardisation:
 
         Returns
         -------
-        float array or CSR of shape (n_samples, n_features)
-            Of the same type as X.
+        float array or CSR of shape (n_samples, n_columns)
+            Of the same type as X, and as many columns, but for categories.
         """
         if sp.issparse(X):
             scaled = X.data / self.spread[X.indices]
             scaled = np.nan_to_num(scaled.astype(X.dtype, copy=False), copy=False)
             return sp.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
+        codes = None
+        if self.categories is not None:
+            codes = self.categories.apply(X)
+            X = np.delete(X, self.categories.positions, axis=1)
         Z = ((X - self.centre) / self.spread).astype(X.dtype, copy=False)
         np.nan_to_num(Z, copy=False)
-        return Z
+        return Z if codes is None else np.hstack([Z, codes])
 
 
 def _spread_of_sparse(X: Any, weight: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from kinlearn.sharing._kin._candidates import Candidate
+from kinlearn.sharing._kin._categories import MeanTargets, WithMeanTargets
 from kinlearn.sharing._kin._like_tasks import LikeTasks
 from kinlearn.sharing._kin._models import BoostedOverLinear
 from kinlearn.sharing._kin._scale import Standardisation
@@ -92,6 +93,11 @@ class TrainingTable:
         Whether weights were given.
     n_tasks, n_classes : int
         How many there are; no classes for numbers.
+    categorical : list of int
+        Positions of the raw features that are codes of categories.
+    n_codes : int
+        How many of the scaled features are codes, for models to learn mean targets
+        of; they are the last before the task.
     label_rule : {"connected", "observed"} or dict
         Which classes a task may get, by codes. It is applied to the rows that models
         are fitted to, so that no label set knows of rows that are held out.
@@ -102,7 +108,9 @@ class TrainingTable:
     weight: np.ndarray
     weighted: bool
     n_tasks: int
-    n_classes: int = 0
+    n_classes: int
+    categorical: list
+    n_codes: int
     label_rule: LabelRule = "connected"
 
     @property
@@ -137,13 +145,21 @@ class TrainingTable:
         weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
         if self.n_classes and (y == y[0]).all():
             return DummyClassifier(strategy="prior").fit(X, y, **weight)
+        known: dict[str, Any] = {"label_sets": self.label_rule}
+        codes = None
+        if candidate.scaled and self.n_codes:
+            codes = MeanTargets(self.n_codes)
+            X = codes.fit_apply(X, y, self.n_classes)
+        elif self.categorical and not candidate.scaled:
+            known["categorical_features"] = self.categorical
         model = clone(candidate.estimator)
-        rule = {
-            name: self.label_rule
+        told = {
+            name: known[last]
             for name in model.get_params()
-            if name.rpartition("__")[2] == "label_sets"
+            if (last := name.rpartition("__")[2]) in known
         }
-        return model.set_params(**params, **rule).fit(X, y, **weight)
+        model.set_params(**params, **told).fit(X, y, **weight)
+        return model if codes is None else WithMeanTargets(codes, model)
 
     def label_sets(self, rows: np.ndarray) -> LabelSets | None:
         """The classes of each task by some of the rows.
@@ -193,6 +209,8 @@ def answer(
     """
     if labels is None:
         return model.predict(X)
+    if isinstance(model, WithMeanTargets):
+        model, X = model.model, model.codes.apply(X)
     if hasattr(model, "predict_proba"):
         proba = model.predict_proba(X)
     else:
@@ -230,6 +248,8 @@ def staged_answers(
     float64 array
         As `answer` gives it, for each stage.
     """
+    if isinstance(model, WithMeanTargets):
+        model, X = model.model, model.codes.apply(X)
     if isinstance(model, DummyClassifier):
         for _ in stages:
             yield answer(model, X, task, labels)
