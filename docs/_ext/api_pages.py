@@ -20,7 +20,10 @@ HEADINGS = (
 GROUPS = (
     ("Start", ("kinlearn",)),
     ("Your data", ("tasks", "datasets", "model_selection")),
-    ("Models", ("sharing", "trees", "boosting", "transfer", "svm", "cluster", "persistence")),
+    (
+        "Models",
+        ("sharing", "trees", "boosting", "transfer", "svm", "cluster", "persistence"),
+    ),
     ("Compare and report", ("audit", "report", "metrics", "relatedness")),
     ("Beyond one machine", ("dask",)),
     ("For developers", ("exceptions", "testing")),

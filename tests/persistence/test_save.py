@@ -124,14 +124,19 @@ def test_the_command_line_predicts_the_same(name, model, kin):
         assert_array_equal(out["probability_yes"], model.predict_proba(X)[:, 1])
 
 
-def test_a_table_of_mixed_columns(kin):
-    X, score = _problem()
+@pytest.mark.parametrize("form", [None, PerTask, Pooled])
+def test_a_table_of_mixed_columns(form, kin):
+    X, score = _problem(300)
     X["colour"] = np.where(X["c"] > 0, "red", "blue")
     X["code"] = [f"{i % 7:03d}" for i in range(len(X))]
     X["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(X)), "D")
     X["member"] = (X["c"] > 1).to_numpy()
     X.iloc[::9, 3] = np.nan
-    model = MultiTaskExtraTreesClassifier(10, task="school", random_state=0)
+    score = score + X["code"].isin(["001", "004"])  # read as text, or lost
+    if form is None:
+        model = MultiTaskExtraTreesClassifier(10, task="school", random_state=0)
+    else:
+        model = form(LogisticRegression(max_iter=1000), task="school")
     model.fit(X, _target(model, score))
     kinlearn.save(model, "model.skops")
     assert_array_equal(kin(X)["prediction"], model.predict(X))

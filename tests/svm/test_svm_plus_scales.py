@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler  # noqa: F401 - the advice names it
+from sklearn.preprocessing import StandardScaler
 
 import kinlearn
 from kinlearn.exceptions import FeatureScaleWarning

@@ -147,7 +147,8 @@ def _features(saved: SavedModel, source: Source, voice: Voice) -> pd.DataFrame:
         voice.note(
             f"Columns that the model does not know are ignored: {listed(extra)}."
         )
-    meant = [k for n, k in kinds.items() if n in frame and k["kind"] != "value"]
+    plain = ("value", "cell")  # what a model of Python knows of its columns
+    meant = [k for n, k in kinds.items() if n in frame and k["kind"] not in plain]
     for name, (count, first) in unreadable_cells(frame, meant).items():
         voice.note(
             f"Column {name!r}: {count} cells are no {kinds[name]['kind']} (first: "

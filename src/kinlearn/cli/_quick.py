@@ -31,7 +31,7 @@ def import_skops() -> None:
     import sklearn.utils
 
     listing = sklearn.utils.all_estimators
-    sklearn.utils.all_estimators = list  # type: ignore[assignment]
+    sklearn.utils.all_estimators = list
     try:
         import skops.io  # noqa: F401
     except ImportError:

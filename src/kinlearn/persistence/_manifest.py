@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.persistence._packing import attributes
+
 __all__ = ["describe"]
 
 
@@ -34,8 +36,8 @@ def describe(
     names, named = _names(model, columns)
     task = _task(model, last, names)
     known = getattr(last, "_columns", None)
-    privileged = known.privileged if known is not None else ()
-    private = [str(known.all_names[i]) for i in privileged]
+    private = [] if known is None else known.all_names[list(known.privileged)].tolist()
+    kinds = _kinds(model)
     classes = getattr(model, "classes_", None)
     return {
         "model": type(last).__name__,
@@ -49,7 +51,11 @@ def describe(
         "task": task,
         "tasks": [] if task is None else _plain(getattr(last, "tasks_", ())),
         "order": names,
-        "columns": [{"name": name, "kind": "value"} for name in names if name != task],
+        "columns": [
+            {"name": name, "kind": kinds.get(name, "cell" if kinds else "value")}
+            for name in names
+            if name != task
+        ],
         "privileged": [name for name in names if name in private],
         "named": named,
     }
@@ -97,6 +103,22 @@ def _names(model: Any, columns: Sequence[str] | None) -> tuple[list[str], bool]:
             f"{type(model).__name__} was fitted to; got {len(names)}."
         )
     return names, False
+
+
+def _kinds(model: Any) -> dict[str, str]:
+    """Columns that the model reads by itself, as cells of any kind, and those it drops.
+
+    Empty for a model that takes columns as they were in `fit`.
+    """
+    found: dict[str, str] = {}
+    for one in (_first(model), _last(model)):
+        encoder = getattr(one, "table_encoder_", None) or one
+        for meaning in getattr(encoder, "meanings_", ()):
+            dropped = meaning["kind"] == "dropped"
+            found.setdefault(str(meaning["name"]), "dropped" if dropped else "cell")
+    if not found and any(key == "meanings_" for _, key, _ in attributes(model)):
+        found = {"": "cell"}  # the model of each task has its own
+    return found
 
 
 def _task(model: Any, last: Any, names: list[str]) -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 from kinlearn.persistence._blob import Blob
 from kinlearn.utils._sklearn import tree_predictor
 
-__all__ = ["PackedForest", "PackedTrees", "packed", "unpack"]
+__all__ = ["PackedForest", "PackedTrees", "attributes", "packed", "unpack"]
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
 _FOREST = "kinlearn.trees._forest"
@@ -42,7 +42,7 @@ def packed(model: Any) -> Iterator[Any]:
     changed = []
     try:
         inside = _inside_of_kin(model)
-        for owner, key, value in list(_attributes(model)):
+        for owner, key, value in list(attributes(model)):
             small = _pack(owner, key, value, slim=id(value) in inside)
             if small is not None:
                 changed.append((owner, key, value))
@@ -66,7 +66,7 @@ def unpack(model: Any) -> Any:
     object
         The same.
     """
-    for owner, key, value in list(_attributes(model)):
+    for owner, key, value in list(attributes(model)):
         if isinstance(value, PackedForest | PackedTrees):
             vars(owner)[key] = value.unpacked(owner)
         elif _is(value, "sklearn.tree._tree", "Tree"):
@@ -74,7 +74,7 @@ def unpack(model: Any) -> Any:
     return model
 
 
-def _attributes(model: Any) -> Iterator[tuple[Any, str, Any]]:
+def attributes(model: Any) -> Iterator[tuple[Any, str, Any]]:
     """Every attribute of every object in the model."""
     waiting, seen = [model], set()
     while waiting:
@@ -94,9 +94,9 @@ def _attributes(model: Any) -> Iterator[tuple[Any, str, Any]]:
 
 def _inside_of_kin(model: Any) -> set[int]:
     """The objects that Kin's models are made of, by their identity."""
-    kins = {id(one): one for one, _, _ in _attributes(model)
+    kins = {id(one): one for one, _, _ in attributes(model)
             if type(one).__module__.startswith(_KIN)}  # fmt: skip
-    return {id(value) for kin in kins.values() for _, _, value in _attributes(kin)}
+    return {id(value) for kin in kins.values() for _, _, value in attributes(kin)}
 
 
 def _is(value: Any, module: str, name: str) -> bool:
@@ -146,7 +146,7 @@ class PackedForest:
             arrays[name] = None if arrays[name] is None else arrays[name][:0]
         arrays = {name: array for name, array in arrays.items() if array is not None}
         nodes = arrays.pop("nodes")
-        columns = {f"nodes.{name}": nodes[name] for name in nodes.dtype.names}
+        columns = {f"nodes.{name}": nodes[name] for name in nodes.dtype.names or ()}
         split = nodes["feature"] != -1
         if np.isneginf(nodes["threshold"][~split]).all():
             columns["nodes.threshold"] = nodes["threshold"][split]
@@ -299,7 +299,7 @@ class PackedTrees:
             "sizes": np.array([len(tree.nodes) for tree in trees]),
             "sets": np.array([len(tree.raw_left_cat_bitsets) for tree in trees]),
         }
-        for name in nodes.dtype.names:
+        for name in nodes.dtype.names or ():
             if name == "value":
                 arrays[name] = nodes[name][nodes["is_leaf"] != 0]
             elif name != "gain":
