@@ -128,6 +128,19 @@ def test_gaps_widen_the_macro_mean_as_theory_says():
     assert_allclose(macro.se, np.sqrt(1 / 10000 + 1 / 40000) / 2, rtol=0.02)
 
 
+def test_a_task_with_one_fold_is_not_known_for_sure():
+    # 300 runs of four tasks without a true difference; one of them has one score
+    rng = np.random.default_rng(0)
+    outside = 0
+    for _ in range(300):
+        values = rng.normal(size=(1, 5, 4))
+        values[0, 1:, 0] = np.nan
+        macro = macro_mean(values, *counts(values.shape))
+        low, high = macro.interval(0.95)
+        outside += not low[0] <= 0 <= high[0]
+    assert outside <= stats.binom.isf(1e-3, 300, 0.05)
+
+
 def test_macro_mean_of_nothing_is_nan():
     macro = macro_mean(np.full((2, 3, 4), np.nan), *counts((2, 3, 4)))
     assert_allclose([macro.mean, macro.se], np.nan)

@@ -39,7 +39,7 @@ References
    tests for comparing learning algorithms. PAKDD, 3-12.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -182,20 +182,32 @@ def macro_mean(
     scored = defined.any(axis=(0, 1))
     values, defined = values[..., scored], defined[..., scored]
     n_folds = defined.any(axis=-1).sum()
+    n_train, n_test = (
+        n[..., scored].sum(axis=-1, keepdims=True) for n in (n_train, n_test)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
-        by_task = np.where(defined, values, 0).sum(axis=(0, 1)) / defined.sum((0, 1))
+        n_scores, n_repeats = defined.sum(axis=(0, 1)), defined.any(axis=1).sum(axis=0)
+        by_task = np.where(defined, values, 0).sum(axis=(0, 1)) / n_scores
         # A fold that lacks a task has no score of it, and the folds that have
         # it weigh the more. With no gaps this is the mean over tasks.
-        weight = n_folds / defined.sum(axis=(0, 1))
-        spread = np.where(defined, (values - by_task) * weight, 0)
-        by_fold = by_task.mean() + spread.mean(axis=-1) if scored.any() else np.nan
+        spread = np.where(defined, values - by_task, 0)
+        moved = spread * (n_folds / n_scores)
+        by_fold = (by_task + moved).mean(axis=-1) if scored.any() else np.nan
     by_fold = np.where(defined.any(axis=-1), by_fold, np.nan)
-    return fold_means(
-        by_fold[..., np.newaxis],
-        n_train[..., scored].sum(axis=-1, keepdims=True),
-        n_test[..., scored].sum(axis=-1, keepdims=True),
-        np.array([n_units[scored].sum()]),
+    means = fold_means(
+        by_fold[..., np.newaxis], n_train, n_test, np.array([n_units[scored].sum()])
     )
+    # A task with one fold a repeat is always at its own mean, as if it were known
+    # for sure: its variance is taken to be that of the others.
+    single = n_scores == n_repeats
+    if not single.any() or values.shape[1] == 1:
+        return means
+    with np.errstate(invalid="ignore", divide="ignore"):
+        square = (spread**2).sum(axis=(0, 1)) / (n_scores - n_repeats)
+        variance = square[~single].mean() if not single.all() else np.nan
+        share = 1 + n_test.sum() / n_train.sum()
+        lacking = single.sum() * variance * share / len(single) ** 2
+    return replace(means, se=np.sqrt(means.se**2 + lacking))
 
 
 def holm(p: np.ndarray) -> np.ndarray:
