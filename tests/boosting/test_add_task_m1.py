@@ -125,7 +125,7 @@ def test_a_new_task_brings_classes_of_its_own():
     assert_array_equal(model.predict_proba(X[~new])[:, [1, 3]], before)
     assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
     assert model.score(X[new], own[new]) > 0.8
-    more = X + [0, 0, 0, 10]
+    more = X + np.array([0, 0, 0, 10])
     both = np.concatenate([X[~new], more[new]])
     of_both = np.concatenate([label[~new], np.array(["dry", "wet"])[y[new]]])
     model.partial_fit(both, of_both)

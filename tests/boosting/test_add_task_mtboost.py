@@ -195,7 +195,7 @@ def test_a_new_task_brings_classes_of_its_own():
     assert_array_equal(model.predict_proba(X[~new])[:, [0, 2]], 0)
     assert model.score(X[new], own[new]) > 0.85
     assert (model.task_correlation_[1, [0, 2, 3]] > 0).all()
-    more = X + [0, 0, 0, 0, 10]
+    more = X + np.array([0, 0, 0, 0, 10])
     both = np.concatenate([X[~new], more[new]])
     three = np.array(["dry", "wet", "soaked"])[y + (level > 1)]
     of_both = np.concatenate([label[~new], three[new]])

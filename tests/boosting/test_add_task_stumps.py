@@ -202,7 +202,7 @@ def test_a_new_task_brings_classes_of_its_own(algorithm):
     added = model.stumps_.nodes[60:, 0]
     assert set(added["feature"]) <= set(roots.feature)
     # and once more, with rows of known tasks and a class between the others
-    more = X + [0, 0, 0, 10]
+    more = X + np.array([0, 0, 0, 10])
     both = np.concatenate([X[~new], more[new]])
     of_both = np.concatenate([label[~new], np.array(["dry", "wet"])[y[new]]])
     model.partial_fit(both, of_both)

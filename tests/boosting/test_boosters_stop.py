@@ -17,8 +17,10 @@ from tests.callbacks import StopAfter
 from tests.versions import needs_callbacks
 
 BOOSTERS = [
-    AbstainingAdaBoostClassifier(12, task=-1),
-    AbstainingAdaBoostClassifier(12, task=-1, algorithm="mh", n_roots=3),
+    AbstainingAdaBoostClassifier(12, task=-1, random_state=0),
+    AbstainingAdaBoostClassifier(
+        12, task=-1, algorithm="mh", n_roots=3, random_state=0
+    ),
     MultiTaskAdaBoostClassifier(n_estimators=12, task=-1),
     MTBoostClassifier(n_estimators=12, task=-1, random_state=0),
     MTBoostRegressor(n_estimators=12, task=-1, random_state=0),

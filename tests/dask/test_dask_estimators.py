@@ -118,6 +118,19 @@ def test_partitions_with_one_class_one_task_and_unknown_categories(name, client,
     assert_same_answers(model.fit(dX, dy), local.fit(X, y), X)
 
 
+@pytest.mark.parametrize("rule", ["connected", "observed", {"ash": ["no", "yes"]}])
+@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith("Classifier")])
+def test_classes_that_a_tasks_rows_do_not_show(name, rule, client, frame):
+    X, y = frame[0], targets(name, frame[1])
+    y = y.where(X["school"] != "ash", "no")
+    local, model = both(name, "school", client)
+    model.set_params(label_sets=rule).fit(*on_dask(X, y))
+    local.set_params(label_sets=rule).fit(X, y)
+    assert_same_answers(model, local, X)
+    ash = model.to_local().predict_proba(X[X["school"] == "ash"])
+    assert (ash[:, 1] > 0).all() == (rule != "observed")
+
+
 class Watch:
     """A callback that notes the steps."""
 
@@ -152,7 +165,7 @@ def test_a_task_that_fit_did_not_see(name, client, frame):
     X, y = frame[0], targets(name, frame[1])
     known = (X["school"] != "ash").to_numpy()
     _, model = both(name, "school", client)
-    model.fit(*on_dask(X[known], y[known]))
+    model.set_params(unknown_task="error").fit(*on_dask(X[known], y[known]))
     answer = model.predict(on_dask(X, y)[0])
     with pytest.raises(ValueError, match="did not see in fit: 'ash'"):
         answer.compute()

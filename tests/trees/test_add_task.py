@@ -241,5 +241,5 @@ def test_strings_and_numbers_do_not_mix():
     X, y = rows(200)
     known = X[:, -1] != 0
     model = forest(2).fit(X[known], y[known])
-    with pytest.raises(TypeError, match="such as 'no'.* such as 0.*same type"):
+    with pytest.raises(TypeError, match=r"such as 'no'.* such as 0.*same type"):
         model.add_task(X[~known], np.array(["no", "yes"])[y[~known]])

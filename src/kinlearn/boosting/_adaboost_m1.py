@@ -112,6 +112,10 @@ class MultiTaskAdaBoostClassifier(
     - *More than half is wrong.* Boosting ends without the tree. If it is the first
       one, it predicts alone, with a warning.
 
+    The votes on a task whose rows do not show all of its classes are shares of so many
+    rows, and one row is added: half of the votes on an unknown task, half the shares of
+    the classes in all rows.
+
     References
     ----------
     J. B. Faddoul, "Modèles d'ensembles pour l'apprentissage multi-tâche, avec

@@ -127,7 +127,9 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
 
     A task that has no row on one side of a split is decided there by its rows
     in the parent; `predict_proba` gives the label frequencies of the rows that
-    decide.
+    decide. To the predictions for a task whose rows do not show all of its classes,
+    one row is added, as it were: half of what an unknown task is predicted, half the
+    shares of the classes in all rows.
 
     References
     ----------

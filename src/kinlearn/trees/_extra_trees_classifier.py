@@ -155,6 +155,10 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     The other defaults were chosen by scores on rows held out of training rows of
     26 problems: ``python -m benchmarks.quality.suite``.
 
+    To the predictions for a task whose rows do not show all of its classes, one row is
+    added, as it were: half of what an unknown task is predicted, half the shares of the
+    classes in all rows. So no class of the task is impossible.
+
     A task split goes by the labels of the tasks' own rows. Tasks of a row or two are
     then split by their noise; with many such tasks lower `task_split_prob`, or raise
     `min_samples_leaf`.
