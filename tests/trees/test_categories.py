@@ -1,6 +1,7 @@
 """Categories as features of multi-task trees, forests and boosted trees."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+import kinlearn
 from kinlearn.boosting import (
     AbstainingAdaBoostClassifier,
     MultiTaskAdaBoostClassifier,
@@ -151,11 +153,24 @@ def test_new_categories_go_the_way_of_missing_ones(cls):
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
-def test_saved_models_keep_categories(cls):
+def test_saved_models_keep_categories(cls, tmp_path):
     X, y = made(4)
     model = forest(cls, categorical_features=[1]).fit(X, target(cls, y))
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(scores(again, X), scores(model, X))
+    kinlearn.save(model, tmp_path / "model.skops")
+    loaded = kinlearn.load(tmp_path / "model.skops")
+    assert_array_equal(scores(loaded, X), scores(model, X))
+
+
+def test_sets_that_a_file_does_not_hold_are_refused(tmp_path):
+    X, y = made(4)
+    model = forest(MultiTaskExtraTreesRegressor, categorical_features=[1]).fit(X, y)
+    whole = model.forest_
+    model.forest_ = replace(whole, category_sets=whole.category_sets[:-1])
+    kinlearn.save(model, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="does not hang together"):
+        kinlearn.load(tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize("cls", [*EXTRA, *BOOSTED])
