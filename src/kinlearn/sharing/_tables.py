@@ -130,8 +130,10 @@ def encode_rows(
     table = open_table(rows.rest)
     if table.is_numeric(range(table.n_columns)) or _reads_tables(estimator):
         return None, rows
-    kind = "classes" if is_classifier(estimator) else "numbers"
-    encoder = TableEncoder(**encoding_for(estimator), target_type=kind)
+    encoder = TableEncoder(
+        **encoding_for(estimator),
+        target_type="classes" if is_classifier(estimator) else "numbers",
+    )
     return encoder, replace(rows, rest=encoder._fit_table(table, rows.y))
 
 

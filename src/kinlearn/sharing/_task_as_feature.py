@@ -229,7 +229,8 @@ class TaskAsFeature(OneModel):
             # of a frame they number the values that are in it, new rows' anew
             table = open_table(rest)
             every = range(table.n_columns)
-            rest = table.matrix(every, order=None) if table.is_numeric(every) else rest
+            if table.is_numeric(every):
+                rest = table.matrix(every, order=None, accept_sparse=False)
         text = needs_text(self.estimator)
         unknown = "(unknown)" if text else None
         values = [*map(str, self.tasks_.tolist()), unknown]  # -1, the unknown, is last

@@ -175,7 +175,7 @@ class SparseTable:
         return values
 
 
-def _holds_numbers(series: nw.Series[Any]) -> bool:
+def _holds_numbers(series: Any) -> bool:
     """Whether a column of no numeric type can be read as numbers all the same."""
     if series.dtype == nw.Unknown:  # such as pandas' sparse columns
         return np.asarray(series.to_native()).dtype.kind in "fiub"
@@ -188,7 +188,7 @@ def _holds_numbers(series: nw.Series[Any]) -> bool:
     return True
 
 
-def _check_numeric(columns: Mapping[str, nw.Series[Any]]) -> None:
+def _check_numeric(columns: Mapping[str, Any]) -> None:
     """Refuse columns of types that are no numbers, all of them at once."""
     odd = {
         name: series.dtype

@@ -419,9 +419,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """What comes out, in its container, with the task."""
         texts = {}
         if self.categories == "category":
-            for j in np.flatnonzero(self.categorical_):
-                levels, codes = to_levels(read_cells(table, int(self.origin_[j])))
-                texts[int(j)] = np.array([*levels, None], dtype=object)[codes]
+            for place in np.flatnonzero(self.categorical_).tolist():
+                levels, codes = to_levels(read_cells(table, int(self.origin_[place])))
+                texts[place] = np.array([*levels, None], dtype=object)[codes]
         if isinstance(table, FrameTable) and (self._task is not None or texts):
             return self._frame(X, texts, table)
         if texts:

@@ -326,7 +326,7 @@ def _date(cells: Cells, form: str) -> dict[str, Any]:
     moments = to_moments(cells, form)
     present = moments[~np.isnan(moments)]
     origin = str(present.min().astype("datetime64[us]").astype("datetime64[D]"))
-    meaning = {"kind": "date", "format": form, "origin": origin}
+    meaning: dict[str, Any] = {"kind": "date", "format": form, "origin": origin}
     parts = _date_parts(present, origin)
     varying = [part for part in _PARTS if np.ptp(parts[part]) > 0]
     meaning["parts"] = varying or ["days"]
