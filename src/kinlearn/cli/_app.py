@@ -196,7 +196,8 @@ def compare(
     compare_table(
         training, voice, out=out, store=store, n_splits=folds, n_repeats=repeats,
         metric=metric, models=models, no_kin=no_kin, curve=curve, n_jobs=jobs,
-        seed=seed,
+        seed=seed, columns={"drop": drop, "keep": keep, "categorical": categorical,
+                            "separator": separator, "encoding": encoding},
     )  # fmt: skip
 
 
@@ -209,7 +210,8 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            help="Which model. kin tries many and weighs them; extra-trees is quick.",
+            help="Which model. kin tries many and weighs them; extra-trees is quick. "
+            "Or a contender of kin compare by its name, such as 'ridge, alone'.",
             autocompletion=_models,
         ),
     ] = "kin",

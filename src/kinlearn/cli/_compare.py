@@ -16,6 +16,7 @@ from kinlearn.cli._console import Voice, make_table
 from kinlearn.cli._errors import UserError, data_errors, one_line, suggest
 from kinlearn.cli._progress import progress_on
 from kinlearn.cli._training import Training
+from kinlearn.cli._winner import fit_command, fit_in_python
 from kinlearn.cli._write import replacing
 from kinlearn.exceptions import SuspectColumnWarning
 from kinlearn.report import write_page
@@ -55,6 +56,7 @@ def compare_table(
     curve: bool,
     n_jobs: int | None,
     seed: int,
+    columns: dict[str, Any],
 ) -> None:
     """Compare the contenders on a table, show the result, write the page.
 
@@ -74,6 +76,8 @@ def compare_table(
         Families, with commas between them.
     no_kin : bool
         Leave Kin out.
+    columns : dict
+        Options on the table, by which ``kin fit`` reads it in the same way.
     """
     voice.note(f"{training.describe()}.")
     X = training.encoder(categories="category").fit_transform(training.X)
@@ -102,6 +106,10 @@ def compare_table(
     document = result.to_dict()
     document["data"]["target_name"] = training.target
     document["suspects"] = training.suspect_records
+    best = document["contenders"][0]["name"]
+    document["run"]["code"] = fit_in_python(best, training, seed)
+    options = {**columns, "seed": seed or None}
+    document["run"]["command"] = fit_command(best, training, options)
     show_result(document, voice)
     if out is not None:
         save_page(document, out, voice)

@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -63,11 +64,14 @@ class Source:
         Its rows. From text files every cell is text, or missing.
     remarks : list of str
         What was decided on the way that a user should know.
+    reading : dict
+        Of text files: separator and encoding, as ``pandas.read_csv`` calls them.
     """
 
     path: Path
     frame: pd.DataFrame
     remarks: list = field(default_factory=list)
+    reading: dict = field(default_factory=dict)
 
     def need(self, name: str, option: str) -> None:
         """Refuse a column that is not there."""
@@ -103,18 +107,18 @@ def read_table(
         head = _first_bytes(path)
         kind = _kind_of(path, head)
         if kind == "text":
-            frame, remarks = _read_text(path, head, separator, encoding)
+            frame, remarks, reading = _read_text(path, head, separator, encoding)
         else:
             if separator is not None or encoding is not None:
                 raise UserError(
                     f"{path.name} is a {kind} file: --separator and --encoding are "
                     "for text files. Leave them out."
                 )
-            frame, remarks = _read_binary(path, kind), []
+            frame, remarks, reading = _read_binary(path, kind), [], {}
     except OSError as error:
         raise told_by_os(error, path, "read") from error
     _check_shape(path, frame)
-    return Source(path, frame, remarks)
+    return Source(path, frame, remarks, reading)
 
 
 def _check_there(path: Path) -> None:
@@ -189,7 +193,7 @@ def _read_binary(path: Path, kind: str) -> pd.DataFrame:
 
 def _read_text(
     path: Path, head: bytes, separator: str | None, encoding: str | None
-) -> tuple[pd.DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, list[str], dict[str, Any]]:
     remarks = []
     encoding, guessed = _choose_encoding(path, head, encoding)
     if guessed:
@@ -226,7 +230,7 @@ def _read_text(
             "--separator."
         ) from error
     frame.columns = [str(name).strip() for name in frame.columns]
-    return frame, remarks
+    return frame, remarks, {"sep": separator, "encoding": encoding}
 
 
 def _choose_encoding(path: Path, head: bytes, encoding: str | None) -> tuple[str, bool]:

@@ -10,10 +10,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
+from kinlearn.audit import default_contenders
 from kinlearn.cli._console import Voice
-from kinlearn.cli._errors import data_errors
+from kinlearn.cli._errors import UserError, data_errors, suggest
 from kinlearn.cli._findings import findings, in_words
-from kinlearn.cli._models import make_model
+from kinlearn.cli._models import is_contender, make_model
 from kinlearn.cli._progress import Steps, progress_on
 from kinlearn.cli._training import Training
 from kinlearn.cli._write import written
@@ -60,23 +61,27 @@ def fit_model(
     model, form, settings, n_jobs, seed : object
         As :func:`make_model` takes them.
     """
-    estimator, scale = make_model(
-        model,
-        training.kind,
-        task=training.task,
-        form=form,
-        settings=settings,
-        n_jobs=n_jobs,
-        seed=seed,
-    )
-    inner = getattr(estimator, "estimator", None)
-    inner = estimator if inner is None else inner  # None is an estimator's own default
-    # the model makes of categories what suits it
-    preparation = training.encoder(
-        categories="category",
-        fill=not get_tags(inner).input_tags.allow_nan,
-        scale=scale,
-    )
+    if is_contender(model):
+        estimator, preparation = _contender(model, training, settings, seed)
+    else:
+        estimator, scale = make_model(
+            model,
+            training.kind,
+            task=training.task,
+            form=form,
+            settings=settings,
+            n_jobs=n_jobs,
+            seed=seed,
+        )
+        inner = getattr(estimator, "estimator", None)
+        # None is an estimator's own default
+        inner = estimator if inner is None else inner
+        # the model makes of categories what suits it
+        preparation = training.encoder(
+            categories="category",
+            fill=not get_tags(inner).input_tags.allow_nan,
+            scale=scale,
+        )
     pipeline = Pipeline([("prepare", preparation), ("model", estimator)])
     voice.speak()
     start = time.perf_counter()
@@ -109,3 +114,26 @@ def fit_model(
     summary = {key: value for key, value in manifest.items() if key != "columns"}
     found["suspects"] = training.suspect_records
     voice.give({**summary, **found, "saved": str(path), "seconds": round(seconds, 3)})
+
+
+def _contender(
+    name: str, training: Training, settings: Sequence[str], seed: int
+) -> tuple[Any, Any]:
+    """A contender of ``kin compare``, and what stands before it there."""
+    if settings:
+        raise UserError(f"--set is not for {name!r}, a contender of kin compare.")
+    preparation = training.encoder(categories="category")
+    y: Any = training.y
+    known = default_contenders(
+        preparation.fit_transform(training.X),
+        y,
+        task=training.task,
+        kind=training.kind,
+        random_state=seed,
+    )
+    if name not in known:
+        raise UserError(f"There is no contender {name!r}. {suggest(name, known)}")
+    estimator = known[name]
+    if "unknown_task" in estimator.get_params(deep=False):
+        estimator.set_params(unknown_task="share")
+    return estimator, preparation

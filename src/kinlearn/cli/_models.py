@@ -8,7 +8,14 @@ from typing import Any
 
 from kinlearn.cli._errors import UserError, listed, one_line, suggest
 
-__all__ = ["FORMS", "MODELS", "check_model", "make_model", "model_names"]
+__all__ = [
+    "FORMS",
+    "MODELS",
+    "check_model",
+    "is_contender",
+    "make_model",
+    "model_names",
+]
 
 FORMS = {
     "alone": "PerTask",
@@ -84,6 +91,11 @@ def model_names() -> list[str]:
     return list(MODELS)
 
 
+def is_contender(name: str) -> bool:
+    """Whether a name may be that of a contender of ``kin compare``."""
+    return name not in MODELS and (", " in name or name.startswith("multi-task "))
+
+
 def check_model(name: str, form: str | None = None) -> None:
     """Refuse names that there are not, before anything is read.
 
@@ -94,6 +106,10 @@ def check_model(name: str, form: str | None = None) -> None:
     form : str, default=None
         Of a form.
     """
+    if is_contender(name):
+        if form is not None:
+            raise UserError(f"{name!r} names its form. Leave --form {form} out.")
+        return
     if name not in MODELS:
         raise UserError(f"There is no model {name!r}. {suggest(name, MODELS)}")
     if MODELS[name].shares and form is not None:

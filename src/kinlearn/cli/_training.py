@@ -47,6 +47,8 @@ class Training:
         What was decided that a user should know.
     suspects : list of Suspect
         Columns that may tell a model too much; those that are certain are left out.
+    source : Source or None
+        Where it came from.
     """
 
     X: pd.DataFrame
@@ -58,6 +60,7 @@ class Training:
     tasks: np.ndarray
     remarks: list
     suspects: list[Suspect] = field(default_factory=list)
+    source: Source | None = None
 
     @property
     def suspect_records(self) -> list[dict[str, Any]]:
@@ -177,6 +180,7 @@ def open_training(
         tasks=rest.tasks,
         remarks=[*remarks, *rest.remarks, said],
         suspects=suspects,
+        source=source,
     )
 
 

@@ -39,6 +39,7 @@ def winner(reading: Reading) -> Section | None:
         None if the run names no code.
     """
     code = reading.data["run"]["code"]
+    command = reading.data["run"].get("command")
     if not code:
         return None
     return Section(
@@ -47,6 +48,11 @@ def winner(reading: Reading) -> Section | None:
         join(
             paragraph("Fitted on all rows, ready to predict:"),
             code_block(code),
+            command
+            and [
+                paragraph("The same at the command line, saved for kin predict:"),
+                code_block(command),
+            ],
         ),
     )
 
