@@ -55,12 +55,18 @@ def play(estimators=None, **options):
     return result.to_dict(), happened
 
 
-def test_they_come_last_and_before_them_the_verdict_on_the_others():
+def test_they_come_last_and_before_them_the_scores_of_the_others():
     data, happened = play()
-    alone, _ = play(quick())
+    others, _ = play(quick())
+    # one verdict only, at the end; there the scores of the others come again
+    assert happened[12].startswith("Mean accuracy over 4 tasks is ")
+    figures = happened[12].partition(" is ")[2]
+    details = data["verdict"]["details"]
+    assert any(f"Without it, mean accuracy is {figures}" in text for text in details)
+    assert not any("Without it" in text for text in others["verdict"]["details"])
     assert [h if isinstance(h, str) else h[2] for h in happened] == [
         *["alone", "pooled"] * 6,
-        alone["verdict"]["sentence"],
+        happened[12],
         *["slow"] * 6,
         "relatedness",
     ]
@@ -123,7 +129,7 @@ def test_kin_is_slow_and_its_code_asks_for_it(monkeypatch):
     known = default_contenders(X, Y, task="task", on_request=True)
     entries = {n: Entry(Contender(n, n, "multi-task"), e) for n, e in known.items()}
     assert [name for name, entry in entries.items() if entry.slow] == ["Kin"]
-    code = _code(entries["Kin"], {"task": "task"}, default=True)
+    code = _code(entries["Kin"], {"task": "task"}, given=False, default=True)
     assert "default_contenders(X, y, task='task', on_request=True)['Kin']" in code
     changed = clone(known["Kin"]).set_params(n_folds=2)
     problem = open_problem(X, Y, "task", None)

@@ -98,7 +98,7 @@ def nested_selection(scores: Scores, level: float = 0.95) -> Headline:
         return Headline(
             sharing_name,
             alone_name,
-            gains=gains_by_task(scores, nothing, nothing, level),
+            gains=gains_by_task(scores, nothing, nothing, level=level),
             level=level,
             reason=_what_is_missing(names),
         )
@@ -138,7 +138,7 @@ def nested_selection(scores: Scores, level: float = 0.95) -> Headline:
         naive_sharing=float(naives[0].mean[0]),
         naive_alone=float(naives[1].mean[0]),
         naive_gain=float(naive.mean[0]),
-        gains=gains_by_task(scores, sharing, alone, level),
+        gains=gains_by_task(scores, sharing, alone, level=level),
         level=level,
         reason=reason,
     )

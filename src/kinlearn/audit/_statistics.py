@@ -285,11 +285,11 @@ def task_gains(
         One for each task.
     """
     pair = (scores.values[scores.index(name)] for name in (sharing, alone))
-    return gains_by_task(scores, *pair, level)
+    return gains_by_task(scores, *pair, level=level)
 
 
 def gains_by_task(
-    scores: Scores, sharing: np.ndarray, alone: np.ndarray, level: float
+    scores: Scores, sharing: np.ndarray, alone: np.ndarray, *, level: float
 ) -> list[TaskGain]:
     """Gains, intervals and verdicts from two models' scores.
 
@@ -391,7 +391,7 @@ def pooling_gains(scores: Scores, level: float = 0.95) -> list[PoolingGain]:
         for alone in (c for c in rivals if c.family == pooled.family):
             pair = [scores.values[scores.index(c.name)] for c in (pooled, alone)]
             means = macro_mean(difference(*pair), *scores.counts)
-            gains = gains_by_task(scores, *pair, level)
+            gains = gains_by_task(scores, *pair, level=level)
             verdicts = [gain.verdict for gain in gains]
             n_tasks = len(verdicts) - verdicts.count("not scored")
             if n_tasks:

@@ -308,7 +308,7 @@ def _by_task(document: dict[str, Any]) -> Table:
                 _score(headline["macro_sharing"], document),
                 _gain(headline["gain"]),
                 _interval(headline),
-                "",
+                Text(""),
             )
         )
     # an error that falls is a gain
