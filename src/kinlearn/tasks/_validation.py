@@ -150,6 +150,23 @@ def _task_column(
     return task_values(table.column(position), where), slice(None)
 
 
+# Of each fitted model's tasks, known by their address while they live: the unknown
+# ones that a warning has named. Python's own memory of warnings is lost whenever a
+# library, such as scikit-learn, catches some.
+_NAMED: dict[int, set[Any]] = {}
+
+
+def _name_once(tasks: np.ndarray, strange: np.ndarray) -> bool:
+    """Whether some of the unknown tasks were not named before, for this model."""
+    key = id(tasks)
+    if key not in _NAMED:
+        _NAMED[key] = set()
+        weakref.finalize(tasks, _NAMED.pop, key, None)
+    before, named = len(_NAMED[key]), _NAMED[key]
+    named.update(strange.tolist())
+    return len(named) > before
+
+
 def _known_codes(
     table: AnyTable,
     columns: TaskColumns,
@@ -176,6 +193,8 @@ def _known_codes(
         f"{len(codes)} rows."
     )
     if unknown_task == "warn":
+        if not _name_once(tasks, strange):
+            return codes
         warn_caller(
             f"{unknown} They are predicted by what the known tasks have in common. Set "
             'unknown_task="share" if that is meant, "error" if it must not be.',

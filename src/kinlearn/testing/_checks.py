@@ -357,6 +357,7 @@ def check_unknown_tasks(estimator: Any) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = model.predict(strange)
+        model.predict(strange[:5])  # named already
     warned = [each for each in caught if each.category is UnknownTaskWarning]
     assert len(warned) == 1, f"{len(warned)} warnings of unknown tasks, not one."
     for words in ("99", f"10 of {len(y)} rows"):
