@@ -3,6 +3,7 @@
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -449,7 +450,7 @@ class MultiTaskAdaBoostClassifier(
         shared = self._staged_votes(_take(table, some), unknown)
         own = self._staged_votes(table, rows.task)
         for of_task, of_all in zip(own, shared, strict=True):
-            yield sets.fill(of_task, rows.task, lambda _, of_all=of_all: of_all)
+            yield sets.fill(of_task, rows.task, partial(_same, of_all))
 
     def _staged_votes(self, table: Any, task: np.ndarray) -> Iterator[np.ndarray]:
         """Share of the votes for each class after each round, before it is filled."""
@@ -542,6 +543,10 @@ class MultiTaskAdaBoostClassifier(
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = get_tags(tree).input_tags.allow_nan
         return tags
+
+
+def _same(votes: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return votes
 
 
 def _take(X: Any, rows: np.ndarray) -> Any:

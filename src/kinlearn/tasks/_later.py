@@ -177,7 +177,8 @@ def check_later_data(
     place = lookup_values(every, tasks, columns.where)
     is_new = np.ones(len(every), dtype=bool)
     is_new[place] = False
-    every_class = class_place = None
+    every_class: Any = None
+    class_place: Any = None
     if classes is None:
         labels = numbers(y, estimator, codes, found)
     else:
@@ -189,7 +190,7 @@ def check_later_data(
             f"X has {len(rows.task)} rows, but y has {len(labels)} labels."
         )
     task = lookup_values(every, found, columns.where)[codes]
-    if every_class is not None and len(every_class) > len(classes):
+    if classes is not None and len(every_class) > len(classes):
         is_old = np.isin(labels, class_place)
         bad = ~is_old & ~is_new[task] if new_classes else ~is_old
         _check_new_classes(every_class[labels[bad]], classes, estimator, new_classes)

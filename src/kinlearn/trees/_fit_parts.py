@@ -66,7 +66,7 @@ def fit_parts(
         Called with the number of trees that have just been finished.
     """
     weights = getattr(forest, "class_weight", None)
-    rule = getattr(forest, "label_sets", "connected")
+    rule: Any = getattr(forest, "label_sets", "connected")
     common, totals, units, coded = prepare(engine, parts, weights, rule)
     parts.clear()
     remember_common(forest, common)
