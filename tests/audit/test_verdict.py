@@ -218,8 +218,10 @@ def test_details_say_why_the_leaderboard_is_better():
 
 def test_what_combines_models_is_told_apart_from_sharing():
     before = headline(0.74, 0.76, -0.01, 0.05)
+    other = verdict(UP, gains(helped=3), AUC, "school", without=(["Kin"], before))
+    assert "Without 'Kin', mean AUC is 0.740 alone and 0.760 sharing." in other.details
     found = verdict(
-        UP,
+        replace(UP, sharing="Kin"),
         gains(helped=3),
         AUC,
         "school",

@@ -293,10 +293,12 @@ class _Story:
         pair = (headline.macro_alone, headline.macro_sharing)
         alone, sharing = figures(*(self.sign * value for value in pair))
         whom = listing(map(repr, names))
+        found = f"{self.mean} is {alone} alone and {sharing} sharing."
+        if self.headline.sharing not in names:
+            return f"Without {whom}, {found}"
         return (
             f"{whom} combines models, those of each {self.tasks(1)} alone among them, "
-            "so that not all of its gain need come from sharing. Without it, "
-            f"{self.mean} is {alone} alone and {sharing} sharing."
+            f"so that not all of its gain need come from sharing. Without it, {found}"
         )
 
     def by_task(self) -> Iterator[str]:
