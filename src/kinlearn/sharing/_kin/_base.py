@@ -297,7 +297,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _label_rule(self) -> LabelRule:
         """`label_sets` in terms of codes."""
-        rule = getattr(self, "label_sets", "connected")
+        rule: LabelRule = getattr(self, "label_sets", "connected")
         if isinstance(rule, str):
             return rule
         sets = self._label_sets
@@ -350,7 +350,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             return None
         train = trials.train
         evidence = Evidence(
-            np.stack([done[k].unseen for k in able]),
+            np.stack([np.asarray(done[k].unseen) for k in able]),
             train.y,
             train.weight,
             train.table.task,

@@ -38,12 +38,13 @@ def rows_of(data: TaskData, rows: np.ndarray) -> TaskData:
     TaskData
         These rows.
     """
+    weight: Any = data.sample_weight
     return replace(
         data,
         X=data.X[rows],
         task=data.task[rows],
         y=data.y[rows],
-        sample_weight=data.sample_weight[rows],
+        sample_weight=weight[rows],
     )
 
 
@@ -154,8 +155,8 @@ def rows_to_folds(
     row, fold = np.divmod(part, n_folds + 1)
     if data.sample_weight is not None:
         share = n_of_part / np.bincount(unit)[row]
-        data = rows_of(data, row)
-        data = replace(data, sample_weight=data.sample_weight * share)
+        weight = data.sample_weight[row] * share
+        data = replace(rows_of(data, row), sample_weight=weight)
     return FoldedRows(data, row, fold - 1, task_rows)
 
 
