@@ -613,7 +613,7 @@ BAD = [
         "category of an array",
         lambda: TaskAsFeature(Ridge(), task=-1, encoding="category").fit(XT, Y),
         ValueError,
-        "Ridge has none. Use a data frame",
+        "Ridge does not. Use a data frame",
     ),
     (
         "bad option",
