@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from kinlearn import with_task
 from kinlearn.sharing import SharedPlusOwn, TaskAsFeature
+from kinlearn.sharing._kin._base import _without_traces
 from kinlearn.sharing._kin._candidates import choose_candidates
 from kinlearn.sharing._kin._models import (
     BoostedOverLinear,
@@ -173,3 +174,18 @@ def test_few_rows_have_machines_and_more_settings(kind):
     # boosters are several in the end, with seeds of their own
     seeds = few["gradient boosting, task as feature"].variants
     assert_array_equal([each["estimator__random_state"] for each in seeds], range(4))
+
+
+def test_candidates_that_hardly_count_anywhere_are_left_out():
+    weights = np.full((50, 4), [0.6, 0.4, 0.0, 0.0])
+    weights[0] = [0.5, 0.4, 0.1, 0.0]  # a whisper in one task of fifty
+    weights[1] = [0.3, 0.4, 0.0, 0.3]  # much for one task
+    kept = _without_traces(weights)
+    assert_allclose(kept.sum(axis=1), 1)
+    assert_allclose(kept[0], [5 / 9, 4 / 9, 0, 0])
+    assert_allclose(kept[1:], weights[1:])
+    # but not where a task would lose what it rests on
+    many = np.full((200, 12), 0.0)
+    many[:, 0] = 1.0
+    many[7] = np.r_[0.12, np.full(11, 0.08)]
+    assert_allclose(_without_traces(many)[7], many[7])

@@ -43,6 +43,9 @@ __all__ = ["Family", "KinBase"]
 _FEW_COLUMNS, _DENSE = 100, 0.2  # a sparse X with these is taken for a dense one
 _LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
 _LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
+# A candidate with less in the mean of the tasks must have this much somewhere: it
+# would fill most of a model's file, to be heard by a task or two in a whisper.
+_LEAST_SOMEWHERE = 0.2
 
 
 Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
@@ -517,6 +520,10 @@ def _is_better_dense(X: Any) -> bool:
 
 
 def _without_traces(weights: np.ndarray) -> np.ndarray:
-    """Weights without those next to nothing."""
+    """Weights without those next to nothing: of a task, or of a candidate in all."""
     weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
+    faint = weights.mean(axis=0) < _LEAST_WEIGHT
+    faint &= weights.max(axis=0) < _LEAST_SOMEWHERE
+    if (weights[:, ~faint].sum(axis=1) > 0.5).all():
+        weights[:, faint] = 0.0
     return weights / weights.sum(axis=1, keepdims=True)
