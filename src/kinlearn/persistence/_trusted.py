@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-__all__ = ["is_trusted"]
+__all__ = ["TRUSTED", "is_trusted"]
 
 
 def is_trusted(name: str) -> bool:
@@ -18,7 +18,7 @@ def is_trusted(name: str) -> bool:
     bool
         Skops trusts scikit-learn's estimators as well, if it has listed them.
     """
-    if name in _TRUSTED:
+    if name in TRUSTED:
         return True
     module, _, last = name.rpartition(".")
     if not module.startswith("sklearn.") or last.startswith("_"):
@@ -32,7 +32,7 @@ def is_trusted(name: str) -> bool:
     return isinstance(found, type) and issubclass(found, BaseEstimator)
 
 
-_TRUSTED = frozenset(
+TRUSTED = frozenset(
     {
         "kinlearn.boosting._abstaining.AbstainingAdaBoostClassifier",
         "kinlearn.boosting._adaboost_m1.MultiTaskAdaBoostClassifier",
