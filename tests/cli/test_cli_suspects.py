@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kinlearn
+
 
 def _by_class(n_rows=240):
     """A file sorted by what is to be predicted, as files are."""
@@ -145,3 +147,16 @@ def test_an_index_alone_is_nothing_to_learn_from(kin, folder):
     assert call.code == 2
     assert "No column of index.csv is left to learn from" in call.err
     assert "--keep" in call.err
+
+
+def test_a_column_that_was_left_out_is_not_needed_again_in_python(kin, folder):
+    frame = _by_class()
+    frame.to_csv("index.csv")
+    words = ("--target", "passed", "--task", "school", "--model", "extra-trees")
+    call = kin("fit", "index.csv", *words, "--save", "m.skops")
+    assert call.code == 0, call.err
+    model = kinlearn.load("m.skops")
+    assert list(model.feature_names_in_) == ["size", "noise", "school"]
+    assert kin("predict", "m.skops", "index.csv", "--out", "p.csv").err == ""
+    predicted = pd.read_csv("p.csv")["prediction"]
+    assert (model.predict(frame[model.feature_names_in_]) == predicted).all()

@@ -47,6 +47,8 @@ def _write_files():
     Path("folder").mkdir()
     frame.assign(school="x").to_csv("onetask.csv", index=False)
     frame.assign(passed="yes").to_csv("oneclass.csv", index=False)
+    holes = frame["school"].where(frame["passed"] == "yes")
+    frame.assign(school=holes).to_csv("oneleft.csv", index=False)
     frame.assign(score=3).to_csv("onescore.csv", index=False)
     frame.assign(passed=np.nan).to_csv("notarget.csv", index=False)
     frame.assign(school=np.nan).to_csv("notask.csv", index=False)
@@ -137,6 +139,7 @@ CALLS = [
     (FIT.replace("--task school", "--task pupil"), "a task of its own"),
     (FIT.replace("pupils.csv", "onetask.csv"), "one task only ('x')"),
     (FIT.replace("pupils.csv", "oneclass.csv"), "one class only ('yes')"),
+    (FIT.replace("pupils.csv", "oneleft.csv"), "in the 40 rows that have a task"),
     (FIT.replace("pupils.csv", "onescore.csv").replace("passed", "score"), "one class"),
     (FIT.replace("pupils.csv", "notarget.csv"), "missing in every row"),
     (FIT.replace("pupils.csv", "notask.csv"), "missing in every row"),

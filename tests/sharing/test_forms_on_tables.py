@@ -1,10 +1,12 @@
 """Forms of estimators that know nothing of kinlearn, on tables of mixed columns."""
 
 import types
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -210,3 +212,32 @@ def test_importances_are_of_the_columns_that_came_in():
     assert model.feature_importances_.shape == (len(FRAME.columns),)
     assert_allclose(model.feature_importances_.sum(), 1)
     assert model.feature_importances_.argmax() == 1
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([Decimal("1.50"), Decimal("2.25"), None] * (N // 3)).astype(
+            pd.ArrowDtype(pa.decimal128(10, 2))
+        ),
+        pl.Series([Decimal("1.50"), Decimal("2.25"), None] * (N // 3)),
+        pl.from_pandas(pd.DataFrame({"x": pd.cut(FRAME["size"], 4)}))["x"],
+    ],
+    ids=["pandas decimals", "polars decimals", "polars intervals"],
+)
+@pytest.mark.parametrize(
+    "model",
+    [
+        PerTask(LogisticRegression(), task="g"),
+        MultiTaskExtraTreesClassifier(5, task="g", random_state=0),
+    ],
+    ids=["form", "trees"],
+)
+def test_types_without_a_nan_and_pairs_are_read_or_left_out(column, model):
+    if isinstance(column, pl.Series):
+        frame = pl.from_pandas(FRAME[["g"]]).with_columns(
+            column.alias("x"), pl.Series("y", Y)
+        )
+    else:
+        frame = FRAME[["g"]].assign(x=column, y=Y)
+    assert clone(model).fit(frame, Y).score(frame, Y) > 0.9

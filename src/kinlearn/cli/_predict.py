@@ -141,7 +141,7 @@ def _features(saved: SavedModel, source: Source, voice: Voice) -> pd.DataFrame:
             f"{'it' if len(missing) == 1 else 'them'}; cells may be empty, but not in "
             f"the task.{hint}"
         )
-    known = {*order, manifest["target"]}
+    known = {*order, *kinds, manifest["target"]}
     extra = [name for name in frame.columns if name not in known]
     if extra:
         voice.note(

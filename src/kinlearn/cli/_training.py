@@ -32,7 +32,7 @@ class Training:
     Attributes
     ----------
     X : pandas.DataFrame
-        Features as they came, and the task column last.
+        Features that are used, as they came, and the task column last.
     y : ndarray or None
         Classes (text or integers) or numbers; None where there is no target.
     kind : str or None
@@ -92,15 +92,8 @@ class Training:
         TableEncoder
             It leaves the task alone.
         """
-        names: dict[str, list[str]] = {"dropped": [], "category": []}
-        for kind in self.kinds:
-            names.setdefault(kind["kind"], []).append(kind["name"])
-        return TableEncoder(
-            self.task,
-            drop=names["dropped"],
-            categorical=names["category"],
-            **settings,
-        )
+        names = [kind["name"] for kind in self.kinds if kind["kind"] == "category"]
+        return TableEncoder(self.task, categorical=names, **settings)
 
     def describe(self) -> str:
         """One line on what there is."""
@@ -112,7 +105,7 @@ class Training:
         ]
         return (
             f"{len(self.X)} rows, {len(self.tasks)} tasks ({self.task}), "
-            f"{len(used)} columns ({', '.join(counts)})"
+            f"{len(used)} column{'s' * (len(used) != 1)} ({', '.join(counts)})"
         )
 
 
@@ -164,12 +157,9 @@ def open_training(
         aside=(target,),
     )  # fmt: skip
     y, kind, said = _read_target(frame.loc[rest.X.index, target], target, wanted)
-    used = rest.X.drop(
-        columns=[k["name"] for k in rest.kinds if k["kind"] == "dropped"]
-    )
     known = [*keep, *categorical]
     suspects = [suspect for suspect in rest.suspects if suspect.certain]
-    suspects += find_suspects(used, y, task=task, kind=kind, keep=known)
+    suspects += find_suspects(rest.X, y, task=task, kind=kind, keep=known)
     return Training(
         X=rest.X.reset_index(drop=True),
         y=y,
@@ -267,6 +257,7 @@ def open_features(
             "See --keep and --drop."
         )
     gone = {kind["name"] for kind in useless}
+    X = X.drop(columns=list(gone))
     suspects = [s for s in suspects if s.certain or s.column not in gone]
     return Training(X, None, None, kinds, task, None, different, remarks, suspects)
 
@@ -330,8 +321,9 @@ def _read_target(
         classes, counts = np.unique(y, return_counts=True)
         if len(classes) == 1:
             raise UserError(
-                f"The target {name!r} has one class only ({classes.tolist()[0]!r}). "
-                "Two at least are needed: name another column by --target."
+                f"The target {name!r} has one class only ({classes.tolist()[0]!r}) in "
+                f"the {len(y)} rows that have a task and a target. Two at least are "
+                "needed: name other columns by --target and --task."
             )
         if len(classes) > _MANY_CLASSES and 2 * len(classes) > len(y):
             raise UserError(

@@ -135,7 +135,7 @@ def _from_series(series: Any) -> Cells:
         return Cells("thing", example=next(iter(series.head(1).to_list()), None))
     if dtype == nw.Unknown:  # such as pandas' sparse columns
         values = np.asarray(series.to_native())
-        if values.dtype.kind in "fiub":
+        if values.ndim == 1 and values.dtype.kind in "fiub":
             return Cells("number", values.astype(np.float64))
     cells = _from_list(series.to_list(), dtype in (nw.Categorical, nw.Enum))
     if dtype == nw.Enum and cells.type == "category":

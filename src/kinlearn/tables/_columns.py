@@ -33,9 +33,14 @@ def find_column(key: str | int, table: AnyTable, role: str) -> int:
     """
     if isinstance(key, str):
         if table.names is None:
+            what, remedy = "X has no column names", "Pass a data frame"
+            if isinstance(table, FrameTable):
+                first = table.frame.columns[0]
+                what = f"the column names of X are no text (first: {first!r})"
+                remedy = "Set X.columns to texts"
             raise ValueError(
-                f"{role} column {key!r} is given by name, but X has no column names. "
-                "Pass a data frame, or the position of the column (-1 is the last)."
+                f"{role} column {key!r} is given by name, but {what}. {remedy}, or "
+                "pass the position of the column (-1 is the last)."
             )
         if key not in table.names:
             raise ValueError(

@@ -175,10 +175,18 @@ class SparseTable:
         return values
 
 
+def _is_plain_number(series: Any) -> bool:
+    """Whether its type is one of numbers that every estimator reads."""
+    if series.dtype == nw.Decimal:  # it has no NaN
+        return not series.null_count()
+    return series.dtype.is_numeric() or series.dtype == nw.Boolean
+
+
 def _holds_numbers(series: Any) -> bool:
     """Whether a column of no numeric type can be read as numbers all the same."""
     if series.dtype == nw.Unknown:  # such as pandas' sparse columns
-        return np.asarray(series.to_native()).dtype.kind in "fiub"
+        values = np.asarray(series.to_native())
+        return values.ndim == 1 and values.dtype.kind in "fiub"
     if series.dtype != nw.Object:
         return False
     try:
@@ -253,14 +261,12 @@ class FrameTable:
         return values, places
 
     def is_numeric(self, positions: Sequence[int]) -> bool:
-        """Whether :meth:`matrix` can read these columns."""
+        """Whether these columns are numbers to estimators of others too."""
         wanted = set(positions)
         odd = [
             column
             for position, column in enumerate(self.frame.iter_columns())
-            if position in wanted
-            and not column.dtype.is_numeric()
-            and column.dtype != nw.Boolean
+            if position in wanted and not _is_plain_number(column)
         ]
         return all(map(_holds_numbers, odd))
 
