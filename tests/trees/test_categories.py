@@ -78,6 +78,37 @@ def test_native_splits_beat_ordinal_codes(cls):
     assert np.mean(gains) > 0.05
 
 
+@pytest.mark.parametrize("levels", [50, 200])
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_categories_without_information_cost_little(cls, levels):
+    costs = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(2400, 5))
+        X[:, 3] = rng.integers(0, levels, size=len(X))
+        X[:, 4] = rng.integers(0, 4, size=len(X))
+        y = 1.5 * X[:, 0] + X[:, 1] + 0.5 * X[:, 4] + rng.normal(size=len(X))
+        y = target(cls, y)
+        with_codes = [
+            forest(cls, categorical_features=columns)
+            .fit(X[:400], y[:400])
+            .score(X[400:], y[400:])
+            for columns in ([3], None)
+        ]
+        costs.append(with_codes[1] - with_codes[0])
+    assert np.mean(costs) < 0.01
+
+
+@pytest.mark.parametrize("cls", [MultiTaskDecisionTreeClassifier, *BOOSTED])
+def test_two_categories_have_one_order(cls):
+    X, y = made(0)
+    X[:, 1] %= 2
+    y = target(cls, y)
+    natively = forest(cls, categorical_features=[1]).fit(X, y)
+    as_numbers = forest(cls, categorical_features=None).fit(X, y)
+    assert_array_equal(scores(natively, X), scores(as_numbers, X))
+
+
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_columns_may_be_named_counted_or_marked(cls):
     X, y = made(0)
