@@ -118,7 +118,7 @@ def candidates(column, n_bins):
 
 
 def order_of(column, task, label, weight, options):
-    """Groups of bins in the order of their shares of a label, and how many are apart."""
+    """Groups of bins in the order of their shares of a label; how many are apart."""
     weights = class_weights(label, weight)
     counted = min(weights, key=lambda c: (-weights[c], c))
     concerned = np.isin(task, task[label == counted])

@@ -21,7 +21,6 @@ from kinlearn.trees import (
     MultiTaskExtraTreesRegressor,
     MultiTaskRandomForestClassifier,
     export_text,
-    to_shap,
 )
 from kinlearn.trees._growth import Growth
 from kinlearn.trees._parts import read_part
@@ -285,15 +284,6 @@ def test_more_classes_and_rows_held_back_have_an_order_too():
     assert model.fit(X, y).algorithm_ == "mh"
     numbers = clone(model).set_params(categorical_features=None).fit(X, y)
     assert model.validation_errors_.min() < numbers.validation_errors_.min()
-
-
-def test_forests_with_categories_are_no_trees_of_thresholds():
-    X, y = made(0)
-    model = forest(MultiTaskExtraTreesRegressor, categorical_features=[1]).fit(X, y)
-    with pytest.raises(ValueError, match=r"\['x1'\] are categories, and SHAP's trees"):
-        to_shap(model, X)
-    model.set_params(categorical_features=None).fit(X, y)
-    assert len(to_shap(model, X)["trees"]) >= 40
 
 
 def test_rows_in_partitions_have_no_categories():

@@ -74,7 +74,7 @@ cdef struct Split:
     i32_t bin
     bint missing_left
     bint has_missing
-    # of categories: what was taken off the gain; bins at the node, and those on the left
+    # of categories: what was taken off the gain; bins at the node, those on the left
     f64_t handicap
     u64_t[4] present
     u64_t[4] on_left
