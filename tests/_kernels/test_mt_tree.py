@@ -36,7 +36,7 @@ def options(**changed):
 
 def grow(bins, n_bins, task, label, weight, *, criterion, purity, max_depth,
          min_samples_split, min_samples_leaf, min_weight_leaf, max_features,
-         seed, categorical=()):  # fmt: skip
+         seed, categorical=(), row_weight=1.0):  # fmt: skip
     """The kernel, with a cell for every pair of task and label that occurs."""
     pairs, cells = np.unique(np.stack([task, label]), axis=1, return_inverse=True)
     return _mt_tree.grow_tree(
@@ -45,7 +45,7 @@ def grow(bins, n_bins, task, label, weight, *, criterion, purity, max_depth,
         pairs[0].astype(np.int32), pairs[1].astype(np.int32), int(task.max()) + 1,
         CRITERIA.index(criterion), purity, max_depth, min_samples_split,
         min_samples_leaf, min_weight_leaf, max_features, seed, None,
-        np.isin(np.arange(len(n_bins)), categorical).astype(np.uint8),
+        np.isin(np.arange(len(n_bins)), categorical).astype(np.uint8), row_weight,
     )  # fmt: skip
 
 
@@ -130,6 +130,7 @@ def test_tree_equals_reference(seed, categories, criterion):
         max_features=int(rng.choice([1, 2, 100])),
         seed=int(rng.integers(1 << 40)),
         categorical=np.flatnonzero(rng.random(7) < 0.6 * categories).tolist(),
+        row_weight=float(rng.choice([1.0, 0.25, 2.0])),
     )
 
 

@@ -144,7 +144,7 @@ def category_means(p, rows, feature, key):
     out = np.full(256, mean)
     for c in np.unique(code[~np.isnan(code)]):
         own = code == c
-        if w[own].sum() >= 3:
+        if w[own].sum() >= (3 if p.n_classes == 0 else 4):
             out[int(c)] = ((w[own] * y[own]).sum() + mean) / (w[own].sum() + 1)
     return out.astype(np.float32)
 

@@ -5,12 +5,14 @@ the specification. It shares only the random numbers with the kernel. Gains are
 computed from the definition of the entropy for every candidate cut anew.
 
 The bins of a categorical feature are put in order first: by the share of the label that
-is the most frequent at the node, among the rows of tasks that have it there.
+is the most frequent at the node, among the rows of tasks that have it there. Bins of
+little weight count as average and stay together. A cut of more than two has to gain
+more than noise would, and half of that is taken off when features are compared.
 """
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import log
+from math import log, pi, sqrt
 
 import numpy as np
 
@@ -115,35 +117,62 @@ def candidates(column, n_bins):
             yield (low + high - 1) // 2, True, missing | (column <= low)
 
 
-def order_of(column, task, label, weight):
-    """The bins of categories in the order of their shares of a label."""
+def order_of(column, task, label, weight, options):
+    """Groups of bins in the order of their shares of a label; how many are apart."""
     weights = class_weights(label, weight)
     counted = min(weights, key=lambda c: (-weights[c], c))
     concerned = np.isin(task, task[label == counted])
-    share = {}
+    is_counted = label == counted
+    row_weight = options.get("row_weight", 1.0)
+    average = int(weight[is_counted].sum()) / int(weight[concerned].sum())
+    groups, n_apart, some_average = {}, 0, False
     for b in np.unique(column[column != MISSING]).astype(int):
         rows = concerned & (column == b)
-        if not rows.any():
-            rows = concerned
-        share[b] = int(weight[rows & (label == counted)].sum()) / int(
-            weight[rows].sum()
-        )
-    return sorted(share, key=lambda b: (share[b], b))
+        w, share = int(weight[rows].sum()), average
+        if w >= 2 * row_weight:
+            of_label = int(weight[rows & is_counted].sum())
+            share = (of_label + average * row_weight) / (w + row_weight)
+            n_apart += 1
+        else:
+            some_average = True
+        groups.setdefault(share, []).append(int(b))
+    return [groups[share] for share in sorted(groups)], n_apart + some_average
+
+
+def noise(n, weight, task, options):
+    """What a cut of n categories without any information hardly ever gains."""
+    if n <= 2:
+        return 0.0
+    gain = ((n - 2) / pi + 1.5 * sqrt(n - 2)) / weight.sum()
+    gain *= options.get("row_weight", 1.0)
+    return gain * len(np.unique(task)) if options["criterion"] == "sum" else gain
+
+
+def better(cut, best):
+    return (
+        best is None
+        or cut[0] > best[0] + TIE
+        or (cut[0] > best[0] - TIE and cut[1] > best[1] + TIE)
+    )
 
 
 def best_split(bins, n_bins, task, label, weight, options, state):
+    """Gain, what decides ties, feature, bin, missing_left, rows, order, handicap."""
     best = None
     n_evaluated = 0
     for feature in drawn_features(bins.shape[1], options["max_features"], state):
         column = bins[:, feature]
         if len(np.unique(column)) < 2:
             continue
-        order = None
+        order, least = None, 0.0
         if feature in options.get("categorical", ()):
-            order = order_of(column, task, label, weight)
+            order, n = order_of(column, task, label, weight, options)
             rank = np.full(256, MISSING)
-            rank[order] = np.arange(len(order))
+            for k, group in enumerate(order):
+                rank[group] = k
             column = rank[column]
+            least = noise(n, weight, task, options)
+        found = None if order else best
         for cut, missing_left, left in candidates(column, n_bins[feature]):
             n_left = int(left.sum())
             if min(n_left, len(left) - n_left) < options["min_samples_leaf"]:
@@ -153,12 +182,15 @@ def best_split(bins, n_bins, task, label, weight, options, state):
             if lighter < options["min_weight_leaf"]:
                 continue
             gain, second = score(options["criterion"], task, label, weight, left)
-            if (
-                best is None
-                or gain > best[0] + TIE
-                or (gain > best[0] - TIE and second > best[1] + TIE)
-            ):
-                best = gain, second, feature, cut, missing_left, left, order
+            if least > 0 and gain <= least + TIE:
+                continue
+            this = gain - least / 2, second, feature, cut, missing_left, left, order
+            if better(this, found):
+                found = *this, least / 2
+        if order and found is None:
+            continue
+        if not order or better(found, best):
+            best = found
         n_evaluated += 1
         if n_evaluated == options["max_features"]:
             break
@@ -209,12 +241,13 @@ def _grow(bins, n_bins, task, label, weight, options, state, depth, parent):
         node.decisions.update(still_open)
         return node
 
-    node.gain, _, node.feature, node.bin, node.missing_left, left, order = best
+    gain, _, node.feature, node.bin, node.missing_left, left, order, handicap = best
+    node.gain = gain + handicap
     if not (bins[:, node.feature] == MISSING).any():
         node.missing_left = bool(weight[left].sum() > weight[~left].sum())
     if order is not None:  # bins that are not here go the way of missing values
-        absent = set(range(MISSING)) - set(order)
-        node.left_set = set(order[: node.bin + 1])
+        absent = set(range(MISSING)).difference(*order)
+        node.left_set = set().union(*order[: node.bin + 1])
         node.left_set |= absent if node.missing_left else set()
     each = gains(task, label, weight, left).values()
     node.decrease = sum(w * g for g, w in each)

@@ -21,7 +21,6 @@ from kinlearn.trees import (
     MultiTaskExtraTreesRegressor,
     MultiTaskRandomForestClassifier,
     export_text,
-    to_shap,
 )
 from kinlearn.trees._growth import Growth
 from kinlearn.trees._parts import read_part
@@ -76,6 +75,37 @@ def test_native_splits_beat_ordinal_codes(cls):
         gains.append(scores[0] - scores[1])
     assert min(gains) > 0
     assert np.mean(gains) > 0.05
+
+
+@pytest.mark.parametrize("levels", [50, 200])
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_categories_without_information_cost_little(cls, levels):
+    costs = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(2400, 5))
+        X[:, 3] = rng.integers(0, levels, size=len(X))
+        X[:, 4] = rng.integers(0, 4, size=len(X))
+        y = 1.5 * X[:, 0] + X[:, 1] + 0.5 * X[:, 4] + rng.normal(size=len(X))
+        y = target(cls, y)
+        with_codes = [
+            forest(cls, categorical_features=columns)
+            .fit(X[:400], y[:400])
+            .score(X[400:], y[400:])
+            for columns in ([3], None)
+        ]
+        costs.append(with_codes[1] - with_codes[0])
+    assert np.mean(costs) < 0.01
+
+
+@pytest.mark.parametrize("cls", [MultiTaskDecisionTreeClassifier, *BOOSTED])
+def test_two_categories_have_one_order(cls):
+    X, y = made(0)
+    X[:, 1] %= 2
+    y = target(cls, y)
+    natively = forest(cls, categorical_features=[1]).fit(X, y)
+    as_numbers = forest(cls, categorical_features=None).fit(X, y)
+    assert_array_equal(scores(natively, X), scores(as_numbers, X))
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -254,15 +284,6 @@ def test_more_classes_and_rows_held_back_have_an_order_too():
     assert model.fit(X, y).algorithm_ == "mh"
     numbers = clone(model).set_params(categorical_features=None).fit(X, y)
     assert model.validation_errors_.min() < numbers.validation_errors_.min()
-
-
-def test_forests_with_categories_are_no_trees_of_thresholds():
-    X, y = made(0)
-    model = forest(MultiTaskExtraTreesRegressor, categorical_features=[1]).fit(X, y)
-    with pytest.raises(ValueError, match=r"\['x1'\] are categories, and SHAP's trees"):
-        to_shap(model, X)
-    model.set_params(categorical_features=None).fit(X, y)
-    assert len(to_shap(model, X)["trees"]) >= 40
 
 
 def test_rows_in_partitions_have_no_categories():

@@ -73,6 +73,32 @@ def test_exported_trees_answer_as_the_forest(kind, leaf_smoothing, n_tasks):
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("leaf_smoothing", [None, 5.0])
+def test_categories_become_runs_of_codes(kind, leaf_smoothing):
+    X, y = problem(kind)
+    rng = np.random.default_rng(0)
+    X[:, 1] = rng.choice([0, 3, 4, 5, 9, 200], size=len(X))
+    X[:, 2] = rng.integers(0, 30, size=len(X))
+    X[rng.random(len(X)) < 0.1, 2] = np.nan
+    y = y + 3 * np.isin(X[:, 1], [3, 200]) * (kind == "numbers")
+    params = {"categorical_features": [1, 2], "leaf_smoothing": leaf_smoothing}
+    model = fitted(kind, X, y, **params)
+    trees = to_shap(model, X[::3])
+    new = X[::3].copy()
+    new[::4, 1], new[::5, 2], new[::7, 2] = 7, np.nan, 99
+    rows = shap_rows(model, new)
+    assert set(rows[::4, 1]) == set(rows[::5, 2]) == set(rows[::7, 2]) == {-1}
+    got = twin.predict(trees, rows)
+    assert_allclose(got, answer(model, new), atol=1e-12)
+    for tree in trees["trees"]:
+        weight, left = tree["node_sample_weight"], tree["children_left"]
+        inner = np.flatnonzero(left >= 0)
+        sums = weight[left[inner]] + weight[tree["children_right"][inner]]
+        assert_allclose(weight[inner], sums)
+        assert_allclose(weight[0], len(X[::3]), rtol=1e-5)
+
+
 def test_missing_values_that_part_from_all_others():
     X, y = problem("numbers", missing=0.4)
     y = y + 5 * np.isnan(X[:, 1])

@@ -173,7 +173,8 @@ class AbstainingAdaBoostClassifier(
       task then, and predict in the root's place: AdaBoost over two-level trees.
     - Categories are put in order once, before the first round: by the share of the
       most frequent class in each, less the share that its tasks have, drawn towards 0
-      by one row; those of less than 3 rows count as average. A test cuts this order.
+      by one row; those of less than 2 rows count as average. Categories that differ no
+      more than noise would stay in the order of their codes. A test cuts the order.
       Tasks that are added later keep it.
     - Tasks with one class are not boosted; that class is predicted.
     - A row for which no stump votes gets the majority class of its task, with a

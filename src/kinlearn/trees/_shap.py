@@ -1,7 +1,7 @@
 """The extra trees as SHAP's tree explainer takes them: the task as one more feature.
 
-A task's code, its position in ``tasks_``, is the last feature. `_task_runs` turns task
-splits into thresholds of the code; here is what surrounds the trees.
+A task's code, its position in ``tasks_``, is the last feature. `_task_runs` turns
+splits of tasks and categories into thresholds of codes; here is what surrounds them.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.tasks import TaskRows
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._forest import LEAF, TASK_SPLIT, Forest, as_float32
 from kinlearn.trees._task_runs import RunTree, TreeSource
@@ -65,9 +64,11 @@ def to_shap(
     own there. With a hundred tasks that may be ten times the forest's nodes, with
     thousands a hundred times; larger leaves and fewer trees keep the export small.
 
+    Splits of categories become thresholds between runs of their codes in the same way.
+
     The weight of a node is that of the background rows that pass it, plus a millionth
     of a row for the whole tree, which goes down by the training weights and the
-    numbers of tasks, so that no node weighs nothing.
+    numbers of tasks and categories, so that no node weighs nothing.
 
     Offsets of the tasks are one tree more, of the task alone. A line through the
     features (`linear_part`) is no tree: its value at the features' means is in the base
@@ -101,25 +102,17 @@ def to_shap(
     Then ``shap.TreeExplainer(trees)(shap_rows(forest, X))`` explains.
     """
     _check_forest(model)
-    if model.is_categorical_ is not None:
-        raise ValueError(
-            f"{model.feature_names_[model.is_categorical_].tolist()} are categories, "
-            "and SHAP's trees test thresholds only. Explain predictions with "
-            "shap.PermutationExplainer, or fit with categorical_features=None to "
-            "export a forest that takes the codes as numbers."
-        )
-    rows = model._predict_data(X)
+    X = shap_rows(model, X)
     weight = check_sample_weight(
-        sample_weight, rows.task, dtype=np.float64, ensure_non_negative=True
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     certain = _certain_answers(model)
     only_class = _only_class(model, restrict)
     first = 0 if model.unknown_task == "error" else -1
     n_features = len(model.feature_names_)
     trees = []
-    for source, node, share in _sources(model, rows, certain, restrict):
+    for source, share in _sources(model, certain, restrict):
         tree = RunTree.grow(source, first, only_class)
-        leaf = source.leaf_of(node, only_class[rows.task])
         trees.append(
             {
                 "children_left": tree.left,
@@ -130,7 +123,7 @@ def to_shap(
                 ),
                 "thresholds": tree.threshold,
                 "values": tree.values * share,
-                "node_sample_weight": tree.cover(leaf, rows.task, weight),
+                "node_sample_weight": tree.cover(X, weight),
             }
         )
     classifies = len(certain) > 0
@@ -158,7 +151,8 @@ def shap_rows(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     -------
     float32 array of shape (n_samples, n_features + 1)
         The features in the order of ``feature_names_``, then the code of the task:
-        its position in ``tasks_``, -1 for a task not seen in fit.
+        its position in ``tasks_``, -1 for a task not seen in fit. Categories are
+        codes too, -1 for a missing one and for one not seen in fit.
 
     See Also
     --------
@@ -177,7 +171,13 @@ def shap_rows(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     """
     _check_forest(model)
     rows = model._predict_data(X)
-    return np.column_stack([as_float32(rows.X), rows.task.astype(np.float32)])
+    out = np.column_stack([as_float32(rows.X), rows.task.astype(np.float32)])
+    if model.is_categorical_ is not None:
+        categories = out[:, :-1][:, model.is_categorical_]
+        out[:, :-1][:, model.is_categorical_] = np.where(
+            np.isnan(categories), -1, categories
+        )
+    return out
 
 
 def shap_linear(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
@@ -233,9 +233,9 @@ def _check_forest(model: Any) -> None:
 
 
 def _sources(
-    model: MultiTaskExtraTreesBase, rows: TaskRows, certain: np.ndarray, restrict: bool
-) -> Iterator[tuple[TreeSource, np.ndarray, float]]:
-    """The trees that add up to the prediction: tree, nodes of the rows, factor."""
+    model: MultiTaskExtraTreesBase, certain: np.ndarray, restrict: bool
+) -> Iterator[tuple[TreeSource, float]]:
+    """The trees that add up to the prediction: tree, factor."""
     forest, n_tasks = model.forest_, len(model.tasks_)
     offsets, own, common = model._offsets[:, None], np.ones(n_tasks + 1), None
     if len(certain) > 1 and restrict and model._label_sets.guessing.any():
@@ -247,20 +247,28 @@ def _sources(
             own[:-1] = np.where(sets.guessing, n / (n + 1), 1.0)
         common = np.append(0.5 / (n + 1), 0.0)
         offsets = common[:-1, None] * shares
-    scaled = [(forest, rows.task, own)]
+    scaled = [(forest, own)]
     if common is not None:
         none = np.zeros_like(forest.exception_start)
         alike = replace(forest, exceptions=forest.exceptions[:0], exception_start=none)
         alike = replace(alike, own_start=None, own_task=None, own_values=None)
-        scaled.append((alike, np.full_like(rows.task, -1), common))
-    for trees, task, scale in scaled:
-        leaves = trees.apply(rows.X, task)
+        scaled.append((alike, common))
+    codes = _category_codes(model)
+    for trees, scale in scaled:
         for i in range(trees.n_trees):
-            yield TreeSource(trees, i, certain, scale), leaves[:, i], 1 / trees.n_trees
+            yield TreeSource(trees, i, certain, scale, codes), 1 / trees.n_trees
     if offsets.any():
         one = _tree_of_offsets(forest, offsets)
-        root = np.zeros(rows.n_samples, dtype=np.int32)
-        yield TreeSource(one, 0, certain, np.ones(n_tasks + 1)), root, 1.0
+        yield TreeSource(one, 0, certain, np.ones(n_tasks + 1)), 1.0
+
+
+def _category_codes(model: MultiTaskExtraTreesBase) -> dict[int, list[int]]:
+    """By feature that is a category: -1, and the codes that fit saw."""
+    if model.is_categorical_ is None:
+        return {}
+    features = np.flatnonzero(model.is_categorical_).tolist()
+    known = [[-1, *np.flatnonzero(of).tolist()] for of in model._known_codes]
+    return dict(zip(features, known, strict=True))
 
 
 def _tree_of_offsets(forest: Forest, offsets: np.ndarray) -> Forest:

@@ -1,15 +1,16 @@
-"""Trees that split by task, as trees of thresholds alone.
+"""Trees that split by task and by category, as trees of thresholds alone.
 
 A task split sends a *set* of tasks left. Where tasks are numbered, the set is a few
 runs of neighbouring codes; each run gets a copy of the subtree on its side, and a
 threshold parts it from the next run. A copy holds only what its run can reach: inside
 a run, a later task split concerns the run's codes only. So the runs that come to a
 node are those which the codes that can reach it form, and a leaf has a copy for each.
+Categories are parted likewise, each feature's by codes of its own; -1 is missing.
 """
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,10 +39,17 @@ class TreeSource:
         The values for tasks that have one class.
     scale : float array of shape (n_tasks + 1,)
         What the values of a task's rows are multiplied by; the last is for code -1.
+    codes : dict of int to list of int, default=None
+        By feature that is a category: its codes, ascending, the first is -1.
     """
 
     def __init__(
-        self, forest: Forest, number: int, certain: np.ndarray, scale: np.ndarray
+        self,
+        forest: Forest,
+        number: int,
+        certain: np.ndarray,
+        scale: np.ndarray,
+        codes: dict[int, list[int]] | None = None,
     ) -> None:
         nodes = slice(*forest.tree_start[number : number + 2])
         leaves = slice(*forest.leaf_start[number : number + 2])
@@ -54,51 +62,59 @@ class TreeSource:
         self.weight = forest.weight[nodes].tolist()
         self.n_nodes = len(self.feature)
         self.n_leaves = leaves.stop - leaves.start
+        self.codes = codes or {}
+        self._sets: Any = None
+        if forest.category_sets is not None:
+            sets = forest.category_sets[slice(*forest.set_start[number : number + 2])]
+            self._sets = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")
 
         splits = range(*forest.split_start[number : number + 2])
         self._changes = [
             _changes(forest.exceptions[slice(*forest.exception_start[k : k + 2])])
             for k in splits
         ]
-        values, leaf = [forest.values[leaves]], [np.arange(self.n_leaves)]
+        values = [forest.values[leaves]]
         self._own_start = [0] * (self.n_leaves + 1)
         self._own_task: list[int] = []
         if forest.own_start is not None:
             start = forest.own_start[leaves.start : leaves.stop + 1]
             own = slice(start[0], start[-1])
             values.append(forest.own_values[own])
-            leaf.append(np.repeat(leaf[0], np.diff(start)))
             self._own_start = (start - start[0]).tolist()
             self._own_task = forest.own_task[own].tolist()
         self.scale = scale
         # codes whose factor is not that of the code before
         self._breaks = np.flatnonzero(np.diff(np.roll(scale, 1))).tolist()
-        self._first_certain = self.n_nodes + sum(map(len, leaf))
+        self._first_certain = self.n_nodes + sum(map(len, values))
         self.values = np.concatenate([*values, certain])
-        # The leaf of each value; a certain class is a leaf behind the others.
-        self.leaf = np.concatenate([*leaf, self.n_leaves + np.arange(len(certain))])
 
     def start(self, only_class: int) -> int:
         """The target of all rows, or of those whose class is certain."""
         return 0 if only_class < 0 else self._first_certain + int(only_class)
 
-    def leaf_of(self, node: np.ndarray, only_class: np.ndarray) -> np.ndarray:
-        """Numbers of the leaves that rows reach, as `leaf` counts them.
+    def category_runs(self, node: int, low: int, high: int) -> list[tuple[int, bool]]:
+        """Where the codes of places ``low .. high - 1`` go from a split of categories.
 
         Parameters
         ----------
-        node : int array of shape (n_samples,)
-            The leaves' nodes in the forest.
-        only_class : int array of shape (n_samples,)
-            The class that is certain, -1 for none.
+        node : int
+            The split.
+        low, high : int
+            Places in the list of the feature's codes.
 
         Returns
         -------
-        int array of shape (n_samples,)
-            Numbers of leaves.
+        list of (int, bool)
+            Of each run of neighbours: its first place, and whether it goes left.
         """
-        slot = np.array(self.slot)[node]
-        return np.where(only_class < 0, slot, self.n_leaves + only_class)
+        in_set, codes = self._sets[self.slot[node]], self.codes[self.feature[node]]
+        runs: list[tuple[int, bool]] = []
+        for place in range(low, high):
+            code = codes[place]
+            left = bool(self.default_left[node] if code < 0 else in_set[code])
+            if not runs or runs[-1][1] != left:
+                runs.append((place, left))
+        return runs
 
     def runs(self, node: int, low: int, high: int) -> tuple[list[int], list[int]]:
         """Where the codes ``low .. high - 1`` go from a leaf or a task split.
@@ -171,10 +187,6 @@ class RunTree:
         Whether a missing value goes left.
     values : float64 array of shape (n_nodes, n_values)
         Values of the leaves, 0 elsewhere.
-    leaf : int array of shape (n_nodes,)
-        The leaf of the source that a leaf is a copy of, -1 for other nodes.
-    first_code : int array of shape (n_nodes,)
-        The least code that comes here.
     unseen : float64 array of shape (n_nodes,)
         Share of the rows that are expected here if none is known.
     depth : int array of shape (n_nodes,)
@@ -187,8 +199,6 @@ class RunTree:
     right: np.ndarray
     default_left: np.ndarray
     values: np.ndarray
-    leaf: np.ndarray
-    first_code: np.ndarray
     unseen: np.ndarray
     depth: np.ndarray
 
@@ -218,11 +228,11 @@ class RunTree:
         made: list[tuple] = []
         left: list[int] = []
         right: list[int] = []
-        waiting = [(cuts, targets, [0], 0, 1.0, 0)]
+        places = {feature: (0, len(codes)) for feature, codes in source.codes.items()}
+        waiting = [((cuts, targets, places), [0], 0, 1.0, 0)]
         while waiting:
-            cuts, targets, siblings, parent, share, depth = waiting.pop()
-            while len(targets) == 1 and _has_runs(source, targets[0]):
-                cuts, targets = source.runs(targets[0], cuts[0], cuts[1])
+            (cuts, targets, places), siblings, parent, share, depth = waiting.pop()
+            cuts, targets = _descend(source, cuts, targets, places)
             node = siblings[parent] = len(made)
             left.append(-1)
             right.append(-1)
@@ -230,11 +240,11 @@ class RunTree:
                 answer, test = targets[0] - source.n_nodes, (LEAF, 0.0, False)
             else:
                 answer = -1
-                test, sides, shares = _part(source, cuts, targets)
+                test, sides, shares = _part(source, cuts, targets, places)
                 for side, of_side, children in zip(
                     sides, shares, (left, right), strict=True
                 ):
-                    waiting.append((*side, children, node, share * of_side, depth + 1))
+                    waiting.append((side, children, node, share * of_side, depth + 1))
             made.append((*test, answer, cuts[0], share, depth))
         columns = [np.array(column) for column in zip(*made, strict=True)]
         feature, threshold, default_left, place, first_code, unseen, depths = columns
@@ -249,23 +259,17 @@ class RunTree:
                 source.values[place] * source.scale[first_code][:, None],
                 0.0,
             ),
-            leaf=np.where(place >= 0, source.leaf[place], -1),
-            first_code=first_code,
             unseen=unseen,
             depth=depths,
         )
 
-    def cover(
-        self, leaf: np.ndarray, code: np.ndarray, weight: np.ndarray
-    ) -> np.ndarray:
+    def cover(self, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights of the nodes, each the sum of its children's, none 0.
 
         Parameters
         ----------
-        leaf : int array of shape (n_samples,)
-            The leaves of the source that rows reach.
-        code : int array of shape (n_samples,)
-            Their task codes.
+        X : float32 array of shape (n_samples, n_features + 1)
+            Rows, the codes of their tasks behind the features.
         weight : float64 array of shape (n_samples,)
             Their weights.
 
@@ -274,14 +278,19 @@ class RunTree:
         float64 array of shape (n_nodes,)
             Weights of the rows that pass, and a little more.
         """
-        # A row's copy is the last of its leaf's that starts at its code or before.
-        leaves = np.flatnonzero(self.leaf >= 0)
-        leaves = leaves[np.lexsort([self.first_code[leaves], self.leaf[leaves]])]
-        low = self.first_code.min()
-        width = max(code.max(), self.first_code.max()) - low + 1
-        keys = self.leaf[leaves] * width + self.first_code[leaves] - low
-        at = leaves[np.searchsorted(keys, leaf * width + code - low, side="right") - 1]
-        cover = np.bincount(at, weights=weight, minlength=len(self.leaf))
+        at = np.zeros(len(X), dtype=np.intp)
+        column = np.where(self.feature == TASK_SPLIT, X.shape[1] - 1, self.feature)
+        moving = np.flatnonzero(self.left[at] >= 0)
+        while len(moving):
+            node = at[moving]
+            x = X[moving, column[node]]
+            goes_left = np.where(
+                np.isnan(x), self.default_left[node], x <= self.threshold[node]
+            )
+            at[moving] = np.where(goes_left, self.left[node], self.right[node])
+            moving = moving[self.left[at[moving]] >= 0]
+        leaves = np.flatnonzero(self.left < 0)
+        cover = np.bincount(at, weights=weight, minlength=len(self.left))
         cover[leaves] += _UNSEEN_WEIGHT * weight.mean() * self.unseen[leaves]
         for depth in range(self.depth.max() - 1, -1, -1):
             nodes = np.flatnonzero((self.depth == depth) & (self.left >= 0))
@@ -289,23 +298,53 @@ class RunTree:
         return cover
 
 
-def _has_runs(source: TreeSource, target: int) -> bool:
-    return target < source.n_nodes and source.feature[target] < 0
+def _descend(
+    source: TreeSource,
+    cuts: list[int],
+    targets: list[int],
+    places: dict[int, tuple[int, int]],
+) -> tuple[list[int], list[int]]:
+    """Follow one target to where its rows part, or to its value."""
+    while len(targets) == 1 and targets[0] < source.n_nodes:
+        node = targets[0]
+        if source.feature[node] < 0:
+            cuts, targets = source.runs(node, cuts[0], cuts[1])
+        elif source.feature[node] in places:
+            runs = source.category_runs(node, *places[source.feature[node]])
+            if len(runs) > 1:
+                break
+            targets = [node + 1 if runs[0][1] else source.right[node]]
+        else:
+            break
+    return cuts, targets
 
 
 def _part(
-    source: TreeSource, cuts: list[int], targets: list[int]
+    source: TreeSource,
+    cuts: list[int],
+    targets: list[int],
+    places: dict[int, tuple[int, int]],
 ) -> tuple[tuple, tuple, list[float]]:
-    """The test of a node, its two sides (cuts and targets), and shares of the rows."""
+    """The test of a node, its sides (cuts, targets, places), and shares of the rows."""
+    node = targets[0]
     if len(targets) > 1:
         k = len(targets) // 2
-        sides = (cuts[: k + 1], targets[:k]), (cuts[k:], targets[k:])
+        sides = (cuts[: k + 1], targets[:k], places), (cuts[k:], targets[k:], places)
         test = TASK_SPLIT, cuts[k] - 0.5, False
-        weights = [ends[-1] - ends[0] for ends, _ in sides]
+        weights = [ends[-1] - ends[0] for ends, _, _ in sides]
+    elif source.feature[node] in places:
+        feature = source.feature[node]
+        low, high = places[feature]
+        runs = source.category_runs(node, low, high)
+        middle = runs[len(runs) // 2][0]
+        halves = (low, middle), (middle, high)
+        below, above = ((cuts, targets, {**places, feature: half}) for half in halves)
+        sides = below, above
+        test = feature, source.codes[feature][middle] - 0.5, False
+        weights = [stop - start for start, stop in halves]
     else:
-        node = targets[0]
         children = node + 1, source.right[node]
-        sides = (cuts, [children[0]]), (cuts, [children[1]])
+        sides = (cuts, [children[0]], places), (cuts, [children[1]], places)
         test = source.feature[node], source.threshold[node], source.default_left[node]
         weights = [source.weight[child] for child in children]
     return test, sides, [w / sum(weights) for w in weights]

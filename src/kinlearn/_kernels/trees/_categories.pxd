@@ -3,7 +3,8 @@
 # A category is a code from 0 to 255. Rows get the mean label of their category instead
 # of the code, drawn towards the node's mean, and these means are cut as numbers are: a
 # random cut, as among tasks, parts the categories many against many. A category of
-# less weight than MIN_SUPPORT counts as average, or the order would follow its noise.
+# less weight than MIN_SUPPORT (of labels that are numbers) or MIN_SUPPORT_OF_CLASSES
+# counts as average, or the order would follow its noise.
 # With more than two classes the label is whether a row has one of the classes present,
 # drawn for each node and feature. A split keeps the set of the codes on its left.
 
@@ -12,12 +13,15 @@ from libc.string cimport memset
 
 from kinlearn._kernels._random cimport derive_stream
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u64_t
+from kinlearn._kernels.trees._criteria cimport VARIANCE
 from kinlearn._kernels.trees._grower cimport N_CATEGORIES, Grower
 
 cdef enum:
     SET_WORDS = 4     # of 64 bits
     FIRST_CLASS = 4   # a node's key also makes the keys of its children
-    MIN_SUPPORT = 3   # rows' worth of weight
+    # rows' worth of weight; one class more or less is more noise than a number
+    MIN_SUPPORT = 3
+    MIN_SUPPORT_OF_CLASSES = 4
 
 
 cdef inline bint has_categories(const Grower* g, i32_t feature) noexcept nogil:
@@ -55,7 +59,9 @@ cdef inline f32_t category_mean(
     const Grower* g, i64_t weight, i64_t total, f64_t mean, f64_t unit
 ) noexcept nogil:
     cdef f64_t w = weight * g.data.w_unit
-    if w < MIN_SUPPORT:
+    if w < (
+        MIN_SUPPORT if g.settings.criterion == VARIANCE else MIN_SUPPORT_OF_CLASSES
+    ):
         return <f32_t>mean
     return <f32_t>((total * unit + mean) / (w + 1))
 

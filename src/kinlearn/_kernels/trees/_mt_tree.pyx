@@ -52,7 +52,7 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
               intp_t n_tasks, i32_t criterion, f64_t purity, intp_t max_depth,
               intp_t min_samples_split, intp_t min_samples_leaf,
               i64_t min_weight_leaf, intp_t max_features, u64_t seed, stream=None,
-              const u8_t[::1] categorical=None):
+              const u8_t[::1] categorical=None, f64_t row_weight=1.0):
     """Grow one tree.
 
     Parameters
@@ -85,6 +85,8 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
         Stream of the first node, if that is no root: then `seed` has no say.
     categorical : uint8 array of shape (n_features,), default=None
         Whether the bins of a feature are categories.
+    row_weight : float, default=1.0
+        What a row has in `weights`, by and large: how many rows support a category.
 
     Returns
     -------
@@ -105,7 +107,8 @@ def grow_tree(const u8_t[::1, :] bins, const u8_t[:, ::1] bin_rows,
         bins, bin_rows, n_bins, cells, weights, cell_task, cell_label, n_tasks,
         criterion, purity, max_depth, min_samples_split, min_samples_leaf,
         min_weight_leaf, max_features,
-        derive_stream(seed, 0) if stream is None else <u64_t>stream, categorical)
+        derive_stream(seed, 0) if stream is None else <u64_t>stream, categorical,
+        row_weight)
     with nogil:
         grower.grow()
     return grower.tree.finish(n_tasks)
@@ -153,7 +156,7 @@ cdef class Grower:
     def __init__(self, bins, lines, n_bins, cells, weights, cell_task, cell_label,
                  n_tasks, criterion, purity, max_depth, min_samples_split,
                  min_samples_leaf, min_weight_leaf, max_features, stream,
-                 categorical):
+                 categorical, row_weight):
         self.bins = bins
         self.lines = lines
         self.n_bins = n_bins
@@ -206,6 +209,7 @@ cdef class Grower:
         self.search.criterion = criterion
         self.search.min_samples_leaf = min_samples_leaf
         self.search.min_weight_leaf = min_weight_leaf
+        self.search.row_weight = row_weight
         self._point_search()
 
         self.tree = TreeArrays()
@@ -518,6 +522,7 @@ cdef class Grower:
         self.tree.nodes[node].bin = split.bin
         if categories:
             self.tree.nodes[node].bin = self._new_set(split)
+            split.gain += split.handicap
         self.tree.nodes[node].missing_left = split.missing_left
         self.tree.nodes[node].gain = split.gain
         self.tree.nodes[node].decrease = self._decrease_and_absent(left)

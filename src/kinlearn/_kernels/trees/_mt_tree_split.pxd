@@ -42,6 +42,7 @@ cdef struct Search:
     i32_t criterion
     intp_t min_samples_leaf
     i64_t min_weight_leaf
+    f64_t row_weight
     # scratch: a histogram [bin, cell], or the rows of each bin as linked lists
     bint dense
     i64_t* histogram
@@ -73,7 +74,8 @@ cdef struct Split:
     i32_t bin
     bint missing_left
     bint has_missing
-    # of categories: bins at the node, and those of them on the left
+    # of categories: what was taken off the gain; bins at the node, those on the left
+    f64_t handicap
     u64_t[4] present
     u64_t[4] on_left
 

@@ -8,7 +8,7 @@ for left weights l_c and their sum l. The scan moves the bins of a feature to
 the left one by one and updates this *reduction* for the groups it touches.
 """
 
-from libc.math cimport log
+from libc.math cimport INFINITY, M_1_PI, log, sqrt
 from libc.string cimport memset
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
@@ -81,6 +81,31 @@ cdef bint try_feature(Search* s, const u8_t* column, intp_t stride,
 # The share of a label orders them: of two classes the best cut of this order is the
 # best of all ways to part the categories (Breiman et al. 1984). It is the label that
 # is the most frequent at the node, among the rows of the tasks that have it there.
+# Shares are drawn towards the average by a row; categories of less than MIN_SUPPORT
+# rows' worth of weight count as average, and stay together.
+#
+# The rows that give the order also score its cuts, so k categories seem to gain where
+# there is nothing to gain: deviations z that are independent normals, parted by their
+# signs, have n * IG = (sum |z|)^2 / 2k, which is k / pi on average, with a standard
+# deviation of nearly sqrt(k) / 2. A cut that does not gain DEVIATIONS of these more is
+# none, and HANDICAP times as much is taken off its gain when features are compared.
+# With 1, useful categories would be parted after the numbers, when few of their rows
+# are left. Two categories have but one cut, whatever the order.
+
+cdef enum:
+    MIN_SUPPORT = 2
+    DEVIATIONS = 3
+cdef f64_t HANDICAP = 0.5
+
+
+cdef f64_t _noise(const Search* s, i32_t n) noexcept nogil:
+    """What a cut of n categories without any information hardly ever gains."""
+    cdef f64_t k = n - 2, gain
+    if n <= 2:
+        return 0.0
+    gain = (k * M_1_PI + 0.5 * DEVIATIONS * sqrt(k)) * s.row_weight * s.inv_total
+    return gain * s.n_groups if s.criterion == SUM else gain
+
 
 cdef bint has_bit(const u64_t* set, i32_t b) noexcept nogil:
     return set[b >> 6] >> (b & 63) & 1
@@ -88,15 +113,17 @@ cdef bint has_bit(const u64_t* set, i32_t b) noexcept nogil:
 
 cdef bint try_categories(Search* s, const u8_t* column, intp_t stride,
                          i32_t feature, i32_t n_bins, Split* best) noexcept nogil:
-    """`try_feature` for bins that have no order of their own."""
+    """`try_feature` for bins without an order; False also if no cut beats noise."""
     cdef i64_t[N_BINS] weight, counted
     cdef i32_t[N_BINS] order
     cdef u8_t[N_BINS] rank
     cdef f64_t[N_BINS] share
     cdef i64_t all_weight = 0, all_counted = 0
+    cdef f64_t average, noise
     cdef u64_t[4] present
-    cdef Split trial = best[0]
-    cdef i32_t b, n = 0, k
+    cdef Split trial
+    cdef i32_t b, n = 0, n_apart = 0, k
+    cdef bint some_average = False
     cdef intp_t i
     cdef u8_t role
     memset(weight, 0, sizeof(weight))
@@ -113,33 +140,47 @@ cdef bint try_categories(Search* s, const u8_t* column, intp_t stride,
     for b in range(MISSING + 1):
         all_weight += weight[b]
         all_counted += counted[b]
+    average = <f64_t>all_counted / <f64_t>all_weight
     rank[MISSING] = MISSING
     for b in range(MISSING):
         if not has_bit(present, b):
             continue
-        if weight[b] > 0:
-            share[b] = <f64_t>counted[b] / <f64_t>weight[b]
+        if weight[b] >= MIN_SUPPORT * s.row_weight:
+            share[b] = (counted[b] + average * s.row_weight) / (
+                weight[b] + s.row_weight)
+            n_apart += 1
         else:
-            share[b] = <f64_t>all_counted / <f64_t>all_weight
+            share[b] = average
+            some_average = True
         k = n
         while k > 0 and share[order[k - 1]] > share[b]:
             order[k] = order[k - 1]
             k -= 1
         order[k] = b
         n += 1
-    for k in range(n):
-        rank[order[k]] = <u8_t>k
+    k = -1
+    for b in range(n):
+        if b == 0 or share[order[b]] != share[order[b - 1]]:
+            k += 1
+        rank[order[b]] = <u8_t>k
     for i in range(s.n_rows):
         s.ranked[s.row[i]] = rank[column[s.row[i] * stride]]
     trial.feature = -1
-    if not try_feature(s, s.ranked, 1, feature, n_bins, &trial):
+    trial.gain = trial.second = -1.0
+    noise = _noise(s, n_apart + some_average)
+    if noise > 0.0:  # to be exceeded, not equalled
+        trial.gain, trial.second = noise, INFINITY
+    if not try_feature(s, s.ranked, 1, feature, n_bins, &trial) or trial.feature < 0:
         return False
-    if trial.feature >= 0:
+    trial.handicap = HANDICAP * noise
+    trial.gain -= trial.handicap
+    if _better(trial.gain, trial.second, best):
         best[0] = trial
         best.present = present
         memset(best.on_left, 0, sizeof(best.on_left))
-        for k in range(min(n, trial.bin + 1)):
-            best.on_left[order[k] >> 6] |= <u64_t>1 << (order[k] & 63)
+        for k in range(n):
+            if rank[order[k]] <= trial.bin:
+                best.on_left[order[k] >> 6] |= <u64_t>1 << (order[k] & 63)
     return True
 
 
