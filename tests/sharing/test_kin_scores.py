@@ -39,9 +39,12 @@ def make_rows(name, rng, effect=0.0):
         y = X @ slope + level[task] + rng.logistic(size=len(task))
 
     def fresh(n_rows):
-        some = rng.choice(task, n_rows)
-        X, y = draw(some)
-        return with_task(X, some), y
+        rows = rng.integers(len(task), size=n_rows)
+        X_new, y_new = draw(task[rows])
+        if name == "groups of equal rows":  # which new rows meet, too
+            X_new = X[rows]
+            y_new = X_new @ slope + level[task[rows]] + rng.logistic(size=n_rows)
+        return with_task(X_new, task[rows]), y_new
 
     return with_task(X, task), y, fresh
 
@@ -80,8 +83,10 @@ def test_noise_is_not_flattered(name):
 def test_scores_are_right_within_noise(name, effect, families):
     n_draws = 60 if families == "linear" else 24
     mean, error = gaps(name, True, n_draws, effect, families=families)
-    # new rows have the advantage of a fold of rows more to learn from
-    assert -3 * error[0] - (0.03 if effect else 0.0) < mean[0] < 3 * error[0]
+    # new rows have the advantage of a fold of rows more to learn from, and copies
+    # count as rows where weights are learned, which is too sure of them
+    worse = 0.03 if effect or name == "copies" else 0.0
+    assert -3 * error[0] - worse < mean[0] < 3 * error[0]
     assert -3 * error[1] < mean[1] + 0.04
 
 
