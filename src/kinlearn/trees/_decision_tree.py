@@ -122,8 +122,10 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     - Categories are put in the order of their share of one label, that which is the
       most frequent at the node, among the rows of tasks that have it there; the best
       cut of this order is taken. For two classes no other way to part them gains more
-      (of the tasks together). Categories that a node has not seen go the way of
-      missing values.
+      (of the tasks together). Those of less than two rows' weight stay together, as
+      average. With more than two, the cut must gain more than noise would, and half of
+      that is taken off when features are compared. Categories that a node has not seen
+      go the way of missing values.
 
     A task that has no row on one side of a split is decided there by its rows
     in the parent; `predict_proba` gives the label frequencies of the rows that
