@@ -198,12 +198,9 @@ class PerTask(CallbackSupportMixin, SharingForm):
 
     def _answer(self, method: str, rest: Any, task: np.ndarray) -> Any:
         indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
-        if method == "predict" and is_classifier(self.estimator):
-            # of the union's type: a task's own labels may be shorter strings
-            answer = np.empty(len(task), dtype=self.classes_.dtype)
-        else:
-            answer = None
-        guessing = self._guessing
+        parts: list[tuple[np.ndarray, np.ndarray]] = []
+        guessed: list[tuple[np.ndarray, np.ndarray]] = []
+        guessing = self._guessing & self._guesses(method)
         for place in np.flatnonzero(np.diff(indptr)):
             index = order[indptr[place] : indptr[place + 1]]
             # place 0 holds the unknown tasks, whose code is -1
@@ -216,23 +213,40 @@ class PerTask(CallbackSupportMixin, SharingForm):
                         "model for unknown tasks. Set "
                         'unknown_task="share" before fit.'
                     )
-                part = self.pooled_._answer(method, some, task[index])
-            elif guessing[place - 1] and hasattr(self.estimator, "predict_proba"):
-                part = self._guess(method, model, some, task[index])
+                parts.append((index, self.pooled_._answer(method, some, task[index])))
+            elif guessing[place - 1]:
+                own = self._in_all_classes("predict_proba", model, some)
+                guessed.append((index, own))
             else:
-                part = self._in_all_classes(method, model, some)
-            if answer is None:
-                answer = np.empty((len(task), *part.shape[1:]), dtype=part.dtype)
+                parts.append((index, self._in_all_classes(method, model, some)))
+        if guessed:  # of all such tasks at once: there may be many
+            index = np.concatenate([each for each, _ in guessed])
+            own = np.concatenate([each for _, each in guessed])
+            some = safe_indexing(rest, index)
+            parts.append((index, self._guess(method, own, some, task[index])))
+        if method == "predict" and is_classifier(self.estimator):
+            # of the union's type: a task's own labels may be shorter strings
+            answer = np.empty(len(task), dtype=self.classes_.dtype)
+        else:
+            first = parts[0][1]
+            answer = np.empty((len(task), *first.shape[1:]), dtype=first.dtype)
+        for index, part in parts:
             answer[index] = part
         return answer
 
-    def _guess(self, method: str, model: Any, X: Any, task: np.ndarray) -> np.ndarray:
-        """Predictions for a task with a class that its rows do not show."""
+    def _guesses(self, method: str) -> bool:
+        """Whether classes that a task's rows do not show get a part of predictions."""
         if method == "decision_function" and len(self.classes_) > 2:
-            return self._in_all_classes(method, model, X)  # an error
+            return False  # it is not defined
+        return hasattr(self.estimator, "predict_proba")
+
+    def _guess(
+        self, method: str, own: np.ndarray, X: Any, task: np.ndarray
+    ) -> np.ndarray:
+        """Predictions for tasks with a class that their rows do not show."""
         pooled = cast(Pooled, self.pooled_)  # fitted, as there is such a task
         proba = self._label_sets.fill(
-            self._in_all_classes("predict_proba", model, X),
+            own,
             task,
             lambda rows: pooled._answer(
                 "predict_proba", safe_indexing(X, rows), task[rows]
