@@ -98,9 +98,10 @@ class PerTask(CallbackSupportMixin, SharingForm):
     likeliest class is predicted. Without `predict_proba` the task's model predicts
     alone.
 
-    `decision_function` is defined for two classes, and for more if every task's rows
-    show them all. Of two classes, a task whose rows show one gets the logarithm of the
-    odds of its probabilities, or -1 or 1 where there are none.
+    In `decision_function` a task whose rows show only some of the classes gets the
+    logarithms of its probabilities (of two classes, of their odds). Without
+    `predict_proba` it gets -1 or 1 of two classes, and of more there is no
+    `decision_function`.
 
     Examples
     --------
@@ -200,7 +201,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
         indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
         parts: list[tuple[np.ndarray, np.ndarray]] = []
         guessed: list[tuple[np.ndarray, np.ndarray]] = []
-        guessing = self._guessing & self._guesses(method)
+        guessing = self._by_probability(method)
         for place in np.flatnonzero(np.diff(indptr)):
             index = order[indptr[place] : indptr[place + 1]]
             # place 0 holds the unknown tasks, whose code is -1
@@ -234,17 +235,20 @@ class PerTask(CallbackSupportMixin, SharingForm):
             answer[index] = part
         return answer
 
-    def _guesses(self, method: str) -> bool:
-        """Whether classes that a task's rows do not show get a part of predictions."""
+    def _by_probability(self, method: str) -> np.ndarray:
+        """Which tasks are predicted by probabilities, with those of other models."""
+        if not hasattr(self.estimator, "predict_proba"):
+            return np.zeros(len(self.tasks_), dtype=bool)
         if method == "decision_function" and len(self.classes_) > 2:
-            return False  # it is not defined
-        return hasattr(self.estimator, "predict_proba")
+            sets = self._label_sets.observed
+            return np.diff(sets.indptr) < sets.n_classes
+        return self._guessing
 
     def _guess(
         self, method: str, own: np.ndarray, X: Any, task: np.ndarray
     ) -> np.ndarray:
         """Predictions for tasks with a class that their rows do not show."""
-        pooled = cast(Pooled, self.pooled_)  # fitted, as there is such a task
+        pooled = cast(Pooled, self.pooled_)  # fitted, if a task may get such a class
         proba = self._label_sets.fill(
             own,
             task,
@@ -257,7 +261,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
         if method == "predict":
             return self.classes_[proba.argmax(axis=1)]
         log = np.log(np.maximum(proba, np.finfo(np.float64).tiny))
-        return log[:, 1] - log[:, 0]
+        return log[:, 1] - log[:, 0] if len(self.classes_) == 2 else log
 
     def _in_all_classes(self, method: str, model: Any, X: Any) -> np.ndarray:
         """Predictions of one task's model, in terms of the union of the labels."""
