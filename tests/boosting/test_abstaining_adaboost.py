@@ -340,6 +340,18 @@ def test_unknown_tasks_get_the_mean_probability_of_the_known():
     assert_allclose(model.predict_proba(strange), mean, rtol=1e-9)
 
 
+def test_many_tasks_at_once_change_nothing_for_unknown_ones(monkeypatch):
+    X, task, y = make_tasks(8)
+    model = fit(X, task, y, unknown_task="share")
+    strange = with_task(X, np.full(len(y), 77))
+    at_once = model.predict_proba(strange)
+    for most in (1, 2 * len(y)):
+        monkeypatch.setattr("kinlearn.boosting._stump_answers._MOST_ROWS", most)
+        assert_allclose(model.predict_proba(strange), at_once, rtol=1e-12)
+        sparse = sp.csr_array(strange)
+        assert_allclose(model.predict_proba(sparse), at_once, rtol=1e-12)
+
+
 def test_tasks_keep_to_their_own_labels():
     X, task, y = make_tasks(9, n=200, n_classes=3)
     names = np.array(

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
@@ -13,6 +14,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from sklearn.svm import SVC, LinearSVC
@@ -127,6 +129,20 @@ def test_decision_function_with_missing_classes_says_why_not():
     model = PerTask(LinearSVC(), task=-1).fit(XT, labels)
     with pytest.raises(ValueError, match="show only some of the 4 classes"):
         model.decision_function(XT)
+
+
+@pytest.mark.parametrize("rule", ["connected", "observed"])
+def test_decision_function_with_missing_classes_by_probabilities(rule):
+    labels = np.where(TASK == 1, 3, np.where(TASK == 2, C, C + (X[:, 0] > 0)))
+    model = PerTask(LogisticRegression(), task=-1, label_sets=rule).fit(XT, labels)
+    scores = model.decision_function(XT)
+    assert scores.shape == (200, 4)
+    assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(XT))
+    some = np.isin(TASK, [1, 2])
+    shown = model.predict_proba(XT)[some]
+    assert_allclose(np.exp(scores[some]), shown, atol=1e-300)
+    calibrated = CalibratedClassifierCV(model, cv=KFold(3)).fit(XT, labels)
+    assert_allclose(calibrated.predict_proba(XT).sum(axis=1), 1)
 
 
 def test_a_class_that_the_rows_of_a_task_do_not_show_is_possible():

@@ -5,8 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
 
+from kinlearn import with_task
+from kinlearn.boosting import (
+    AbstainingAdaBoostClassifier,
+    MTBoostClassifier,
+    MultiTaskAdaBoostClassifier,
+)
+from kinlearn.sharing import PerTask
 from kinlearn.tasks import check_task_data, find_label_sets
+from kinlearn.trees import (
+    MultiTaskDecisionTreeClassifier,
+    MultiTaskExtraTreesClassifier,
+    MultiTaskRandomForestClassifier,
+)
 
 
 @st.composite
@@ -164,3 +177,50 @@ def test_weights_of_classes_can_be_others():
     sets = data.label_sets.weighed(np.array([1.0, 4.0, 0.5]))
     assert_array_equal(sets.task_weight, [5, 0.5])
     assert_array_equal(sets.class_weight, [1.5, 4])
+
+
+def rows_without_weight():
+    """Rows of three tasks, the last of which shows class 1 without weight alone."""
+    rng = np.random.default_rng(0)
+    task = np.repeat(np.arange(3), 20)
+    y = np.where(task == 2, 0, rng.integers(0, 2, 60))
+    y[-1] = 1
+    X = with_task(rng.normal(size=(60, 2)), task)
+    return X, y, np.append(np.ones(59), 0.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PerTask(RandomForestClassifier(5, random_state=0), task=-1),
+        MultiTaskDecisionTreeClassifier(task=-1),
+        MultiTaskExtraTreesClassifier(5, task=-1, random_state=0),
+        MultiTaskRandomForestClassifier(5, task=-1, random_state=0),
+        MultiTaskAdaBoostClassifier(n_estimators=3, task=-1, random_state=0),
+        AbstainingAdaBoostClassifier(10, task=-1),
+        MTBoostClassifier(n_estimators=5, task=-1, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_class_that_only_rows_without_weight_show_is_possible(model):
+    X, y, weight = rows_without_weight()
+    model.fit(X, y, sample_weight=weight)
+    assert_array_equal(model.task_classes_[2], [0, 1])
+    assert (model.predict_proba(X[-20:])[:, 1] > 0).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiTaskAdaBoostClassifier(n_estimators=3, task=-1, random_state=0),
+        AbstainingAdaBoostClassifier(10, task=-1),
+        MTBoostClassifier(n_estimators=5, task=-1, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_classes_of_tasks_are_those_that_boosters_predict(model):
+    X, y, weight = rows_without_weight()
+    y[-1] = 2  # a class of no row that counts
+    model.fit(X, y, sample_weight=weight)
+    assert_array_equal(model.task_classes_[2], [0, 1])
+    assert (model.predict_proba(X)[:, 2] == 0).all()

@@ -487,6 +487,8 @@ class AbstainingAdaBoostClassifier(
         self.estimator_weights_ = boosted.weights
         self.normalizers_ = boosted.normalizers
         self._saw_missing = boosted.saw_missing
+        # rows of weight 0 show nothing, as they are not there
+        self.task_classes_ = label_sets.by_task(self.tasks_, self.classes_)
         self._answers = StumpAnswers.of(mass, label_sets, self.stumps_)
         self.fallback_tasks_ = self._answers.fallbacks(self.tasks_, self.classes_)
         self._warn_of_fallbacks()

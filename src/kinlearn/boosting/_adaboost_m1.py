@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.boosting._boosted_rows import weighted_label_sets
 from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights, start_weights
 from kinlearn.boosting._tree_votes import TreeVotes
 from kinlearn.exceptions import TaskFallbackWarning
@@ -204,6 +205,8 @@ class MultiTaskAdaBoostClassifier(
             votes = np.ones(1)
         self.estimator_weights_, self.estimator_errors_ = votes, errors
         self._votes = TreeVotes.of_fit(votes, data.n_tasks, len(data.classes))
+        self._label_sets = weighted_label_sets(data)
+        self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         return self
 
     def add_task(

@@ -268,6 +268,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         data = self._fit_data(X, y, sample_weight, labels="classes")
         weight = row_weights(data)
         self._label_sets = weighted_label_sets(data)
+        self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         self._codes = codes = LabelCodes.of(data, self._label_sets)
         offsets = codes.offsets(weight[codes.row])
 

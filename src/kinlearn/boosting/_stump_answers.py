@@ -14,6 +14,7 @@ __all__ = ["StumpAnswers", "class_mass"]
 
 # The score of the majority class where nobody votes: it decides, and counts nothing.
 _NUDGE = 1e-9
+_MOST_ROWS = 100_000  # times tasks, to predict at once
 
 
 def class_mass(data: Any, n_classes: int) -> np.ndarray:
@@ -180,13 +181,16 @@ class StumpAnswers:
         unknown = np.flatnonzero(rows.task < 0)
         if not len(unknown):
             return scores
-        X = rows.X[unknown]
         total = np.zeros((len(unknown), scores.shape[1]))
-        for t in range(len(self.voted)):
-            task = np.full(len(unknown), t, dtype=np.int32)
-            votes = np.zeros((len(unknown), self.width))
-            stumps.add_scores(X, task, votes)
-            total += self.proba(self._of_classes(votes, task), task)
+        # many tasks at once, if the rows are few
+        step = max(1, _MOST_ROWS // len(unknown))
+        for first in range(0, len(self.voted), step):
+            tasks = np.arange(first, min(first + step, len(self.voted)), dtype=np.int32)
+            task = np.repeat(tasks, len(unknown))
+            votes = np.zeros((len(task), self.width))
+            stumps.add_scores(rows.X[np.tile(unknown, len(tasks))], task, votes)
+            proba = self.proba(self._of_classes(votes, task), task)
+            total += proba.reshape(len(tasks), *total.shape).sum(axis=0)
         mean = total / len(self.voted)
         floor = np.exp(max(self.lowest, -700.0))
         scores[unknown] = np.log(np.maximum(mean, floor))

@@ -135,6 +135,8 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
                 self.label_sets,
                 sample_weight,
             )
+            if sample_weight is not None:
+                self._label_sets = self._label_sets.counting(task, codes, sample_weight)
             self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         return TrainingRows(rest, task, y, sample_weight)
 

@@ -98,9 +98,10 @@ class PerTask(CallbackSupportMixin, SharingForm):
     likeliest class is predicted. Without `predict_proba` the task's model predicts
     alone.
 
-    `decision_function` is defined for two classes, and for more if every task's rows
-    show them all. Of two classes, a task whose rows show one gets the logarithm of the
-    odds of its probabilities, or -1 or 1 where there are none.
+    In `decision_function` a task whose rows show only some of the classes gets the
+    logarithms of its probabilities (of two classes, of their odds). Without
+    `predict_proba` it gets -1 or 1 of two classes, and of more there is no
+    `decision_function`.
 
     Examples
     --------
@@ -198,12 +199,9 @@ class PerTask(CallbackSupportMixin, SharingForm):
 
     def _answer(self, method: str, rest: Any, task: np.ndarray) -> Any:
         indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
-        if method == "predict" and is_classifier(self.estimator):
-            # of the union's type: a task's own labels may be shorter strings
-            answer = np.empty(len(task), dtype=self.classes_.dtype)
-        else:
-            answer = None
-        guessing = self._guessing
+        parts: list[tuple[np.ndarray, np.ndarray]] = []
+        guessed: list[tuple[np.ndarray, np.ndarray]] = []
+        guessing = self._by_probability(method)
         for place in np.flatnonzero(np.diff(indptr)):
             index = order[indptr[place] : indptr[place + 1]]
             # place 0 holds the unknown tasks, whose code is -1
@@ -216,23 +214,43 @@ class PerTask(CallbackSupportMixin, SharingForm):
                         "model for unknown tasks. Set "
                         'unknown_task="share" before fit.'
                     )
-                part = self.pooled_._answer(method, some, task[index])
-            elif guessing[place - 1] and hasattr(self.estimator, "predict_proba"):
-                part = self._guess(method, model, some, task[index])
+                parts.append((index, self.pooled_._answer(method, some, task[index])))
+            elif guessing[place - 1]:
+                own = self._in_all_classes("predict_proba", model, some)
+                guessed.append((index, own))
             else:
-                part = self._in_all_classes(method, model, some)
-            if answer is None:
-                answer = np.empty((len(task), *part.shape[1:]), dtype=part.dtype)
+                parts.append((index, self._in_all_classes(method, model, some)))
+        if guessed:  # of all such tasks at once: there may be many
+            index = np.concatenate([each for each, _ in guessed])
+            own = np.concatenate([each for _, each in guessed])
+            some = safe_indexing(rest, index)
+            parts.append((index, self._guess(method, own, some, task[index])))
+        if method == "predict" and is_classifier(self.estimator):
+            # of the union's type: a task's own labels may be shorter strings
+            answer = np.empty(len(task), dtype=self.classes_.dtype)
+        else:
+            first = parts[0][1]
+            answer = np.empty((len(task), *first.shape[1:]), dtype=first.dtype)
+        for index, part in parts:
             answer[index] = part
         return answer
 
-    def _guess(self, method: str, model: Any, X: Any, task: np.ndarray) -> np.ndarray:
-        """Predictions for a task with a class that its rows do not show."""
+    def _by_probability(self, method: str) -> np.ndarray:
+        """Which tasks are predicted by probabilities, with those of other models."""
+        if not hasattr(self.estimator, "predict_proba"):
+            return np.zeros(len(self.tasks_), dtype=bool)
         if method == "decision_function" and len(self.classes_) > 2:
-            return self._in_all_classes(method, model, X)  # an error
-        pooled = cast(Pooled, self.pooled_)  # fitted, as there is such a task
+            sets = self._label_sets.observed
+            return np.diff(sets.indptr) < sets.n_classes
+        return self._guessing
+
+    def _guess(
+        self, method: str, own: np.ndarray, X: Any, task: np.ndarray
+    ) -> np.ndarray:
+        """Predictions for tasks with a class that their rows do not show."""
+        pooled = cast(Pooled, self.pooled_)  # fitted, if a task may get such a class
         proba = self._label_sets.fill(
-            self._in_all_classes("predict_proba", model, X),
+            own,
             task,
             lambda rows: pooled._answer(
                 "predict_proba", safe_indexing(X, rows), task[rows]
@@ -243,7 +261,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
         if method == "predict":
             return self.classes_[proba.argmax(axis=1)]
         log = np.log(np.maximum(proba, np.finfo(np.float64).tiny))
-        return log[:, 1] - log[:, 0]
+        return log[:, 1] - log[:, 0] if len(self.classes_) == 2 else log
 
     def _in_all_classes(self, method: str, model: Any, X: Any) -> np.ndarray:
         """Predictions of one task's model, in terms of the union of the labels."""

@@ -343,13 +343,40 @@ class LabelSets:
         Returns
         -------
         LabelSets
-            With these weights of tasks and classes.
+            With these weights of tasks and classes; a class is seen in a task if its
+            rows there have some.
         """
         task, label = self.owner[self.seen], self.codes[self.seen]
+        seen = self.seen.copy()
+        seen[self.seen] = pair_weight > 0
         return replace(
             self,
+            seen=seen,
             task_weight=np.bincount(task, pair_weight, minlength=self.n_tasks),
             class_weight=np.bincount(label, pair_weight, minlength=self.n_classes),
+        )
+
+    def counting(
+        self, task: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> "LabelSets":
+        """The same sets, in which a class is seen if some row of it has weight.
+
+        Parameters
+        ----------
+        task, y : int arrays of shape (n,)
+            Task code and class code of each row.
+        weight : float64 array of shape (n,)
+            Weights.
+
+        Returns
+        -------
+        LabelSets
+            With fewer classes that are seen.
+        """
+        rows = weight > 0
+        pairs = task[rows].astype(np.int64) * self.n_classes + y[rows]
+        return replace(
+            self, seen=np.isin(self.owner * self.n_classes + self.codes, pairs)
         )
 
     def renumbered(

@@ -265,7 +265,9 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         if self.class_weight is not None:
             of_class = class_weights(self.class_weight, data.classes[data.y])
             weight = of_class if weight is None else weight * of_class
-            self._label_sets = replace(data, sample_weight=weight).label_sets
+        if weight is not None:
+            sets = replace(data, sample_weight=weight).label_sets
+            self._label_sets = sets.counting(data.task, data.y, weight)
         return data, len(data.classes), weight, int(self.criterion == "entropy")
 
     def partial_fit(

@@ -374,6 +374,7 @@ def agree(
     summaries: Sequence[dict[str, Any]],
     class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     label_rule: LabelRule = "connected",
+    counting: bool = False,
 ) -> Common:
     """Common codes for all parts.
 
@@ -385,6 +386,8 @@ def agree(
         As in scikit-learn.
     label_rule : {"connected", "observed"} or mapping, default="connected"
         Which classes a task has; see :func:`~kinlearn.tasks.find_label_sets`.
+    counting : bool, default=False
+        Whether rows of weight 0 show no class of their task.
 
     Returns
     -------
@@ -422,6 +425,8 @@ def agree(
         sets = find_label_sets(
             task, label, tasks, classes, label_rule, weight[task, label]
         )
+        if counting:
+            sets = sets.counting(task, label, weight[task, label])
     return Common(
         n_rows=sum(s["n_rows"] for s in summaries),
         tasks=tasks,
@@ -465,7 +470,7 @@ def prepare(
         Handles of the coded rows, for samples.
     """
     summaries, parts = summarize(engine, parts)
-    common = agree(summaries, class_weight, label_rule)
+    common = agree(summaries, class_weight, label_rule, counting=True)
     coded = engine.map(Part.coded, parts, common)
     sums = engine.collect(Coded.sums, coded)
     weighted = common.class_weight is not None or summaries[0]["weighted"]
