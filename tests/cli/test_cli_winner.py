@@ -5,11 +5,14 @@ import shlex
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import kinlearn
+from kinlearn.audit import default_contenders
 from kinlearn.cli._run import run
+from kinlearn.exceptions import UnknownTaskWarning
 
 
 def _compare(kin, name, *words):
@@ -78,3 +81,23 @@ def test_a_contender_that_is_not_there(table, kin):
     assert "Did you mean 'logistic regression, alone'?" in result.err
     result = kin(*words, "m.skops", "--model", "ridge, alone", "--form", "pooled")
     assert "Leave --form pooled out" in result.err
+
+
+@pytest.mark.parametrize("form", ["alone", "pooled", "task as feature"])
+def test_a_contender_predicts_new_groups_of_a_table_of_numbers(form, table, kin):
+    numbers = table[["age", "height", "passed"]].dropna()
+    numbers = numbers.assign(school=np.arange(len(numbers)) % 4)
+    numbers.to_csv("numbers.csv", index=False)
+    numbers.assign(school=7).to_csv("new.csv", index=False)
+    name = f"logistic regression, {form}"
+    result = kin("fit", "numbers.csv", "--task", "school", "--target", "passed",
+                 "--model", name, "--save", "m.skops")  # fmt: skip
+    assert result.code == 0, result.err
+    result = kin("predict", "m.skops", "new.csv", "--out", "p.csv")
+    assert result.code == 0, result.err
+    assert "an unknown school ('7')" in result.err
+    X, y = numbers.drop(columns="passed"), numbers["passed"]
+    model = default_contenders(X, y, task="school")[name].fit(X, y)
+    with pytest.warns(UnknownTaskWarning):
+        python = model.predict(X.assign(school=7))
+    assert (pd.read_csv("p.csv")["prediction"] == python).all()

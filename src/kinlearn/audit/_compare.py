@@ -464,9 +464,14 @@ def _kinds(outcome: Outcome) -> set[bool]:
 
 def _is_default(entry: Entry, problem: Problem, random_state: int) -> bool:
     """Whether `default_contenders` gives the same under this name."""
-    known = default_entries(problem, random_state=random_state, on_request=True)
+    rules: tuple[Literal["warn", "error"], ...] = ("warn", "error")
     return describe(entry.estimator) in [
-        describe(other.estimator) for other in known if other.name == entry.name
+        describe(other.estimator)
+        for rule in rules
+        for other in default_entries(
+            problem, random_state=random_state, unknown_task=rule, on_request=True
+        )
+        if other.name == entry.name
     ]
 
 

@@ -109,6 +109,7 @@ def default_contenders(
     kind: Literal["classification", "regression"] | None = None,
     random_state: int = 0,
     on_request: bool = False,
+    unknown_task: Literal["warn", "share", "error"] = "warn",
 ) -> dict[str, Any]:
     """The models that `compare_sharing` compares by default.
 
@@ -127,6 +128,10 @@ def default_contenders(
     on_request : bool, default=False
         Whether to return also the models that take long, and that are compared on
         request only: :class:`~kinlearn.KinClassifier` and its regressor.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What the models do about tasks that `fit` did not see: predict them from what
+        is common, with a warning or without, or raise an error. Models of each task
+        alone fit one more model for them, unless it is "error".
 
     Returns
     -------
@@ -147,7 +152,12 @@ def default_contenders(
     ...
     """
     problem = open_problem(X, y, task, kind)
-    entries = default_entries(problem, random_state=random_state, on_request=on_request)
+    entries = default_entries(
+        problem,
+        random_state=random_state,
+        unknown_task=unknown_task,
+        on_request=on_request,
+    )
     return {entry.name: entry.estimator for entry in entries}
 
 
@@ -155,7 +165,7 @@ def default_entries(
     problem: Problem,
     *,
     random_state: int,
-    unknown_task: Literal["error", "share"] = "error",
+    unknown_task: Literal["warn", "share", "error"] = "error",
     on_request: bool = False,
 ) -> list[Entry]:
     """The default contenders for some data.
@@ -166,7 +176,7 @@ def default_entries(
         The data.
     random_state : int
         Decides the models.
-    unknown_task : {"error", "share"}, default="error"
+    unknown_task : {"warn", "share", "error"}, default="error"
         What the models do about tasks that training lacks.
     on_request : bool, default=False
         Whether those that take long take part.
@@ -208,7 +218,7 @@ def _build(
     form: str,
     prepare: Any,
     problem: Problem,
-    unknown_task: Literal["error", "share"],
+    unknown_task: Literal["warn", "share", "error"],
 ) -> Any:
     """The estimator of one form, its columns prepared by its own training rows."""
     inner = candidate.estimator

@@ -172,6 +172,7 @@ def _choose(
             kind=training.kind,
             random_state=seed,
             on_request=not no_kin,
+            unknown_task="error",  # there are none: spares a model
         )
     if models is None:
         return known

@@ -130,10 +130,8 @@ def _contender(
         task=training.task,
         kind=training.kind,
         random_state=seed,
+        unknown_task="share",
     )
     if name not in known:
         raise UserError(f"There is no contender {name!r}. {suggest(name, known)}")
-    estimator = known[name]
-    if "unknown_task" in estimator.get_params(deep=False):
-        estimator.set_params(unknown_task="share")
-    return estimator, preparation
+    return known[name], preparation
