@@ -167,6 +167,8 @@ def test_rows_against_the_mapping_and_unknown_rules_are_refused():
         sets_of(task, y, {1: [0]})
     with pytest.raises(TypeError, match="a list of its classes"):
         sets_of(task, y, {1: "yes"})
+    with pytest.raises(TypeError, match=r"a task '1', but .* holds 0, 1. Write"):
+        sets_of(task, y, {"1": [0, 1]})
     with pytest.raises(ValueError, match="must be"):
         sets_of(task, y, "all")
 

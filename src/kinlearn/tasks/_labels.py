@@ -612,6 +612,13 @@ def _given_pairs(
     given: Mapping[Any, Any], tasks: np.ndarray, classes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of a task and a class by a mapping, and which tasks it names."""
+    texts = isinstance(tasks.tolist()[0], str)
+    odd = [name for name in given if isinstance(name, str) != texts]
+    if odd:
+        raise TypeError(
+            f"label_sets names a task {odd[0]!r}, but the task column holds "
+            f"{show_values(tasks)}. Write tasks as they are in the column."
+        )
     code_of = {label: code for code, label in enumerate(classes.tolist())}
     pairs, named = [], np.zeros(len(tasks), dtype=bool)
     for t, name in enumerate(tasks.tolist()):
