@@ -202,13 +202,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a "
                 "minimum of 1 is required."
             )
-        validate_data(self, X=X, skip_check_array=True, reset=reset)
+        if not reset:
+            table = self._without_others(table)
+        validate_data(self, X=table.native, skip_check_array=True, reset=reset)
         if reset:
             task = self.task
             self._task = None if task is None else find_column(task, table, "Task")
             for name in (*self.drop, *self.keep, *self.categorical):
                 find_column(name, table, "This")
         return table
+
+    def _without_others(self, table: AnyTable) -> AnyTable:
+        """A frame without columns that fit did not see, if it has all that it saw."""
+        known = getattr(self, "feature_names_in_", None)
+        if known is None or table.names is None or table.n_columns <= len(known):
+            return table
+        place = {name: i for i, name in enumerate(table.names)}
+        if not all(name in place for name in known):
+            return table
+        return table.take([place[name] for name in known])
 
     def _fit_opened(self, table: AnyTable, y: ArrayLike | None) -> np.ndarray:
         """Fit on an opened table, and encode it; the task is not in what comes out."""
@@ -283,7 +295,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_columns)
-            The same columns as in fit; cells that cannot be read are missing.
+            The same columns as in fit; cells that cannot be read are missing. Other
+            columns of a frame are left alone.
 
         Returns
         -------
