@@ -318,6 +318,24 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         return weight, int(self.criterion == "entropy")
 
     def _widened(self, later: Any) -> Forest:
+        """The forest with the new classes.
+
+        A task that has an old class, too, shares the leaves' frequencies with the old
+        tasks, whose rows are many and never of the new class: it would hardly ever get
+        it.
+        """
+        is_old = np.isin(later.y, later.class_place)
+        both = np.intersect1d(later.task[is_old], later.task[~is_old])
+        if len(both):
+            rows = later.task == both[0]
+            raise ValueError(
+                f"Task {later.tasks.tolist()[both[0]]!r} has classes that fit saw, "
+                f"{np.unique(later.classes[later.y[rows & is_old]]).tolist()} and "
+                "classes that it did not see, "
+                f"{np.unique(later.classes[later.y[rows & ~is_old]]).tolist()}. "
+                "Leaves hold the classes of all tasks together, so a forest only takes "
+                "new classes for a task that has no others: fit anew with all rows."
+            )
         return insert_classes(self.forest_, later.class_place, len(later.classes))
 
     def _score(self, y_true: np.ndarray, answer: np.ndarray) -> float:
