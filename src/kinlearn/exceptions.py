@@ -10,6 +10,7 @@ __all__ = [
     "SuspectColumnWarning",
     "TaskFallbackWarning",
     "UnknownTaskWarning",
+    "UnusedColumnWarning",
 ]
 
 
@@ -31,3 +32,7 @@ class TaskFallbackWarning(KinlearnWarning):
 
 class UnknownTaskWarning(KinlearnWarning):
     """Rows to predict for are of tasks that fit did not see."""
+
+
+class UnusedColumnWarning(KinlearnWarning):
+    """A column of a table cannot be learned from, and is left out."""

@@ -1,6 +1,7 @@
 """Forms of estimators that know nothing of kinlearn, on tables of mixed columns."""
 
 import types
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 import kinlearn
+from kinlearn.exceptions import UnusedColumnWarning
 from kinlearn.sharing import PerTask, Pooled, SharedPlusOwn, TaskAsFeature
 from kinlearn.svm import MultiTaskSVC, SVMPlusClassifier
 from kinlearn.transfer import AuxiliaryOverSampler
@@ -233,6 +235,7 @@ def test_importances_are_of_the_columns_that_came_in():
     ],
     ids=["form", "trees"],
 )
+@pytest.mark.filterwarnings("ignore:Column 'x' is not used:UserWarning")
 def test_types_without_a_nan_and_pairs_are_read_or_left_out(column, model):
     if isinstance(column, pl.Series):
         frame = pl.from_pandas(FRAME[["g"]]).with_columns(
@@ -241,3 +244,28 @@ def test_types_without_a_nan_and_pairs_are_read_or_left_out(column, model):
     else:
         frame = FRAME[["g"]].assign(x=column, y=Y)
     assert clone(model).fit(frame, Y).score(frame, Y) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["tree", "form"])
+def test_a_column_that_is_not_used_is_named(kind):
+    frame = pd.DataFrame(
+        {
+            "shop": ["a", "b"] * 10,
+            "colour": ["red", "red", "blue", "green"] * 5,
+            "basket": [["milk"]] * 20,
+            "receipt": [f"no. {i}" for i in range(20)],
+            "country": ["NL"] * 20,
+        }
+    )
+    y = np.arange(20) // 2 % 2
+    model = MultiTaskExtraTreesClassifier(5, task="shop")
+    if kind == "form":
+        model = Pooled(LogisticRegression(), task="shop")
+    with pytest.warns(UnusedColumnWarning, match=r"(?s)'basket'.*list.*'receipt'") as w:
+        model.fit(frame, y)
+    assert len(w) == 1
+    assert "country" not in str(w[0].message)  # there is nothing in it
+    assert w[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(frame.drop(columns=["basket", "receipt"]), y)

@@ -21,6 +21,7 @@ from kinlearn.sharing._tables import (
 )
 from kinlearn.tables import TableEncoder
 from kinlearn.tables._containers import open_table
+from kinlearn.tables._meanings import warn_of_unused
 from kinlearn.tables._suited import comes_from
 from kinlearn.tasks import LabelRule, TaskMixin
 from kinlearn.utils._sklearn import safe_indexing
@@ -129,6 +130,8 @@ class OneModel(SharingForm):
     def _encode(self, rows: TrainingRows) -> TrainingRows:
         """Training rows as the estimator takes them."""
         self.table_encoder_, rows = encode_rows(self.estimator, rows)
+        if self.table_encoder_ is not None:
+            warn_of_unused(self.table_encoder_.meanings_)
         return rows
 
     def _answer(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.exceptions import UnusedColumnWarning
 from kinlearn.tables._cells import (
     Cells,
     number_parser,
@@ -27,6 +28,7 @@ from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import AnyTable, open_table
 from kinlearn.utils._typing import Table, TaskColumn
 from kinlearn.utils._values import show_values
+from kinlearn.utils._warnings import warn_caller
 
 __all__ = [
     "column_parts",
@@ -36,8 +38,15 @@ __all__ = [
     "read_meanings",
     "remarks_on",
     "unreadable_cells",
+    "warn_of_unused",
 ]
 
+# why a column is left out that has nothing to learn from
+_EMPTY, _CONSTANT, _TOLD = _NOTHING = (
+    "no value in any row",
+    "the same value in every row",
+    "it is to be left out",
+)
 _DAY = 86_400e6  # microseconds
 _MOSTLY = 0.9  # share of numbers that makes a column one of numbers
 _MANY = 10  # different ones, at least, for that
@@ -156,7 +165,7 @@ def read_meanings(
             for keys in (drop, keep, categorical)
         )
         if left:
-            meanings.append({"name": name, **_dropped("it is to be left out")})
+            meanings.append({"name": name, **_dropped(_TOLD)})
             continue
         cells = read_cells(table, position)
         found = {"name": name, **find_meaning(cells, keep=kept, categorical=forced)}
@@ -169,7 +178,7 @@ def read_meanings(
         return meanings
     for i in constant:
         name = meanings[i]["name"]
-        meanings[i] = {"name": name, **_dropped("the same value in every row")}
+        meanings[i] = {"name": name, **_dropped(_CONSTANT)}
     return meanings
 
 
@@ -182,6 +191,27 @@ def remarks_on(meanings: list[dict[str, Any]]) -> list[str]:
         elif "remark" in meaning:
             remarks.append(f"Column {meaning['name']!r}: {meaning['remark']}.")
     return remarks
+
+
+def warn_of_unused(meanings: list[dict[str, Any]]) -> None:
+    """Name the columns that hold something, and are not used all the same.
+
+    Parameters
+    ----------
+    meanings : list of dict
+        As :func:`find_meanings` gives them.
+    """
+    lost = [
+        meaning
+        for meaning in meanings
+        if meaning["kind"] == "dropped" and meaning["why"] not in _NOTHING
+    ]
+    if lost:
+        warn_caller(
+            f"{' '.join(remarks_on(lost))} Drop such a column to be rid of this "
+            "warning; to use it, make numbers or categories of it.",
+            UnusedColumnWarning,
+        )
 
 
 def _dropped(why: str) -> dict[str, Any]:
@@ -217,7 +247,7 @@ def find_meaning(
     if cells.type == "thing":
         return _dropped(f"its values are of type {type(cells.example).__name__}")
     if cells.missing.all():
-        return _dropped("no value in any row")
+        return _dropped(_EMPTY)
     if categorical:
         return _category(cells, keep=True)
     if cells.type == "truth":

@@ -12,6 +12,7 @@ from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.tables import TableEncoder
 from kinlearn.tables._columns import find_column
 from kinlearn.tables._containers import AnyTable, open_table
+from kinlearn.tables._meanings import warn_of_unused
 from kinlearn.tasks._categories import find_categorical
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
@@ -399,6 +400,7 @@ def check_task_data(
                 settings["categorical"] = np.flatnonzero(named).tolist()
             encoder = TableEncoder(**settings)
             fields[name] = encoder._fit_table(table.take(positions), fields.get("y"))
+            warn_of_unused(encoder.meanings_)
             if name == "X":
                 fields["encoder"] = encoder
                 if encoder.categorical_.any() and categorical_features is not None:
