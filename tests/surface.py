@@ -11,7 +11,6 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import get_origin
 
 import kinlearn
 
@@ -27,16 +26,12 @@ def public_modules() -> list[ModuleType]:
 
 
 def public_objects() -> dict[str, object]:
-    """Dotted name -> object, for every name in the ``__all__`` of a module.
-
-    Without aliases of types: they have neither docstring nor signature.
-    """
-    found = {
+    """Dotted name -> object, for every name in the ``__all__`` of a module."""
+    return {
         f"{module.__name__}.{name}": getattr(module, name)
         for module in public_modules()
         for name in sorted(module.__all__)
     }
-    return {name: thing for name, thing in found.items() if get_origin(thing) is None}
 
 
 def own_members(cls: type) -> Iterator[tuple[str, Callable | property]]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import get_origin
 
 import pytest
 
@@ -34,7 +33,7 @@ def _modules() -> list[ModuleType]:
 def _functions(name: str, thing: object) -> Iterator[tuple[str, object]]:
     """The functions behind a public name, with dotted names for messages."""
     if not inspect.isclass(thing):
-        if callable(thing) and get_origin(thing) is None:  # no alias of a type
+        if callable(thing):
             yield name, thing
         return
     for key in CALLED:

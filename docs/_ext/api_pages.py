@@ -19,7 +19,7 @@ HEADINGS = (
 # The parts of the documentation, and the modules that belong to them.
 GROUPS = (
     ("Start", ("kinlearn",)),
-    ("Your data", ("tasks", "datasets", "model_selection")),
+    ("Your data", ("tasks", "tables", "datasets", "model_selection")),
     (
         "Models",
         ("sharing", "trees", "boosting", "transfer", "svm", "cluster", "persistence"),

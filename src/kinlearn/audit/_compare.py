@@ -33,8 +33,7 @@ from kinlearn.audit._summary import Summary, summarise_scores
 from kinlearn.audit._verdict import standing
 from kinlearn.exceptions import SuspectColumnWarning
 from kinlearn.tables import find_suspects
-from kinlearn.tasks import LabelRule
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table
 
 __all__ = ["compare_sharing"]
 

@@ -20,11 +20,11 @@ from kinlearn.boosting._stump_run import Boosted, StumpRun, StumpSettings
 from kinlearn.boosting._stump_voter import StumpVoter
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tables._suited import CODES
-from kinlearn.tasks import LabelRule, LabelSets, TaskMixin, TaskRows
+from kinlearn.tasks import LabelSets, TaskMixin, TaskRows
 from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
-from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["AbstainingAdaBoostClassifier"]
 

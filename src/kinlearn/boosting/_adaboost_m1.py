@@ -18,7 +18,7 @@ from kinlearn.boosting._start_weights import INIT_WEIGHTS, row_weights, start_we
 from kinlearn.boosting._tree_votes import TreeVotes
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tables._suited import CODES
-from kinlearn.tasks import LabelRule, TaskMixin, with_task
+from kinlearn.tasks import TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
 from kinlearn.utils import (
     check_takes_weights,
@@ -28,7 +28,7 @@ from kinlearn.utils import (
 )
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
-from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskAdaBoostClassifier"]
 

@@ -12,10 +12,10 @@ from kinlearn.boosting._label_codes import ClassScores, LabelCodes
 from kinlearn.boosting._mtboost_base import MTBoostBase
 from kinlearn.boosting._shared_rounds import LogisticLoss
 from kinlearn.boosting._start_weights import row_weights
-from kinlearn.tasks import LabelRule, LabelSets
+from kinlearn.tasks import LabelSets
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
-from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["MTBoostClassifier"]
 

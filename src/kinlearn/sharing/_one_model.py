@@ -23,9 +23,9 @@ from kinlearn.tables import TableEncoder
 from kinlearn.tables._containers import open_table
 from kinlearn.tables._meanings import warn_of_unused
 from kinlearn.tables._suited import comes_from
-from kinlearn.tasks import LabelRule, TaskMixin
+from kinlearn.tasks import TaskMixin
 from kinlearn.utils._sklearn import safe_indexing
-from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
 __all__ = ["OneModel", "Pooled", "category_codes", "fit_clone"]
 

@@ -10,11 +10,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from kinlearn.sharing._base import SharingForm, TrainingRows
 from kinlearn.sharing._one_model import Pooled, fit_clone
 from kinlearn.sharing._tables import CategoriesError
-from kinlearn.tasks import LabelRule
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
-from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
 __all__ = ["PerTask"]
 

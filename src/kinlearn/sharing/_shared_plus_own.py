@@ -10,9 +10,8 @@ from sklearn.utils import check_array
 
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, fit_clone
-from kinlearn.tasks import LabelRule
 from kinlearn.utils._sklearn import Interval
-from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
 __all__ = ["SharedPlusOwn"]
 

@@ -9,10 +9,10 @@ from kinlearn.svm._class_pairs import class_pairs, class_scores, signs_of_pair
 from kinlearn.svm._dual import TaskProblem, classification
 from kinlearn.svm._multi_task_base import MultiTaskSVMBase
 from kinlearn.svm._space import Gamma, KernelName
-from kinlearn.tasks import LabelRule, class_weights
+from kinlearn.tasks import class_weights
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
-from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
 __all__ = ["MultiTaskSVC"]
 

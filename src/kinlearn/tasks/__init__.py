@@ -9,7 +9,6 @@ from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import TaskData, TaskRows
 from kinlearn.tasks._keep_task import KeepTask, keep_task
 from kinlearn.tasks._labels import (
-    LabelRule,
     LabelSets,
     class_codes,
     classes_by_task,
@@ -33,7 +32,6 @@ from kinlearn.tasks._weights import (
 
 __all__ = [
     "KeepTask",
-    "LabelRule",
     "LabelSets",
     "TaskColumns",
     "TaskData",

@@ -9,12 +9,12 @@ import numpy as np
 from kinlearn.tables import TableEncoder
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._labels import (
-    LabelRule,
     LabelSets,
     classes_by_task,
     find_label_sets,
 )
 from kinlearn.utils import group_rows
+from kinlearn.utils._typing import LabelRule
 
 __all__ = ["TaskData", "TaskRows"]
 

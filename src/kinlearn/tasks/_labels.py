@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Number
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -17,19 +17,15 @@ from kinlearn.tasks._values import (
     name_task,
     show_values,
 )
-from kinlearn.utils._typing import ArrayLike
+from kinlearn.utils._typing import ArrayLike, LabelRule
 
 __all__ = [
-    "LabelRule",
     "LabelSets",
     "class_codes",
     "classes_by_task",
     "find_label_sets",
     "numbers",
 ]
-
-# how the classes of a task are found: see find_label_sets
-LabelRule: TypeAlias = Literal["connected", "observed"] | Mapping[Any, Any]
 
 
 def _vector(y: Any, estimator: str) -> np.ndarray:

@@ -8,7 +8,6 @@ import numpy as np
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import freeze
 from kinlearn.tasks._labels import (
-    LabelRule,
     LabelSets,
     class_codes,
     find_label_sets,
@@ -18,7 +17,7 @@ from kinlearn.tasks._validation import check_task_rows, task_codes
 from kinlearn.tasks._values import encode_values, lookup_values, show_values
 from kinlearn.tasks._vector import encode_tasks
 from kinlearn.utils._sklearn import check_sample_weight
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table
 
 __all__ = ["LaterData", "check_later_data"]
 

@@ -16,7 +16,7 @@ from kinlearn.tables._meanings import warn_of_unused
 from kinlearn.tasks._categories import find_categorical
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
-from kinlearn.tasks._labels import LabelRule, class_codes, numbers
+from kinlearn.tasks._labels import class_codes, numbers
 from kinlearn.tasks._values import (
     encode_values,
     lookup_values,
@@ -25,7 +25,7 @@ from kinlearn.tasks._values import (
     task_values,
 )
 from kinlearn.utils._sklearn import check_sample_weight
-from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 from kinlearn.utils._warnings import warn_caller
 
 __all__ = [

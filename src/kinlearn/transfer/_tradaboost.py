@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.tasks import LabelRule, TaskData
+from kinlearn.tasks import TaskData
 from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
 from kinlearn.transfer._boost import Boosted, Transfer, boost
 from kinlearn.transfer._guard import held_out_error, vote_shares
@@ -21,7 +21,7 @@ from kinlearn.transfer._weighted_trees import BinnedRows
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
-from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["TrAdaBoostClassifier"]
 

@@ -7,10 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.tasks import LabelRule
 from kinlearn.trees._mt_tree import MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
-from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskDecisionTreeClassifier"]
 

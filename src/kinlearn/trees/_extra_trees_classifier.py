@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from kinlearn.tasks import LabelRule, TaskData, class_weights
+from kinlearn.tasks import TaskData, class_weights
 from kinlearn.trees._add_rows import insert_classes
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.trees._forest import Forest
 from kinlearn.trees._growth import Settings
 from kinlearn.utils._sklearn import StrOptions
-from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskExtraTreesClassifier"]
 

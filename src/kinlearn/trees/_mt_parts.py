@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from kinlearn.tasks import LabelRule
 from kinlearn.trees._bin_parts import find_bins
 from kinlearn.trees._mt_shares import BinnedShare, Scheme
 from kinlearn.trees._mt_weights import (
@@ -20,6 +19,7 @@ from kinlearn.trees._mt_weights import (
 )
 from kinlearn.trees._parts import Common, Part, agree, summarize
 from kinlearn.trees._questions import Weighed
+from kinlearn.utils._typing import LabelRule
 
 __all__ = ["prepare_binned"]
 

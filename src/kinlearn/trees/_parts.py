@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from kinlearn.tasks import (
-    LabelRule,
     TaskColumns,
     check_task_data,
     class_codes,
@@ -26,7 +25,7 @@ from kinlearn.trees._growth import exact_unit, short_number, unit_labels
 from kinlearn.trees._pilot import pilot_rows, row_hashes
 from kinlearn.trees._questions import Totals, Weighed
 from kinlearn.trees._shares import Share
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table
 
 __all__ = [
     "Coded",

@@ -12,13 +12,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.tasks import LabelRule, TaskData
+from kinlearn.tasks import TaskData
 from kinlearn.trees._mt_tree import MultiTaskTree
 from kinlearn.trees._mt_tree_model import MultiTaskTreeModel
 from kinlearn.utils import group_rows, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval
-from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskRandomForestClassifier"]
 

@@ -32,11 +32,11 @@ from kinlearn.sharing._kin._tables import Table, TrainingTable, answer
 from kinlearn.sharing._kin._trials import Clock, Trial, Trials
 from kinlearn.sharing._kin._weights import SCALES
 from kinlearn.tables._suited import CODES
-from kinlearn.tasks import LabelRule, TaskData, TaskMixin, check_total_weight
+from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.trees._extra_trees_base import MultiTaskExtraTreesBase
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
-from kinlearn.utils._typing import ArrayLike, RandomState, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, TaskColumn
 
 __all__ = ["Family", "KinBase"]
 

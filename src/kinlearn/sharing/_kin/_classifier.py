@@ -14,8 +14,8 @@ from kinlearn.sharing._kin._calibration import (
     temperature,
 )
 from kinlearn.sharing._kin._scores import Scores
-from kinlearn.tasks import LabelRule, TaskMixin
-from kinlearn.utils._typing import RandomState, Table, TaskColumn
+from kinlearn.tasks import TaskMixin
+from kinlearn.utils._typing import LabelRule, RandomState, Table, TaskColumn
 
 __all__ = ["KinClassifier"]
 

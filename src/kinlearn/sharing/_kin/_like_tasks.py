@@ -11,8 +11,8 @@ from kinlearn.sharing._kin._groups import groups_of_tasks
 from kinlearn.sharing._kin._indicators import indicators
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._task_as_feature import TaskAsFeature
-from kinlearn.tasks import LabelRule, with_task
-from kinlearn.utils._typing import TaskColumn
+from kinlearn.tasks import with_task
+from kinlearn.utils._typing import LabelRule, TaskColumn
 
 __all__ = ["LikeTasks"]
 

@@ -11,8 +11,7 @@ from kinlearn.sharing._one_model import OneModel, fit_clone
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.svm import MultiTaskSVR
-from kinlearn.tasks import LabelRule
-from kinlearn.utils._typing import TaskColumn
+from kinlearn.utils._typing import LabelRule, TaskColumn
 
 __all__ = ["BoostedOverLinear", "MeanOf", "StandardisedSVR", "TaskByCoefficients"]
 

@@ -14,7 +14,8 @@ from kinlearn.sharing._kin._categories import MeanTargets, WithMeanTargets
 from kinlearn.sharing._kin._like_tasks import LikeTasks
 from kinlearn.sharing._kin._models import BoostedOverLinear
 from kinlearn.sharing._kin._scale import Standardisation
-from kinlearn.tasks import LabelRule, LabelSets, find_label_sets, with_task
+from kinlearn.tasks import LabelSets, find_label_sets, with_task
+from kinlearn.utils._typing import LabelRule
 
 __all__ = ["Table", "TrainingTable", "answer", "staged_answers"]
 
