@@ -11,7 +11,11 @@ import pytest
 
 from tests.audit.kill_and_resume import compare_slowly, stable, stored
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # the known models are told the target by a column
+    pytest.mark.filterwarnings("ignore::kinlearn.exceptions.SuspectColumnWarning"),
+]
 ROOT = Path(__file__).parents[2]
 # all 30 of them: KINLEARN_KILLS=30
 KILLS = int(os.environ.get("KINLEARN_KILLS", "8"))

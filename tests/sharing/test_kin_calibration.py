@@ -81,7 +81,7 @@ def test_answers_for_strangers_become_less_sure():
             return X, task, (score + 0.3 * rng.logistic(size=len(task)) > 0).astype(int)
 
         X, task, y = draw(6, 100)
-        model = KinClassifier(task=-1, families="linear", **QUICK)
+        model = KinClassifier(task=-1, families="linear", unknown_task="share", **QUICK)
         model.fit(with_task(X, task), y)
         assert model.unseen_temperature_ < 1 < model.temperature_
         X, task, y = draw(100, 20)

@@ -81,7 +81,7 @@ def test_a_weight_is_so_many_rows_in_any_order(kind, make):
         found = deal(X, y, kind, weight=weight)
         data = found.data
         rows = np.column_stack([data.X, data.task, data.y])
-        _, number = np.unique(rows, axis=0, return_inverse=True)
+        number = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         table = np.zeros((number.max() + 1, 5))
         weights = data.sample_weight
         np.add.at(table, (number, found.fold), 1.0 if weights is None else weights)

@@ -106,5 +106,8 @@ TRUSTED = frozenset(
         # boosting keeps its check of categorical columns as partial(check_array, ...)
         "functools.partial",
         "sklearn.utils.validation.check_array",
+        # of searches, with scikit-learn before 1.8
+        "sklearn.utils._metadata_requests.MetadataRequest",
+        "sklearn.utils._metadata_requests.MethodMetadataRequest",
     }
 )
