@@ -118,10 +118,15 @@ def test_the_command_line_predicts_the_same(name, model, kin):
     new = X.assign(passed="?", other=1)[["other", *X.columns[::-1], "passed"]]
     out = kin(new)
     assert list(out) == ["school", "prediction"]
-    assert_array_equal(out["prediction"], model.predict(X))
+    # pandas before 3.0 reads some numbers of a file as their neighbours
+    if is_classifier(model):
+        assert_array_equal(out["prediction"], model.predict(X))
+    else:
+        assert_allclose(out["prediction"], model.predict(X), rtol=1e-12)
     if hasattr(model, "predict_proba"):
         out = kin(new, "--proba")
-        assert_array_equal(out["probability_yes"], model.predict_proba(X)[:, 1])
+        expected = model.predict_proba(X)[:, 1]
+        assert_allclose(out["probability_yes"], expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("form", [None, PerTask, Pooled])

@@ -8,7 +8,7 @@ for left weights l_c and their sum l. The scan moves the bins of a feature to
 the left one by one and updates this *reduction* for the groups it touches.
 """
 
-from libc.math cimport INFINITY, M_1_PI, log, sqrt
+from libc.math cimport INFINITY, log, sqrt
 from libc.string cimport memset
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
@@ -96,6 +96,7 @@ cdef enum:
     MIN_SUPPORT = 2
     DEVIATIONS = 3
 cdef f64_t HANDICAP = 0.5
+cdef f64_t INV_PI = 0.3183098861837907  # Windows has no M_1_PI
 
 
 cdef f64_t _noise(const Search* s, i32_t n) noexcept nogil:
@@ -103,7 +104,7 @@ cdef f64_t _noise(const Search* s, i32_t n) noexcept nogil:
     cdef f64_t k = n - 2, gain
     if n <= 2:
         return 0.0
-    gain = (k * M_1_PI + 0.5 * DEVIATIONS * sqrt(k)) * s.row_weight * s.inv_total
+    gain = (k * INV_PI + 0.5 * DEVIATIONS * sqrt(k)) * s.row_weight * s.inv_total
     return gain * s.n_groups if s.criterion == SUM else gain
 
 
