@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn.trees.partitioned import read_part
+from kinlearn._partitions import read_partition
 
 __all__ = ["ENDS", "read"]
 
@@ -14,7 +14,7 @@ def read(X, y, weight, ends):
     """Cut rows at `ends`, and read each part."""
     options = {"task": -1, "labels": "classes", "allow_nan": True}
     return [
-        read_part(
+        read_partition(
             X[rows],
             y[rows],
             None if weight is None else weight[rows],

@@ -2,24 +2,31 @@
 
 ``LAYERS`` is the table of the house style, as data. The checker reads every
 source file (also the Cython ones), with lazy imports and imports for type
-checkers, and names each line that breaks the table.
+checkers, and names each line that breaks a rule:
+
+1. a layer imports only the layers that the table allows;
+2. a module or name with an underscore is private to its folder: files there and below
+   may import it, others take what the folder's ``__init__.py`` exports;
+3. the kernels of a folder are called by the package of the same name alone;
+4. the folders and modules of a package do not import each other in a circle;
+5. a folder has few files.
 """
 
-import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from tests.imports import SUFFIXES, Use, is_private, read_imports
 
 SOURCE = Path(__file__).parents[1] / "src" / "kinlearn"
 
 _TOOLS = {"exceptions", "utils"}
 _TASKS = {"tables", "tasks", *_TOOLS}
 _ESTIMATORS = {"trees", "svm", "cluster", "boosting", "transfer"}
-# An estimator package may call kernels and score what it fits.
-_FITTING = {"_kernels", "metrics", *_TASKS}
+# An estimator package may call kernels, bin features and score what it fits.
+_FITTING = {"_binning", "_kernels", "_partitions", "metrics", *_TASKS}
 # What the audit compares and the report draws.
 _RESULTS = {"metrics", "relatedness", *_TASKS}
 _PUBLIC = {
@@ -44,6 +51,8 @@ LAYERS: dict[str, set[str]] = {
     "metrics": _TASKS,
     "datasets": _TASKS,
     "relatedness": _TASKS,
+    "_partitions": _TASKS,
+    "_binning": {"_kernels", "_partitions", *_TASKS},
     "trees": _FITTING,
     "svm": _FITTING,
     "cluster": _FITTING,
@@ -56,12 +65,12 @@ LAYERS: dict[str, set[str]] = {
     "persistence": {"trees", *_TASKS},
     "report": {"audit", "sharing", "model_selection", *_RESULTS},
     # Nothing imports these four.
-    "dask": _PUBLIC,
+    "dask": {"_partitions", *_PUBLIC},
     "cli": _PUBLIC,
     "testing": _PUBLIC,
     "kinlearn": _PUBLIC,  # __init__.py: lazy names, and their types
 }
-# These see of other packages only what a user sees (and the shared tools).
+# Only these may import the package itself, by its lazy names.
 OUTERMOST = {"dask", "cli", "testing", "kinlearn"}
 
 # Kernels know arrays. cython and cpython are the compiler's own: pointers to
@@ -92,24 +101,18 @@ OPTIONAL = {
 # The command line and the Dask part are imported by their users alone.
 MAY_IMPORT_OPTIONAL = {"cli", "dask"}
 
+# In a folder, with its __init__.py: what can still be taken in at a glance.
+MOST_FILES = 17
+
 SKLEARN_DOOR = "utils/_sklearn.py"
 CALLBACK_DOOR = "utils/_callbacks.py"  # newer than the oldest scikit-learn we take
-_DYNAMIC = {"import_module", "import_optional", "__import__"}
-
-
-@dataclass(frozen=True)
-class Use:
-    """One imported name: ``from a.b import c`` uses ``a.b.c``."""
-
-    name: str
-    line: int
-    at_import: bool  # the import runs when the file itself is imported
 
 
 def violations(root: Path) -> list[str]:
     """Every line below ``root`` (a folder named kinlearn) that breaks a rule."""
     found = []
-    for path in sorted(p for p in root.rglob("*") if p.suffix in _READERS):
+    edges: dict[str, dict[str, set[str]]] = {}  # package -> child -> its siblings
+    for path in source_files(root):
         where = path.relative_to(root).as_posix()
         layer = path.relative_to(root).parts[0].removesuffix(path.suffix)
         layer = "kinlearn" if layer == "__init__" else layer
@@ -117,18 +120,64 @@ def violations(root: Path) -> list[str]:
             found.append(f"{where}: no layer {layer!r} in the table of test_layers.py")
             continue
         package = ["kinlearn", *path.relative_to(root).parent.parts]
-        for use in _READERS[path.suffix](path.read_text(encoding="utf-8"), package):
-            found += [f"{where}:{use.line}: {why}" for why in _judge(where, layer, use)]
-    return found
+        for use in read_imports(path, package):
+            rules = _judge(root, where, layer, package, use)
+            found += [f"{where}:{use.line}: {why}" for why in rules]
+            if use.at_import and path.stem != "__init__":
+                _add_edge(edges, [*package, path.stem], use.name.split("."))
+    return found + [
+        f"{package}: {child} and {other} import each other, if by way of others"
+        for package, siblings in sorted(edges.items())
+        for child, other in _circles(siblings)
+    ]
 
 
-def _judge(where: str, layer: str, use: Use) -> Iterator[str]:
+def source_files(root: Path) -> list[Path]:
+    """All files with imports, in order."""
+    return sorted(p for p in root.rglob("*") if p.suffix in SUFFIXES)
+
+
+def _add_edge(edges: dict, importer: list[str], imported: list[str]) -> None:
+    """Note which children of their common package import each other."""
+    depth = 0
+    while importer[depth] == imported[depth]:
+        depth += 1
+        if depth == min(len(importer), len(imported)):
+            return
+    if depth > 1:  # the layers themselves have a table
+        siblings = edges.setdefault(".".join(importer[:depth]), {})
+        siblings.setdefault(importer[depth], set()).add(imported[depth])
+
+
+def _circles(siblings: dict[str, set[str]]) -> list[tuple[str, str]]:
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            new = siblings.get(todo.pop(), set()) - seen
+            seen |= new
+            todo += new
+        return seen
+
+    reach = {child: reached(child) for child in siblings}
+    return [
+        (a, b)
+        for a in sorted(reach)
+        for b in sorted(reach[a])
+        if a < b
+        if a in reach.get(b, ())
+    ]
+
+
+def _judge(
+    root: Path, where: str, layer: str, package: list[str], use: Use
+) -> Iterator[str]:
     top, *rest = use.name.split(".")
     if top == "kinlearn":
-        yield from _judge_own(layer, use.name, rest)
+        yield from _judge_own(root, layer, package, use.name, rest)
     elif layer == "_kernels" and not f"{use.name}.".startswith(KERNEL_PACKAGES):
         yield f"a kernel imports {use.name}; it may know libc, numpy and scipy's BLAS"
-    elif top == "sklearn" and any(map(_is_private, rest)) and where != SKLEARN_DOOR:
+    elif top == "sklearn" and any(map(is_private, rest)) and where != SKLEARN_DOOR:
         yield f"{use.name} is private to scikit-learn: bring it in by {SKLEARN_DOOR}"
     elif use.name.startswith("sklearn.callback") and where != CALLBACK_DOOR:
         yield f"{use.name} is not in every scikit-learn: bring it in by {CALLBACK_DOOR}"
@@ -136,104 +185,45 @@ def _judge(where: str, layer: str, use: Use) -> Iterator[str]:
         yield f"{top} is optional: import it inside the function that needs it"
 
 
-def _judge_own(layer: str, name: str, rest: list[str]) -> Iterator[str]:
+def _judge_own(
+    root: Path, layer: str, package: list[str], name: str, rest: list[str]
+) -> Iterator[str]:
     to = rest[0] if rest else "kinlearn"
-    if to == layer or name == "kinlearn.__version__":
+    if name == "kinlearn.__version__":
         return
     if to not in LAYERS or to == "kinlearn":
         if layer not in OUTERMOST:
             yield f"imports {name}; name the package that it lives in"
-    elif to not in LAYERS[layer]:
+    elif to != layer and to not in LAYERS[layer]:
         yield f"{layer} may not import {to} ({name})"
-    elif layer in OUTERMOST and to != "utils" and any(map(_is_private, rest)):
-        yield f"{layer} may only use public names, not {name}"
+    elif to == "_kernels" and layer != "_kernels":
+        folder = _folders(root / "_kernels", rest[1:])
+        if package[1 : len(folder) + 1] != folder:
+            yield f"{name} is a kernel of {'.'.join(folder)}: call it there"
+    elif to != "utils" or layer == "utils":
+        yield from _judge_private(package, name)
 
 
-def _is_private(segment: str) -> bool:
-    return segment.startswith("_") and not segment.endswith("__")
+def _judge_private(package: list[str], name: str) -> Iterator[str]:
+    """A name with an underscore is for the files of its folder, and below it."""
+    segments = name.split(".")
+    for i in range(1, len(segments)):
+        if is_private(segments[i]) and package[:i] != segments[:i]:
+            home = ".".join(segments[:i])
+            yield f"{name} is private to {home}: import what {home} exports"
+            return
+        if segments[i][:1].isupper():
+            return  # what follows belongs to a class: protected, not private
 
 
-def _read_python(source: str, package: list[str]) -> Iterator[Use]:
-    tree = ast.parse(source)
-    bound: dict[str, str] = {}  # local name -> what it stands for
-    lazy = _lazy_nodes(tree)
-    for node in ast.walk(tree):
-        at_import = node not in lazy
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                local = alias.asname or alias.name.partition(".")[0]
-                bound[local] = alias.name if alias.asname else local
-                yield Use(alias.name, node.lineno, at_import)
-        elif isinstance(node, ast.ImportFrom):
-            origin = _absolute(node.module or "", node.level, package)
-            for alias in node.names:
-                bound[alias.asname or alias.name] = f"{origin}.{alias.name}"
-                yield Use(f"{origin}.{alias.name}", node.lineno, at_import)
-        elif isinstance(node, ast.Call):
-            called = getattr(node.func, "id", getattr(node.func, "attr", None))
-            first = node.args[0] if node.args else None
-            if called in _DYNAMIC and isinstance(first, ast.Constant):
-                yield Use(str(first.value), node.lineno, at_import)
-    # `import sklearn.utils` and later `sklearn.utils._x` is an import as well.
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            parts = ast.unparse(node).split(".")
-            if bound.get(parts[0], "").partition(".")[0] in {"sklearn", "kinlearn"}:
-                name = ".".join([bound[parts[0]], *parts[1:]])
-                subpackage = name.startswith("kinlearn.") and name.count(".") == 1
-                if subpackage or _is_private(node.attr):
-                    yield Use(name, node.lineno, node not in lazy)
-
-
-def _lazy_nodes(tree: ast.Module) -> set[ast.AST]:
-    """Nodes that do not run at import: function bodies and TYPE_CHECKING blocks."""
-    lazy: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            body = node.body if isinstance(node.body, list) else [node.body]
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            body = node.body
-        else:
-            continue
-        for statement in body:
-            lazy.update(ast.walk(statement))
-    return lazy
-
-
-_CYTHON_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(?P<origin>[\w.]+)[ \t]+c?import[ \t]+(?P<names>\([^)]*\)|.*)"
-    r"|c?import[ \t]+(?P<modules>.*))",
-    re.MULTILINE,
-)
-_LONG_STRING = re.compile(r'"""(?:.|\n)*?"""' + r"|'''(?:.|\n)*?'''")
-
-
-def _read_cython(source: str, package: list[str]) -> Iterator[Use]:
-    # Keep the line breaks of docstrings, so that line numbers stay right.
-    code = _LONG_STRING.sub(lambda text: "\n" * text.group().count("\n"), source)
-    for match in _CYTHON_IMPORT.finditer(code):
-        line = code.count("\n", 0, match.start()) + 1
-        origin = match["origin"] or ""
-        dots = len(origin) - len(origin.lstrip("."))
-        listed = re.sub(r"#.*|[()\\]", " ", match["names"] or match["modules"])
-        for entry in filter(None, (text.split() for text in listed.split(","))):
-            name = entry[0]
-            if match["origin"]:
-                name = f"{_absolute(origin.lstrip('.'), dots, package)}.{name}"
-            yield Use(name, line, at_import=True)
-
-
-def _absolute(module: str, level: int, package: list[str]) -> str:
-    base = package[: len(package) - level + 1] if level else []
-    return ".".join([*base, *([module] if module else [])])
-
-
-_READERS = {
-    ".py": _read_python,
-    ".pyx": _read_cython,
-    ".pxd": _read_cython,
-    ".pxi": _read_cython,
-}
+def _folders(root: Path, segments: list[str]) -> list[str]:
+    """The leading segments that are folders below ``root``."""
+    folders: list[str] = []
+    for segment in segments:
+        if not root.joinpath(*folders, segment).is_dir():
+            break
+        folders.append(segment)
+    return folders
 
 
 def test_imports_keep_to_the_layers():
@@ -242,10 +232,21 @@ def test_imports_keep_to_the_layers():
 
 def test_the_checker_reads_the_whole_package():
     # Guards against a moved tree, which would have nothing to complain of.
-    modules = [_read_python(p.read_text(), ["kinlearn"]) for p in SOURCE.rglob("*.py")]
-    kernels = [_read_cython(p.read_text(), ["kinlearn"]) for p in SOURCE.rglob("*.pyx")]
+    modules = [read_imports(p, ["kinlearn"]) for p in SOURCE.rglob("*.py")]
+    kernels = [read_imports(p, ["kinlearn"]) for p in SOURCE.rglob("*.pyx")]
     assert any(use.name == "numpy" for uses in modules for use in uses)
     assert any("kinlearn._kernels" in use.name for uses in kernels for use in uses)
+
+
+def test_folders_are_small():
+    sizes = {
+        folder.relative_to(SOURCE).as_posix(): len(
+            [p for p in folder.iterdir() if p.is_file() and p.suffix != ".pyc"]
+        )
+        for folder in [SOURCE, *(p for p in SOURCE.rglob("*") if p.is_dir())]
+    }
+    assert len(sizes) > 30
+    assert {name: size for name, size in sizes.items() if size > MOST_FILES} == {}
 
 
 def _plant(root: Path, where: str, source: str) -> list[str]:
@@ -290,8 +291,27 @@ def _plant(root: Path, where: str, source: str) -> list[str]:
         ("metrics/_a.py", "from kinlearn._kernels import x", "may not import _kernels"),
         ("metrics/_a.py", "from kinlearn import with_task", "that it lives in"),
         ("metrics/_a.py", "import kinlearn", "imports kinlearn; name the package"),
-        ("cli/_a.py", "import kinlearn as k\nk.tasks._b.x()", "only use public names"),
-        ("cli/_a.py", "from kinlearn.tasks._b import x", "only use public names"),
+        (
+            "cli/_a.py",
+            "import kinlearn as k\nk.tasks._b.x()",
+            "is private to kinlearn.tasks",
+        ),
+        (
+            "cli/_a.py",
+            "from kinlearn.tasks._b import x",
+            "is private to kinlearn.tasks",
+        ),
+        ("svm/_a.py", "from kinlearn.tasks import _b", "is private to kinlearn.tasks"),
+        (
+            "trees/b/_a.py",
+            "from kinlearn.trees.c._d import x",
+            "is private to kinlearn.trees.c",
+        ),
+        (
+            "svm/_a.py",
+            "from kinlearn.svm.solvers._b import x",
+            "is private to kinlearn.svm.solvers",
+        ),
         ("cli/_a.py", "from kinlearn.dask import x", "cli may not import dask"),
         ("__init__.py", "from kinlearn import cli", "kinlearn may not import cli"),
         ("news/_a.py", "", "no layer 'news'"),
@@ -338,6 +358,20 @@ def test_a_planted_violation_is_found(tmp_path, where, source, complaint):
     found = _plant(tmp_path, where, source)
     assert len(found) == 1
     assert complaint in found[0]
+
+
+@pytest.mark.parametrize("by", [[], ["c"]], ids=["direct", "by way of another"])
+def test_folders_that_import_each_other_are_found(tmp_path, by):
+    around = ["a", "b", *by, "a"]
+    for folder, other in pairwise(around):
+        found = _plant(
+            tmp_path,
+            f"trees/{folder}/_{folder}.py",
+            f"from kinlearn.trees.{other} import x",
+        )
+    assert "kinlearn.trees: a and b import each other, if by way of others" in found
+    lazy = "def f():\n    from kinlearn.trees.a import x"
+    assert _plant(tmp_path, f"trees/{around[-2]}/_{around[-2]}.py", lazy) == []
 
 
 @pytest.mark.parametrize(

@@ -448,5 +448,5 @@ def contender(name, form, kernel, correction=None, **params):
         _make,
         params,
         kind="peer" if form in ("one", "each") else "ours",
-        needs=("kinlearn.svm._svm_plus_classifier",) if form == "plus" else (),
+        needs=("kinlearn.svm",) if form == "plus" else (),
     )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kinlearn._kernels.trees import _binning
+from kinlearn._kernels import _binning
 
 
 def bin_columns(X, edges):

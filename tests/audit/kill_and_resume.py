@@ -14,7 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from kinlearn.audit import _run, compare_sharing
+from kinlearn.audit import compare_sharing
+from kinlearn.audit.run import _cells
 from kinlearn.sharing import PerTask
 from tests.reference.known_models import Knower, TaskKnower, known_data
 
@@ -69,14 +70,14 @@ def stable(result):
 
 def log_cells(path):
     """Write down every cell that is begun."""
-    run_cell = _run._run_cell
+    run_cell = _cells._run_cell
 
     def logged(handle, cell, estimator):
         with open(path, "a") as file:
             file.write(cell.key + "\n")
         return run_cell(handle, cell, estimator)
 
-    _run._run_cell = logged
+    _cells._run_cell = logged
 
 
 def stored(path):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn.audit._curve import Cut, crossing, nested_sample, plan_curve
 from kinlearn.audit._folds import make_folds
 from kinlearn.audit._problem import open_problem
-from kinlearn.audit._run import Comparison, run_cells
-from kinlearn.audit._scores import Contender
 from kinlearn.audit._scoring import choose_scoring
-from kinlearn.audit._store import open_store
+from kinlearn.audit.run._cells import Comparison, run_cells
+from kinlearn.audit.run._curve import Cut, crossing, nested_sample, plan_curve
+from kinlearn.audit.run._store import open_store
+from kinlearn.audit.statistics._scores import Contender
 from kinlearn.sharing import PerTask
 from tests.reference.known_models import Knower, TaskKnower, known_data
 

@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 
 from kinlearn.audit._folds import make_folds
 from kinlearn.audit._problem import open_problem
-from kinlearn.audit._run import Cell, Comparison, run_cells
 from kinlearn.audit._scoring import choose_scoring
-from kinlearn.audit._store import open_store
+from kinlearn.audit.run._cells import Cell, Comparison, run_cells
+from kinlearn.audit.run._store import open_store
 from kinlearn.sharing import PerTask, Pooled
 from tests.reference.known_models import (
     Dying,

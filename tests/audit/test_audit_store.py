@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from kinlearn.audit._store import open_store
+from kinlearn.audit.run._store import open_store
 
 IDENTITY = {
     "data": "d" * 64,

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from kinlearn.audit._intervals import fold_means, holm, macro_mean
+from kinlearn.audit.statistics._intervals import fold_means, holm, macro_mean
 
 
 def counts(shape, n_train=8, n_test=2, n_units=10):

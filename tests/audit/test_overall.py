@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import friedmanchisquare, wilcoxon
 
-from kinlearn.audit._overall import overall_tests
-from kinlearn.audit._selection import nested_selection
+from kinlearn.audit.statistics._overall import overall_tests
+from kinlearn.audit.statistics._selection import nested_selection
 from tests.reference.audit_cubes import make_cube
 
 

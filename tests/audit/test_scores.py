@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinlearn.audit._scores import Contender, Scores
+from kinlearn.audit.statistics._scores import Contender, Scores
 
 ALONE = Contender("trees alone", "trees", "alone")
 POOLED = Contender("trees pooled", "trees", "pooled")

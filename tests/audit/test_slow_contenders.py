@@ -8,7 +8,7 @@ from kinlearn.audit import compare_sharing, default_contenders
 from kinlearn.audit._compare import _code, _is_default
 from kinlearn.audit._contenders import Entry
 from kinlearn.audit._problem import open_problem
-from kinlearn.audit._scores import Contender
+from kinlearn.audit.statistics._scores import Contender
 from kinlearn.report import write_page
 from kinlearn.sharing import PerTask, Pooled
 from tests.reference.known_models import Failing, Knower, TaskKnower, known_data

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kinlearn.audit._selection import Headline, nested_selection
-from kinlearn.audit._statistics import PoolingGain, TaskGain
-from kinlearn.audit._verdict import standing, verdict
+from kinlearn.audit.statistics._gains import PoolingGain, TaskGain
+from kinlearn.audit.statistics._selection import Headline, nested_selection
+from kinlearn.audit.statistics._verdict import standing, verdict
 from tests.reference.audit_cubes import make_cube
 
 AUC = {"label": "AUC", "greater_is_better": True}

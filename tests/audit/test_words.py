@@ -2,7 +2,7 @@
 
 import pytest
 
-from kinlearn.audit._words import figures, listing, percent, plural
+from kinlearn.audit.statistics._verdict import figures, listing, percent, plural
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from kinlearn.audit import compare_sharing, default_contenders
-from kinlearn.cli import _compare
 from kinlearn.cli._console import Voice
 from kinlearn.cli._training import Training
+from kinlearn.cli.commands import compare as compare_command
 from kinlearn.datasets import load_demo
 from kinlearn.tables import find_meanings
 
@@ -37,25 +37,25 @@ def test_compare_shows_the_answer_and_writes_the_page(table, kin):
 def test_kin_is_played_against_models_of_each_task_alone():
     data = load_demo(as_frame=True)
     columns = _Columns(data.target, "clinic")
-    chosen = _compare._choose(data.data, columns, "kin", False, 0)
+    chosen = compare_command._choose(data.data, columns, "kin", False, 0)
     assert "Kin" in chosen
     others = set(chosen) - {"Kin"}
     assert others
     assert all(name.endswith(", alone") for name in others)
     # who names models that are alone gets these, and no others
-    named = _compare._choose(data.data, columns, "kin,linear", False, 0)
+    named = compare_command._choose(data.data, columns, "kin,linear", False, 0)
     assert {n for n in named if n.endswith(", alone")} == {"logistic regression, alone"}
 
 
 def test_kin_takes_part_unless_it_is_left_out():
     data = load_demo(as_frame=True)
     columns = _Columns(data.target, "clinic")
-    everybody = _compare._choose(data.data, columns, None, False, 0)
-    others = _compare._choose(data.data, columns, None, True, 0)
+    everybody = compare_command._choose(data.data, columns, None, False, 0)
+    others = compare_command._choose(data.data, columns, None, True, 0)
     assert set(everybody) - set(others) == {"Kin"}
     assert set(others) == set(default_contenders(data.data, data.target, task="clinic"))
     # words of others do not bring it in
-    assert "Kin" not in _compare._choose(data.data, columns, "linear", False, 0)
+    assert "Kin" not in compare_command._choose(data.data, columns, "linear", False, 0)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def quick_kin(monkeypatch):
             few["Kin"].set_params(families=["linear"], n_folds=2)
         return few
 
-    monkeypatch.setattr(_compare, "default_contenders", few)
+    monkeypatch.setattr(compare_command, "default_contenders", few)
 
 
 def test_the_cost_of_kin_is_said_first_and_the_answer_without_it(table, kin, quick_kin):
@@ -78,7 +78,7 @@ def test_the_cost_of_kin_is_said_first_and_the_answer_without_it(table, kin, qui
     assert result.code == 0, result.err
     assert re.search(r"│ Kin +│", result.out)
     said = result.err.splitlines()
-    assert said[-2] == _compare._COST
+    assert said[-2] == compare_command._COST
     assert said[-1].startswith("Before Kin: ")
     others = kin(*COMPARE, *words, "--no-kin")
     assert others.code == 0, others.err
@@ -101,7 +101,7 @@ def test_compare_gives_the_numbers_of_the_library(tmp_path, kin, monkeypatch):
         data.data,
         data.target,
         task="clinic",
-        estimators=_compare._choose(
+        estimators=compare_command._choose(
             data.data, _Columns(data.target, "clinic"), "linear", False, 0
         ),
         n_splits=2,
@@ -240,7 +240,7 @@ def _document(n_tasks=3, **changes):
 def _shown(document, width=110):
     voice = Voice()
     voice.out = Console(file=io.StringIO(), width=width, markup=False)
-    _compare.show_result(document, voice)
+    compare_command.show_result(document, voice)
     return voice.out.file.getvalue()
 
 

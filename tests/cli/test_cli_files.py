@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from kinlearn.cli._errors import UserError
-from kinlearn.cli._files import read_table
-from kinlearn.cli._text import as_text
+from kinlearn.cli._files import as_text, read_table
 
 FRAME = pd.DataFrame(
     {

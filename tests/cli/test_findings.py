@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kinlearn.cli._findings import findings, in_words
+from kinlearn.cli.commands.fit import findings, in_words
 
 
 def say(groups, dropped=None, kind="regression", **scores):

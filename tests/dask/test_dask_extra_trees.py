@@ -18,7 +18,7 @@ pd = pytest.importorskip("pandas")
 kd = pytest.importorskip("kinlearn.dask")
 from kinlearn.dask._cluster import ClusterParts  # noqa: E402
 
-# That deep trees are the same is for tests/trees/test_partitioned.py: every level
+# That deep trees are the same is for tests/trees/extra/test_partitions.py: every level
 # takes a few messages to the workers.
 SHALLOW = {"min_samples_leaf": 20, "task_split_prob": 1.0, "max_depth": 3}
 

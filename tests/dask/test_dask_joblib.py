@@ -10,11 +10,11 @@ from sklearn.naive_bayes import GaussianNB
 
 from kinlearn import KinClassifier, KinRegressor
 from kinlearn.audit import compare_sharing
-from kinlearn.audit._run import Comparison
+from kinlearn.audit.run._cells import Comparison
 from kinlearn.datasets import load_demo
 from kinlearn.relatedness import task_distances
 from kinlearn.sharing import PerTask, Pooled
-from kinlearn.sharing._kin._tables import TrainingTable
+from kinlearn.sharing.kin._tables import TrainingTable
 from kinlearn.svm import MultiTaskSVC, tune_in_two_stages
 
 distributed = pytest.importorskip("distributed")

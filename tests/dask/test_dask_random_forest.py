@@ -1,7 +1,7 @@
 """The random forest on a Dask cluster against the local one.
 
 That deep trees are the same, with all kinds of rows and parameters, is for
-tests/trees/test_forest_parts.py: here it is the way through Dask.
+tests/trees/decision/test_partitions.py: here it is the way through Dask.
 """
 
 import pickle

@@ -1,7 +1,7 @@
 """Boosted stumps on a Dask cluster against the local ones.
 
 That many rounds are the same, with all kinds of rows and parameters, is for
-tests/boosting/test_stump_parts.py: here it is the way through Dask.
+tests/boosting/stumps/test_partitions.py: here it is the way through Dask.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinlearn.audit._scores import Contender, Scores
+from kinlearn.audit.statistics._scores import Contender, Scores
 
 
 def make_cube(values, forms=None, n_train=8, n_test=2, **changes):

@@ -1,6 +1,6 @@
 """One multi-task extremely randomised tree, grown slowly and plainly.
 
-The twin of ``kinlearn._kernels.trees._extra_trees``: the same random numbers, the
+The twin of ``kinlearn._kernels.trees.extra._grow_forest``: the same random numbers, the
 same choices, none of the speed. A node is a pure function of its rows and of its
 key, so the order in which nodes are grown never matters:
 

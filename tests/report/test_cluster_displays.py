@@ -14,8 +14,8 @@ from kinlearn.datasets import make_term_tasks
 from kinlearn.report import (
     ClusterAffinityDisplay,
     ClusterTableDisplay,
-    _cluster_displays,
 )
+from kinlearn.report.displays import _clusters
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_cells_are_sorted_by_task_and_cluster(container):
 
 @pytest.mark.parametrize("container", _CONTAINERS)
 def test_many_rows_are_averaged(monkeypatch, container):
-    monkeypatch.setattr(_cluster_displays, "_CELLS", 10)
+    monkeypatch.setattr(_clusters, "_CELLS", 10)
     A, labels, tasks = _case(28)
     display = ClusterAffinityDisplay.from_affinity(container(A), labels, tasks=tasks)
     B = A[np.ix_(display.order_, display.order_)]

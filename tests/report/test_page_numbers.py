@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn.report._order import cluster_order
-from kinlearn.report._page._heat import HeatMap
-from kinlearn.report._page._html import Html, join, tag
-from kinlearn.report._page._pieces import seconds
-from kinlearn.report._page._scale import Scale, gain_limits, padded
-from kinlearn.report._result import Numbers, plain, signed
+from kinlearn.report._result import Numbers, cluster_order, plain, signed
+from kinlearn.report.page._heat import HeatMap
+from kinlearn.report.page._html import Html, join, tag
+from kinlearn.report.page._pieces import seconds
+from kinlearn.report.page._svg import Scale, gain_limits, padded
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 NUMBERS = st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-9)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import kinlearn
+from kinlearn._partitions import read_partition
 from kinlearn.boosting import (
     AbstainingAdaBoostClassifier,
     MultiTaskAdaBoostClassifier,
@@ -22,8 +23,7 @@ from kinlearn.trees import (
     MultiTaskRandomForestClassifier,
     export_text,
 )
-from kinlearn.trees._growth import Growth
-from kinlearn.trees._parts import read_part
+from kinlearn.trees.extra._growth import Growth
 
 
 def made(seed, n=600, levels=40, n_tasks=5):
@@ -290,8 +290,8 @@ def test_rows_in_partitions_have_no_categories():
     X, y = made(0)
     options = {"task": -1, "labels": "numbers", "categorical_features": [1]}
     with pytest.raises(ValueError, match=r"partition 3 .*\['x1'\] are categories"):
-        read_part(X, y, None, 3, options)
-    assert read_part(X, y, None, 3, options | {"categorical_features": None})
+        read_partition(X, y, None, 3, options)
+    assert read_partition(X, y, None, 3, options | {"categorical_features": None})
 
 
 def test_boosted_trees_that_take_no_categories_are_named():
@@ -321,8 +321,8 @@ def test_large_tables_read_categories_as_they_are(monkeypatch):
     # without this, X of 64 MB would be needed to get codes of numbers beside it
     X, y = made(6)
     expected = forest(MultiTaskExtraTreesRegressor, categorical_features=[1]).fit(X, y)
-    monkeypatch.setattr("kinlearn.trees._growth._BOTH_WAYS_BYTES", 0)
-    monkeypatch.setattr("kinlearn.trees._growth._CODED_ROWS", 0)
+    monkeypatch.setattr("kinlearn.trees.extra._growth._BOTH_WAYS_BYTES", 0)
+    monkeypatch.setattr("kinlearn.trees.extra._growth._CODED_ROWS", 0)
     seen = []
     from_data = Growth.from_data
     monkeypatch.setattr(

@@ -73,7 +73,7 @@ def tasks(n_tasks):
 @case("mtboost-step", limit=Limit(times_faster=10), needs=NEEDS, repeats=3)
 def step():
     """The weights of one fit, 500 tasks and 100 rounds, against whole matrices."""
-    from kinlearn.boosting._task_covariance import TaskCovariance
+    from kinlearn.boosting.mtboost._covariance import TaskCovariance
 
     n_tasks, n_rounds, penalty, ridge = 500, 100, 1.0, 0.1
     rng = np.random.default_rng(0)

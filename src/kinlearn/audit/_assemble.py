@@ -6,32 +6,17 @@ from typing import Any
 import numpy as np
 
 from kinlearn.audit._contenders import Entry
-from kinlearn.audit._identity import versions
 from kinlearn.audit._problem import Problem
 from kinlearn.audit._relatedness import MOST_TASKS, predicts_gain
 from kinlearn.audit._result import FORMAT
-from kinlearn.audit._run import Cell, Comparison
-from kinlearn.audit._scores import Scores
-from kinlearn.audit._statistics import ContenderSummary
-from kinlearn.audit._store import MemoryStore
-from kinlearn.audit._summary import Summary
+from kinlearn.audit.run import Cell, Comparison, MemoryStore, versions
+from kinlearn.audit.statistics import ContenderSummary, Scores, Summary
 
 __all__ = ["Outcome", "assemble", "plain"]
 
 
 def plain(value: Any) -> Any:
-    """Plain data: no NumPy types, and None instead of NaN and infinity.
-
-    Parameters
-    ----------
-    value : object
-        Dicts, lists, arrays, numbers, strings.
-
-    Returns
-    -------
-    object
-        The same, for JSON.
-    """
+    """Plain data: no NumPy types, and None instead of NaN and infinity."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -46,27 +31,10 @@ def plain(value: Any) -> Any:
 class Outcome:
     """What the contenders did on all folds.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Data, folds and metric.
-    entries : list of Entry
-        The contenders.
-    cells : list of Cell
-        Every contender on every fold.
-    store : MemoryStore or FileStore
-        Their records.
-
-    Attributes
-    ----------
-    scores : Scores
-        Of the contenders that finished all folds.
-    errors : dict of str to str
-        Of those that did not.
-    cost : dict of str to dict
-        Seconds, memory and warnings of each.
-    reasons : dict of int to str
-        Why a task has no score, or none on some folds, by task code.
+    - `scores`: Of the contenders that finished all folds.
+    - `errors`: Of those that did not.
+    - `cost`: Seconds, memory and warnings of each.
+    - `reasons`: Why a task has no score, or none on some folds, by task code.
     """
 
     def __init__(
@@ -205,30 +173,7 @@ def assemble(
     curve: dict[str, Any] | None,
     run: dict[str, Any],
 ) -> dict[str, Any]:
-    """The dict of a result; see :meth:`SharingResult.to_dict`.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Data, folds and metric.
-    entries : list of Entry
-        The contenders.
-    outcome : Outcome
-        What they did.
-    summary : Summary
-        Its statistics.
-    relatedness : dict
-        Its record.
-    curve : dict or None
-        The curve.
-    run : dict
-        How it was run.
-
-    Returns
-    -------
-    dict
-        Plain data.
-    """
+    """The dict of a result; see :meth:`SharingResult.to_dict`."""
     problem, folds = comparison.problem, comparison.folds
     scored = ~np.isnan(outcome.scores.values).all(axis=(0, 1, 2))
     answers = summary.to_dict()

@@ -13,9 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn.audit._assemble import Outcome, assemble, plain
 from kinlearn.audit._contenders import Entry, choose_contenders, default_entries
-from kinlearn.audit._curve import CurvePlan, plan_curve
 from kinlearn.audit._folds import make_folds
-from kinlearn.audit._identity import describe, identity_of
 from kinlearn.audit._problem import Problem, open_problem
 from kinlearn.audit._relatedness import (
     MOST_TASKS,
@@ -23,14 +21,27 @@ from kinlearn.audit._relatedness import (
     measure_distances,
 )
 from kinlearn.audit._result import SharingResult
-from kinlearn.audit._run import Cell, Comparison, run_cells
-from kinlearn.audit._scores import Contender
 from kinlearn.audit._scoring import choose_scoring
-from kinlearn.audit._selection import Headline, nested_selection
-from kinlearn.audit._statistics import ContenderSummary
-from kinlearn.audit._store import MemoryStore, open_store
-from kinlearn.audit._summary import Summary, summarise_scores
-from kinlearn.audit._verdict import standing
+from kinlearn.audit.run import (
+    Cell,
+    Comparison,
+    CurvePlan,
+    MemoryStore,
+    describe,
+    identity_of,
+    open_store,
+    plan_curve,
+    run_cells,
+)
+from kinlearn.audit.statistics import (
+    Contender,
+    ContenderSummary,
+    Headline,
+    Summary,
+    nested_selection,
+    standing,
+    summarise_scores,
+)
 from kinlearn.exceptions import SuspectColumnWarning
 from kinlearn.tables import find_suspects
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table

@@ -6,21 +6,21 @@ from typing import Any, Literal
 
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import get_tags
 
 from kinlearn.audit._problem import Problem, open_problem
-from kinlearn.audit._scaling import find_scaler
-from kinlearn.audit._scores import Contender
+from kinlearn.audit.statistics import Contender
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
-from kinlearn.sharing._families import CANDIDATES, Candidate
+from kinlearn.sharing.internal import CANDIDATES, Candidate
 from kinlearn.tables import TableEncoder
-from kinlearn.tables._columns import find_column
-from kinlearn.tables._containers import open_table
+from kinlearn.tables.internal import find_column, open_table
 from kinlearn.tasks import keep_task
 from kinlearn.utils._typing import ArrayLike, Table
 
-__all__ = ["Entry", "choose_contenders", "default_contenders"]
+__all__ = ["Entry", "choose_contenders", "default_contenders", "find_scaler"]
 
 # Of such a task a fold may have a single row, on which boosting cannot be fitted.
 _TINY = 3
@@ -31,12 +31,8 @@ _WRAPPERS = {"alone": PerTask, "pooled": Pooled, "task as feature": TaskAsFeatur
 class Entry:
     """A contender with its model.
 
-    Attributes
-    ----------
-    contender : Contender
-        Name, family and form.
-    estimator : estimator
-        The model, not fitted.
+    - `contender`: Name, family and form.
+    - `estimator`: The model, not fitted.
     """
 
     contender: Contender
@@ -54,20 +50,7 @@ class Entry:
 
 
 def with_random_state(estimator: Any, random_state: int) -> Any:
-    """A clone in which no random state is left open.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Any.
-    random_state : int
-        Stands in wherever the estimator, or one inside it, has None.
-
-    Returns
-    -------
-    estimator
-        Whose fits give the same model every time.
-    """
+    """A clone in which no random state is left open."""
     estimator = clone(estimator)
     for key, value in estimator.get_params().items():
         if value is None and key.split("__")[-1] == "random_state":
@@ -76,18 +59,7 @@ def with_random_state(estimator: Any, random_state: int) -> Any:
 
 
 def innermost(estimator: Any) -> Any:
-    """The model behind the steps of a pipeline, a search or a form.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Any.
-
-    Returns
-    -------
-    estimator
-        The model that predicts.
-    """
+    """The model behind the steps of a pipeline, a search or a form."""
     while True:
         if isinstance(estimator, Pipeline):
             estimator = estimator.steps[-1][1]
@@ -168,24 +140,7 @@ def default_entries(
     unknown_task: Literal["warn", "share", "error"] = "error",
     on_request: bool = False,
 ) -> list[Entry]:
-    """The default contenders for some data.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    random_state : int
-        Decides the models.
-    unknown_task : {"warn", "share", "error"}, default="error"
-        What the models do about tasks that training lacks.
-    on_request : bool, default=False
-        Whether those that take long take part.
-
-    Returns
-    -------
-    list of Entry
-        In the order of the list of candidates.
-    """
+    """The default contenders for some data."""
     scaler = find_scaler(problem.X, problem.task)
     if isinstance(scaler, TableEncoder):
         scaler = None  # every model encodes such a table in the way that suits it
@@ -251,25 +206,7 @@ def choose_contenders(
     random_state: int,
     unknown_task: Literal["error", "share"] = "error",
 ) -> list[Entry]:
-    """The contenders of a comparison.
-
-    Parameters
-    ----------
-    estimators : None, or dict of str to estimator
-        None takes the default ones. A plain scikit-learn estimator stands for
-        its three forms.
-    problem : Problem
-        The data.
-    random_state : int
-        Stands in for open random states.
-    unknown_task : {"error", "share"}, default="error"
-        What default contenders do about tasks that training lacks.
-
-    Returns
-    -------
-    list of Entry
-        With at least one contender that shares, and one that does not.
-    """
+    """The contenders of a comparison."""
     if estimators is None:
         return default_entries(
             problem, random_state=random_state, unknown_task=unknown_task
@@ -385,4 +322,17 @@ def _check_both_kinds(entries: list[Entry], problem: Problem) -> None:
         f"None of the estimators {lacking}, so there is nothing to compare with. Add "
         f"{remedy}, task={problem.task!r}; a plain scikit-learn estimator stands for "
         "all three forms."
+    )
+
+
+def find_scaler(X: Table, task: str | int) -> Any:
+    """A transformer of the features to numbers of one scale, none missing."""
+    if sp.issparse(X):
+        return MaxAbsScaler()
+    table = open_table(X)
+    position = find_column(task, table, "Task")
+    if not table.is_numeric([i for i in range(table.n_columns) if i != position]):
+        return TableEncoder(categories="indicators", fill=True, scale=True)
+    return make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     )

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.tables._containers import FrameTable, open_table
+from kinlearn.tables.internal import FrameTable, open_table
 from kinlearn.tasks import class_codes, numbers, split_task
 from kinlearn.utils._sklearn import safe_indexing
 from kinlearn.utils._typing import Table
@@ -27,28 +27,16 @@ _NAME = "compare_sharing"
 class Problem:
     """Rows, their tasks and targets.
 
-    Attributes
-    ----------
-    X : ndarray, sparse matrix or data frame
-        All columns, the task among them.
-    y : ndarray of shape (n_rows,)
-        Class labels or float64 numbers.
-    task : str or int
-        The task column, as the user named it.
-    tasks : ndarray of shape (n_tasks,)
-        Task values, ascending.
-    codes : int32 array of shape (n_rows,)
-        Task of each row.
-    kind : {"classification", "regression"}
-        What is predicted.
-    classes : ndarray or None
-        Class labels, ascending.
-    task_name : str
-        What sentences call the task column.
-    target_name : str or None
-        Name of y, where it has one.
-    n_features : int
-        Columns besides the task.
+    - `X`: All columns, the task among them.
+    - `y` (n_rows,): Class labels or float64 numbers.
+    - `task`: The task column, as the user named it.
+    - `tasks` (n_tasks,): Task values, ascending.
+    - `codes` (n_rows,): Task of each row.
+    - `kind`: What is predicted.
+    - `classes`: Class labels, ascending.
+    - `task_name`: What sentences call the task column.
+    - `target_name`: Name of y, where it has one.
+    - `n_features`: Columns besides the task.
     """
 
     X: Any
@@ -97,13 +85,7 @@ class Problem:
         return safe_indexing(self.X, rows), self.y[rows]
 
     def fingerprint(self) -> str:
-        """Hash of all values, the same in every process.
-
-        Returns
-        -------
-        str
-            64 hexadecimal digits.
-        """
+        """Hash of all values, the same in every process."""
         return hash_arrays(str(self.task), self.kind, *_parts(self.X), self.y)
 
 
@@ -123,18 +105,7 @@ def _parts(X: Any) -> Iterator[Any]:
 
 
 def hash_arrays(*parts: str | np.ndarray) -> str:
-    """Hash of strings and arrays.
-
-    Parameters
-    ----------
-    *parts : str or ndarray
-        What is hashed, in this order.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """Hash of strings and arrays."""
     digest = hashlib.blake2b(digest_size=32)
     for part in parts:
         if isinstance(part, str):
@@ -150,24 +121,7 @@ def hash_arrays(*parts: str | np.ndarray) -> str:
 
 
 def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> Problem:
-    """Read and check what a user passes.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-        Rows with the task column.
-    y : array-like of shape (n_samples,)
-        Targets.
-    task : str or int
-        Name or position of the task column.
-    kind : {"classification", "regression"} or None, default=None
-        None guesses it from y.
-
-    Returns
-    -------
-    Problem
-        The checked data.
-    """
+    """Read and check what a user passes."""
     if task is None:
         raise ValueError(
             "task=None is one task for all rows, so there is nothing to share. Name "

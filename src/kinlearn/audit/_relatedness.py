@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.pipeline import Pipeline
 
+from kinlearn.audit._contenders import find_scaler
 from kinlearn.audit._problem import Problem
-from kinlearn.audit._scaling import find_scaler
 from kinlearn.relatedness import task_distances
 from kinlearn.tasks import keep_task
 
@@ -22,22 +22,7 @@ _FEWEST_FOR_CORRELATION = 4
 def measure_distances(
     problem: Problem, random_state: int
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Distances between the tasks, by several measures.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    random_state : int
-        Of measures that draw.
-
-    Returns
-    -------
-    distances : dict of str to ndarray of shape (n_tasks, n_tasks)
-        Matrices by measure.
-    notes : list of str
-        What could not be measured, and why.
-    """
+    """Distances between the tasks, by several measures."""
     if problem.n_tasks > _MOST_MEASURED:
         return {}, [f"Distances are measured for up to {_MOST_MEASURED} tasks."]
     found, notes = {}, []
@@ -67,18 +52,7 @@ def measure_distances(
 
 
 def learned_affinity(model: Any) -> np.ndarray | None:
-    """The affinity between tasks that a fitted model learned.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-
-    Returns
-    -------
-    ndarray of shape (n_tasks, n_tasks), or None
-        None if it learns none.
-    """
+    """The affinity between tasks that a fitted model learned."""
     while isinstance(model, Pipeline):
         model = model[-1]
     affinity = getattr(model, "task_affinity_", None)
@@ -90,21 +64,7 @@ def learned_affinity(model: Any) -> np.ndarray | None:
 def predicts_gain(
     means: dict[str, list[float]], gains: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Whether tasks far from all others gain less by sharing.
-
-    Parameters
-    ----------
-    means : dict of str to list of float
-        Mean distance of each task to the others, by measure.
-    gains : float array of shape (n_tasks,)
-        NaN where a task was not scored.
-
-    Returns
-    -------
-    list of dict
-        Spearman's correlation of the mean distance to the other tasks with the
-        gain, by measure; null where it does not exist.
-    """
+    """Whether tasks far from all others gain less by sharing."""
     scored = ~np.isnan(gains)
     found = []
     for method, mean in means.items():

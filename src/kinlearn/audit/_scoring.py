@@ -13,8 +13,7 @@ from sklearn.metrics import get_scorer_names, make_scorer
 
 from kinlearn.audit._problem import Problem
 from kinlearn.metrics import TaskFrame
-from kinlearn.metrics._metric import Metric, resolve_metric
-from kinlearn.metrics._scorer import TaskScorer
+from kinlearn.metrics.internal import Metric, TaskScorer, resolve_metric
 from kinlearn.utils._typing import Table
 
 __all__ = ["FoldScores", "Scoring", "choose_scoring", "explained_variance"]
@@ -54,20 +53,7 @@ _CORRELATIONS = {"cohen_kappa_score", "matthews_corrcoef"}
 def explained_variance(
     y_true: np.ndarray, y_pred: np.ndarray, *, variance: np.ndarray
 ) -> float:
-    """One minus the squared error over the variance of the row's task.
-
-    Parameters
-    ----------
-    y_true, y_pred : ndarray of shape (n,)
-        Numbers.
-    variance : ndarray of shape (n,)
-        Variance of the target over all rows of the row's task; NaN if it is 0.
-
-    Returns
-    -------
-    float
-        1 is perfect, 0 as good as knowing the task's mean.
-    """
+    """One minus the squared error over the variance of the row's task."""
     known = ~np.isnan(variance)
     if not known.any():
         warnings.warn("y is constant in the task", UndefinedMetricWarning, stacklevel=2)
@@ -80,14 +66,9 @@ def explained_variance(
 class FoldScores:
     """Scores of one contender on one fold, greater being better.
 
-    Attributes
-    ----------
-    values : float64 array of shape (n_tasks,)
-        NaN where there is no score.
-    micro : float
-        Score of all test rows together.
-    reasons : dict of int to str
-        Why a task with test rows has no score, by task code.
+    - `values` (n_tasks,): NaN where there is no score.
+    - `micro`: Score of all test rows together.
+    - `reasons`: Why a task with test rows has no score, by task code.
     """
 
     values: np.ndarray
@@ -99,16 +80,10 @@ class FoldScores:
 class Scoring:
     """A metric, and its name and sign in reports.
 
-    Attributes
-    ----------
-    metric : Metric
-        The metric itself.
-    chance : float or None
-        Score of a guess, where it is known.
-    row_params : dict of str to ndarray
-        Parameters of the metric with a value for each row of the data.
-    classes : ndarray or None
-        All classes, which the test rows of a fold need not have.
+    - `metric`: The metric itself.
+    - `chance`: Score of a guess, where it is known.
+    - `row_params`: Parameters of the metric with a value for each row of the data.
+    - `classes`: All classes, which the test rows of a fold need not have.
     """
 
     metric: Metric
@@ -171,28 +146,7 @@ class Scoring:
         n_tasks: int,
         rows: np.ndarray,
     ) -> FoldScores:
-        """Score a fitted model on test rows.
-
-        Parameters
-        ----------
-        model : estimator
-            Fitted.
-        X : ndarray, sparse matrix or data frame
-            Test rows.
-        y : ndarray of shape (n_test,)
-            Their targets.
-        codes : int array of shape (n_test,)
-            Their tasks.
-        n_tasks : int
-            Number of tasks.
-        rows : int array of shape (n_test,)
-            Their positions in the whole data.
-
-        Returns
-        -------
-        FoldScores
-            Scores by task.
-        """
+        """Score a fitted model on test rows."""
         found = []
 
         def by_task(y_true: np.ndarray, y_pred: np.ndarray, pos_label: Any) -> float:
@@ -248,21 +202,7 @@ class Scoring:
 def choose_scoring(
     scoring: str | Callable[..., float] | None, problem: Problem
 ) -> Scoring:
-    """The metric of a comparison.
-
-    Parameters
-    ----------
-    scoring : str, callable or None
-        A name of scikit-learn's scorers, a scorer, or a function of `y_true` and
-        `y_pred`. None goes by what is predicted.
-    problem : Problem
-        The data.
-
-    Returns
-    -------
-    Scoring
-        The metric, ready to score.
-    """
+    """The metric of a comparison."""
     if scoring is None:
         return _default(problem)
     if isinstance(scoring, str) and scoring not in get_scorer_names():

@@ -1,13 +1,8 @@
-"""When to stop boosting: rows held back, and the error on them by round."""
-
-from typing import Any
+"""Rows held back, by which boosting stops early."""
 
 import numpy as np
 
-from kinlearn.boosting._boosted_rows import BoostedRows
-from kinlearn.boosting._stumps import TwoTaskStumps
-
-__all__ = ["Watch", "hold_back"]
+__all__ = ["hold_back"]
 
 
 def hold_back(
@@ -67,72 +62,3 @@ def hold_back(
             "hold back. Set a larger fraction, or early_stopping=False."
         )
     return held
-
-
-class Watch:
-    """Error on the rows held back, round by round.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, n_features)
-        The rows held back, task by task.
-    rows : BoostedRows
-        The same: labels and weights.
-    width : int
-        Most numbers of a prediction.
-    patience : int
-        Rounds without a smaller error after which to stop.
-    scores : float64 array of shape (n, width), default=None
-        Votes of earlier rounds.
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        rows: BoostedRows,
-        width: int,
-        patience: int,
-        scores: np.ndarray | None = None,
-    ) -> None:
-        self._X = X
-        self._rows = rows
-        self._task = rows.task
-        self._scores = np.zeros((len(rows.order), width))
-        if scores is not None:
-            self._scores += scores
-        self._patience = patience
-        self.errors: list[float] = []
-
-    def tired(self, stump: TwoTaskStumps) -> bool:
-        """Take in a round.
-
-        Parameters
-        ----------
-        stump : TwoTaskStumps
-            The stump of the round.
-
-        Returns
-        -------
-        bool
-            Whether to stop.
-        """
-        stump.add_scores(self._X, self._task, self._scores)
-        self.errors.append(self._error())
-        return len(self.errors) - self.n_best >= self._patience
-
-    @property
-    def n_best(self) -> int:
-        """Rounds up to the smallest error."""
-        return int(np.argmin(self.errors)) + 1 if self.errors else 0
-
-    def _error(self) -> float:
-        """Weight of wrong predictions; where nobody votes, that of a guess."""
-        rows, scores = self._rows, self._scores
-        n_labels = np.repeat(rows.n_labels, np.diff(rows.indptr))
-        if scores.shape[1] == 1:  # signs: the vote for the second class
-            answer = (scores[:, 0] > 0).astype(np.int32)
-        else:
-            lacking = np.arange(scores.shape[1]) >= n_labels[:, None]
-            answer = np.where(lacking, -np.inf, scores).argmax(axis=1)
-        wrong = np.where(scores.any(axis=1), answer != rows.label, 1 - 1 / n_labels)
-        return float(rows.start @ wrong)

@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.tasks import LabelSets, find_label_sets
+
 __all__ = [
     "INIT_WEIGHTS",
     "check_tasks_have_weight",
     "row_weights",
     "start_weights",
+    "weighted_label_sets",
 ]
 
 INIT_WEIGHTS = ("uniform", "task", "task_class")
@@ -90,3 +93,28 @@ def start_weights(
     mass = np.bincount(cell, weight)
     share = weight / mass[cell]
     return share / (mass > 0).sum()
+
+
+def weighted_label_sets(data: Any) -> LabelSets:
+    """The classes that each task has, by its rows of positive weight.
+
+    Parameters
+    ----------
+    data : TaskData
+        Checked training data.
+
+    Returns
+    -------
+    LabelSets
+        The classes.
+    """
+    weight = row_weights(data)
+    rows = weight > 0
+    return find_label_sets(
+        data.task[rows],
+        data.y[rows],
+        data.tasks,
+        data.classes,
+        data.label_rule,
+        weight[rows],
+    )

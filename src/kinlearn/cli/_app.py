@@ -118,7 +118,7 @@ def demo(
     _check_jobs(jobs)
     check_output(out, ending=".html")
 
-    from kinlearn.cli._demo import run_demo
+    from kinlearn.cli.commands.demo import run_demo
 
     run_demo(Voice(json, quiet), out=out, n_jobs=jobs)
 
@@ -185,7 +185,7 @@ def compare(
             f"There is no folder {store.parent}. Make it, or store elsewhere."
         )
 
-    from kinlearn.cli._compare import check_models, compare_table
+    from kinlearn.cli.commands.compare import check_models, compare_table
 
     check_models(models, no_kin)
     voice = Voice(json, quiet)
@@ -242,9 +242,9 @@ def fit(
 ) -> None:
     """Fit a model to all groups and save it."""
     from kinlearn.cli._console import Voice
-    from kinlearn.cli._fit import fit_model
     from kinlearn.cli._models import check_model
     from kinlearn.cli._write import check_output
+    from kinlearn.cli.commands.fit import fit_model
 
     wanted = _wanted(classification, regression)
     _check_jobs(jobs)
@@ -301,8 +301,8 @@ def predict(
     """Predict new rows with a saved model."""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._files import read_table
-    from kinlearn.cli._predict import open_saved, predict_rows
     from kinlearn.cli._write import check_table_output
+    from kinlearn.cli.commands.predict import open_saved, predict_rows
 
     if unknown_task not in ("warn", "share", "error"):
         raise UserError(
@@ -354,9 +354,9 @@ def relate(
     """How far apart are the groups?"""
     from kinlearn.cli._console import Voice
     from kinlearn.cli._files import read_table
-    from kinlearn.cli._relate import check_methods, relate_tasks
     from kinlearn.cli._training import open_features, open_training
     from kinlearn.cli._write import check_table_output
+    from kinlearn.cli.commands.relate import check_methods, relate_tasks
 
     _check_jobs(jobs)
     methods = check_methods(method, target)
@@ -394,7 +394,7 @@ def list_(
 ) -> None:
     """List them, and which are on this machine."""
     from kinlearn.cli._console import Voice
-    from kinlearn.cli._datasets import show_datasets
+    from kinlearn.cli.commands.datasets import show_datasets
 
     show_datasets(Voice(json, quiet), data_home)
 
@@ -414,6 +414,6 @@ def get(
 ) -> None:
     """Write one as a table that the other commands read."""
     from kinlearn.cli._console import Voice
-    from kinlearn.cli._datasets import get_dataset
+    from kinlearn.cli.commands.datasets import get_dataset
 
     get_dataset(name, Voice(json, quiet), out=out, home=data_home)

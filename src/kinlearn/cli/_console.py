@@ -23,15 +23,7 @@ def _console(stream: TextIO) -> Console:
 
 
 class Voice:
-    """The two streams, and how much is printed to them.
-
-    Parameters
-    ----------
-    json : bool, default=False
-        Standard output gets one JSON document and nothing else.
-    quiet : bool, default=False
-        No remarks and no tables.
-    """
+    """The two streams, and how much is printed to them."""
 
     def __init__(self, json: bool = False, quiet: bool = False) -> None:
         self.json = json
@@ -73,24 +65,7 @@ def make_table(
     rows: Iterable[Iterable[Any]],
     caption: str | None = None,
 ) -> Table:
-    """A table for the terminal.
-
-    Parameters
-    ----------
-    title : str or None
-        Its heading.
-    columns : sequence of str
-        Headings; one that begins with ``>`` is set to the right.
-    rows : sequence of sequences of str or Text
-        Cells.
-    caption : str, default=None
-        A remark below.
-
-    Returns
-    -------
-    rich.table.Table
-        To be printed.
-    """
+    """A table for the terminal."""
     table = Table(
         title=None if title is None else Text(title, style="bold"),
         caption=None if caption is None else Text(caption, style="dim"),

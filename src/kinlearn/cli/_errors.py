@@ -17,20 +17,7 @@ class UserError(Exception):
 
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
-    """A message of any shape as one line that fits a terminal.
-
-    Parameters
-    ----------
-    text : object
-        A message, or the error that carries it.
-    longest : int, default=280
-        Characters to keep.
-
-    Returns
-    -------
-    str
-        Without line breaks; cut with dots if it was longer.
-    """
+    """A message of any shape as one line that fits a terminal."""
     line = " ".join(str(text).split())
     return line if len(line) <= longest else line[: longest - 3].rstrip() + "..."
 
@@ -49,20 +36,7 @@ def _short(name: Any) -> Any:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """``Did you mean 'score'?`` and the names there are.
-
-    Parameters
-    ----------
-    name : str
-        What was passed.
-    known : sequence of str
-        What there is.
-
-    Returns
-    -------
-    str
-        A sentence or two.
-    """
+    """``Did you mean 'score'?`` and the names there are."""
     known = [str(one) for one in known]
     lower = {one.lower(): one for one in reversed(known)}
     close = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
@@ -71,22 +45,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def told_by_os(error: OSError, path: str | PathLike[str], verb: str) -> UserError:
-    """An error of the system about a file, as one of ours.
-
-    Parameters
-    ----------
-    error : OSError
-        As raised.
-    path : path-like
-        The file that it is about.
-    verb : str
-        What was tried: "read" or "write".
-
-    Returns
-    -------
-    UserError
-        With a remedy where there is one.
-    """
+    """An error of the system about a file, as one of ours."""
     ways = {
         errno.ENOSPC: "the disk is full. Free some space, or write elsewhere.",
         errno.EDQUOT: "your quota is used up. Free some space, or write elsewhere.",
@@ -108,11 +67,6 @@ def data_errors(names: Sequence[tuple[str, str]] = ()) -> Iterator[None]:
 
     Only around calls that judge the user's data or settings: what they refuse is
     a ValueError or TypeError whose message was written for a reader.
-
-    Parameters
-    ----------
-    names : sequence of (str, str)
-        What the library calls a thing, and what the command line calls it.
     """
     try:
         yield

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kinlearn.cli._errors import UserError, listed, one_line, suggest, told_by_os
 
-__all__ = ["Source", "read_table"]
+__all__ = ["Source", "as_numbers", "as_text", "read_table"]
 
 _SAMPLE = 256 * 1024
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -56,16 +57,11 @@ _ADVICE = "kin reads CSV, TSV, Parquet and Feather: save the table as one of the
 class Source:
     """A table and where it came from.
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    frame : pandas.DataFrame
-        Its rows. From text files every cell is text, or missing.
-    remarks : list of str
-        What was decided on the way that a user should know.
-    reading : dict
-        Of text files: separator and encoding, as ``pandas.read_csv`` calls them.
+    - `path`: The file.
+    - `frame`: Its rows. From text files every cell is text, or missing.
+    - `remarks`: What was decided on the way that a user should know.
+    - `reading`: Of text files: separator and encoding, as ``pandas.read_csv`` calls
+      them.
     """
 
     path: Path
@@ -85,22 +81,7 @@ class Source:
 def read_table(
     path: Path, *, separator: str | None = None, encoding: str | None = None
 ) -> Source:
-    """Read a table, or raise an error of one line.
-
-    Parameters
-    ----------
-    path : Path
-        CSV or TSV (also .gz), Parquet, Feather.
-    separator : str, default=None
-        Of a text file: a character, or its name ("tab"). None: found out.
-    encoding : str, default=None
-        Of a text file. None: UTF-8, UTF-16 with a mark, else Windows-1252.
-
-    Returns
-    -------
-    Source
-        With at least one row and two columns.
-    """
+    """Read a table, or raise an error of one line."""
     path = Path(path)
     _check_there(path)
     try:
@@ -347,3 +328,27 @@ def _check_shape(path: Path, frame: pd.DataFrame) -> None:
         raise UserError(f"{path} has only one column. A task and features are needed.")
     if not len(frame):
         raise UserError(f"{path} has names of columns but no rows. Save it with data.")
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """A column as trimmed text, missing cells left missing."""
+    codes, values = pd.factorize(column)  # columns of text have few different cells
+    texts = [_without_fraction(str(value).strip()) for value in values]
+    cells = np.array([*texts, None], dtype=object)[codes]  # -1, the missing, is last
+    return pd.Series(cells, index=column.index, dtype=object)
+
+
+def _without_fraction(text: str) -> str:
+    whole = text.endswith(".0") and text[:-2].lstrip("-").isdigit()
+    return text[:-2] if whole else text
+
+
+def as_numbers(column: pd.Series, *, comma: bool = False) -> np.ndarray:
+    """A column as float64; what is no finite number becomes missing."""
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        column = column.astype("str")
+        column = column.str.replace(",", ".") if comma else column
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(
+        np.float64, na_value=np.nan
+    )
+    return np.where(np.isfinite(numbers), numbers, np.nan)

@@ -29,16 +29,10 @@ FORMS = {
 class Model:
     """What a name stands for.
 
-    Attributes
-    ----------
-    classifier, regressor : str or None
-        ``module:Class`` of each kind; None: there is none.
-    shares : bool
-        Whether it knows tasks by itself; if not, it comes in the three forms.
-    scale : bool
-        Whether it wants numbers of unit variance.
-    settings : dict
-        Parameters that differ from the class's own defaults.
+    - `classifier`, `regressor`: ``module:Class`` of each kind; None: there is none.
+    - `shares`: Whether it knows tasks by itself; if not, it comes in the three forms.
+    - `scale`: Whether it wants numbers of unit variance.
+    - `settings`: Parameters that differ from the class's own defaults.
     """
 
     classifier: str | None
@@ -97,15 +91,7 @@ def is_contender(name: str) -> bool:
 
 
 def check_model(name: str, form: str | None = None) -> None:
-    """Refuse names that there are not, before anything is read.
-
-    Parameters
-    ----------
-    name : str
-        Of a model.
-    form : str, default=None
-        Of a form.
-    """
+    """Refuse names that there are not, before anything is read."""
     if is_contender(name):
         if form is not None:
             raise UserError(f"{name!r} names its form. Leave --form {form} out.")
@@ -133,33 +119,7 @@ def make_model(
     n_jobs: int | None = None,
     seed: int = 0,
 ) -> tuple[Any, bool]:
-    """The estimator that a name and its settings stand for.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``MODELS``.
-    kind : {"classification", "regression"}
-        What is to be predicted.
-    task : str
-        The task column.
-    form : str, default=None
-        A key of ``FORMS``, for models that do not share by themselves.
-    settings : sequence of str
-        ``name=value``, parameters of the estimator or its form.
-    n_jobs : int, default=None
-        Workers.
-    seed : int, default=0
-        Decides the model.
-
-    Returns
-    -------
-    estimator : estimator
-        With ``unknown_task="share"``: whether unknown tasks are welcome is decided
-        when it predicts.
-    scale : bool
-        Whether it wants numbers of unit variance.
-    """
+    """The estimator that a name and its settings stand for."""
     check_model(name, form)
     model = MODELS[name]
     address = model.classifier if kind == "classification" else model.regressor

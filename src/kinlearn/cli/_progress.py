@@ -22,21 +22,7 @@ _MEMORY = 600  # seconds that the time left is estimated from: steps may take mi
 
 @contextmanager
 def progress_on(voice: Voice, label: str = "comparing") -> Iterator["_Advance"]:
-    """A progress bar with the time left, if the stream is a terminal.
-
-    Parameters
-    ----------
-    voice : Voice
-        Its error stream is printed to.
-    label : str, default="comparing"
-        What is shown before the first step.
-
-    Yields
-    ------
-    callable
-        Takes ``(done, total, label)``. Its ``begin_anew(label)`` forgets how fast the
-        steps were, before slower ones.
-    """
+    """A progress bar with the time left, if the stream is a terminal."""
     seen = voice.err.is_terminal and not voice.quiet
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -76,13 +62,7 @@ class _Advance:
 
 
 class Steps:
-    """A callback of scikit-learn's that moves a bar with each step of a fit.
-
-    Parameters
-    ----------
-    advance : callable
-        Takes ``(done, total, label)``.
-    """
+    """A callback of scikit-learn's that moves a bar with each step of a fit."""
 
     def __init__(self, advance: Callable[[int, int | None, str], object]) -> None:
         self.advance = advance

@@ -18,19 +18,7 @@ _STOPPED = 130
 
 
 def run(words: list[str]) -> int:
-    """Run ``kin`` with these words.
-
-    Parameters
-    ----------
-    words : list of str
-        What stands behind ``kin``.
-
-    Returns
-    -------
-    int
-        0: done. 2: an error in the call or the data. 130: stopped by Ctrl-C. 1: a
-        bug.
-    """
+    """Run ``kin`` with these words."""
     debug = "--debug" in words
     _end_tidily_on_term()
     with warnings.catch_warnings():

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kinlearn.cli._errors import UserError, listed
-from kinlearn.cli._files import Source
-from kinlearn.cli._text import as_numbers, as_text
+from kinlearn.cli._files import Source, as_numbers, as_text
 from kinlearn.tables import Suspect, TableEncoder, find_meanings, find_suspects
 
 __all__ = ["Training", "open_features", "open_training", "task_column"]
@@ -29,26 +28,16 @@ _INTEGER = r"-?(?:0|[1-9]\d{0,17})"
 class Training:
     """A table that a model can learn from.
 
-    Attributes
-    ----------
-    X : pandas.DataFrame
-        Features that are used, as they came, and the task column last.
-    y : ndarray or None
-        Classes (text or integers) or numbers; None where there is no target.
-    kind : str or None
-        "classification" or "regression".
-    kinds : list of dict
-        What the feature columns mean.
-    task, target : str
-        Names of columns; the target may be None.
-    tasks : ndarray
-        The different tasks.
-    remarks : list of str
-        What was decided that a user should know.
-    suspects : list of Suspect
-        Columns that may tell a model too much; those that are certain are left out.
-    source : Source or None
-        Where it came from.
+    - `X`: Features that are used, as they came, and the task column last.
+    - `y`: Classes (text or integers) or numbers; None where there is no target.
+    - `kind`: "classification" or "regression".
+    - `kinds`: What the feature columns mean.
+    - `task`, `target`: Names of columns; the target may be None.
+    - `tasks`: The different tasks.
+    - `remarks`: What was decided that a user should know.
+    - `suspects`: Columns that may tell a model too much; those that are certain are
+      left out.
+    - `source`: Where it came from.
     """
 
     X: pd.DataFrame
@@ -80,18 +69,7 @@ class Training:
         return np.unique(self.y).tolist()
 
     def encoder(self, **settings: Any) -> TableEncoder:
-        """What reads X as these columns mean, not fitted.
-
-        Parameters
-        ----------
-        **settings
-            What to make of them.
-
-        Returns
-        -------
-        TableEncoder
-            It leaves the task alone.
-        """
+        """What reads X as these columns mean, not fitted."""
         names = [kind["name"] for kind in self.kinds if kind["kind"] == "category"]
         return TableEncoder(self.task, categorical=names, **settings)
 
@@ -119,24 +97,7 @@ def open_training(
     keep: Sequence[str] = (),
     categorical: Sequence[str] = (),
 ) -> Training:
-    """Features, tasks and target of a table.
-
-    Parameters
-    ----------
-    source : Source
-        What was read.
-    target, task : str
-        Names of columns.
-    wanted : {"classification", "regression"}, default=None
-        What the user decided; None: guessed from the target.
-    drop, keep, categorical : sequence of str
-        Columns to leave out, to use anyway, to take as categories.
-
-    Returns
-    -------
-    Training
-        Rows without a target or a task are left out, with a remark.
-    """
+    """Features, tasks and target of a table."""
     source.need(target, "--target")
     source.need(task, "--task")
     if target == task:
@@ -184,26 +145,7 @@ def open_features(
     categorical: Sequence[str] = (),
     aside: Sequence[str] = (),
 ) -> Training:
-    """Features and tasks of a table.
-
-    Parameters
-    ----------
-    source : Source
-        What was read.
-    frame : pandas.DataFrame
-        Its rows, or those of them that count.
-    task : str
-        The task column.
-    drop, keep, categorical : sequence of str
-        Columns to leave out, to use anyway, to take as categories.
-    aside : sequence of str
-        Columns that are no features.
-
-    Returns
-    -------
-    Training
-        Without a target; the index of X is that of the frame.
-    """
+    """Features and tasks of a table."""
     source.need(task, "--task")
     options = (("--drop", drop), ("--keep", keep), ("--categorical", categorical))
     for option, names in options:
@@ -263,18 +205,7 @@ def open_features(
 
 
 def task_column(values: pd.Series) -> np.ndarray:
-    """Tasks as integers where all are written as such, else as text.
-
-    Parameters
-    ----------
-    values : pandas.Series
-        Text, none missing.
-
-    Returns
-    -------
-    ndarray
-        int64, or object.
-    """
+    """Tasks as integers where all are written as such, else as text."""
     if values.astype("str").str.fullmatch(_INTEGER).all():
         return values.astype("int64").to_numpy()
     return values.to_numpy(object)

@@ -18,17 +18,7 @@ _TABLES = (".csv", ".tsv", ".parquet", ".feather")
 def check_output(
     path: Path, *, inputs: Sequence[Path] = (), ending: str | None = None
 ) -> None:
-    """Refuse, before any work, a path that cannot be written later.
-
-    Parameters
-    ----------
-    path : Path
-        Where the output shall go.
-    inputs : sequence of Path
-        Files that are read, which it may not replace.
-    ending : str, default=None
-        How its name must end.
-    """
+    """Refuse, before any work, a path that cannot be written later."""
     if path.is_dir():
         raise UserError(
             f"{path} is a folder. Name a file, such as {path}/result{ending or ''}."
@@ -48,15 +38,7 @@ def check_output(
 
 
 def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
-    """The same for a table, whose name decides its format.
-
-    Parameters
-    ----------
-    path : Path
-        Where the table shall go.
-    inputs : sequence of Path
-        Files that are read, which it may not replace.
-    """
+    """The same for a table, whose name decides its format."""
     if path.suffix.lower() not in _TABLES:
         raise UserError(
             f"{path} has no ending of a known table format. End its name in one of: "
@@ -67,31 +49,14 @@ def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """As ``kinlearn.utils.replacing``; errors of the system become a UserError.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write.
-
-    Yields
-    ------
-    Path
-        Where to write; a file under this name takes the other when it is complete.
-    """
+    """As ``kinlearn.utils.replacing``; errors of the system become a UserError."""
     with written(path), utils.replacing(path) as temporary:
         yield temporary
 
 
 @contextmanager
 def written(path: Path) -> Iterator[None]:
-    """Errors of the system about a file that is written become a UserError.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """Errors of the system about a file that is written become a UserError."""
     try:
         yield
     except OSError as error:
@@ -99,15 +64,7 @@ def written(path: Path) -> Iterator[None]:
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame in the format that the name of the file ends in.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table; its index is not written.
-    path : Path
-        Ends in .csv, .tsv, .parquet or .feather.
-    """
+    """Write a frame in the format that the name of the file ends in."""
     with replacing(path) as temporary:
         ending = path.suffix.lower()
         if ending == ".parquet":

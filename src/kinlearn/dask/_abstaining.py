@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kinlearn import boosting
-from kinlearn.boosting.partitioned import fit_stump_parts
+from kinlearn.boosting.stumps.partitions import fit_partitions
 from kinlearn.dask._on_dask import ClassifierOnDask
 
 __all__ = ["AbstainingAdaBoostClassifier"]
@@ -75,4 +75,4 @@ class AbstainingAdaBoostClassifier(
             yield told
             told.stop = finished(1)
 
-        fit_stump_parts(self, engine, parts, on_round)
+        fit_partitions(self, engine, parts, on_round)

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from distributed import Client, default_client, wait
 
+from kinlearn._partitions import Statistics
 from kinlearn.dask._residents import (
     Groups,
     Lost,
@@ -24,7 +25,6 @@ from kinlearn.dask._residents import (
     serve,
     split_groups,
 )
-from kinlearn.trees.partitioned import Answer
 
 __all__ = ["ClusterParts", "find_client"]
 
@@ -80,7 +80,7 @@ def _same(thing: Any) -> Any:
 
 
 class ClusterParts:
-    """Parts of the rows on the workers of a cluster; see ``LocalParts``.
+    """Parts of the rows on the workers of a cluster; see ``LocalPartitions``.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class ClusterParts:
         *args: Any,
         each: Iterable[Any] | None = None,
     ) -> list[Any]:
-        """Handles of ``function(thing, *args)``; see ``LocalParts.map``."""
+        """Handles of ``function(thing, *args)``; see ``LocalPartitions.map``."""
         sent = [self._send(arg) for arg in args]
         own = [()] * len(handles) if each is None else [(thing,) for thing in each]
         return [
@@ -232,7 +232,7 @@ class ClusterParts:
             if share.status == "error":
                 share.result()
             if not holders:
-                raise Lost(f"Part {number} is nowhere.")
+                raise Lost(f"Partition {number} is nowhere.")
             (home,) = self.homes[share.key]
             at = home if home in holders else holders[0]
             groups.setdefault(at, {})[number] = share.key
@@ -264,24 +264,24 @@ class ClusterParts:
                 raise value
         return values
 
-    def _answers(self, question: Any) -> list[Answer]:
+    def _answers(self, question: Any) -> list[Statistics]:
         """Results that were merged on the workers."""
 
-        def call(groups: Groups, step: Step) -> dict[str, Answer]:
+        def call(groups: Groups, step: Step) -> dict[str, Statistics]:
             # one result comes here, or a few, which saves a trip
             runs = split_groups(groups, len(groups) if len(groups) <= _FEW else 1)
             return self._run(runs, "answer", runs, step, question)
 
         return [*self._insist(call).values()]
 
-    def ask(self, question: Any) -> Answer:
+    def ask(self, question: Any) -> Statistics:
         """The merged result of all rows."""
-        return Answer.merge(self._answers(question))
+        return Statistics.merge(self._answers(question))
 
     def assemble(
         self, function: Callable[..., Any], jobs: Sequence[Any], *args: Any
     ) -> list[Any]:
-        """The values of ``function(pieces, job, *args)``; see ``LocalParts``."""
+        """The values of ``function(pieces, job, *args)``; see ``LocalPartitions``."""
         values: dict[int, Any] = {}
 
         def call(groups: Groups, step: Step) -> None:

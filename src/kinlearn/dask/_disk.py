@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn.trees.partitioned import LocalParts
+from kinlearn._partitions import LocalPartitions
 
-__all__ = ["DiskParts", "OnDisk"]
+__all__ = ["DiskPartitions", "OnDisk"]
 
 _SMALL_BYTES = 2**16  # arrays below stay in memory
 
@@ -50,8 +50,8 @@ class OnDisk:
         self.folder = folder
 
 
-class DiskParts(LocalParts):
-    """Parts in files; see ``LocalParts``. To be used as a context.
+class DiskPartitions(LocalPartitions):
+    """Parts in files; see ``LocalPartitions``. To be used as a context.
 
     Parameters
     ----------

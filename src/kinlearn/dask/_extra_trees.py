@@ -5,7 +5,7 @@ from typing import Any
 
 from kinlearn import trees
 from kinlearn.dask._on_dask import ClassifierOnDask, ForestOnDask
-from kinlearn.trees.partitioned import fit_parts
+from kinlearn.trees.extra.partitions import fit_partitions
 
 __all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
 
@@ -64,7 +64,7 @@ class MultiTaskExtraTreesClassifier(
     def _grow(
         self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
     ) -> None:
-        fit_parts(
+        fit_partitions(
             self,
             engine,
             parts,
@@ -116,7 +116,7 @@ class MultiTaskExtraTreesRegressor(ForestOnDask, trees.MultiTaskExtraTreesRegres
     def _grow(
         self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
     ) -> None:
-        fit_parts(
+        fit_partitions(
             self,
             engine,
             parts,

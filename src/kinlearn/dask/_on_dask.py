@@ -19,7 +19,7 @@ from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.dask._cluster import ClusterParts, find_client
-from kinlearn.dask._disk import DiskParts, OnDisk
+from kinlearn.dask._disk import DiskPartitions, OnDisk
 from kinlearn.dask._tables import answer_parts, is_dask, read_parts
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval
@@ -128,7 +128,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
             n_done += n_steps
             return stop
 
-        with DiskParts(client) if on_disk else ClusterParts(client) as engine:
+        with DiskPartitions(client) if on_disk else ClusterParts(client) as engine:
             self._grow(engine, engine.read(parts), finished)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self

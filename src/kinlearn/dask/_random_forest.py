@@ -5,7 +5,7 @@ from typing import Any
 
 from kinlearn import trees
 from kinlearn.dask._on_dask import ClassifierOnDask, ForestOnDask
-from kinlearn.trees.partitioned import fit_forest_parts
+from kinlearn.trees.decision.partitions import fit_partitions
 
 __all__ = ["MultiTaskRandomForestClassifier"]
 
@@ -65,7 +65,7 @@ class MultiTaskRandomForestClassifier(
     def _grow(
         self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
     ) -> None:
-        fit_forest_parts(
+        fit_partitions(
             self,
             engine,
             parts,

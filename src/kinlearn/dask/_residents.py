@@ -18,7 +18,8 @@ from distributed import WorkerPlugin
 from distributed.protocol import to_serialize
 from distributed.utils import offload
 
-from kinlearn.trees.partitioned import Answer, release_memory
+from kinlearn._partitions import Statistics
+from kinlearn.trees.extra.partitions import release_memory
 
 __all__ = ["Groups", "Lost", "Resident", "Step", "serve", "split_groups"]
 
@@ -114,7 +115,7 @@ class Resident(WorkerPlugin):
         for number, share in self._shares(parts).items():
             at, places = self.places.get(number, (None, None))
             if at != reached:
-                raise Lost(f"Part {number} is at {at}, not at {reached}.")
+                raise Lost(f"Partition {number} is at {at}, not at {reached}.")
             found[number] = share, places
         return found
 
@@ -137,7 +138,7 @@ class Resident(WorkerPlugin):
             (batch, n_done), places = self.places.get(number, ((None, 0), None))
             n_done = n_done if batch == step.batch else 0
             if n_done < step.first:
-                raise Lost(f"Part {number} lacks some splits.")
+                raise Lost(f"Partition {number} lacks some splits.")
             new = step.plans[n_done - step.first :]
             if not by_rows or new or batch != step.batch:
                 share.lay_out(by_rows=False)
@@ -152,7 +153,7 @@ class Resident(WorkerPlugin):
 
     async def answer(
         self, runs: dict[str, Groups], step: Step, question: Any
-    ) -> Answer:
+    ) -> Statistics:
         """The result of the workers of a run, this one and others; `split_groups`."""
         (_, parts), *below = runs[self.worker.address].items()
         deeper = split_groups(dict(below))
@@ -163,7 +164,7 @@ class Resident(WorkerPlugin):
                 for leader in deeper
             ),
         )
-        return answers[0] if len(answers) == 1 else Answer.merge(answers)
+        return answers[0] if len(answers) == 1 else Statistics.merge(answers)
 
     async def _hear_answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
         # in a dict: a bare value would not be unwrapped between threads
@@ -171,7 +172,7 @@ class Resident(WorkerPlugin):
 
     async def _own_answer(
         self, parts: dict[int, Any], step: Step, question: Any
-    ) -> Answer:
+    ) -> Statistics:
         await self._follow(parts, step)
         rows = self._rows(parts, step.reached)
         return await self._in_thread(_answer, rows, question)
@@ -256,11 +257,11 @@ def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:
 # ----------------------------------------------------------------------------
 
 
-def _answer(rows: dict[int, tuple[Any, Any]], question: Any) -> Answer | None:
+def _answer(rows: dict[int, tuple[Any, Any]], question: Any) -> Statistics | None:
     merged = None
     for share, places in rows.values():
         answer = share.answer(places, question)
-        merged = answer if merged is None else Answer.merge([merged, answer])
+        merged = answer if merged is None else Statistics.merge([merged, answer])
     return merged
 
 

@@ -8,8 +8,8 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
+from kinlearn._partitions import read_partition
 from kinlearn.tasks import split_task
-from kinlearn.trees.partitioned import read_part
 from kinlearn.utils._typing import TaskColumn
 
 __all__ = ["answer_parts", "is_dask", "read_parts"]
@@ -105,7 +105,7 @@ def read_parts(
     Returns
     -------
     list of Delayed
-        Each computes what `read_part` returns for a partition.
+        Each computes what `read_partition` returns for a partition.
     """
     _check_table(X, options["task"], local)
     if y is None:
@@ -119,7 +119,7 @@ def read_parts(
         columns.append([None] * len(columns[0]))
     else:
         columns.append(_column(sample_weight, X, "sample_weight"))
-    read = dask.delayed(read_part, pure=False)
+    read = dask.delayed(read_partition, pure=False)
     return [
         read(*part, number, options, narrow=narrow)
         for number, part in enumerate(zip(*columns, strict=True))

@@ -33,27 +33,9 @@ def as_table(
     task_name: Any,
     as_frame: bool,
 ) -> Table:
-    """X with the task as its last column.
+    """X with the task, if there is one, as its last column.
 
-    Parameters
-    ----------
-    X : ndarray, sparse matrix or data frame
-        Features.
-    task : int array of shape (n_samples,) or None
-        Task of each row, as a position in `task_names`; None adds no column.
-    feature_names : list of str
-        Names of the columns of X.
-    task_names : sequence
-        What the tasks are called; frames hold these, arrays the numbers.
-    task_name : str
-        Name of the task column in a frame.
-    as_frame : bool
-        Whether a pandas frame is wanted.
-
-    Returns
-    -------
-    ndarray, sparse matrix or data frame
-        Of one column more than X, if there are tasks.
+    `task` holds positions in `task_names`: frames get the names, arrays the numbers.
     """
     if as_frame:
         pandas = import_optional("pandas", extra="report", purpose="as_frame=True")

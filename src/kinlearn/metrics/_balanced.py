@@ -38,12 +38,9 @@ ONE_CLASS = "y_true has fewer than two classes"
 def class_recalls(
     rows: Rows, group: np.ndarray, n_groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Recall of each class in each group, NaN where a group lacks the class.
+    """Recall of each class in each group, and the weight of the rows it is taken over.
 
-    Returns
-    -------
-    recall, support : arrays of shape (n_groups, n_classes)
-        The recalls, and the weight of the rows that they were taken over.
+    Both of shape (n_groups, n_classes); NaN where a group lacks the class.
     """
     n_classes = len(rows.classes)
     cell = group * n_classes + rows.true

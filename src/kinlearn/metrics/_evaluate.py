@@ -212,25 +212,11 @@ def make_evaluator(
     indptr: np.ndarray,
     labels: np.ndarray | None = None,
 ) -> GroupedEvaluator | CallEvaluator:
-    """The evaluator for a metric.
+    """The evaluator for a metric, the faster one where there is a choice.
 
-    Parameters
-    ----------
-    metric : Metric
-        Metric with its settings.
-    y_true, y_pred : ndarray
-        Rows, task by task.
-    params : dict of str to ndarray
-        Parameters with a value per row, such as `sample_weight`.
-    indptr : intp array of shape (n_tasks + 1,)
-        Task t has the rows ``indptr[t]:indptr[t + 1]``.
-    labels : ndarray, default=None
-        Classes that the columns of `y_pred` stand for; None is those of `y_true`.
-
-    Returns
-    -------
-    GroupedEvaluator or CallEvaluator
-        The faster one, where there is a choice.
+    Rows stand task by task, task t in ``indptr[t]:indptr[t + 1]``; `params` have a
+    value per row. `labels` are the classes of the columns of `y_pred`, by default those
+    of `y_true`.
     """
     grouped, row_params, group_params = find_grouped(metric, y_true, y_pred)
     one_by_one = CallEvaluator(metric, y_true, y_pred, params, indptr, labels)

@@ -246,21 +246,10 @@ GROUPED = {
 def find_grouped(
     metric: Metric, y_true: np.ndarray, y_pred: np.ndarray
 ) -> tuple[GroupedMetric | None, dict[str, Any], dict[str, Any]]:
-    """The way to compute a metric for all tasks in one go, or None.
+    """The way to compute a metric for all tasks in one go, and the metric's settings.
 
-    Parameters
-    ----------
-    metric : Metric
-        Metric with its settings.
-    y_true, y_pred : ndarray
-        What it is to be computed on.
-
-    Returns
-    -------
-    grouped : GroupedMetric or None
-        None if the metric has to be called task by task.
-    row_params, params : dict
-        The metric's settings for its two functions.
+    None if it has to be called task by task; the settings are those of the row function
+    and of the metric itself.
     """
     # A callable object need not be hashable, and is not among them anyway.
     known = isinstance(metric.function, FunctionType)

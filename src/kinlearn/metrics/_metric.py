@@ -92,22 +92,10 @@ def resolve_metric(
 ) -> Metric:
     """One metric in its one form.
 
-    Parameters
-    ----------
-    metric : callable, str or Metric
-        A function of `y_true` and `y_pred`, a partial of one, a name of
-        scikit-learn's scorers, a scorer, or what is resolved already.
-    name : str, default=None
-        Its name; None takes the function's or scorer's.
-    greater_is_better : bool, default=None
-        None goes by the name of the function, as scikit-learn does.
-    response_method : str or list of str, default=None
-        None goes by the scorer, or by the function's second parameter.
-
-    Returns
-    -------
-    Metric
-        The same metric.
+    `metric` is a function of `y_true` and `y_pred`, a partial of one, a scorer or its
+    name, or resolved already. What is None goes by the scorer, or by the function's
+    name (`greater_is_better`, as in scikit-learn) and second parameter
+    (`response_method`).
     """
     if isinstance(metric, Metric):
         return metric
@@ -142,19 +130,9 @@ def resolve_metric(
 def resolve_metrics(
     metrics: Any, greater_is_better: bool | Mapping[str, bool] | None = None
 ) -> dict[str, Metric]:
-    """One or several metrics, by name.
+    """One or several metrics, by name, in the order given; a dict gives the names.
 
-    Parameters
-    ----------
-    metrics : callable, str, sequence of them, or dict
-        A dict gives the names.
-    greater_is_better : bool or dict, default=None
-        For all, or by name.
-
-    Returns
-    -------
-    dict of str to Metric
-        In the order given.
+    `greater_is_better` is for all, or by name.
     """
     if isinstance(metrics, Mapping):
         named = list(metrics.items())

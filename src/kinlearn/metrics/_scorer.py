@@ -29,15 +29,6 @@ class TaskScorer:
 
     Call it as ``scorer(estimator, X, y)``, or give it as ``scoring`` to
     scikit-learn's tools.
-
-    Parameters
-    ----------
-    metric : Metric
-        Metric with its settings.
-    task : str, int or None
-        The task column of X.
-    aggregate : str or callable
-        How the tasks' scores become one.
     """
 
     def __init__(
@@ -59,24 +50,7 @@ class TaskScorer:
         y_true: ArrayLike,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Score of an estimator on the rows of X.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted estimator.
-        X : array-like, sparse matrix or data frame
-            Rows with the task column.
-        y_true : array-like of shape (n_samples,)
-            True labels or values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-            The score; greater is better.
-        """
+        """Score of an estimator on the rows of X."""
         _, codes = task_codes(X, self._task)
         labels = getattr(estimator, "classes_", None)
 
@@ -128,29 +102,12 @@ class TaskScorer:
         return float(_AGGREGATES.get(self._aggregate, self._aggregate)(scores))
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
-        """Request sample weights from scikit-learn's metadata routing.
-
-        Parameters
-        ----------
-        sample_weight : bool, None or str
-            As in scikit-learn's own scorers.
-
-        Returns
-        -------
-        TaskScorer
-            The scorer itself.
-        """
+        """Request sample weights from scikit-learn's metadata routing."""
         self._request.score.add_request(param="sample_weight", alias=sample_weight)
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What the scorer requests from scikit-learn's metadata routing.
-
-        Returns
-        -------
-        MetadataRequest
-            The request.
-        """
+        """What the scorer requests from scikit-learn's metadata routing."""
         return self._request
 
     def _accept_sample_weight(self) -> bool:

@@ -19,23 +19,9 @@ _STRATIFY = ("auto", "classes", "quantiles", None)
 def read_tasks(
     X: Table, task: TaskColumn, groups: Any, *, needed_by: str | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tasks of the rows, from the task column or from `groups`.
+    """Tasks of the rows and their codes, from the task column or from `groups`.
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame
-        Data.
-    task : str, int or None
-        Its task column.
-    groups : array-like of shape (n_samples,) or None
-        Task of each row, if there is no task column.
-    needed_by : str, default=None
-        Name of a splitter that cannot do with one task for all rows.
-
-    Returns
-    -------
-    tasks, codes : ndarray
-        As :func:`kinlearn.tasks.task_codes` gives them.
+    `needed_by` names a splitter that cannot do with one task for all rows.
     """
     if groups is None:
         if task is None and needed_by is not None:
@@ -64,25 +50,10 @@ def check_stratify(stratify: Any) -> None:
 def strata(
     y: Any, codes: np.ndarray, n_tasks: int, stratify: str | None, bin_rows: int
 ) -> np.ndarray:
-    """Stratum of each row within its task.
+    """Stratum of each row within its task, from 0.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,) or None
-        Target.
-    codes : int array of shape (n_samples,)
-        Task of each row.
-    n_tasks : int
-        Number of tasks.
-    stratify : {"auto", "classes", "quantiles"} or None
-        What the strata are.
-    bin_rows : int
-        A task has at least so many rows in each bin of quantiles.
-
-    Returns
-    -------
-    int array of shape (n_samples,)
-        From 0. Classes have the same number in every task.
+    Classes have the same number in every task. Of quantiles, a task has at least
+    `bin_rows` rows in each bin.
     """
     if stratify is None:
         return np.zeros(len(codes), dtype=np.intp)
@@ -157,21 +128,7 @@ class Cells:
 def make_cells(
     codes: np.ndarray, strata: np.ndarray, rng: np.random.RandomState | None = None
 ) -> Cells:
-    """Sort rows into cells.
-
-    Parameters
-    ----------
-    codes, strata : int arrays of shape (n_samples,)
-        Task and stratum of each row.
-    rng : RandomState or None, default=None
-        Puts tasks, and rows within cells, in random order; None leaves them in
-        theirs.
-
-    Returns
-    -------
-    Cells
-        The rows by cell.
-    """
+    """Sort rows into cells; `rng` orders tasks, and rows within cells, at random."""
     n_strata = int(strata.max()) + 1
     n_tasks = int(codes.max()) + 1
     place = np.arange(n_tasks) if rng is None else rng.permutation(n_tasks)

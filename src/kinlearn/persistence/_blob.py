@@ -34,18 +34,7 @@ class Blob:
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """Pack arrays of numbers.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray
-            By name.
-
-        Returns
-        -------
-        Blob
-            All of them.
-        """
+        """Pack arrays of numbers."""
         header, parts = [], []
         for name, array in arrays.items():
             codes, different = _by_codes(_narrow(np.ravel(array)))

@@ -15,21 +15,10 @@ __all__ = ["describe"]
 def describe(
     model: Any, *, target: str | None = None, columns: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """The manifest of a model.
+    """The manifest of a fitted model, without format, versions and checksum.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted: an estimator of kinlearn's, or a pipeline or a search around one.
-    target : str, default=None
-        What it predicts.
-    columns : sequence of str, default=None
-        Names of the columns of X, for a model that was fitted to an array.
-
-    Returns
-    -------
-    dict
-        Without format, versions and checksum.
+    `target` is what it predicts; `columns` name those of X for a model that was fitted
+    to an array.
     """
     check_is_fitted(model)
     last = _last(model)

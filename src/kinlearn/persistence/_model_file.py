@@ -68,21 +68,10 @@ def _skops(purpose: str) -> Any:
 def write_model(
     path: str | PathLike[str], model: Any, manifest: dict[str, Any]
 ) -> list[str]:
-    """Write a model file.
+    """Write a model file; an old one is replaced when the new one is complete.
 
-    Parameters
-    ----------
-    path : str or path-like
-        Where to; an old file is replaced when the new one is complete.
-    model : estimator
-        Fitted.
-    manifest : dict
-        The fields of ``_FIELDS`` but versions and created, which are added here.
-
-    Returns
-    -------
-    list of str
-        Types that must be trusted by name to load it.
+    `manifest` has the fields of ``_FIELDS`` but versions and created, which are added
+    here. Returns the types that must be trusted by name to load the file.
     """
     skops = _skops("Saving a model")
     with packed(model) as slim:

@@ -18,8 +18,8 @@ from kinlearn.utils._sklearn import tree_predictor
 __all__ = ["PackedForest", "PackedTrees", "attributes", "packed", "unpack"]
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
-_FOREST = "kinlearn.trees._forest"
-_KIN = "kinlearn.sharing._kin."
+_FOREST = "kinlearn.trees.extra._model"
+_KIN = "kinlearn.sharing.kin."
 # What importances and later tasks need; a forest inside of Kin has neither.
 _NOT_FOR_PREDICTION = ("weight", "impurity", "split_cut", "split_mean", "split_class")
 _DERIVED = ("right", "slot")  # of the nodes of a forest, which follow from its leaves
@@ -27,18 +27,7 @@ _DERIVED = ("right", "slot")  # of the nodes of a forest, which follow from its 
 
 @contextmanager
 def packed(model: Any) -> Iterator[Any]:
-    """The model with packed trees; when the block ends, it is what it was.
-
-    Parameters
-    ----------
-    model : object
-        Anything.
-
-    Yields
-    ------
-    object
-        The same.
-    """
+    """The model with packed trees; when the block ends, it is what it was."""
     changed = []
     try:
         inside = _inside_of_kin(model)
@@ -54,18 +43,7 @@ def packed(model: Any) -> Iterator[Any]:
 
 
 def unpack(model: Any) -> Any:
-    """The model with trees as they were.
-
-    Parameters
-    ----------
-    model : object
-        From a file; it is changed.
-
-    Returns
-    -------
-    object
-        The same.
-    """
+    """The model, which is changed, with trees as they were."""
     for owner, key, value in list(attributes(model)):
         if isinstance(value, PackedForest | PackedTrees):
             vars(owner)[key] = value.unpacked(owner)
@@ -114,33 +92,14 @@ def _pack(owner: Any, key: str, value: Any, *, slim: bool) -> Any:
 
 
 class PackedForest:
-    """A forest of kinlearn's.
-
-    Parameters
-    ----------
-    blob : Blob
-        Its arrays.
-    """
+    """A forest of kinlearn's."""
 
     def __init__(self, blob: Blob) -> None:
         self.blob = blob
 
     @classmethod
     def of(cls, forest: Any, *, slim: bool = False) -> "PackedForest":
-        """Pack it.
-
-        Parameters
-        ----------
-        forest : Forest
-            Fitted.
-        slim : bool, default=False
-            Leave out what predictions do not need.
-
-        Returns
-        -------
-        PackedForest
-            The same in few bytes.
-        """
+        """Pack it; `slim` leaves out what predictions do not need."""
         arrays = {field.name: getattr(forest, field.name) for field in fields(forest)}
         for name in _NOT_FOR_PREDICTION if slim else ():
             arrays[name] = None if arrays[name] is None else arrays[name][:0]
@@ -157,19 +116,8 @@ class PackedForest:
         return cls(Blob.of({**columns, **arrays}))
 
     def unpacked(self, owner: Any) -> Any:
-        """The forest.
-
-        Parameters
-        ----------
-        owner : object
-            What it is part of.
-
-        Returns
-        -------
-        Forest
-            As it was.
-        """
-        from kinlearn.trees._forest import Forest
+        """The forest."""
+        from kinlearn.trees.extra import Forest
 
         arrays = self.blob.arrays()
         columns = {
@@ -266,31 +214,16 @@ def _within(positions: np.ndarray, length: Any) -> bool:
 
 
 class PackedTrees:
-    """The trees of a booster of scikit-learn's.
-
-    Parameters
-    ----------
-    blob : Blob
-        Their arrays.
-    """
+    """The trees of a booster of scikit-learn's."""
 
     def __init__(self, blob: Blob) -> None:
         self.blob = blob
 
     @classmethod
     def of(cls, rounds: Any) -> "PackedTrees":
-        """Pack them.
+        """Pack them, without what only growing needs.
 
-        Parameters
-        ----------
-        rounds : list of lists of TreePredictor
-            As the booster keeps them.
-
-        Returns
-        -------
-        PackedTrees
-            The same in few bytes. What only growing a tree needs is left out: gains,
-            and the values of nodes that are no leaves.
+        Left out are gains, and the values of nodes that are no leaves.
         """
         trees = [tree for one in rounds for tree in one]
         nodes = np.concatenate([tree.nodes for tree in trees])
@@ -309,18 +242,7 @@ class PackedTrees:
         return cls(Blob.of(arrays))
 
     def unpacked(self, owner: Any) -> Any:
-        """The trees.
-
-        Parameters
-        ----------
-        owner : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-            What they are part of.
-
-        Returns
-        -------
-        list of lists of TreePredictor
-            As the booster keeps them.
-        """
+        """The trees."""
         TreePredictor, dtype = tree_predictor()
         arrays = self.blob.arrays()
         nodes = np.zeros(len(arrays["is_leaf"]), dtype=dtype)

@@ -8,15 +8,7 @@ __all__ = ["TRUSTED", "is_trusted"]
 def is_trusted(name: str) -> bool:
     """Whether every model file may build it: ours, and estimators of scikit-learn.
 
-    Parameters
-    ----------
-    name : str
-        Full name of a type.
-
-    Returns
-    -------
-    bool
-        Skops trusts scikit-learn's estimators as well, if it has listed them.
+    Skops trusts scikit-learn's estimators as well, if it has listed them.
     """
     if name in TRUSTED:
         return True
@@ -34,48 +26,48 @@ def is_trusted(name: str) -> bool:
 
 TRUSTED = frozenset(
     {
-        "kinlearn.boosting._abstaining.AbstainingAdaBoostClassifier",
-        "kinlearn.boosting._adaboost_m1.MultiTaskAdaBoostClassifier",
-        "kinlearn.boosting._hypotheses.LinearHypotheses",
-        "kinlearn.boosting._label_codes.ClassScores",
-        "kinlearn.boosting._label_codes.LabelCodes",
-        "kinlearn.boosting._mtboost.MTBoostClassifier",
-        "kinlearn.boosting._mtboost_regressor.MTBoostRegressor",
-        "kinlearn.boosting._stump_answers.StumpAnswers",
-        "kinlearn.boosting._stumps.TwoTaskStumps",
-        "kinlearn.boosting._task_covariance.TaskCovariance",
-        "kinlearn.boosting._tree_votes.TreeVotes",
+        "kinlearn.boosting.stumps._classifier.AbstainingAdaBoostClassifier",
+        "kinlearn.boosting.adaboost._classifier.MultiTaskAdaBoostClassifier",
+        "kinlearn.boosting.mtboost._learners.LinearHypotheses",
+        "kinlearn.boosting.mtboost._label_codes.ClassScores",
+        "kinlearn.boosting.mtboost._label_codes.LabelCodes",
+        "kinlearn.boosting.mtboost._classifier.MTBoostClassifier",
+        "kinlearn.boosting.mtboost._regressor.MTBoostRegressor",
+        "kinlearn.boosting.stumps._predictions.StumpAnswers",
+        "kinlearn.boosting.stumps._model.TwoTaskStumps",
+        "kinlearn.boosting.mtboost._covariance.TaskCovariance",
+        "kinlearn.boosting.adaboost._votes.TreeVotes",
         "kinlearn.cluster._symmetric_nmf.MultiTaskSymmetricNMF",
         "kinlearn.model_selection._kfold.TargetKFold",
         "kinlearn.model_selection._kfold.TaskStratifiedKFold",
         "kinlearn.persistence._blob.Blob",
         "kinlearn.persistence._packing.PackedForest",
         "kinlearn.persistence._packing.PackedTrees",
-        "kinlearn.sharing._kin._calibration.Calibration",
-        "kinlearn.sharing._kin._categories.Categories",
-        "kinlearn.sharing._kin._categories.MeanTargets",
-        "kinlearn.sharing._kin._categories.WithMeanTargets",
-        "kinlearn.sharing._kin._classifier.KinClassifier",
-        "kinlearn.sharing._kin._like_tasks.LikeTasks",
-        "kinlearn.sharing._kin._models.BoostedOverLinear",
-        "kinlearn.sharing._kin._models.MeanOf",
-        "kinlearn.sharing._kin._models.StandardisedSVR",
-        "kinlearn.sharing._kin._models.TaskByCoefficients",
-        "kinlearn.sharing._kin._regressor.KinRegressor",
-        "kinlearn.sharing._kin._scale.Standardisation",
+        "kinlearn.sharing.kin._calibration.Calibration",
+        "kinlearn.sharing.kin._features.Categories",
+        "kinlearn.sharing.kin._features.MeanTargets",
+        "kinlearn.sharing.kin._features.WithMeanTargets",
+        "kinlearn.sharing.kin._classifier.KinClassifier",
+        "kinlearn.sharing.kin._groups.LikeTasks",
+        "kinlearn.sharing.kin._models.BoostedOverLinear",
+        "kinlearn.sharing.kin._models.MeanOf",
+        "kinlearn.sharing.kin._models.StandardisedSVR",
+        "kinlearn.sharing.kin._models.TaskByCoefficients",
+        "kinlearn.sharing.kin._regressor.KinRegressor",
+        "kinlearn.sharing.kin._features.Standardisation",
         "kinlearn.sharing._one_model.Pooled",
         "kinlearn.sharing._per_task.PerTask",
         "kinlearn.sharing._shared_plus_own.SharedPlusOwn",
         "kinlearn.sharing._task_as_feature.TaskAsFeature",
-        "kinlearn.svm._feature_selection.PrivilegedFeatureSelectionClassifier",
-        "kinlearn.svm._machines.Blocks",
-        "kinlearn.svm._machines.Correction",
-        "kinlearn.svm._machines.Machines",
-        "kinlearn.svm._multi_task_svc.MultiTaskSVC",
-        "kinlearn.svm._multi_task_svr.MultiTaskSVR",
-        "kinlearn.svm._space.Space",
-        "kinlearn.svm._svm_plus_classifier.SVMPlusClassifier",
-        "kinlearn.svm._svm_plus_regressor.SVMPlusRegressor",
+        "kinlearn.svm.estimators._feature_selection.PrivilegedFeatureSelectionClassifier",
+        "kinlearn.svm.estimators._machines.Blocks",
+        "kinlearn.svm.estimators._machines.Correction",
+        "kinlearn.svm.estimators._machines.Machines",
+        "kinlearn.svm.estimators._multi_task_classifier.MultiTaskSVC",
+        "kinlearn.svm.estimators._multi_task_regressor.MultiTaskSVR",
+        "kinlearn.svm.kernels._space.Space",
+        "kinlearn.svm.estimators._svm_plus_classifier.SVMPlusClassifier",
+        "kinlearn.svm.estimators._svm_plus_regressor.SVMPlusRegressor",
         "kinlearn.tables._categories.CategoryColumn",
         "kinlearn.tables._encoder.TableEncoder",
         "kinlearn.tasks._columns.TaskColumns",
@@ -87,13 +79,13 @@ TRUSTED = frozenset(
         "kinlearn.transfer._regressor.TrAdaBoostRegressor",
         "kinlearn.transfer._tradaboost.TrAdaBoostClassifier",
         "kinlearn.transfer._weighted_trees.TreeVotes",
-        "kinlearn.trees._decision_tree.MultiTaskDecisionTreeClassifier",
-        "kinlearn.trees._extra_trees_classifier.MultiTaskExtraTreesClassifier",
-        "kinlearn.trees._extra_trees_regressor.MultiTaskExtraTreesRegressor",
-        "kinlearn.trees._forest.Forest",
-        "kinlearn.trees._linear_part.LinearPart",
-        "kinlearn.trees._mt_tree.MultiTaskTree",
-        "kinlearn.trees._random_forest.MultiTaskRandomForestClassifier",
+        "kinlearn.trees.decision._tree.MultiTaskDecisionTreeClassifier",
+        "kinlearn.trees.extra._classifier.MultiTaskExtraTreesClassifier",
+        "kinlearn.trees.extra._regressor.MultiTaskExtraTreesRegressor",
+        "kinlearn.trees.extra._model.Forest",
+        "kinlearn.trees.extra._baseline.LinearPart",
+        "kinlearn.trees.decision._model.MultiTaskTree",
+        "kinlearn.trees.decision._forest.MultiTaskRandomForestClassifier",
         "numpy.dtype",
         # skops leaves it to the reader, because numbers in it can lead outside of its
         # arrays; they are checked

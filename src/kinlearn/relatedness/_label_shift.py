@@ -69,24 +69,8 @@ def label_shift(
 ) -> np.ndarray:
     """Distances between the tasks' targets; see `task_distances`.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Classes or numbers.
-    codes : int32 array of shape (n_samples,)
-        Task of each row.
-    n_tasks : int
-        Number of tasks; each has a row.
-    distance : str, default="auto"
-        "total_variation" or "hellinger" for classes, "wasserstein" or
-        "mean_difference" for numbers; "auto" is the first of its kind.
-    n_jobs : int, default=None
-        Number of threads.
-
-    Returns
-    -------
-    float64 array of shape (n_tasks, n_tasks)
-        Distances.
+    "total_variation" or "hellinger" for classes, "wasserstein" or "mean_difference" for
+    numbers; "auto" is the first of its kind. Each task has a row.
     """
     known = ("auto", *_CLASS_DISTANCES, *_NUMBER_DISTANCES)
     if distance not in known:

@@ -67,19 +67,7 @@ def ks(
 ) -> np.ndarray:
     """Kolmogorov-Smirnov statistics; the method "ks" of `task_distances`.
 
-    Parameters
-    ----------
-    data : TaskData
-        Features; NaN is left out of its marginal.
-    aggregate : {"mean", "max"}, default="mean"
-        How the features' statistics become one number.
-    n_jobs : int, default=None
-        Number of threads.
-
-    Returns
-    -------
-    float64 array of shape (n_tasks, n_tasks)
-        Distances.
+    NaN is left out of its marginal.
     """
     _check_aggregate(aggregate)
     total = np.zeros((data.n_tasks, data.n_tasks))
@@ -94,27 +82,12 @@ def ks(
 def bin_codes(
     column: np.ndarray, task: np.ndarray, n_tasks: int, n_bins: int
 ) -> tuple[np.ndarray, int]:
-    """Bins in which all tasks together lie evenly.
+    """Bins in which all tasks together lie evenly: of each number, and how many.
 
-    A feature with at most `n_bins` distinct values gets a bin for each. Else the
-    bins are cut at quantiles in which every task has the same weight, however many
-    rows it has: a large task would otherwise put all small ones into its tails.
-
-    Parameters
-    ----------
-    column : float array of shape (n,)
-        Numbers without NaN.
-    task : int array of shape (n,)
-        Task of each.
-    n_tasks, n_bins : int
-        How many there are.
-
-    Returns
-    -------
-    codes : intp array of shape (n,)
-        Bin of each number.
-    n_bins : int
-        How many bins there came to be; fewer where values are often equal.
+    A feature with at most `n_bins` distinct values gets a bin for each. Else the bins
+    are cut at quantiles in which every task has the same weight, however many rows it
+    has: a large task would otherwise put all small ones into its tails. There are fewer
+    bins where values are often equal. `column` is without NaN.
     """
     order = np.argsort(column)
     ascending = column[order]
@@ -169,18 +142,7 @@ def _binned(
 
 
 def hellinger_between(shares: np.ndarray) -> np.ndarray:
-    """Hellinger distances between discrete distributions.
-
-    Parameters
-    ----------
-    shares : float array of shape (n_tasks, n_bins)
-        Probabilities.
-
-    Returns
-    -------
-    float64 array of shape (n_tasks, n_tasks)
-        Distances in 0 .. 1.
-    """
+    """Hellinger distances, in 0 .. 1, between discrete distributions, one in a row."""
     # differences, not 1 - sum(sqrt(pq)): equal distributions get exactly 0
     return squareform(pdist(np.sqrt(shares)) / np.sqrt(2.0))
 
@@ -190,19 +152,7 @@ def hellinger(
 ) -> np.ndarray:
     """Hellinger distances of binned marginals; see `task_distances`.
 
-    Parameters
-    ----------
-    data : TaskData
-        Features; NaN is left out of its marginal.
-    n_bins : int, default=20
-        Bins of a feature, at the most.
-    aggregate : {"mean", "max"}, default="mean"
-        How the features' distances become one number.
-
-    Returns
-    -------
-    float64 array of shape (n_tasks, n_tasks)
-        Distances.
+    NaN is left out of its marginal.
     """
 
     def between(counts: np.ndarray) -> np.ndarray:
@@ -220,21 +170,8 @@ def symmetric_kl(
 ) -> np.ndarray:
     """Symmetric Kullback-Leibler divergences; see `task_distances`.
 
-    Parameters
-    ----------
-    data : TaskData
-        Features; NaN is left out of its marginal.
-    n_bins : int, default=20
-        Bins of a feature, at the most.
-    smoothing : float, default=0.5
-        Rows added to every bin of every task; greater than 0.
-    aggregate : {"mean", "max"}, default="mean"
-        How the features' divergences become one number.
-
-    Returns
-    -------
-    float64 array of shape (n_tasks, n_tasks)
-        Divergences.
+    NaN is left out of its marginal; `smoothing` rows are added to every bin of every
+    task.
     """
     if not isinstance(smoothing, Real) or not 0 < float(smoothing) < np.inf:
         raise ValueError(

@@ -28,23 +28,11 @@ def _dense(X: Any) -> np.ndarray:
 def median_gamma(
     X: Any, scaler: FeatureScaler, random_state: np.random.RandomState
 ) -> float:
-    """The RBF kernel's gamma by the median heuristic.
+    """The RBF kernel's gamma by the median heuristic, ``1 / (2 m**2)``.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix
-        Features; of more than 2,000 rows a sample is drawn.
-    scaler : FeatureScaler
-        What the kernel sees the features through.
-    random_state : RandomState
-        Draws the sample.
-
-    Returns
-    -------
-    float
-        ``1 / (2 m**2)``, where m is the median distance of two rows. Where more
-        than half of the pairs are equal, m is the median of the others; where
-        all are, gamma is 1.
+    m is the median distance of two rows (of more than 2,000 a sample is drawn). Where
+    more than half of the pairs are equal, m is the median of the others; where all are,
+    gamma is 1.
     """
     if X.shape[0] > _MEDIAN_ROWS:
         X = X[random_state.choice(X.shape[0], _MEDIAN_ROWS, replace=False)]
@@ -157,28 +145,9 @@ def mmd(
 ) -> np.ndarray:
     """Maximum mean discrepancy with an RBF kernel; see `task_distances`.
 
-    Parameters
-    ----------
-    data : TaskData
-        Features without NaN.
-    gamma : float, default=None
-        Of the kernel; None is the median heuristic.
-    biased : bool, default=False
-        Whether rows are also compared with themselves.
-    estimate : {"auto", "exact", "fourier"}, default="auto"
-        All pairs of rows, or random features; "auto" is exact up to 10,000 rows.
-    n_components : int, default=1000
-        Number of random frequencies.
-    scale : bool, default=True
-        Whether to scale the features to unit variance first.
-    random_state : int, RandomState or None, default=None
-        Draws the frequencies, and the rows for the median.
-
-    Returns
-    -------
-    float64 array of shape (n_tasks, n_tasks)
-        Distances; the root of the squared discrepancy, or 0 where chance has
-        made its unbiased estimate negative.
+    The root of the squared discrepancy, or 0 where chance has made its unbiased
+    estimate negative. "auto" is exact up to 10,000 rows, then by random Fourier
+    features.
     """
     _check_options(gamma, estimate, n_components)
     rng = check_random_state(random_state)

@@ -60,27 +60,10 @@ def proxy_a(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> np.ndarray:
-    """Proxy A-distances of all pairs; see `task_distances`.
+    """Proxy A-distances, in 0 .. 2, of all pairs; see `task_distances`.
 
-    Parameters
-    ----------
-    data : TaskData
-        Features without NaN; at least two rows per task.
-    estimator : classifier, default=None
-        None is a linear SVM with balanced classes.
-    cv : int, default=5
-        Number of folds; a smaller task has one row in some of them.
-    scale : bool, default=True
-        Whether to scale the features to unit variance first.
-    n_jobs : int, default=None
-        Number of joblib workers that share the pairs.
-    random_state : int, RandomState or None, default=None
-        Deals the rows into folds.
-
-    Returns
-    -------
-    float64 array of shape (n_tasks, n_tasks)
-        Distances in 0 .. 2; a classifier worse than chance counts as chance.
+    A classifier worse than chance counts as chance; None is a linear SVM with balanced
+    classes. A task needs two rows; one smaller than `cv` has one row in some folds.
     """
     if not isinstance(cv, Integral) or cv < 2:
         raise ValueError(f"cv must be an integer of at least 2; got {cv!r}.")

@@ -34,18 +34,7 @@ class FeatureScaler:
     factor: np.ndarray
 
     def transform(self, X: Any) -> Any:
-        """Dense rows scaled and centred; sparse rows scaled only.
-
-        Parameters
-        ----------
-        X : ndarray or csr matrix
-            Rows.
-
-        Returns
-        -------
-        float64 array or csr matrix
-            The rows; to be centred by :attr:`offset` if they are sparse.
-        """
+        """Dense rows scaled and centred; sparse rows scaled: see `offset`."""
         if not sp.issparse(X):
             scaled = np.divide(X, self.unit, dtype=np.float64)
             scaled -= self.mean
@@ -109,25 +98,9 @@ def _column_ranges(X: Any) -> tuple[np.ndarray, np.ndarray]:
 def fit_scaler(X: Any, scale: bool, names: Any) -> FeatureScaler:
     """A scaler fitted to all rows.
 
-    Parameters
-    ----------
-    X : ndarray or csr matrix
-        Features.
-    scale : bool
-        Whether to give each feature unit variance. Otherwise all are divided by
-        one power of two, which leaves their proportions as they are.
-    names : sequence of str
-        The features' names, for messages.
-
-    Returns
-    -------
-    FeatureScaler
-        The fitted scaler.
-
-    Notes
-    -----
-    Sparse rows cannot be centred without filling them. Where a feature's mean is
-    so large that distances would drown in rounding, they are refused.
+    Without `scale` all features are divided by one power of two, which leaves their
+    proportions as they are. Sparse rows cannot be centred without filling them: where a
+    feature's mean is so large that distances would drown in rounding, they are refused.
     """
     low, high = _column_ranges(X)
     unit = np.maximum(np.abs(low), np.abs(high))

@@ -9,10 +9,15 @@ import numpy as np
 if TYPE_CHECKING:
     from kinlearn.audit import SharingResult
 
+
+from kinlearn.relatedness import TaskDistances
+
 __all__ = [
     "NO_NUMBER",
     "VERDICTS",
     "Numbers",
+    "as_matrix",
+    "cluster_order",
     "plain",
     "result_dict",
     "signed",
@@ -27,18 +32,7 @@ VERDICTS = ("helped", "hurt", "unclear", "not scored")
 
 
 def result_dict(result: "SharingResult | Mapping[str, Any]") -> Mapping[str, Any]:
-    """The plain dict of a result, checked to be one.
-
-    Parameters
-    ----------
-    result : SharingResult or mapping
-        What ``compare_sharing`` gave, or its ``to_dict()``.
-
-    Returns
-    -------
-    Mapping
-        In the form "kinlearn-sharing/2".
-    """
+    """The plain dict of a result, checked to be one."""
     found = result.to_dict() if hasattr(result, "to_dict") else result
     if not isinstance(found, Mapping):
         raise TypeError(
@@ -66,15 +60,6 @@ class Numbers:
 
     The result holds every score so that greater is better; errors are turned
     back here, and nowhere else.
-
-    Parameters
-    ----------
-    label : str
-        The metric's name for people.
-    sign : int
-        -1 for errors, 1 for scores.
-    decimals : int
-        Digits after the point of scores and gains.
     """
 
     label: str
@@ -139,3 +124,23 @@ def signed(value: float | None, decimals: int) -> str:
     written = plain(value, decimals)
     positive = value is not None and value > 0 and written.strip("0.,")
     return f"+{written}" if positive else written
+
+
+def as_matrix(matrix: Any) -> np.ndarray:
+    """A result's matrix as an array; what is not known there (None) is NaN."""
+    return np.array(matrix, dtype=np.float64).reshape(len(matrix), -1)
+
+
+def cluster_order(values: np.ndarray, *, affinity: bool) -> np.ndarray:
+    """Order of an average-linkage clustering."""
+    apart = -values if affinity else values
+    apart = (apart + apart.T) / 2
+    between = ~np.eye(len(apart), dtype=bool)
+    known = apart[between & np.isfinite(apart)]
+    if not known.size:
+        return np.arange(len(apart))
+    # what is not known is neither near nor far
+    apart = np.where(np.isfinite(apart), apart, known.mean()) - known.min()
+    np.fill_diagonal(apart, 0.0)
+    names = np.arange(len(apart))
+    return TaskDistances(np.maximum(apart, 0.0), names, method="order").order()

@@ -32,20 +32,7 @@ def line_style(number: int) -> dict[str, Any]:
 
 
 def new_axes(ax: Any, figsize: tuple[float, float]) -> tuple[Any, Any]:
-    """The axes to draw on, and their figure.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes or None
-        None makes a new figure of `figsize` inches.
-    figsize : tuple of float
-        Width and height.
-
-    Returns
-    -------
-    figure, ax : matplotlib Figure and Axes
-        Where to draw.
-    """
+    """The axes to draw on, and their figure."""
     if ax is not None:
         return ax.figure, ax
     plt = import_optional(
@@ -62,21 +49,7 @@ def shorten(name: Any, limit: int = 24) -> str:
 
 
 def short_names(names: Iterable[Any], limit: int = 24) -> list[str]:
-    """Labels that leave space for the picture, and that differ where the names do.
-
-    Parameters
-    ----------
-    names : iterable
-        Names of any type.
-    limit : int, default=24
-        Most characters of a label. A name that would then be equal to another one
-        is written out.
-
-    Returns
-    -------
-    list of str
-        A label for each name.
-    """
+    """Labels that leave space for the picture, and that differ where the names do."""
     texts = [str(name) for name in names]
     labels = {text: shorten(text, limit) for text in texts}
     head = limit // 3

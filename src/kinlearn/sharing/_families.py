@@ -15,9 +15,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from kinlearn.sharing._kin._classifier import KinClassifier
-from kinlearn.sharing._kin._regressor import KinRegressor
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
+from kinlearn.sharing.kin import KinClassifier, KinRegressor
 from kinlearn.trees import (
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,

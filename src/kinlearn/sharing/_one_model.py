@@ -20,9 +20,7 @@ from kinlearn.sharing._tables import (
     splits_categories,
 )
 from kinlearn.tables import TableEncoder
-from kinlearn.tables._containers import open_table
-from kinlearn.tables._meanings import warn_of_unused
-from kinlearn.tables._suited import comes_from
+from kinlearn.tables.internal import comes_from, open_table, warn_of_unused
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils._sklearn import safe_indexing
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn

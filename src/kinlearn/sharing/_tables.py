@@ -15,8 +15,7 @@ from sklearn.utils import get_tags
 
 from kinlearn.sharing._base import TrainingRows
 from kinlearn.tables import TableEncoder
-from kinlearn.tables._containers import FrameTable, open_table
-from kinlearn.tables._suited import comes_from, encoding_for
+from kinlearn.tables.internal import FrameTable, comes_from, encoding_for, open_table
 from kinlearn.tasks import TaskMixin
 
 __all__ = [

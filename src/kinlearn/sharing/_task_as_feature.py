@@ -11,8 +11,7 @@ from sklearn.base import is_classifier
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._one_model import OneModel, category_codes, fit_clone
 from kinlearn.sharing._tables import needs_text, splits_categories, takes_codes
-from kinlearn.tables._containers import open_table
-from kinlearn.tables._suited import comes_from
+from kinlearn.tables.internal import comes_from, open_table
 from kinlearn.utils._sklearn import StrOptions, target_encoder
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 

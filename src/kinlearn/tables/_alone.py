@@ -40,20 +40,9 @@ class Goal:
 
     @classmethod
     def of(cls, y: Any, kind: str) -> "Goal | None":
-        """Prepare a target.
+        """Prepare a target; None if the rows are too few for anything but chance.
 
-        Parameters
-        ----------
-        y : array of shape (n_rows,)
-            Class labels or numbers.
-        kind : {"classification", "regression"}
-            Which of them.
-
-        Returns
-        -------
-        Goal or None
-            None if the rows are too few for anything but chance: 30, or 8 of the
-            second class.
+        That is fewer than 30, or than 8 of the second class.
         """
         values, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         if len(codes) < _FEWEST_ROWS or len(values) < 2:
@@ -95,34 +84,10 @@ def predicts(
 ) -> float:
     """How well a column alone predicts the target.
 
-    Parameters
-    ----------
-    values : array of shape (n_rows,)
-        Numbers (dates are such), or codes of texts; NaN is missing, and a value of
-        its own.
-    goal : Goal
-        The target.
-    kind : {"number", "text"}
-        Which of them: texts have no neighbours.
-
-    Returns
-    -------
-    float
-        The best of three: by neighbouring values (never the value itself, so that
-        repeated rows do not predict each other), by other rows of the same value
-        where there are enough, and by order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.tables._alone import Goal, predicts
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=200)
-    >>> goal = Goal.of(np.abs(x) > 1, "classification")
-    >>> predicts(x, goal, kind="number") > 0.99
-    True
-    >>> 0.3 < predicts(rng.normal(size=200), goal, kind="number") < 0.7
-    True
+    The best of three: by neighbouring values (never the value itself, so that repeated
+    rows do not predict each other), by other rows of the same value where there are
+    enough, and by order. Values are numbers (dates are such), or codes of texts, which
+    have no neighbours; NaN is missing, and a value of its own.
     """
     missing = np.isnan(values)
     found, groups = np.unique(values, return_inverse=True)  # NaN comes last, once

@@ -50,25 +50,11 @@ class CategoryColumn:
         ordered: bool = False,
         fill: bool = False,
     ) -> "CategoryColumn":
-        """Choose the values that get a place of their own.
+        """Choose the values that get a place of their own; mean targets come later.
 
-        Parameters
-        ----------
-        way : {"codes", "indicators", "target"}
-            What they are to become; "target" is for columns of many values.
-        levels : list of str
-            Distinct values.
-        codes : intp array of shape (n_rows,)
-            Places among them; -1 is missing.
-        ordered : bool, default=False
-            Whether their order means something; if not, it becomes alphabetical.
-        fill : bool, default=False
-            Whether missing and new values share a code with the rarest.
-
-        Returns
-        -------
-        CategoryColumn
-            Ready for :meth:`encode`, mean targets excepted.
+        `codes` are places among the distinct `levels`, -1 is missing. Levels that are
+        not `ordered` become alphabetical. `fill`: missing and new values get the code
+        of the rarest.
         """
         counts = np.bincount(codes[codes >= 0], minlength=len(levels))
         if way == "target" and len(levels) <= MOST_INDICATORS:
@@ -114,23 +100,10 @@ class CategoryColumn:
         *,
         fill: bool = False,
     ) -> np.ndarray:
-        """What the cells of a column become.
+        """What the cells of a column become: a column for each of :meth:`endings`.
 
-        Parameters
-        ----------
-        levels : list of str
-            Distinct values.
-        codes : intp array of shape (n_rows,)
-            Places among them; -1 is missing.
-        targets : float64 array of shape (n_rows, n_targets), default=None
-            In fit, for mean targets, which are cross-fitted then.
-        fill : bool, default=False
-            Whether missing values share a code with the rarest.
-
-        Returns
-        -------
-        float64 array of shape (n_rows, n_columns)
-            A column for each of :meth:`endings`.
+        `codes` are places among the distinct `levels`, -1 is missing. `targets` are
+        given in fit alone, for mean targets, which are cross-fitted then.
         """
         known = {level: place for place, level in enumerate(self.levels)}
         n_known = len(known)

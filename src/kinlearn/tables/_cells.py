@@ -80,18 +80,7 @@ class Cells:
 
 
 def text_of(value: Any) -> str:
-    """A value as text; whole numbers lose the ``.0`` that files give and take.
-
-    Parameters
-    ----------
-    value : object
-        A cell.
-
-    Returns
-    -------
-    str
-        Without spaces around it.
-    """
+    """A value as text; whole numbers lose the ``.0`` that files give and take."""
     if isinstance(value, date | time):
         return value.isoformat()
     text = str(value).strip()
@@ -100,20 +89,7 @@ def text_of(value: Any) -> str:
 
 
 def read_cells(table: AnyTable, position: int) -> Cells:
-    """Read one column of a table.
-
-    Parameters
-    ----------
-    table : table
-        As :func:`open_table` gives.
-    position : int
-        The column.
-
-    Returns
-    -------
-    Cells
-        What stands in it.
-    """
+    """Read one column of a table."""
     if isinstance(table, FrameTable):
         return _from_series(table.frame[:, position])
     if isinstance(table, SparseTable):
@@ -223,20 +199,7 @@ def _in_order(cells: Cells, order: list[str]) -> Cells:
 
 
 def to_levels(cells: Cells) -> tuple[list[str], np.ndarray]:
-    """A column as distinct texts and codes, whatever its type.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-
-    Returns
-    -------
-    levels : list of str
-        Distinct texts.
-    codes : intp array of shape (n_rows,)
-        Places among them; -1 is missing.
-    """
+    """A column of any type as distinct texts, and places among them; -1 is missing."""
     if cells.numbers is None:
         return list(cells.levels), cells.codes
     there = ~np.isnan(cells.numbers)
@@ -262,17 +225,7 @@ def number_parser(
 ) -> Callable[[str], float]:
     """A function that reads a number, NaN if a text is none.
 
-    Parameters
-    ----------
-    decimal, thousands : str
-        What stands before the decimals, and between groups of three digits.
-    affix : str
-        A sign before or after the number, such as ``%``.
-
-    Returns
-    -------
-    callable
-        From text to float.
+    `affix` is a sign before or after the number, such as ``%``.
     """
     pattern = _PLAIN
     if thousands:
@@ -309,18 +262,8 @@ def parse_clock(text: str) -> float:
 def to_numbers(cells: Cells, meaning: dict[str, Any]) -> np.ndarray:
     """A column as float64; what is no finite number becomes NaN.
 
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    meaning : dict
-        With ``decimal``, ``thousands`` and ``affix`` if its text is not written as in
-        Python, or ``"format": "clock"``.
-
-    Returns
-    -------
-    float64 array of shape (n_rows,)
-        The numbers.
+    `meaning` has ``decimal``, ``thousands`` and ``affix`` if its text is not written as
+    in Python, or ``"format": "clock"``.
     """
     if cells.numbers is not None:
         return np.where(np.isfinite(cells.numbers), cells.numbers, np.nan)
@@ -342,17 +285,7 @@ def to_truth(cells: Cells) -> np.ndarray:
 def parse_date(text: str, form: str) -> float:
     """A date in microseconds since 1970, NaN if a text is none.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``31.12.2024``.
-    form : str
-        ``"ISO8601"``, or what ``datetime.strptime`` takes.
-
-    Returns
-    -------
-    float
-        Of UTC, where the text names a time zone.
+    `form` is ``"ISO8601"``, or what ``datetime.strptime`` takes. A time zone is heeded.
     """
     try:
         if form == "ISO8601":
@@ -369,17 +302,7 @@ def parse_date(text: str, form: str) -> float:
 def to_moments(cells: Cells, form: str) -> np.ndarray:
     """A column as microseconds since 1970; what is no date becomes NaN.
 
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    form : str
-        How text is written; text in ISO 8601 is read too.
-
-    Returns
-    -------
-    float64 array of shape (n_rows,)
-        Microseconds.
+    Text is written in `form`; text in ISO 8601 is read too.
     """
     if cells.type == "moment":
         return cells.numbers

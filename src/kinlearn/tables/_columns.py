@@ -15,21 +15,9 @@ __all__ = ["append_column", "find_column"]
 
 
 def find_column(key: str | int, table: AnyTable, role: str) -> int:
-    """Position of the column that a user names.
+    """Position, from 0, of the column that a user names, or numbers also from the end.
 
-    Parameters
-    ----------
-    key : str or int
-        Column name (frames), or position; negative ones count from the end.
-    table : table
-        As :func:`open_table` gives.
-    role : str
-        What the column is, for messages: ``"Task"`` or ``"Privileged"``.
-
-    Returns
-    -------
-    int
-        Position from 0.
+    `role` is what messages call the column: ``"Task"`` or ``"Privileged"``.
     """
     if isinstance(key, str):
         if table.names is None:
@@ -90,21 +78,9 @@ def _exact_dtype(values: np.ndarray, dtype: np.dtype) -> np.dtype:
 
 
 def append_column(table: AnyTable, values: Any, name: str) -> Table:
-    """Append a column of task values to a table.
+    """The table's X with a column of task values behind it.
 
-    Parameters
-    ----------
-    table : table
-        As :func:`open_table` gives.
-    values : ndarray or narwhals Series of shape (n_samples,)
-        Task values; strings go into frames and object arrays only.
-    name : str
-        Column name, used in frames.
-
-    Returns
-    -------
-    ndarray, sparse matrix or data frame
-        Of the same kind as the table.
+    Strings go into frames and object arrays only; the name is used in frames.
     """
     if isinstance(table, FrameTable):
         if name in table.frame.columns:

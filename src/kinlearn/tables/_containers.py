@@ -363,19 +363,7 @@ def _read_array(X: Any) -> np.ndarray:
 
 
 def open_table(X: Any) -> AnyTable:
-    """Wrap X in the table of its kind.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame
-        Two-dimensional data.
-
-    Returns
-    -------
-    ArrayTable, SparseTable or FrameTable
-        With ``native``, ``names``, ``n_rows``, ``n_columns``, ``column``,
-        ``without`` and ``matrix``.
-    """
+    """Wrap X in the table of its kind."""
     if sp.issparse(X):
         if X.ndim != 2:
             raise ValueError(

@@ -194,13 +194,7 @@ def remarks_on(meanings: list[dict[str, Any]]) -> list[str]:
 
 
 def warn_of_unused(meanings: list[dict[str, Any]]) -> None:
-    """Name the columns that hold something, and are not used all the same.
-
-    Parameters
-    ----------
-    meanings : list of dict
-        As :func:`find_meanings` gives them.
-    """
+    """Name the columns that hold something, and are not used all the same."""
     lost = [
         meaning
         for meaning in meanings
@@ -228,21 +222,10 @@ def _is_constant(cells: Cells) -> bool:
 def find_meaning(
     cells: Cells, *, keep: bool = False, categorical: bool = False
 ) -> dict[str, Any]:
-    """The meaning of one column, without its name.
+    """The meaning of one column: its ``"kind"``, and perhaps a ``"remark"``.
 
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    keep : bool, default=False
-        Use it although it looks like names of the rows.
-    categorical : bool, default=False
-        It holds categories, whatever it looks like.
-
-    Returns
-    -------
-    dict
-        With ``"kind"``, and perhaps a ``"remark"``.
+    `keep` uses it although it looks like names of the rows; `categorical` takes it for
+    categories, whatever it looks like.
     """
     if cells.type == "thing":
         return _dropped(f"its values are of type {type(cells.example).__name__}")
@@ -411,17 +394,8 @@ def _category(cells: Cells, keep: bool) -> dict[str, Any]:
 def column_parts(cells: Cells, meaning: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
     """The numbers that a column becomes, by the ending of their names.
 
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    meaning : dict
-        Neither dropped nor a category.
-
-    Returns
-    -------
-    list of (str, float64 array of shape (n_rows,))
-        One for numbers and yes/no, whose names end in nothing; some for dates.
+    One for numbers and yes/no, with an empty ending; some for dates. The meaning is
+    neither dropped nor a category.
     """
     if meaning["kind"] == "yes/no":
         return [("", to_truth(cells))]

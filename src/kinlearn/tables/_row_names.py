@@ -56,22 +56,12 @@ _FEWEST = 10  # rows; that 1, 2 and 3 are a count means nothing
 
 
 def name_kind(name: Any) -> NameKind:
-    """What a column's name says about its being an index.
+    """What a column's name tells about its being an index.
 
-    Parameters
-    ----------
-    name : object
-        A column name; anything else than text says nothing.
+    "index": of the rows, or unnamed in the first place; "id": of something; "number":
+    of a row, if it is a complete count; "time": may count and be a measurement; else
+    "other", also for anything but text.
 
-    Returns
-    -------
-    {"index", "id", "number", "time", "other"}
-        "index": of the rows, or unnamed in the first place; "id": of something;
-        "number": of a row, if it is a complete count; "time": may count and be a
-        measurement.
-
-    Examples
-    --------
     >>> from kinlearn.tables._row_names import name_kind
     >>> [name_kind(name) for name in ("Unnamed: 0", "PatientID", "acid", "year")]
     ['index', 'id', 'other', 'time']
@@ -126,25 +116,7 @@ class Numbering:
 def numbering(values: np.ndarray, tasks: np.ndarray | None = None) -> Numbering | None:
     """Read a column as numbers of rows.
 
-    Parameters
-    ----------
-    values : float64 array of shape (n_rows,)
-        NaN is missing.
-    tasks : int array of shape (n_rows,), default=None
-        Task of each row.
-
-    Returns
-    -------
-    Numbering or None
-        None if a cell holds a fraction, or more than one in twenty is missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.tables._row_names import numbering
-    >>> rng = np.random.default_rng(0)
-    >>> numbering(rng.permutation(500)[:490].astype(float)).complete
-    True
+    None if a cell holds a fraction, or more than one in twenty is missing (NaN).
     """
     there = np.isfinite(values)
     numbers = values[there]

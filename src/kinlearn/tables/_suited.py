@@ -17,18 +17,6 @@ def comes_from(estimator: Any, *packages: str) -> bool:
     """Whether an estimator's class, or one that it extends, is of a package.
 
     The bases and mixins that scikit-learn has for everyone do not count.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Any.
-    *packages : str
-        Names of packages, with dots for those inside others.
-
-    Returns
-    -------
-    bool
-        True if one of them is.
     """
     modules = [f"{kind.__module__}." for kind in type(estimator).__mro__]
     return any(
@@ -39,18 +27,7 @@ def comes_from(estimator: Any, *packages: str) -> bool:
 
 
 def encoding_for(estimator: Any) -> dict[str, Any]:
-    """Parameters of the encoder that suits an estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A scikit-learn classifier or regressor.
-
-    Returns
-    -------
-    dict
-        For :class:`TableEncoder`.
-    """
+    """Parameters of the encoder that suits an estimator."""
     inner = estimator
     while hasattr(getattr(inner, "estimator", None), "fit"):
         inner = inner.estimator

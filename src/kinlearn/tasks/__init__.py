@@ -19,11 +19,11 @@ from kinlearn.tasks._mixin import TaskMixin, remember_columns
 from kinlearn.tasks._validation import (
     check_task_data,
     check_task_rows,
+    encode_tasks,
     split_known_task,
     split_task,
     task_codes,
 )
-from kinlearn.tasks._vector import encode_tasks
 from kinlearn.tasks._weights import (
     check_class_weight,
     check_total_weight,

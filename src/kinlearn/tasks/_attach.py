@@ -5,8 +5,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from kinlearn.tables._columns import append_column
-from kinlearn.tables._containers import FrameTable, open_table
+from kinlearn.tables.internal import FrameTable, append_column, open_table
 from kinlearn.tasks._values import task_values
 from kinlearn.utils._typing import Table
 

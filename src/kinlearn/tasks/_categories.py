@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.tables._columns import find_column
-from kinlearn.tables._containers import AnyTable
+from kinlearn.tables.internal import AnyTable, find_column
 from kinlearn.tasks._columns import TaskColumns
 
 __all__ = ["N_CODES", "drop_new_codes", "find_categorical", "known_codes"]
@@ -17,21 +16,9 @@ N_CODES = 254  # of a feature; kernels that have them as bytes need the other tw
 def find_categorical(
     chosen: Any, table: AnyTable, columns: TaskColumns
 ) -> np.ndarray | None:
-    """Which features a user names as categories.
+    """Which features a user names as categories, as a mask; None if there are none.
 
-    Parameters
-    ----------
-    chosen : list of str or int, bool array or None
-        Names or positions of columns of X, or a mask of them.
-    table : table
-        The X of fit.
-    columns : TaskColumns
-        What its columns are.
-
-    Returns
-    -------
-    bool array of shape (n_features,), or None
-        None if there are none.
+    `chosen` are names or positions of columns of X, or a mask of them.
     """
     chosen = np.asarray([] if chosen is None else chosen)
     if chosen.ndim != 1:
@@ -66,25 +53,9 @@ def known_codes(
     estimator: str,
     weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The codes that the categories of training rows have.
+    """Which codes the categories of training rows have, (n_categorical, 254).
 
-    Parameters
-    ----------
-    X : float array of shape (n_samples, n_features)
-        Features.
-    categorical : bool array of shape (n_features,)
-        Which of them are categories.
-    names : ndarray of shape (n_features,)
-        Their names, for messages.
-    estimator : str
-        For messages.
-    weight : float array of shape (n_samples,), default=None
-        Weights of the rows; one of weight 0 is none.
-
-    Returns
-    -------
-    bool array of shape (n_categorical, 254)
-        Whether a code occurs in a row of weight.
+    A row of weight 0 is none. The names are those of all features, for messages.
     """
     if sp.issparse(X):
         raise TypeError(
@@ -113,19 +84,7 @@ def known_codes(
 def drop_new_codes(X: Any, categorical: np.ndarray, known: np.ndarray) -> Any:
     """Rows in which categories that fit did not see are missing values.
 
-    Parameters
-    ----------
-    X : float array of shape (n_samples, n_features)
-        Features.
-    categorical : bool array of shape (n_features,)
-        Which of them are categories.
-    known : bool array of shape (n_categorical, 254)
-        Codes seen in fit.
-
-    Returns
-    -------
-    float array of shape (n_samples, n_features)
-        X itself where there are none.
+    X itself where there are none. `known` is what :func:`known_codes` found in fit.
     """
     copied = False
     for seen, feature in zip(known, np.flatnonzero(categorical), strict=True):

@@ -8,12 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kinlearn.tables._columns import find_column
-from kinlearn.tables._containers import AnyTable
+from kinlearn.tables.internal import AnyTable, find_column
 from kinlearn.utils._typing import TaskColumn
 from kinlearn.utils._values import show_values
 
-__all__ = ["TaskColumns", "find_column", "resolve_columns"]
+__all__ = ["TaskColumns", "resolve_columns"]
 
 
 @dataclass(frozen=True)
@@ -153,24 +152,7 @@ class TaskColumns:
 def resolve_columns(
     table: AnyTable, task: TaskColumn, privileged: Any, task_role: str = "Task"
 ) -> TaskColumns:
-    """Find the columns in the X of fit.
-
-    Parameters
-    ----------
-    table : table
-        The X of fit.
-    task : str, int or None
-        The task column.
-    privileged : str, int, list of them or None
-        The privileged columns.
-    task_role : str, default="Task"
-        What messages call the task column.
-
-    Returns
-    -------
-    TaskColumns
-        Where everything is.
-    """
+    """Find the columns in the X of fit."""
     position = None if task is None else find_column(task, table, task_role)
     if privileged is None:
         privileged = []

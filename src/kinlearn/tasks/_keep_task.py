@@ -11,8 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.tables._columns import append_column
-from kinlearn.tables._containers import AnyTable, FrameTable, open_table
+from kinlearn.tables.internal import AnyTable, FrameTable, append_column, open_table
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._mixin import remember_columns
 from kinlearn.tasks._values import task_values

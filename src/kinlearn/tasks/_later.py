@@ -13,9 +13,8 @@ from kinlearn.tasks._labels import (
     find_label_sets,
     numbers,
 )
-from kinlearn.tasks._validation import check_task_rows, task_codes
+from kinlearn.tasks._validation import check_task_rows, encode_tasks, task_codes
 from kinlearn.tasks._values import encode_values, lookup_values, show_values
-from kinlearn.tasks._vector import encode_tasks
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table
 
@@ -73,18 +72,6 @@ class LaterData:
 
         New tasks have theirs by the rule. Old ones, whose predictions shall stay, get
         no class but those of their own rows, and the weights of old classes stay.
-
-        Parameters
-        ----------
-        before : LabelSets
-            Of the tasks and classes of fit.
-        rule : {"connected", "observed"} or mapping
-            As in :func:`~kinlearn.tasks.find_label_sets`.
-
-        Returns
-        -------
-        LabelSets
-            Of old and new tasks.
         """
         old = before.renumbered(
             self.place, self.n_tasks, self.class_place, len(self.classes)
@@ -100,18 +87,7 @@ class LaterData:
         return found.only(self.is_new[found.owner] | found.seen | had)
 
     def take(self, rows: np.ndarray) -> "LaterData":
-        """Some of the rows.
-
-        Parameters
-        ----------
-        rows : int or bool array
-            Which.
-
-        Returns
-        -------
-        LaterData
-            With the same tasks.
-        """
+        """Some of the rows."""
         return replace(
             self,
             X=self.X[rows],
@@ -133,33 +109,10 @@ def check_later_data(
     estimator: str,
     **options: Any,
 ) -> LaterData:
-    """Check rows that come after fit.
+    """Check rows that come after fit, against the columns, tasks and classes it saw.
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-        The same columns as in fit.
-    y : array-like of shape (n_samples,)
-        Labels.
-    sample_weight : array-like of shape (n_samples,), or None
-        Weights.
-    columns : TaskColumns
-        What fit saw.
-    tasks : ndarray
-        Task values that fit saw.
-    classes : ndarray or None
-        Labels that fit saw; None if y holds numbers.
-    new_classes : bool, default=False
-        Whether rows of new tasks may have classes that fit did not see.
-    estimator : str
-        Name for messages.
-    **options
-        For :func:`check_task_rows`.
-
-    Returns
-    -------
-    LaterData
-        The checked rows.
+    `classes` is None if y holds numbers. With `new_classes`, rows of new tasks may have
+    classes that fit did not see. Options are those of :func:`check_task_rows`.
     """
     rows = check_task_rows(
         X,

@@ -4,15 +4,14 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
 from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.tables import TableEncoder
-from kinlearn.tables._columns import find_column
-from kinlearn.tables._containers import AnyTable, open_table
-from kinlearn.tables._meanings import warn_of_unused
+from kinlearn.tables.internal import AnyTable, find_column, open_table, warn_of_unused
 from kinlearn.tasks._categories import find_categorical
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._data import TaskData, TaskRows
@@ -31,6 +30,7 @@ from kinlearn.utils._warnings import warn_caller
 __all__ = [
     "check_task_data",
     "check_task_rows",
+    "encode_tasks",
     "split_known_task",
     "split_task",
     "task_codes",
@@ -507,3 +507,40 @@ def check_task_rows(
         estimator=estimator,
     )
     return TaskRows(X=matrix, task=codes)
+
+
+def encode_tasks(values: Any, name: str = "tasks") -> tuple[np.ndarray, np.ndarray]:
+    """Tasks of rows, from a vector instead of a column of X.
+
+    Parameters
+    ----------
+    values : array-like or series of shape (n_samples,)
+        Task of each row: integers or strings.
+    name : str, default="tasks"
+        How messages call it.
+
+    Returns
+    -------
+    tasks, codes : ndarray
+        As :func:`task_codes` gives them.
+
+    Examples
+    --------
+    >>> from kinlearn.tasks import encode_tasks
+    >>> encode_tasks([7, 3, 7])
+    (array([3, 7]), array([1, 0, 1], dtype=int32))
+    """
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return task_codes(series.alias(name).to_frame().to_native(), name)
+    # NumPy would turn the list ["a", 1] into strings without a word.
+    dtype = object if isinstance(values, list | tuple) else None
+    array = np.asarray(values, dtype=dtype)
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be a vector with the task of each row; it has shape "
+            f"{array.shape}."
+        )
+    if not len(array):
+        raise ValueError(f"{name} is empty: there are no rows.")
+    return encode_values(task_values(array, f"Task array {name!r}"))

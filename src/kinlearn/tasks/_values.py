@@ -24,14 +24,7 @@ __all__ = [
 def name_task(row: int, task: np.ndarray | None, tasks: np.ndarray | None) -> str:
     """Write the task of a row for a message: ``task 'b'``, or an empty string.
 
-    Parameters
-    ----------
-    row : int
-        Position of the row.
-    task : int array of shape (n,), or None
-        Task code of each row; None, or too short, if the row's is not known.
-    tasks : ndarray, or None
-        Task values that the codes stand for.
+    `task` holds the codes of the rows; None, or too short, if the row's is not known.
     """
     if (
         task is None
@@ -117,17 +110,7 @@ def _from_objects(values: np.ndarray, where: str) -> np.ndarray:
 def task_values(raw: np.ndarray, where: str) -> np.ndarray:
     """Bring a raw task column into one of the two forms, or raise an error.
 
-    Parameters
-    ----------
-    raw : ndarray of shape (n,)
-        The column as found; missing values are NaN, None or pandas' NA.
-    where : str
-        How messages call it, such as ``"Task column 'school'"``.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Of dtype bool, int64, uint64, or object with strings only.
+    `where` is how messages call it, such as ``"Task column 'school'"``.
     """
     kind = raw.dtype.kind
     if kind == "f":
@@ -150,19 +133,9 @@ def task_values(raw: np.ndarray, where: str) -> np.ndarray:
 
 
 def encode_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted distinct values, and the code of each row.
+    """Sorted distinct values, and the int32 code of each row.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers, or objects of one sortable kind.
-
-    Returns
-    -------
-    uniques : ndarray
-        Distinct values, ascending.
-    codes : int32 array of shape (n,)
-        ``uniques[codes]`` equals `values`.
+    ``uniques[codes]`` equals `values`: numbers, or objects of one sortable kind.
     """
     if values.dtype.kind == "i" and len(values):
         low, high = int(values.min()), int(values.max())
@@ -194,22 +167,7 @@ def _dict_codes(known: list, cells: list, default: int | None = None) -> np.ndar
 
 
 def lookup_values(uniques: np.ndarray, values: np.ndarray, where: str) -> np.ndarray:
-    """Codes of values among known ones; -1 for those not among them.
-
-    Parameters
-    ----------
-    uniques : ndarray
-        Known values, ascending.
-    values : ndarray of shape (n,)
-        What :func:`task_values` gave for the new rows.
-    where : str
-        How messages call the column.
-
-    Returns
-    -------
-    int32 array of shape (n,)
-        Codes, -1 where a value is unknown.
-    """
+    """Codes of values among known ones, which ascend; -1 for those not among them."""
     if (uniques.dtype == object) != (values.dtype == object):
         kinds = {True: "strings", False: "integers"}
         raise TypeError(

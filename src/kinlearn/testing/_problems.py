@@ -14,24 +14,11 @@ __all__ = ["fit_on", "make_problem", "set_up"]
 def make_problem(
     estimator: Any, *, n_samples: int = 120, n_tasks: int = 3, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Related tasks with a shared signal and a shift of each task.
+    """Related tasks with a shared signal and a shift of each task: X, y, task.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Decides whether y holds classes or numbers.
-    n_samples, n_tasks, seed : int
-        Size of the problem, and its randomness.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 4)
-        Non-negative features in thirds of a unit: few distinct values, so that
-        methods that bin are exact.
-    y : ndarray of shape (n_samples,)
-        Two classes, or numbers.
-    task : int array of shape (n_samples,)
-        Every task has rows of both classes.
+    The four features are non-negative and in thirds of a unit: few distinct values, so
+    that methods that bin are exact. y holds two classes, both in every task, or
+    numbers, as the estimator needs.
     """
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, size=(n_samples, 4)) / 3
@@ -43,20 +30,7 @@ def make_problem(
 
 
 def set_up(estimator: Any, **params: Any) -> Any:
-    """A clone with a fixed random state and parameters set.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator to check.
-    **params : dict
-        Parameters to set, such as ``task=-1``.
-
-    Returns
-    -------
-    estimator
-        The clone.
-    """
+    """A clone with a fixed random state and parameters set."""
     model = clone(estimator)
     random = {name: 0 for name in model.get_params() if name.endswith("random_state")}
     return model.set_params(**random, **params)
@@ -65,20 +39,5 @@ def set_up(estimator: Any, **params: Any) -> Any:
 def fit_on(
     estimator: Any, X: Table, y: np.ndarray, task: np.ndarray, **params: Any
 ) -> Any:
-    """Fit a clone on X with the task as its last column.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator to check.
-    X, y, task : arrays
-        As :func:`make_problem` gives.
-    **params : dict
-        Further parameters.
-
-    Returns
-    -------
-    estimator
-        The fitted clone.
-    """
+    """Fit a clone on X with the task as its last column."""
     return set_up(estimator, task=-1, **params).fit(with_task(X, task), y)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.tables._suited import CODES, encoding_for
+from kinlearn.tables.internal import CODES, encoding_for
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.transfer._boost import Boosted, Transfer, WeightHistory
 from kinlearn.utils import check_takes_weights

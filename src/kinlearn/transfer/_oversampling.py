@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
 
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.tables._suited import CODES, encoding_for
+from kinlearn.tables.internal import CODES, encoding_for
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.transfer._weight_updates import CHANCE, source_factor, target_factor
 from kinlearn.transfer._weighted_trees import BinnedRows, TreeVotes

@@ -7,13 +7,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn._binning import Bins, bin_features, feature_edges, join_bins
 from kinlearn._kernels.transfer._weighted_tree import (
     STEP,
     add_votes,
     add_votes_sparse,
     grow_tree,
 )
-from kinlearn.trees._binning import Bins, bin_features, feature_edges, join_bins
 
 __all__ = ["BinnedRows", "TreeVotes"]
 

@@ -1,8 +1,7 @@
 """Small tools that know nothing of tasks."""
 
 from kinlearn.utils._files import replacing
-from kinlearn.utils._folds import deal_to_folds
-from kinlearn.utils._groups import group_rows
+from kinlearn.utils._groups import deal_to_folds, group_rows, row_groups, row_hashes
 from kinlearn.utils._jobs import SentOnce, one_by_one
 from kinlearn.utils._optional import import_optional
 from kinlearn.utils._rounds import (
@@ -11,11 +10,13 @@ from kinlearn.utils._rounds import (
     quiet_round,
     rounds_with_callbacks,
 )
-from kinlearn.utils._stop import stop_searches_if, told_to_stop
+from kinlearn.utils._stop import stop_requested, stop_searches_if
+from kinlearn.utils._values import as_float32
 from kinlearn.utils._versions import show_versions
 
 __all__ = [
     "SentOnce",
+    "as_float32",
     "check_takes_weights",
     "clone_for_round",
     "deal_to_folds",
@@ -25,7 +26,9 @@ __all__ = [
     "quiet_round",
     "replacing",
     "rounds_with_callbacks",
+    "row_groups",
+    "row_hashes",
     "show_versions",
+    "stop_requested",
     "stop_searches_if",
-    "told_to_stop",
 ]

@@ -66,19 +66,9 @@ if TYPE_CHECKING:  # a decorated `fit` keeps its signature
 
 
 def set_callbacks(estimator: Any, callbacks: Sequence[Any]) -> None:
-    """Set the callbacks of an estimator of scikit-learn's own.
+    """Set the callbacks, if any, of an estimator of scikit-learn's own.
 
-    Parameters
-    ----------
-    estimator : estimator
-        What is going to be fitted.
-    callbacks : sequence of callbacks
-        May be empty.
-
-    Raises
-    ------
-    ValueError
-        If there are some, and the estimator takes none.
+    A ValueError if the estimator takes none.
     """
     if not callbacks:
         return

@@ -21,14 +21,9 @@ _GRID_SAMPLE = 4096
 class GroupEcdfs:
     """One distribution function per group, in the form that the kernels take.
 
-    Attributes
-    ----------
-    values : float array
-        The distinct numbers of each group, ascending, and then infinity.
-    below : int64 array
-        How many numbers of the group are smaller than each value.
-    indptr : intp array of shape (n_groups + 1,)
-        Where each group begins in the two.
+    `values` are the distinct numbers of each group, ascending, and then infinity;
+    `below`, how many numbers of the group are smaller than each. Group g has the places
+    ``indptr[g]:indptr[g + 1]`` of both.
     """
 
     values: np.ndarray
@@ -47,19 +42,9 @@ class GroupEcdfs:
 
 
 def stack_ecdfs(column: np.ndarray, indptr: np.ndarray) -> GroupEcdfs:
-    """Distribution functions of the groups in one column.
+    """Distribution functions of the groups in one column; NaN is left out.
 
-    Parameters
-    ----------
-    column : float array of shape (n,)
-        Numbers, grouped; NaN is left out.
-    indptr : intp array of shape (n_groups + 1,)
-        Group g has ``column[indptr[g]:indptr[g + 1]]``.
-
-    Returns
-    -------
-    GroupEcdfs
-        One function per group.
+    Group g has ``column[indptr[g]:indptr[g + 1]]``.
     """
     n_groups = len(indptr) - 1
     column = column.copy()
@@ -121,18 +106,10 @@ def add_ks_statistics(
     take_max: bool = False,
     n_jobs: int | None = None,
 ) -> None:
-    """Add the Kolmogorov-Smirnov statistics of all pairs to a matrix.
+    """Add all pairs' Kolmogorov-Smirnov statistics to a matrix, above its diagonal.
 
-    Parameters
-    ----------
-    ecdfs : GroupEcdfs
-        Distribution functions; pairs with an empty group are left alone.
-    out : float64 array of shape (n_groups, n_groups), changed
-        Entries above the diagonal change.
-    take_max : bool, default=False
-        Keep the larger of the old and the new number instead of their sum.
-    n_jobs : int, default=None
-        Number of threads.
+    `take_max` keeps the larger of the old and the new number instead of their sum.
+    Pairs with an empty group are left alone.
     """
     cuts = _cut_by_grid(ecdfs)
     passed = ecdfs.below[cuts]
@@ -146,19 +123,9 @@ def add_ks_statistics(
 def wasserstein_distances(
     ecdfs: GroupEcdfs, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Wasserstein distances of order 1 of all pairs.
+    """Wasserstein distances of order 1 of all pairs, as a symmetric matrix.
 
-    Parameters
-    ----------
-    ecdfs : GroupEcdfs
-        Distribution functions in float64; none may be empty.
-    n_jobs : int, default=None
-        Number of threads.
-
-    Returns
-    -------
-    float64 array of shape (n_groups, n_groups)
-        The symmetric matrix.
+    The functions are in float64, and none may be empty.
     """
     out = np.zeros((ecdfs.n_groups, ecdfs.n_groups))
 

@@ -13,29 +13,9 @@ __all__ = ["replacing"]
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`, which takes its name when all went well.
 
-    The content is on the disk before the name changes, so an error, a full disk or
-    a kill leaves the old file or none, never a half one.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file to write. Its folder must be there.
-
-    Yields
-    ------
-    pathlib.Path
-        Where to write; its name has the same ending.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from kinlearn.utils import replacing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "note.txt") as partial:
-    ...         _ = partial.write_text("all of it")
-    ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
-    [('note.txt', 'all of it')]
+    The content is on the disk before the name changes, so an error, a full disk or a
+    kill leaves the old file or none, never a half one. The temporary name has the same
+    ending; the folder must be there.
     """
     path = Path(path)
     handle, name = tempfile.mkstemp(

@@ -15,21 +15,7 @@ def one_by_one(
 ) -> Literal["generator", "generator_unordered", "list"]:
     """How joblib's `Parallel` returns results: each when it is there, if it can.
 
-    Parameters
-    ----------
-    return_as : {"generator", "generator_unordered"}, default="generator"
-        The preferred way.
-
-    Returns
-    -------
-    str
-        The same, or "list" for a backend that can do no other, as Ray's.
-
-    Examples
-    --------
-    >>> from kinlearn.utils import one_by_one
-    >>> one_by_one()
-    'generator'
+    "list" for a backend that can do no other, as Ray's.
     """
     backend, _ = get_active_backend()
     return return_as if backend.supports_return_generator else "list"
@@ -42,11 +28,6 @@ class SentOnce:
     measures them by `sys.getsizeof`: an object that only refers to arrays would go
     with every job. Jobs run where their arguments are (unless idle workers steal them),
     so there should be one for each worker; see `in_turn`.
-
-    Parameters
-    ----------
-    value : object
-        The argument.
     """
 
     def __init__(self, value: Any) -> None:
@@ -59,26 +40,6 @@ class SentOnce:
     def in_turn(cls, value: Any, n_jobs: int | None) -> Iterator[Self]:
         """The argument for job after job, without end.
 
-        Parameters
-        ----------
-        value : object
-            The argument.
-        n_jobs : int or None
-            Jobs at a time, as in joblib: as many workers are sent it.
-
-        Returns
-        -------
-        iterator of SentOnce
-            Dask deals them to its workers in turn.
-
-        Examples
-        --------
-        >>> import sys
-        >>> from kinlearn.utils import SentOnce
-        >>> first, second, third = (
-        ...     one for one, _ in zip(SentOnce.in_turn([], 2), range(3))
-        ... )
-        >>> first is third, first is second, sys.getsizeof(first) > 1e3
-        (True, False, True)
+        There is one for each of `n_jobs` workers, to which Dask deals them in turn.
         """
         return cycle([cls(value) for _ in range(effective_n_jobs(n_jobs))])

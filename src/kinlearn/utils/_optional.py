@@ -7,27 +7,9 @@ __all__ = ["import_optional"]
 
 
 def import_optional(name: str, *, extra: str, purpose: str) -> Any:
-    """Import a package of an extra, or raise an error with how to install it.
+    """Import a module of an extra, or raise an error with how to install it.
 
-    Parameters
-    ----------
-    name : str
-        Module to import, such as ``"matplotlib.pyplot"``.
-    extra : str
-        The extra of kinlearn that brings it.
-    purpose : str
-        What it is needed for, as the subject of the error's sentence.
-
-    Returns
-    -------
-    module
-        The imported module.
-
-    Examples
-    --------
-    >>> from kinlearn.utils import import_optional
-    >>> import_optional("json", extra="report", purpose="Saving").dumps([1])
-    '[1]'
+    `purpose`, what it is needed for, is the subject of the error's sentence.
     """
     try:
         return import_module(name)

@@ -22,23 +22,8 @@ __all__ = [
 def check_takes_weights(estimator: Any, kind: str | None = None) -> None:
     """Refuse an estimator that cannot be boosted.
 
-    Parameters
-    ----------
-    estimator : estimator
-        What each round would fit.
-    kind : {"classifier", "regressor"}, default=None
-        What it must be; None is either. An estimator without a kind is accepted.
-
-    Raises
-    ------
-    ValueError
-        If its `fit` takes no `sample_weight`, or if it is of the other kind.
-
-    Examples
-    --------
-    >>> from kinlearn.utils import check_takes_weights
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> check_takes_weights(DecisionTreeClassifier())
+    That is one whose `fit` takes no `sample_weight`, or that is of the other `kind`
+    ("classifier" or "regressor"); one without a kind is accepted.
     """
     others = {"classifier": is_regressor, "regressor": is_classifier}
     if kind is not None and others[kind](estimator):
@@ -55,27 +40,8 @@ def check_takes_weights(estimator: Any, kind: str | None = None) -> None:
 def clone_for_round(estimator: Any, rng: np.random.RandomState) -> Any:
     """A copy whose random parts are seeded for the round.
 
-    Parameters
-    ----------
-    estimator : estimator
-        What to copy. Each of its parameters that ends in ``random_state``, also
-        those of estimators inside it, gets a seed of its own.
-    rng : RandomState
-        Draws the seeds; it is not used where there is nothing to seed.
-
-    Returns
-    -------
-    estimator
-        The copy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.utils import clone_for_round
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> rng = np.random.RandomState(0)
-    >>> clone_for_round(DecisionTreeClassifier(max_depth=1), rng)
-    DecisionTreeClassifier(max_depth=1, random_state=209652396)
+    Each parameter that ends in ``random_state``, also those of estimators inside it,
+    gets a seed of its own; `rng` is not used where there is nothing to seed.
     """
     model = clone(estimator)
     names = sorted(n for n in model.get_params() if n.endswith("random_state"))
@@ -88,22 +54,9 @@ def rounds_with_callbacks(
 ) -> Iterator[Callable[[int], AbstractContextManager[SimpleNamespace]]]:
     """Report a fit to callbacks, and yield what reports its rounds.
 
-    Parameters
-    ----------
-    estimator : CallbackSupportMixin
-        What is fitted; its `fit` is decorated with ``with_callbacks``.
-    X, y : array-like
-        As given to `fit`.
-    n_rounds : int
-        The most rounds there can be.
-    what : str, default="round"
-        Name of a round for callbacks, before its number.
-
-    Yields
-    ------
-    callable
-        Returns a context manager for a round's number. After the round, ``stop`` of
-        what it yields is True if a callback requests that the rounds end.
+    That returns a context manager for a round's number. After the round, ``stop`` of
+    what it yields is True if a callback requests that the rounds end. The estimator's
+    `fit` is decorated with ``with_callbacks``; `what` names a round, before its number.
     """
     fit = estimator._init_callback_context(max_subtasks=n_rounds)
     fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
@@ -121,23 +74,5 @@ def rounds_with_callbacks(
 
 
 def quiet_round(number: int) -> AbstractContextManager[SimpleNamespace]:
-    """What `rounds_with_callbacks` yields, for rounds without callbacks.
-
-    Parameters
-    ----------
-    number : int
-        Number of the round.
-
-    Returns
-    -------
-    context manager
-        Yields an object whose ``stop`` is False.
-
-    Examples
-    --------
-    >>> from kinlearn.utils import quiet_round
-    >>> with quiet_round(0) as outcome:
-    ...     outcome.stop
-    False
-    """
+    """What `rounds_with_callbacks` yields, for rounds without callbacks."""
     return nullcontext(SimpleNamespace(stop=False))

@@ -35,27 +35,7 @@ __all__ = [
 
 
 def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> np.ndarray:
-    """Scikit-learn's check of weights, with what it refuses from 1.9 on.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,), number or None
-        Weights of the rows.
-    X : array-like
-        The rows.
-    **options
-        ``dtype``, ``ensure_non_negative`` and ``copy``.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        The weights.
-
-    Raises
-    ------
-    ValueError
-        If they are no weights of these rows, or if all are zero.
-    """
+    """Scikit-learn's check of weights; all zero are refused, as it does from 1.9 on."""
     weight = _check_sample_weight(sample_weight, X, **options)
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
@@ -63,18 +43,9 @@ def check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> np.ndarra
 
 
 def scorer_parts(scorer: Any) -> tuple[Callable, dict[str, Any], int, Any] | None:
-    """Take a scorer apart; None for anything that is not one of scikit-learn's.
+    """Function, its parameters, sign (-1 if less is better) and response method.
 
-    Parameters
-    ----------
-    scorer : object
-        What ``make_scorer`` or ``get_scorer`` gave.
-
-    Returns
-    -------
-    tuple or None
-        Function, its parameters, sign (-1 if less is better), and response
-        method.
+    None for anything that is not a scorer of scikit-learn's.
     """
     names = ("_score_func", "_kwargs", "_sign", "_response_method")
     if not all(hasattr(scorer, name) for name in names):
@@ -88,18 +59,6 @@ def target_encoder(kind: str, n_splits: int) -> Any:
 
     From scikit-learn 1.9 on it takes a splitter, and `random_state` is deprecated;
     before, it takes the number of folds and makes the very same splitter of it.
-
-    Parameters
-    ----------
-    kind : {"continuous", "binary", "multiclass"}
-        What the targets are.
-    n_splits : int
-        Number of folds that cross-fit the training rows.
-
-    Returns
-    -------
-    TargetEncoder
-        Not fitted yet.
     """
     # Here, as every estimator imports this module, and few need these.
     from sklearn.model_selection import KFold, StratifiedKFold

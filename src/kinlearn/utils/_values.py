@@ -1,10 +1,10 @@
-"""Single values: which are missing, and how messages show some of them."""
+"""Values: which are missing or too large, and how messages show some of them."""
 
 from typing import Any
 
 import numpy as np
 
-__all__ = ["MISSING_TYPES", "are_missing", "show_values"]
+__all__ = ["MISSING_TYPES", "are_missing", "as_float32", "show_values"]
 
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
@@ -27,3 +27,18 @@ def are_missing(cells: Any) -> np.ndarray:
         dtype=bool,
         count=len(cells),
     )
+
+
+def as_float32(X: np.ndarray) -> np.ndarray:
+    """X as float32, which trees work with; large values are refused."""
+    if X.dtype == np.float32:
+        return X
+    with np.errstate(over="ignore"):
+        narrow = X.astype(np.float32)
+    if np.isinf(narrow).any():
+        row, column = np.argwhere(np.isinf(narrow))[0]
+        raise ValueError(
+            f"Input X contains infinity or a value too large for dtype('float32') in "
+            f"row {row}, feature {column}: {X[row, column]:g}. Scale the feature."
+        )
+    return narrow

@@ -8,15 +8,7 @@ __all__ = ["warn_caller"]
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn, as of the line that led here from outside of kinlearn and scikit-learn.
-
-    Parameters
-    ----------
-    message : str
-        What to say.
-    category : type
-        Of the warning.
-    """
+    """Warn, as of the line that led here from outside of kinlearn and scikit-learn."""
     level = 1
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(

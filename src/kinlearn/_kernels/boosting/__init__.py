@@ -1,1 +1,1 @@
-"""Kernels of transfer by boosting."""
+"""Kernels of boosting."""

@@ -1,1 +1,1 @@
-"""Compiled loops of the trees: growing, asking, and sums by leaf and task."""
+"""Kernels of trees."""

@@ -1,0 +1,144 @@
+# Copying the rows of a node together, and undoing it.
+
+from libc.string cimport memcpy
+
+from kinlearn._kernels._typedefs cimport f32_t, i32_t, intp_t
+from kinlearn._kernels.trees.extra._grower cimport N_BLOCKS, Block, Grower, Source
+from kinlearn._kernels._vectors cimport prefetch, turn_rows
+
+cdef enum:
+    # What stays in the cache that cores share: only of X that lies by rows alone, for
+    # it then gets columns.
+    LARGE_BYTES = 16777216
+    # More than fits near the processor; but one column at a time is read, densely.
+    SMALL_BYTES = 2097152
+    # One size where codes serve the larger nodes.
+    CODED_BYTES = 4194304
+    TILE = 16  # as turn_rows has it
+
+
+cdef inline void set_block_sizes(Grower* g) noexcept nogil:
+    # A block copies every feature once; a branch of m rows gathers max_features of
+    # them on each of log2(m) levels and more. Where that does not pay, there is none.
+    cdef intp_t row_bytes = g.data.n_features * sizeof(f32_t)
+    cdef bint has_columns = g.data.source.columns != NULL
+    cdef intp_t levels = 0, m = SMALL_BYTES // row_bytes
+    while (m >> levels) > 1:
+        levels += 1
+    if g.data.n_features > g.settings.max_features * levels:
+        return
+    if g.codes.columns != NULL:
+        # less where there are few rows in all, as in set_coded_size
+        g.blocks[1].max_rows = min(CODED_BYTES // row_bytes, g.data.n_rows // 4)
+        return
+    if g.data.n_rows > m or not has_columns:
+        g.blocks[1].max_rows = min(m, g.data.n_rows)
+    if g.data.n_rows > m and not has_columns:
+        g.blocks[0].max_rows = min(LARGE_BYTES // row_bytes, g.data.n_rows)
+
+
+cdef inline void copy_rows(
+    const f32_t* lines, intp_t line_stride, intp_t d, const i32_t* rows, intp_t n,
+    f32_t* columns, intp_t column_stride,
+) noexcept nogil:
+    # From X by rows: the values of a row share a few cache lines. Sixteen rows
+    # at a time fill whole lines of the columns.
+    cdef intp_t i, j, f, width
+    cdef const f32_t* source[TILE]
+    cdef f32_t* target
+    for i from 0 <= i < n by TILE:
+        width = min(<intp_t>TILE, n - i)
+        for j in range(width):
+            source[j] = lines + rows[i + j] * line_stride
+        for j in range(i + TILE, min(n, i + 2 * TILE)):
+            for f from 0 <= f < d by 16:
+                prefetch(lines + rows[j] * line_stride + f)
+        target = columns + i
+        if width == TILE:
+            turn_rows(source, d, target, column_stride)
+        else:
+            for f in range(d):
+                for j in range(width):
+                    target[j] = source[j][f]
+                target += column_stride
+
+
+cdef inline void copy_columns(Grower* g, f32_t* columns) noexcept nogil:
+    cdef intp_t n = g.part.n
+    cdef intp_t f, i
+    cdef const f32_t* source
+    cdef f32_t* target
+    for f in range(g.data.n_features):
+        if g.known_constant[f]:  # nobody will ask
+            continue
+        source = g.at.columns + f * g.at.column_stride
+        target = columns + f * n
+        for i in range(n):
+            target[i] = source[g.part.rows[i]]
+
+
+cdef inline void enter_block(Grower* g, Block* block, intp_t start) noexcept nogil:
+    cdef intp_t n = g.part.n
+    cdef i32_t* rows = g.part.rows
+    cdef intp_t i
+    block.start = start
+    block.end = start + n
+    if g.at.rows != NULL:
+        copy_rows(
+            g.at.rows, g.at.row_stride, g.data.n_features, rows, n, block.columns, n)
+    else:
+        copy_columns(g, block.columns)
+    for i in range(n):
+        block.task[i] = g.at.task[rows[i]]
+    if g.at.number != NULL:
+        for i in range(n):
+            block.number[i] = g.at.number[rows[i]]
+    if g.at.y != NULL:
+        for i in range(n):
+            block.y[i] = g.at.y[rows[i]]
+    if g.at.b != NULL:
+        for i in range(n):
+            block.b[i] = g.at.b[rows[i]]
+    if g.at.w != NULL:
+        for i in range(n):
+            block.w[i] = g.at.w[rows[i]]
+    memcpy(block.numbers, rows, n * sizeof(i32_t))
+    for i in range(n):
+        rows[i] = <i32_t>i
+    block.source = Source(
+        block.columns, n, NULL, 0, block.y, block.b, block.w, block.task, block.number)
+    g.at = block.source
+
+
+cdef inline void leave_blocks(Grower* g, intp_t start, i32_t* rows) noexcept nogil:
+    # Those that end at `start` or before, the inner one first.
+    cdef Block* block
+    cdef intp_t i, k
+    for k in range(N_BLOCKS - 1, -1, -1):
+        block = &g.blocks[k]
+        if block.end == 0 or block.end > start:
+            continue
+        for i in range(block.start, block.end):
+            rows[i] = block.numbers[rows[i]]
+        block.end = 0
+        g.at = g.data.source
+        if k > 0 and g.blocks[0].end > 0:
+            g.at = g.blocks[0].source
+
+
+cdef inline void enter_blocks(Grower* g, intp_t start) noexcept nogil:
+    # The one that fits the node at hand, if it is in none of that size.
+    cdef intp_t k
+    for k in range(N_BLOCKS - 1, -1, -1):
+        if g.part.n <= g.blocks[k].max_rows:
+            if g.blocks[k].end == 0:
+                enter_block(g, &g.blocks[k], start)
+            return
+
+
+cdef inline intp_t number_in_data(const Grower* g, intp_t row) noexcept nogil:
+    cdef intp_t k
+    for k in range(N_BLOCKS - 1, -1, -1):
+        if g.blocks[k].end > 0:
+            row = g.blocks[k].numbers[row]
+    return row

@@ -1,0 +1,266 @@
+"""Fit and score every contender on every fold: side by side, and without a stop.
+
+A cell is one contender on one fold. Workers fit and score; the parent alone
+writes to the store. A contender that fails, or whose worker dies, costs its own
+cells.
+"""
+
+import itertools
+import json
+import os
+import pickle
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from joblib.externals.loky.backend import resource_tracker
+from joblib.parallel import get_active_backend
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from kinlearn.audit._folds import Folds
+from kinlearn.audit._problem import Problem
+from kinlearn.audit._scoring import Scoring
+from kinlearn.audit.run._store import MemoryStore
+from kinlearn.utils import SentOnce, one_by_one
+
+__all__ = ["Cell", "Comparison", "run_cells"]
+
+_MOST_WARNINGS = 5  # kept of one fit
+_LONGEST_TEXT = 500  # of a message
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is the same for all cells.
+
+    - `problem`: The data.
+    - `folds`: The folds.
+    - `scoring`: The metric.
+    """
+
+    problem: Problem
+    folds: Folds
+    scoring: Scoring
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One contender on one fold.
+
+    - `contender`: Its name.
+    - `repeat`, `split`: The fold.
+    - `cut`: Which training rows are left out, for the curve; see
+      :mod:`kinlearn.audit.run._curve`.
+    """
+
+    contender: str
+    repeat: int
+    split: int
+    cut: Any = None
+
+    @property
+    def key(self) -> str:
+        """What the cell's record is found by."""
+        cut = [] if self.cut is None else [self.cut.key]
+        return json.dumps([self.contender, self.repeat, self.split, *cut])
+
+    def rows(self, comparison: Comparison) -> tuple[np.ndarray, np.ndarray]:
+        """Training and test rows."""
+        train, test = comparison.folds.splits[self.repeat][self.split]
+        if self.cut is None:
+            return train, test
+        return self.cut.rows(comparison.problem, train, test)
+
+
+def run_cells(
+    cells: list[Cell],
+    comparison: Comparison,
+    estimators: dict[str, Any],
+    store: MemoryStore,
+    *,
+    n_jobs: int | None,
+    report: Callable[[Cell], object],
+) -> None:
+    """Do the cells that the store does not hold, and append each as it ends."""
+    waiting = [cell for cell in cells if cell.key not in store]
+    if not waiting:
+        return
+    with _Shared(comparison, n_jobs) as shared:
+        try:
+            for cell, record in _answers(waiting, shared, estimators, n_jobs):
+                store.append(cell.key, record)
+                report(cell)
+        except BrokenProcessPool:
+            _run_one_by_one(waiting, shared, estimators, store, report)
+
+
+def _answers(
+    cells: list[Cell], shared: "_Shared", estimators: dict[str, Any], n_jobs: int | None
+) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """(cell, record) in the order in which they end."""
+    # batches would hold back what is done already
+    parallel = Parallel(
+        n_jobs=n_jobs, return_as=one_by_one("generator_unordered"), batch_size=1
+    )
+    return parallel(
+        delayed(_run_cell)(next(shared.handles), cell, estimators[cell.contender])
+        for cell in cells
+    )
+
+
+def _run_one_by_one(
+    cells: list[Cell],
+    shared: "_Shared",
+    estimators: dict[str, Any],
+    store: MemoryStore,
+    report: Callable[[Cell], object],
+) -> None:
+    """After a worker died: each cell for itself, so that the culprit is known."""
+    for cell in cells:
+        if cell.key in store:
+            continue
+        try:
+            [(_, record)] = _answers([cell], shared, estimators, 2)
+        except BrokenProcessPool as error:
+            text = str(error).partition("\n")[0]
+            record = _failure(f"the worker process died ({text})")
+        store.append(cell.key, record)
+        report(cell)
+
+
+class _Shared:
+    """The comparison, handed to workers once and not with every cell.
+
+    Worker processes of this machine read it from a temporary file, whose arrays
+    they share; all others are given the object itself.
+    """
+
+    def __init__(self, comparison: Comparison, n_jobs: int | None) -> None:
+        backend, n_active = get_active_backend()
+        name = type(backend).__name__
+        alone = joblib.effective_n_jobs(n_active if n_jobs is None else n_jobs) == 1
+        self.folder = None
+        self.handles: Iterator[Any] = SentOnce.in_turn(comparison, n_jobs)
+        if name in ("LokyBackend", "MultiprocessingBackend") and not alone:
+            self.folder = tempfile.mkdtemp(prefix="kinlearn-")
+            # loky's watchman removes it, should this process be killed
+            resource_tracker.register(self.folder, "folder")
+            path = os.path.join(self.folder, "comparison.joblib")
+            try:
+                joblib.dump(comparison, path)
+            except BaseException as error:
+                self.__exit__()
+                if isinstance(error, pickle.PicklingError | AttributeError | TypeError):
+                    return  # cloudpickle will do it
+                raise
+            self.handles = itertools.repeat(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            resource_tracker.unregister(self.folder, "folder")
+            self.folder = None
+
+
+# The last comparison that this worker read, by path.
+_read: dict[str, Comparison] = {}
+
+
+def _open_handle(handle: str | SentOnce) -> Comparison:
+    if not isinstance(handle, str):
+        return handle.value
+    comparison = _read.get(handle)
+    if comparison is None:
+        comparison = joblib.load(handle, mmap_mode="r")
+        _read.clear()  # another thread of this worker may have read another one
+        _read[handle] = comparison
+    return comparison
+
+
+def _run_cell(
+    handle: str | SentOnce, cell: Cell, estimator: Any
+) -> tuple[Cell, dict[str, Any]]:
+    """In the worker: fit, score, and return the record."""
+    comparison = _open_handle(handle)
+    peak = _PeakMemory()
+    with (
+        threadpool_limits(1),
+        joblib.parallel_config("sequential"),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        try:
+            record = _fit_and_score(comparison, cell, estimator)
+        except Exception as error:  # noqa: BLE001 - whatever a contender may raise
+            record = _failure(f"{type(error).__name__}: {error}")
+    record["peak_mib"] = peak.mib()
+    said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
+    record["warnings"] = [text[:_LONGEST_TEXT] for text in said][:_MOST_WARNINGS]
+    return cell, record
+
+
+def _failure(text: str) -> dict[str, Any]:
+    return {"error": text[:_LONGEST_TEXT], "warnings": [], "peak_mib": None}
+
+
+def _fit_and_score(
+    comparison: Comparison, cell: Cell, estimator: Any
+) -> dict[str, Any]:
+    problem = comparison.problem
+    train, test = cell.rows(comparison)
+    X, y = problem.take(train)
+    start = time.perf_counter()
+    model = clone(estimator).fit(X, y)
+    fitted = time.perf_counter()
+    del X, y
+    X, y = problem.take(test)
+    scores = comparison.scoring.score(
+        model, X, y, problem.codes[test], problem.n_tasks, test
+    )
+    return {
+        "error": None,
+        "values": [None if np.isnan(v) else v for v in scores.values.tolist()],
+        "micro": None if np.isnan(scores.micro) else scores.micro,
+        "reasons": {str(code): why for code, why in scores.reasons.items()},
+        "fit_seconds": round(fitted - start, 6),
+        "score_seconds": round(time.perf_counter() - fitted, 6),
+    }
+
+
+class _PeakMemory:
+    """Growth of this process's memory at its highest point, where Linux reports it."""
+
+    def __init__(self) -> None:
+        self._before = None
+        with suppress(OSError, KeyError, ValueError):
+            with open("/proc/self/clear_refs", "w") as file:
+                file.write("5")  # forgets the highest point so far
+            self._before = _memory("VmRSS")
+
+    def mib(self) -> float | None:
+        """Growth since then in MiB; None if it cannot be known."""
+        if self._before is None:
+            return None
+        with suppress(OSError, KeyError, ValueError):
+            return round(max(_memory("VmHWM") - self._before, 0) / 1024, 1)
+        return None
+
+
+def _memory(name: str) -> int:
+    """A size in KiB from the kernel's account of this process."""
+    with open("/proc/self/status") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return int(fields[name].split()[0])

@@ -1,0 +1,363 @@
+"""What MTBoost for classes and for numbers share: parameters, rounds, relations."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.boosting._early_stopping import hold_back
+from kinlearn.boosting._start_weights import row_weights
+from kinlearn.boosting.mtboost._covariance import TaskCovariance
+from kinlearn.boosting.mtboost._later import find_later_weights
+from kinlearn.boosting.mtboost._learners import EstimatorLearner, LinearLearner
+from kinlearn.boosting.mtboost._least_squares import TaskLevels
+from kinlearn.boosting.mtboost._rounds import (
+    LogisticLoss,
+    Settings,
+    SquaredLoss,
+    play_rounds,
+)
+from kinlearn.tables.internal import NUMBERS
+from kinlearn.tasks import LabelSets, TaskMixin
+from kinlearn.utils import (
+    check_takes_weights,
+    quiet_round,
+    rounds_with_callbacks,
+)
+from kinlearn.utils._callbacks import CallbackSupportMixin
+from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
+
+__all__ = ["MTBoostBase"]
+
+_CHUNK = 2**22  # outputs of learners that are held at a time
+
+
+class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
+    """Rounds that all tasks share, and the relations that they find."""
+
+    _table_encoding = NUMBERS
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "sharing_penalty": [Interval(Real, 0, None, closed="neither")],
+        "n_inner": [Interval(Integral, 1, None, closed="left")],
+        "inner_tol": [Interval(Real, 0, None, closed="left")],
+        "step": [StrOptions({"majorized", "exact", "paper"})],
+        "start": [StrOptions({"gradient", "random"})],
+        "base_penalty": [Interval(Real, 0, None, closed="neither")],
+        "task_levels": ["boolean"],
+        "form": [StrOptions({"auto", "primal", "dual", "iterative"})],
+        "covariance_ridge": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    hypotheses_: Any
+    # --------------------------------------------------------------- fitting
+
+    def _check_estimator(self, kind: str | None = None) -> None:
+        if self.estimator is not None:
+            check_takes_weights(self.estimator, kind)
+
+    def _hold_back(
+        self, data: Any, rng: np.random.RandomState
+    ) -> tuple[np.ndarray, Any]:
+        """Weights of the rows that train, and of those held back; None without."""
+        weight = row_weights(data)
+        if not self.early_stopping:
+            return weight, None
+        label = data.y if hasattr(self, "classes_") else None
+        held = hold_back(data.task, label, weight, self.validation_fraction, rng)
+        return np.where(held, 0.0, weight), np.where(held, weight, 0.0)
+
+    def _learner(
+        self, data: Any, weight: np.ndarray, kind: str, rng: np.random.RandomState
+    ) -> EstimatorLearner | LinearLearner:
+        """What fits the rounds."""
+        if self.estimator is not None:
+            return EstimatorLearner(self.estimator, data.X, rng, kind)
+        levels = TaskLevels(data.task, data.n_tasks, self.task_levels)
+        return LinearLearner(data.X, weight, self.base_penalty, levels, self.form)
+
+    def _boost(
+        self,
+        X: Table,
+        y: ArrayLike,
+        data: Any,
+        make_loss: Callable[[np.ndarray], LogisticLoss | SquaredLoss],
+        scores: np.ndarray,
+        kind: str,
+    ) -> None:
+        """Run the rounds and keep what they found."""
+        with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
+            learner, found, losses, covariance, n_codes = self._play(
+                data, make_loss, scores, kind, on_round
+            )
+        self._covariance = covariance
+        self.__dict__.pop("validation_losses_", None)  # of an earlier fit
+        if losses:
+            self.validation_losses_ = np.array(losses)
+        self._keep(learner, found, n_codes, kind)
+
+    def _play(
+        self,
+        data: Any,
+        make_loss: Callable[[np.ndarray], LogisticLoss | SquaredLoss],
+        scores: np.ndarray,
+        kind: str,
+        on_round: Callable[[int], Any],
+        covariance: TaskCovariance | None = None,
+    ) -> tuple[
+        EstimatorLearner | LinearLearner,
+        list[tuple],
+        list[float],
+        TaskCovariance | None,
+        int,
+    ]:
+        """Run rounds: learner, rounds that are kept, losses of rows held back.
+
+        Rows that are held back take part with weight 0, so that their scores come
+        along with those of the others.
+        """
+        rng = check_random_state(self.random_state)
+        weight, held = self._hold_back(data, rng)
+        loss = make_loss(weight)
+        watched = None if held is None else make_loss(held)
+        learner = self._learner(data, weight, kind, rng)
+        settings = Settings(
+            n_inner=self.n_inner,
+            inner_tol=self.inner_tol,
+            step=self.step,
+            penalty=self.sharing_penalty,
+            ridge=self.covariance_ridge,
+            start=self.start,
+            kind=kind,
+        )
+        found, losses = [], []
+        rounds = play_rounds(loss, learner, scores, settings, rng, covariance)
+        for number in range(self.n_estimators if loss.n_codes else 0):
+            with on_round(number) as told:
+                one = next(rounds, None)
+            if one is None:
+                break
+            found.append((one.kept, one.scale, one.weights, one.loss, one.objective))
+            if watched is not None:
+                losses.append(watched.value(scores) / held.sum())
+            best = int(np.argmin(losses)) if losses else number
+            if best == number:
+                covariance = one.covariance
+            tired = number - best >= self.n_iter_no_change
+            if tired or told.stop or one.progress <= self.tol:
+                break
+        if losses:
+            del found[int(np.argmin(losses)) + 1 :]
+        return learner, found, losses, covariance, loss.n_codes
+
+    def _keep(
+        self,
+        learner: EstimatorLearner | LinearLearner,
+        found: list[tuple],
+        n_codes: int,
+        kind: str,
+    ) -> None:
+        kept, scales, weights, losses, objectives = (
+            list(column) for column in (zip(*found, strict=True) if found else [()] * 5)
+        )
+        self.n_estimators_ = len(kept)
+        self.weights_ = np.array(weights).reshape(len(kept), n_codes)
+        self.train_loss_ = np.array(losses)
+        self.objective_ = np.array(objectives)
+        self.hypotheses_ = (
+            learner.finish(kept, np.array(scales), kind) if kept else None
+        )
+
+    # ----------------------------------------------------- what comes later
+
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add tasks that come after fit: the learners stay as they are.
+
+        Found are the weights that the new tasks give to the learners: those that
+        minimise the objective of fit with the learners and the weights of the other
+        tasks held, so a new task may follow its relatives, or contradict them.
+        Predictions for other tasks do not change; the covariance gets rows for the new
+        ones. Of learners with an intercept for each task, new tasks have the mean.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Targets; they may be of classes that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows.
+
+        Returns
+        -------
+        self
+            The model with these tasks. `train_loss_` and `objective_` stay those of
+            fit.
+        """
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        self._add_tasks(later)
+        return self
+
+    def _add_tasks(self, later: Any) -> None:
+        label_sets = self._add_later(later, row_weights(later))
+        if self.hypotheses_ is not None:
+            self.hypotheses_ = self.hypotheses_.with_tasks(later.place, later.n_tasks)
+        self._remember_later(later)
+        if label_sets is not None:
+            self._label_sets = label_sets
+            self.task_classes_ = label_sets.by_task(self.tasks_, self.classes_)
+
+    def _add_rows(self, later: Any) -> Self:
+        """New tasks as by `add_task`, then further rounds for rows of known ones."""
+        self._check_rows(later)
+        row_weights(later)
+        is_new = later.is_new[later.task]
+        known = later.take(np.flatnonzero(~is_new))
+        if is_new.any():
+            self._add_tasks(later.take(np.flatnonzero(is_new)))
+        if known.n_samples == 0:
+            return self
+        make_loss, scores, here, kind = self._further(known)
+        before = None
+        if self.n_estimators_:
+            before = TaskCovariance.of(self.weights_[:, here], self.covariance_ridge)
+        learner, found, losses, _, _ = self._play(
+            known, make_loss, scores, kind, quiet_round, before
+        )
+        if losses:
+            self.validation_losses_ = np.array(losses)
+        if found:
+            self._append(learner, found, here, kind)
+        return self
+
+    def _check_rows(self, later: Any) -> None:
+        """Refuse rows that further rounds cannot be fitted to."""
+
+    @abstractmethod
+    def _further(
+        self, known: Any
+    ) -> tuple[
+        Callable[[np.ndarray], LogisticLoss | SquaredLoss], np.ndarray, np.ndarray, str
+    ]:
+        """Loss, scores so far, codes that have rows, and the kind of outputs."""
+
+    def _append(
+        self, learner: Any, found: list[tuple], here: np.ndarray, kind: str
+    ) -> None:
+        """Keep further rounds, in which other codes have no weight."""
+        n_codes = self.weights_.shape[1]
+        old = self.weights_, self.train_loss_, self.objective_, self.hypotheses_
+        self._keep(learner, found, int(here.sum()), kind)
+        weights = np.zeros((len(found), n_codes))
+        weights[:, here] = self.weights_
+        self.weights_ = np.concatenate([old[0], weights])
+        self.train_loss_ = np.concatenate([old[1], self.train_loss_])
+        self.objective_ = np.concatenate([old[2], self.objective_])
+        if old[3] is not None:
+            self.hypotheses_ = old[3].followed_by(self.hypotheses_)
+        self.n_estimators_ = len(self.weights_)
+        self._covariance = TaskCovariance.of(self.weights_, self.covariance_ridge)
+
+    def _known_scores(self, rows: Any, row: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """Scores of pairs of row and code by the learners so far."""
+        out = np.zeros(len(row))
+        for part, outputs in self._outputs(rows):
+            at = np.flatnonzero((row >= part.start) & (row < part.stop))
+            out[at] = np.einsum(
+                "ij,ij->i", outputs[row[at] - part.start], self.weights_.T[code[at]]
+            )
+        return out
+
+    @abstractmethod
+    def _add_later(self, later: Any, weight: np.ndarray) -> LabelSets | None:
+        """Find and keep the weights of new tasks; the classes of tasks, or None."""
+
+    def _add_weights(
+        self,
+        later: Any,
+        loss: LogisticLoss | SquaredLoss,
+        scores: np.ndarray,
+        new: np.ndarray,
+    ) -> None:
+        """Weights of new codes, put in their places (`new`) among the old ones."""
+        outputs = np.zeros((later.n_samples, self.n_estimators_))
+        if self.hypotheses_ is not None:
+            nobody = np.full(later.n_samples, -1)
+            outputs = self.hypotheses_.outputs(later.X, nobody)
+        found = find_later_weights(
+            loss,
+            scores,
+            outputs,
+            self.weights_,
+            self.sharing_penalty,
+            self.covariance_ridge,
+        )
+        weights = np.empty((self.n_estimators_, len(new)))
+        weights[:, new], weights[:, ~new] = found, self.weights_
+        self.weights_ = weights
+        if self.n_estimators_:
+            self._covariance = TaskCovariance.of(weights, self.covariance_ridge)
+
+    # ------------------------------------------------------------- relations
+
+    def _between_tasks(self, matrix: np.ndarray) -> np.ndarray:
+        """A covariance of codes as one of tasks."""
+        return matrix
+
+    @property
+    def task_covariance_(self) -> np.ndarray:
+        """Covariance of the tasks' weights, of trace 1."""
+        check_is_fitted(self)
+        if self._covariance is None:
+            return np.eye(len(self.tasks_)) / len(self.tasks_)
+        out = self._between_tasks(self._covariance.matrix())
+        return out / np.trace(out)
+
+    @property
+    def task_correlation_(self) -> np.ndarray:
+        """The covariance with a diagonal of 1."""
+        out = self.task_covariance_
+        root = np.sqrt(np.diag(out))
+        root[root == 0] = 1.0  # a task of one class, which has no weights
+        out = out / np.outer(root, root)
+        np.fill_diagonal(out, 1.0)
+        return np.clip(out, -1.0, 1.0)
+
+    @property
+    def task_affinity_(self) -> np.ndarray:
+        """The correlation, under the name that all models give to what they learn."""
+        return self.task_correlation_
+
+    # ------------------------------------------------------------ prediction
+
+    def _outputs(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Outputs of the learners, some rows at a time: (slice of rows, outputs)."""
+        if self.hypotheses_ is None:
+            return
+        size = max(_CHUNK // self.n_estimators_, 1)
+        for start in range(0, rows.n_samples, size):
+            part = slice(start, min(start + size, rows.n_samples))
+            yield part, self.hypotheses_.outputs(rows.X[part], rows.task[part])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = None if self.estimator is None else get_tags(self.estimator).input_tags
+        tags.input_tags.sparse = True if inner is None else inner.sparse
+        tags.input_tags.allow_nan = False if inner is None else inner.allow_nan
+        return tags

@@ -1,0 +1,286 @@
+"""What the rounds of MTBoost fit, and what is kept of it to predict.
+
+A learner has ``fit(target, root)``, which gives the outputs of all rows and what is to
+be kept; ``correlate``, or None; and ``finish``, which turns what was kept into
+hypotheses with ``outputs(X, task)``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinlearn.boosting.mtboost._least_squares import TaskLevels, make_least_squares
+from kinlearn.utils import clone_for_round
+
+__all__ = [
+    "EstimatorLearner",
+    "FittedModels",
+    "LinearHypotheses",
+    "LinearLearner",
+    "shape_outputs",
+]
+
+
+def shape_outputs(raw: np.ndarray, kind: str) -> np.ndarray:
+    """Outputs as the tasks weigh them.
+
+    Parameters
+    ----------
+    raw : float64 array
+        Outputs of learners.
+    kind : {"sign", "clipped", "number"}
+        Their signs, limited to [-1, 1], or as they are.
+
+    Returns
+    -------
+    float64 array
+        Of the same shape.
+    """
+    if kind == "sign":
+        return np.where(raw > 0, 1.0, -1.0)
+    return np.clip(raw, -1.0, 1.0) if kind == "clipped" else raw
+
+
+class LinearLearner:
+    """Weighted linear least squares.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n, d)
+        Features.
+    weight : float64 array of shape (n,)
+        Weights of the rows.
+    penalty : float
+        Ridge, in units of the rows' spread.
+    levels : TaskLevels
+        Of the tasks.
+    form : {"auto", "primal", "dual", "iterative"}
+        How it is solved.
+    """
+
+    def __init__(
+        self, X: Any, weight: np.ndarray, penalty: float, levels: TaskLevels, form: str
+    ) -> None:
+        self._form = make_least_squares(X, weight, penalty, levels, form)
+        self.correlate = self._form.correlate
+        self.fit = self._form.fit
+
+    def finish(
+        self, kept: Sequence[Any], scales: np.ndarray, kind: str
+    ) -> "LinearHypotheses":
+        """The fits as hypotheses for new rows.
+
+        Parameters
+        ----------
+        kept : list
+            What `fit` gave, by round.
+        scales : float64 array of shape (n_rounds,)
+            Outputs are multiplied by them.
+        kind : {"sign", "clipped", "number"}
+            What outputs are.
+
+        Returns
+        -------
+        LinearHypotheses
+            Coefficients and intercepts.
+        """
+        coef, intercept = self._form.coefficients(kept)
+        intercept = np.column_stack([intercept, intercept.mean(axis=1)])
+        scales = scales[:, None]
+        return LinearHypotheses(coef * scales, intercept * scales, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearHypotheses:
+    """Linear functions, one for each round.
+
+    Attributes
+    ----------
+    coef : float64 array of shape (n_rounds, d)
+        Coefficients.
+    intercept : float64 array of shape (n_rounds, n_tasks + 1)
+        Intercepts by task, and their mean for a task that is not known.
+    kind : {"sign", "clipped", "number"}
+        What outputs are.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    kind: str
+
+    def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
+        """Values for rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse array of shape (n, d)
+            Rows.
+        task : int array of shape (n,)
+            Their tasks; -1 is not known.
+
+        Returns
+        -------
+        float64 array of shape (n, n_rounds)
+            Values.
+        """
+        raw = X @ self.coef.T + self.intercept.T[task]
+        return shape_outputs(raw, self.kind)
+
+    def with_tasks(self, place: np.ndarray, n_tasks: int) -> "LinearHypotheses":
+        """The same with tasks inserted, which have the mean intercept.
+
+        Parameters
+        ----------
+        place : int array of shape (n_old_tasks,)
+            New code of each task.
+        n_tasks : int
+            Number of tasks then.
+
+        Returns
+        -------
+        LinearHypotheses
+            Another one.
+        """
+        intercept = np.repeat(self.intercept[:, -1:], n_tasks + 1, axis=1)
+        intercept[:, place] = self.intercept[:, :-1]
+        return LinearHypotheses(self.coef, intercept, self.kind)
+
+    def followed_by(self, other: "LinearHypotheses") -> "LinearHypotheses":
+        """These rounds and then others, for the same tasks."""
+        return LinearHypotheses(
+            np.concatenate([self.coef, other.coef]),
+            np.concatenate([self.intercept, other.intercept]),
+            self.kind,
+        )
+
+
+class EstimatorLearner:
+    """Any scikit-learn estimator whose fit takes weights.
+
+    Parameters
+    ----------
+    estimator : classifier or regressor
+        What is cloned for each fit.
+    X : ndarray or sparse array of shape (n, d)
+        Features.
+    rng : RandomState
+        Seeds the clones.
+    kind : {"sign", "clipped", "number"}
+        Classes -1 and 1, their probabilities where there are some, or numbers.
+    """
+
+    correlate = None
+
+    def __init__(
+        self, estimator: Any, X: Any, rng: np.random.RandomState, kind: str
+    ) -> None:
+        self._estimator = estimator
+        self._X = X
+        self._rng = rng
+        self._kind = kind
+
+    def fit(self, target: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Fit a clone; the outputs of all rows and the fitted clone.
+
+        Parameters
+        ----------
+        target : float64 array of shape (n,)
+            Labels times `root`.
+        root : float64 array of shape (n,)
+            Roots of the weights.
+
+        Returns
+        -------
+        outputs : float64 array of shape (n,)
+            Its predictions for the rows.
+        kept : estimator or float
+            The fitted clone; a number if there was one label only.
+        """
+        rows = np.flatnonzero(root > 0)
+        some = self._X if len(rows) == len(root) else self._X[rows]
+        label = target[rows] / root[rows]
+        if self._kind != "number":
+            label = np.where(label > 0, 1, -1)
+            if (label == label[0]).all():
+                return np.full(len(root), float(label[0])), float(label[0])
+        model = clone_for_round(self._estimator, self._rng)
+        model.fit(some, label, sample_weight=root[rows] ** 2)
+        return _answers(model, self._X, self._kind), model
+
+    def finish(
+        self, kept: Sequence[Any], scales: np.ndarray, kind: str
+    ) -> "FittedModels":
+        """The fitted models as hypotheses for new rows.
+
+        Parameters
+        ----------
+        kept : list
+            What `fit` gave, by round.
+        scales : float64 array of shape (n_rounds,)
+            Outputs are multiplied by them.
+        kind : {"sign", "clipped", "number"}
+            What outputs are.
+
+        Returns
+        -------
+        FittedModels
+            The models.
+        """
+        return FittedModels(list(kept), scales, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModels:
+    """Fitted estimators, one for each round.
+
+    Attributes
+    ----------
+    models : list
+        Estimators; a number is a constant prediction.
+    scales : float64 array of shape (n_rounds,)
+        Predictions are multiplied by them.
+    kind : {"sign", "clipped", "number"}
+        What outputs are.
+    """
+
+    models: list[Any]
+    scales: np.ndarray
+    kind: str
+
+    def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
+        """Predictions for rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse array of shape (n, d)
+            Rows.
+        task : int array of shape (n,)
+            Their tasks; -1 is not known.
+
+        Returns
+        -------
+        float64 array of shape (n, n_rounds)
+            Predictions.
+        """
+        out = np.empty((X.shape[0], len(self.models)))
+        for t, model in enumerate(self.models):
+            constant = isinstance(model, float)
+            out[:, t] = model if constant else _answers(model, X, self.kind)
+        return shape_outputs(out * self.scales, self.kind)
+
+    def with_tasks(self, place: np.ndarray, n_tasks: int) -> "FittedModels":
+        """The same: these models do not know tasks."""
+        return self
+
+    def followed_by(self, other: "FittedModels") -> "FittedModels":
+        """These rounds and then others."""
+        scales = np.concatenate([self.scales, other.scales])
+        return FittedModels([*self.models, *other.models], scales, self.kind)
+
+
+def _answers(model: Any, X: Any, kind: str) -> np.ndarray:
+    if kind == "clipped" and hasattr(model, "predict_proba"):
+        return 2.0 * model.predict_proba(X)[:, 1] - 1
+    return np.asarray(model.predict(X), dtype=np.float64)

@@ -1,0 +1,402 @@
+r"""The rounds of MTBoost: one learner for all tasks, a weight of it for each.
+
+Symbols: F the scores so far, r the negative gradient of the loss at F, f a learner's
+outputs, w its weights by code (a code is a task, or a class of a task), :math:`\Omega`
+the covariance of the weights, :math:`\lambda` the penalty. The slopes are
+:math:`\beta_i = -\sum_j r_j f(x_j)`, the curvatures :math:`D_i = \kappa \sum_j s_j
+f(x_j)^2`, where :math:`\kappa` bounds the second derivative of the loss and s weighs
+the rows. The loss after a round is at most
+
+.. math:: L(F) + w^\top \beta + \tfrac12 w^\top D w .
+
+Every update of the weights lowers the sum of this bound and of :math:`\frac\lambda2
+\operatorname{tr} \Omega^{-1} (W^\top W + \epsilon^2 I)`, so no round raises the
+objective.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from kinlearn.boosting.mtboost._covariance import TaskCovariance
+from kinlearn.boosting.mtboost._learners import (
+    EstimatorLearner,
+    LinearLearner,
+    shape_outputs,
+)
+
+__all__ = ["LogisticLoss", "Round", "Settings", "SquaredLoss", "play_rounds"]
+
+_POWER_STEPS = 10
+_MATRIX_CODES = 10  # up to which one product for each is cheaper than the steps
+_EXACT_STEPS = 20
+
+
+class _Loss:
+    """Pairs of (row, code), and sums over them.
+
+    Parameters
+    ----------
+    row, code : intp arrays of shape (n_pairs,)
+        Which row, which code.
+    y : float64 array of shape (n_pairs,)
+        Signs, or numbers.
+    weight : float64 array of shape (n_rows,)
+        Weights of the rows.
+    n_codes : int
+        Number of codes.
+    """
+
+    curvature: float
+
+    def __init__(
+        self,
+        row: np.ndarray,
+        code: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        n_codes: int,
+    ) -> None:
+        self.row, self.code, self.y = row, code, y
+        self.weight = weight
+        self.pair_weight = weight[row]
+        self.n_codes = n_codes
+
+    def by_code(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values of pairs."""
+        return np.bincount(self.code, values, minlength=self.n_codes)
+
+    def by_row(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values of pairs."""
+        return np.bincount(self.row, values, minlength=len(self.weight))
+
+    def slope(self, residual: np.ndarray, output: np.ndarray) -> np.ndarray:
+        """Derivatives of the loss by the codes' weights of a learner."""
+        return -self.by_code(residual * output[self.row])
+
+    def bend(self, output: np.ndarray) -> np.ndarray:
+        """Bounds of their second derivatives."""
+        return self.curvature * self.by_code(self.pair_weight * output[self.row] ** 2)
+
+
+class LogisticLoss(_Loss):
+    """ln(1 + exp(-y F)), with a second derivative of at most 1/4."""
+
+    curvature = 0.25
+
+    def value(self, scores: np.ndarray) -> float:
+        """The loss of all pairs."""
+        return float(self.pair_weight @ np.logaddexp(0, -self.y * scores))
+
+    def residual(self, scores: np.ndarray) -> np.ndarray:
+        """Minus its derivative by the scores."""
+        return self.pair_weight * self.y * expit(-self.y * scores)
+
+    def aim(
+        self, residual: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the next learner fits: signs, weighted by how much they matter.
+
+        The best learner with values in {-1, 1} has the least weighted error.
+
+        Parameters
+        ----------
+        residual : float64 array of shape (n_pairs,)
+            As above.
+        weights : float64 array of shape (n_codes,)
+            Weights of the learner so far.
+
+        Returns
+        -------
+        target, root : float64 arrays of shape (n_rows,)
+            Signs times roots of weights, and these; the weights sum to those of the
+            rows.
+        """
+        pull = self.by_row(residual * weights[self.code])
+        root = np.sqrt(np.abs(pull))
+        total = float(root @ root)
+        root *= np.sqrt(self.weight.sum() / total) if total > 0 else 0.0
+        return np.sign(pull) * root, root
+
+    @staticmethod
+    def scale(_: np.ndarray) -> float:
+        """Outputs are bounded as they are."""
+        return 1.0
+
+
+class SquaredLoss(_Loss):
+    """(y - F)^2 / 2: the bound on the loss is the loss."""
+
+    curvature = 1.0
+
+    def value(self, scores: np.ndarray) -> float:
+        """The loss of all rows."""
+        return 0.5 * float(self.pair_weight @ (self.y - scores) ** 2)
+
+    def residual(self, scores: np.ndarray) -> np.ndarray:
+        """Minus its derivative by the scores."""
+        return self.pair_weight * (self.y - scores)
+
+    def aim(
+        self, residual: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the next learner fits: residuals times the task's weight.
+
+        Of all learners with the same mean square, one in the direction of the
+        gradient lowers the loss most. (Residuals over the weight would suit these
+        weights exactly, and leave nothing to learn for a task of small weight.)
+
+        Parameters
+        ----------
+        residual : float64 array of shape (n_pairs,)
+            As above.
+        weights : float64 array of shape (n_codes,)
+            Weights of the learner so far.
+
+        Returns
+        -------
+        target, root : float64 arrays of shape (n_rows,)
+            Labels times roots of weights, and these; the labels' mean square is 1.
+        """
+        root = np.sqrt(self.weight)
+        pull = self.by_row(residual * weights[self.code])
+        target = np.divide(pull, root, out=np.zeros_like(root), where=root > 0)
+        square = float(target @ target)
+        if not square > 0:
+            return target, np.zeros_like(root)
+        return target * np.sqrt(self.weight.sum() / square), root
+
+    def scale(self, output: np.ndarray) -> float:
+        """What makes the mean square of a learner's outputs 1."""
+        square = float(self.weight @ output**2)
+        return np.sqrt(self.weight.sum() / square) if square > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How rounds are run.
+
+    Attributes
+    ----------
+    n_inner : int
+        Fits in a round, at most.
+    inner_tol : float
+        Relative change of the weights at which a round's fits have converged.
+    step : {"majorized", "exact", "paper"}
+        How weights are found.
+    penalty : float
+        Lambda.
+    ridge : float
+        Epsilon.
+    start : {"gradient", "random"}
+        Where a round's weights begin.
+    kind : {"sign", "clipped", "number"}
+        What outputs are.
+    """
+
+    n_inner: int
+    inner_tol: float
+    step: str
+    penalty: float
+    ridge: float
+    start: str
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What a round found.
+
+    Attributes
+    ----------
+    kept : object
+        What the learner keeps of its fit.
+    scale : float
+        Outputs are multiplied by it.
+    weights : float64 array of shape (n_codes,)
+        Weights by code.
+    covariance : TaskCovariance
+        After the round.
+    loss, objective : float
+        After the round.
+    progress : float
+        ``slope' Omega slope`` over the squared sum of weights: how much there was to
+        gain.
+    """
+
+    kept: Any
+    scale: float
+    weights: np.ndarray
+    covariance: TaskCovariance
+    loss: float
+    objective: float
+    progress: float
+
+
+def play_rounds(
+    loss: LogisticLoss | SquaredLoss,
+    learner: LinearLearner | EstimatorLearner,
+    scores: np.ndarray,
+    settings: Settings,
+    rng: np.random.RandomState,
+    covariance: TaskCovariance | None = None,
+) -> Iterator[Round]:
+    """Run rounds for as long as there is something to learn.
+
+    Parameters
+    ----------
+    loss : LogisticLoss or SquaredLoss
+        With rows, codes and labels.
+    learner : LinearLearner or EstimatorLearner
+        Fits the rounds.
+    scores : float64 array of shape (n_pairs,)
+        Where the scores begin; changed in place.
+    settings : Settings
+        How.
+    rng : RandomState
+        For the weights that rounds begin with.
+    covariance : TaskCovariance, default=None
+        After earlier rounds; None is before the first.
+
+    Yields
+    ------
+    Round
+        One after another.
+    """
+    if covariance is None:
+        covariance = TaskCovariance.start(loss.n_codes, settings.ridge)
+    while True:
+        residual = loss.residual(scores)
+        weights = _first_weights(loss, learner, residual, covariance, settings, rng)
+        best = None
+        for _ in range(settings.n_inner):
+            target, root = loss.aim(residual, weights)
+            if not root.any():
+                break
+            raw, kept = learner.fit(target, root)
+            scale = loss.scale(raw)
+            output = shape_outputs(raw * scale, settings.kind)
+            slope, bend = loss.slope(residual, output), loss.bend(output)
+            old, weights = (
+                weights,
+                _find_weights(slope, bend, covariance, weights, settings),
+            )
+            after = covariance.with_round(weights)
+            value = slope @ weights + settings.penalty / 2 * after.penalty
+            if settings.step != "paper":
+                value += weights @ (bend * weights) / 2
+            if best is None or value < best[0] or settings.step == "paper":
+                best = value, kept, scale, output, weights, slope, bend
+            if loss.n_codes == 1:
+                break  # the learner does not depend on its weight
+            if np.abs(weights - old).max() <= settings.inner_tol * abs(weights).max():
+                break
+        if best is None:
+            return
+        _, kept, scale, output, weights, slope, _ = best
+        if settings.step == "exact":
+            weights = _to_the_end(loss, scores, best, covariance, settings)
+        before, covariance = covariance, covariance.with_round(weights)
+        scores += weights[loss.code] * output[loss.row]
+        value = loss.value(scores)
+        if not np.isfinite(value):
+            return  # the paper's step has diverged
+        yield Round(
+            kept=kept,
+            scale=scale,
+            weights=weights,
+            covariance=covariance,
+            loss=value,
+            objective=value + settings.penalty / 2 * covariance.penalty,
+            progress=float(slope @ before.times(slope)) / loss.weight.sum() ** 2,
+        )
+
+
+def _first_weights(
+    loss: LogisticLoss | SquaredLoss,
+    learner: LinearLearner | EstimatorLearner,
+    residual: np.ndarray,
+    covariance: TaskCovariance,
+    settings: Settings,
+    rng: np.random.RandomState,
+) -> np.ndarray:
+    """Where a round's weights begin: drawn, then turned along the gradient.
+
+    With a learner that is one step along the gradient, finding weights and learner
+    in turn is the power method for the direction in which the bound falls most. It
+    spares the fits from a start by chance.
+    """
+    weights = covariance.draw(rng)
+    if settings.start == "random":
+        return weights
+    if learner.correlate is None:
+        # nothing to follow: at first, all tasks alike
+        return np.abs(weights) if not len(covariance.values) else weights
+    bend = loss.curvature * loss.by_code(loss.pair_weight)
+    slope_of = _gradient_step(loss, learner, residual)
+    for _ in range(_POWER_STEPS):
+        turned = covariance.shrink(slope_of(weights), bend, settings.penalty)
+        length = np.linalg.norm(turned)
+        if not length > 0:
+            break
+        old, weights = weights, turned / length
+        if np.abs(weights - old).max() < 1e-3:
+            break
+    return weights
+
+
+def _gradient_step(
+    loss: LogisticLoss | SquaredLoss, learner: Any, residual: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Slopes of the learner that is one step along the gradient, by its weights.
+
+    They are linear in the weights. With few codes it is cheaper to have the matrix once
+    than to go through all rows in each step.
+    """
+    if loss.n_codes > _MATRIX_CODES:
+
+        def slope(weights: np.ndarray) -> np.ndarray:
+            pull = loss.by_row(residual * weights[loss.code])
+            return loss.slope(residual, learner.correlate(pull))
+
+        return slope
+    pulls = np.zeros((len(loss.weight), loss.n_codes))
+    pulls[loss.row, loss.code] = residual
+    matrix = pulls.T @ learner.correlate(pulls)
+    return lambda weights: -(matrix @ weights)
+
+
+def _find_weights(
+    slope: np.ndarray,
+    bend: np.ndarray,
+    covariance: TaskCovariance,
+    current: np.ndarray,
+    settings: Settings,
+) -> np.ndarray:
+    """Weights of a learner, with the covariance that they bring about."""
+    if settings.step == "paper":
+        return -covariance.with_round(current).times(slope) / settings.penalty
+    weights = covariance.shrink(slope, bend, settings.penalty)
+    return covariance.with_round(weights).shrink(slope, bend, settings.penalty)
+
+
+def _to_the_end(
+    loss: LogisticLoss | SquaredLoss,
+    scores: np.ndarray,
+    best: tuple,
+    covariance: TaskCovariance,
+    settings: Settings,
+) -> np.ndarray:
+    """Weights that minimise the penalised loss itself, by bounds one after another."""
+    *_, output, weights, _, bend = best
+    after = covariance.with_round(weights)
+    for _ in range(_EXACT_STEPS):
+        residual = loss.residual(scores + weights[loss.code] * output[loss.row])
+        slope = loss.slope(residual, output) - bend * weights
+        old, weights = weights, after.shrink(slope, bend, settings.penalty)
+        if np.abs(weights - old).max() <= 1e-3 * np.abs(weights).max():
+            break
+    return weights

@@ -1,0 +1,32 @@
+"""Real data, read from files that the user has."""
+
+from kinlearn.datasets.loaded._images import fetch_mnist, fetch_ocr_letters, fetch_usps
+from kinlearn.datasets.loaded._listing import (
+    DatasetSummary,
+    fetch_dataset,
+    list_datasets,
+)
+from kinlearn.datasets.loaded._newsgroups import fetch_20newsgroups_tasks
+from kinlearn.datasets.loaded._nips2003 import fetch_nips2003
+from kinlearn.datasets.loaded._reuters import fetch_reuters21578
+from kinlearn.datasets.loaded._sentiment import fetch_sentiment
+from kinlearn.datasets.loaded._tabular import fetch_landmine, fetch_school
+from kinlearn.datasets.loaded._uci import fetch_uci
+from kinlearn.datasets.loaded._webkb import fetch_webkb
+
+__all__ = [
+    "DatasetSummary",
+    "fetch_20newsgroups_tasks",
+    "fetch_dataset",
+    "fetch_landmine",
+    "fetch_mnist",
+    "fetch_nips2003",
+    "fetch_ocr_letters",
+    "fetch_reuters21578",
+    "fetch_school",
+    "fetch_sentiment",
+    "fetch_uci",
+    "fetch_usps",
+    "fetch_webkb",
+    "list_datasets",
+]

@@ -1,0 +1,345 @@
+"""Loaders of letters and digits, whole or as many small tasks.
+
+The papers make tasks of them: separate two letters, or one digit from the
+rest. A task is then a pair of labels, or a single one.
+"""
+
+import string
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from kinlearn.datasets._assemble import Loaded, numbered, to_bunch
+from kinlearn.datasets._checks import Seed, as_count, as_option, as_random_state
+from kinlearn.datasets.loaded._catalogue import describe
+from kinlearn.datasets.loaded._store import DataHome, locate, read_npz
+
+__all__ = ["fetch_mnist", "fetch_ocr_letters", "fetch_usps"]
+
+# Zhang and Yeung (2012), sections 4.2 and 4.3; Faddoul (2012), section 5.1.2.
+LETTER_PAIRS = ("ce", "gy", "mn", "ag", "ao", "ft", "hn")
+DIGIT_PAIRS = tuple((d, d + 1) for d in range(9))
+ONE_VERSUS_REST = (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)
+
+
+def _label_tasks(
+    y: np.ndarray, tasks: Sequence[Any], names: list[str]
+) -> tuple[Any, ...]:
+    """Rows, task and 0/1 label of every (row, task) that takes part, and task names.
+
+    A task is a label (against the rest) or a pair of them: "ce" and ("c", "e") are the
+    same. A row appears once for every task that it takes part in; label 1 stands for
+    the task's (first) label. Names are such as ``"c/e"`` or ``"3/rest"``.
+    """
+    rows, codes, labels, task_names = [], [], [], []
+    for t, wanted in enumerate(tasks):
+        single = np.ndim(wanted) == 0 and not isinstance(wanted, str)
+        pair = [str(part) for part in ([wanted] if single else wanted)]
+        if len(pair) > 2 or any(part not in names for part in pair):
+            raise ValueError(
+                f"tasks[{t}] must be one of the labels {', '.join(names)} or a pair "
+                f"of them; got {wanted!r}."
+            )
+        if len(set(pair)) < len(pair):
+            raise ValueError(f"tasks[{t}] names the same label twice: {wanted!r}.")
+        first = y == names.index(pair[0])
+        if len(pair) == 2:
+            part = np.flatnonzero(first | (y == names.index(pair[1])))
+        else:
+            part = np.arange(len(y))
+        rows.append(part)
+        codes.append(np.full(len(part), t))
+        labels.append(first[part].astype(np.int64))
+        task_names.append("/".join(pair) if len(pair) == 2 else f"{pair[0]}/rest")
+    joined = (np.concatenate(column) for column in (rows, codes, labels))
+    return *joined, task_names
+
+
+def _draw_rows(
+    codes: np.ndarray, n_tasks: int, n_samples_per_task: int, random_state: Seed
+) -> np.ndarray:
+    """Positions of n rows drawn from each task, in their order."""
+    n = as_count(n_samples_per_task, "n_samples_per_task")
+    rng = as_random_state(random_state)
+    kept = []
+    for t in range(n_tasks):
+        own = np.flatnonzero(codes == t)
+        if len(own) < n:
+            raise ValueError(
+                f"n_samples_per_task={n}, but tasks[{t}] has {len(own)} rows."
+            )
+        kept.append(np.sort(rng.choice(own, n, replace=False)))
+    return np.concatenate(kept)
+
+
+def _hand_over(
+    name: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    names: list[str],
+    *,
+    published: Sequence[Any],
+    tasks: Any,
+    n_samples_per_task: int | None,
+    random_state: Seed,
+    as_frame: bool,
+    return_X_y: bool,
+    **by_row: Any,
+) -> Loaded:
+    """The bunch of the whole set, or of tasks made from it."""
+    common: dict[str, Any] = {
+        "descr": describe(name),
+        "feature_names": numbered(X.shape[1], "pixel"),
+        "as_frame": as_frame,
+        "return_X_y": return_X_y,
+    }
+    if tasks is None:
+        if n_samples_per_task is not None:
+            raise ValueError("n_samples_per_task needs tasks=, which is None.")
+        return to_bunch(X, y, target_names=names, **common, **by_row)
+    if isinstance(tasks, str):
+        as_option(tasks, "tasks", ("published",))
+        tasks = published
+    if len(tasks) == 0:
+        raise ValueError("tasks is empty; name at least one label or pair.")
+    rows, codes, labels, task_names = _label_tasks(y, tasks, names)
+    if n_samples_per_task is not None:
+        kept = _draw_rows(codes, len(task_names), n_samples_per_task, random_state)
+        rows, codes, labels = rows[kept], codes[kept], labels[kept]
+    return to_bunch(
+        X[rows],
+        labels,
+        target_names=["other", "first"],
+        task=codes,
+        task_names=task_names,
+        task_name="task",
+        **common,
+        **{key: value[rows] for key, value in by_row.items()},
+        row=rows,
+    )
+
+
+def fetch_ocr_letters(
+    *,
+    tasks: Literal["published"] | Sequence[Any] | None = None,
+    n_samples_per_task: int | None = None,
+    random_state: Seed = None,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
+    """Load 52,152 handwritten letters of 16 x 8 pixels.
+
+    Nothing is downloaded: the file ``ocr_letters/ocr_letters.npz`` must lie in
+    the data folder. Original source: http://ai.stanford.edu/~btaskar/ocr/
+
+    Parameters
+    ----------
+    tasks : None, "published" or sequence, default=None
+        None loads the letters with their 26 labels and no tasks. A sequence
+        makes binary tasks: pairs of letters such as ``"ce"``, or single letters
+        against the rest. ``"published"`` is c/e, g/y, m/n, a/g, a/o, f/t and h/n
+        (Zhang and Yeung 2012). A letter takes part in every task that names it.
+    n_samples_per_task : int, default=None
+        Draw that many rows for each task; None takes all.
+    random_state : int, Generator, RandomState or None, default=None
+        Decides the rows that are drawn.
+    data_home : path-like, default=None
+        Data folder; None is the environment variable ``KINLEARN_DATA``, else
+        ``~/kinlearn_data``.
+    as_frame : bool, default=False
+        Return pandas objects, with the task in the column ``"task"``.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` only.
+    verify : bool, default=True
+        Compare the file's checksum with the known one.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (float32 pixels, and the task as the last column if there are
+        tasks), ``target`` (position in ``target_names``; with tasks, 1 for the
+        first letter of the pair), ``frame``, ``feature_names``,
+        ``target_names``, ``task`` (what to pass as ``task=``), ``task_names``,
+        ``word`` and ``in_train_fold`` by row, ``row`` (with tasks, the row of
+        the whole set) and ``DESCR``.
+    (data, target) : tuple
+        If ``return_X_y=True``.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import fetch_ocr_letters
+    >>> letters = fetch_ocr_letters(tasks="published")  # doctest: +SKIP
+    >>> letters.task_names[:2]  # doctest: +SKIP
+    ['c/e', 'g/y']
+    """
+    file = "ocr_letters/ocr_letters.npz"
+    path = locate("ocr_letters", file, data_home, verify=verify)
+    stored = read_npz(path, ["X", "y", "word_id", "in_train_fold"])
+    return _hand_over(
+        "ocr_letters",
+        stored["X"].astype(np.float32),
+        stored["y"].astype(np.int64),
+        list(string.ascii_lowercase),
+        published=LETTER_PAIRS,
+        tasks=tasks,
+        n_samples_per_task=n_samples_per_task,
+        random_state=random_state,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        word=stored["word_id"],
+        in_train_fold=stored["in_train_fold"],
+    )
+
+
+def _fetch_digits(
+    name: str, *, subset: str, data_home: DataHome, verify: bool, **options: Any
+) -> Loaded:
+    as_option(subset, "subset", ("all", "train", "test"))
+    path = locate(name, f"{name}/{name}.npz", data_home, verify=verify)
+    parts = ["train", "test"] if subset == "all" else [subset]
+    stored = read_npz(path, [f"{key}_{part}" for part in parts for key in "Xy"])
+    y = [stored[f"y_{part}"] for part in parts]
+    return _hand_over(
+        name,
+        np.vstack([stored[f"X_{part}"] for part in parts], dtype=np.float32),
+        np.concatenate(y).astype(np.int64),
+        [str(d) for d in range(10)],
+        **options,
+        split=np.repeat(parts, [len(part) for part in y]),
+    )
+
+
+def fetch_usps(
+    *,
+    subset: Literal["all", "train", "test"] = "all",
+    tasks: Literal["published"] | Sequence[Any] | None = None,
+    n_samples_per_task: int | None = None,
+    random_state: Seed = None,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
+    """Load 9,298 handwritten digits of 16 x 16 pixels from zip codes.
+
+    Nothing is downloaded: the file ``usps/usps.npz`` must lie in the data
+    folder. Original source: https://hastie.su.domains/ElemStatLearn/
+
+    Parameters
+    ----------
+    subset : {"all", "train", "test"}, default="all"
+        7,291 training rows, 2,007 test rows, or both in this order.
+    tasks : None, "published" or sequence, default=None
+        None loads the digits with their 10 labels and no tasks. A sequence makes
+        binary tasks: pairs of digits such as ``(3, 5)``, or single digits
+        against the rest. ``"published"`` is 0/1, 1/2, ..., 8/9: Zhang and Yeung
+        (2012) mention nine pairs, not which; these are our reading.
+    n_samples_per_task : int, default=None
+        Draw that many rows for each task; None takes all.
+    random_state : int, Generator, RandomState or None, default=None
+        Decides the rows that are drawn.
+    data_home : path-like, default=None
+        Data folder; None is the environment variable ``KINLEARN_DATA``, else
+        ``~/kinlearn_data``.
+    as_frame : bool, default=False
+        Return pandas objects, with the task in the column ``"task"``.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` only.
+    verify : bool, default=True
+        Compare the file's checksum with the known one.
+
+    Returns
+    -------
+    Bunch
+        As :func:`fetch_ocr_letters`, with pixels between -1 and 1, and ``split``
+        by row.
+    (data, target) : tuple
+        If ``return_X_y=True``.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import fetch_usps
+    >>> X, y = fetch_usps(tasks=[(3, 5), (4, 9)], return_X_y=True)  # doctest: +SKIP
+    """
+    return _fetch_digits(
+        "usps",
+        subset=subset,
+        data_home=data_home,
+        verify=verify,
+        published=DIGIT_PAIRS,
+        tasks=tasks,
+        n_samples_per_task=n_samples_per_task,
+        random_state=random_state,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+    )
+
+
+def fetch_mnist(
+    *,
+    subset: Literal["all", "train", "test"] = "all",
+    tasks: Literal["published"] | Sequence[Any] | None = None,
+    n_samples_per_task: int | None = None,
+    random_state: Seed = None,
+    data_home: DataHome = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+    verify: bool = True,
+) -> Loaded:
+    """Load 70,000 handwritten digits of 28 x 28 pixels.
+
+    Nothing is downloaded: the file ``mnist/mnist.npz`` must lie in the data
+    folder. Original source: http://yann.lecun.com/exdb/mnist/
+
+    Parameters
+    ----------
+    subset : {"all", "train", "test"}, default="all"
+        60,000 training rows, 10,000 test rows, or both in this order.
+    tasks : None, "published" or sequence, default=None
+        None loads the digits with their 10 labels and no tasks. A sequence makes
+        binary tasks: pairs of digits such as ``(3, 5)``, or single digits
+        against the rest. ``"published"`` is each of the ten digits against the
+        rest (Faddoul 2012); draw some rows, or it takes ten times the memory.
+    n_samples_per_task : int, default=None
+        Draw that many rows for each task; None takes all.
+    random_state : int, Generator, RandomState or None, default=None
+        Decides the rows that are drawn.
+    data_home : path-like, default=None
+        Data folder; None is the environment variable ``KINLEARN_DATA``, else
+        ``~/kinlearn_data``.
+    as_frame : bool, default=False
+        Return pandas objects, with the task in the column ``"task"``.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` only.
+    verify : bool, default=True
+        Compare the file's checksum with the known one.
+
+    Returns
+    -------
+    Bunch
+        As :func:`fetch_ocr_letters`, with pixels from 0 to 255 and ``split`` by row.
+    (data, target) : tuple
+        If ``return_X_y=True``.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import fetch_mnist
+    >>> mnist = fetch_mnist(
+    ...     subset="train", tasks="published", n_samples_per_task=100, random_state=0
+    ... )  # doctest: +SKIP
+    """
+    return _fetch_digits(
+        "mnist",
+        subset=subset,
+        data_home=data_home,
+        verify=verify,
+        published=ONE_VERSUS_REST,
+        tasks=tasks,
+        n_samples_per_task=n_samples_per_task,
+        random_state=random_state,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+    )

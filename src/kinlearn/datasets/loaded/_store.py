@@ -1,0 +1,228 @@
+"""Files on disk: where they lie, whether they are the right ones, caches.
+
+Nothing here uses the network. A loader names a file of the catalogue; this
+module finds it, checks its SHA-256 and reads it, or raises an error that names what is
+missing.
+"""
+
+import csv
+import gzip
+import hashlib
+import json
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from kinlearn.datasets.loaded._catalogue import CATALOGUE, SHA256
+from kinlearn.utils import replacing
+
+__all__ = [
+    "DataHome",
+    "cache_home",
+    "cached_arrays",
+    "data_home",
+    "file_path",
+    "locate",
+    "read_csr",
+    "read_csv",
+    "read_jsonl",
+    "read_lines",
+    "read_npz",
+    "sha256_of",
+]
+
+# The data folder; None looks into the environment.
+DataHome: TypeAlias = str | os.PathLike[str] | None
+
+# What a damaged or foreign file makes the readers raise.
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    KeyError,
+    RuntimeError,
+    ValueError,
+)
+
+
+def data_home(path: DataHome = None) -> Path:
+    """Folder of the data files: `path`, else KINLEARN_DATA, else ~/kinlearn_data."""
+    if path is None:
+        path = os.environ.get("KINLEARN_DATA") or Path.home() / "kinlearn_data"
+    return Path(path).expanduser()
+
+
+def cache_home() -> Path:
+    """Folder of parsed forms: KINLEARN_CACHE, else the user's cache folder."""
+    chosen = os.environ.get("KINLEARN_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "kinlearn"
+
+
+def file_path(file: str, home: DataHome = None) -> Path:
+    """Path of a file of the catalogue, there or not."""
+    return data_home(home).joinpath(*file.split("/"))
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def locate(name: str, file: str, home: DataHome = None, *, verify: bool = True) -> Path:
+    """Path of a file that is there and is the right one, by its checksum.
+
+    `name` is a key of the catalogue, `file` relative to the data folder.
+    """
+    path = file_path(file, home)
+    entry = CATALOGUE[name]
+    if not path.is_file():
+        origin = entry.home or "not known"
+        raise FileNotFoundError(
+            f"The data set {name!r} needs the file {path}, which is not there. "
+            "kinlearn downloads nothing: put the file there, or pass the folder "
+            "of the data by data_home= or the environment variable KINLEARN_DATA. "
+            f"Original source: {origin}. The guide page 'Data sets' describes the "
+            "form of the file."
+        )
+    if verify:
+        expected, found = SHA256[file], sha256_of(path)
+        if expected != found:
+            raise OSError(
+                f"The file {path} of the data set {name!r} has the SHA-256 checksum "
+                f"{found}, but {expected} is expected: it is damaged or another "
+                "version. Replace it, or pass verify=False to read it all the same."
+            )
+    return path
+
+
+def _unreadable(path: Path, why: object) -> OSError:
+    detail = str(why) or type(why).__name__
+    return OSError(f"The file {path} cannot be read as expected: {detail}.")
+
+
+def _load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    # opened here: numpy leaves a file open that turns out to be damaged
+    with (
+        open(path, "rb") as stream,
+        np.load(stream, allow_pickle=False) as stored,
+    ):
+        missing = [name for name in names if name not in stored.files]
+        if missing:
+            raise ValueError(f"no array named {', '.join(missing)}")
+        return {name: stored[name] for name in names}
+
+
+def read_npz(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Arrays of an .npz file by name; pickled objects are refused."""
+    try:
+        return _load_arrays(path, names)
+    except _BROKEN as error:
+        raise _unreadable(path, error) from error
+
+
+def read_csr(path: Path, *, suffix: str = "") -> Any:
+    """A sparse matrix stored as data, indices, indptr and shape."""
+    names = [f"{part}{suffix}" for part in ("data", "indices", "indptr", "shape")]
+    parts = read_npz(path, names)
+    data, indices, indptr, shape = (parts[name] for name in names)
+    try:
+        return sp.csr_array((data, indices, indptr), shape=tuple(shape))
+    except ValueError as error:
+        raise _unreadable(path, error) from error
+
+
+def read_lines(path: Path) -> list[str]:
+    """Lines of a gzipped text file."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
+            return stream.read().removesuffix("\n").split("\n")
+    except _BROKEN as error:
+        raise _unreadable(path, error) from error
+
+
+def read_jsonl(path: Path, fields: Sequence[str]) -> dict[str, list]:
+    """Columns of a gzipped file with one JSON object on each line."""
+    columns: dict[str, list] = {field: [] for field in fields}
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                row = json.loads(line)
+                for field, column in columns.items():
+                    column.append(row[field])
+    except (*_BROKEN, TypeError) as error:
+        raise OSError(
+            f"The file {path} cannot be read as expected at line "
+            f"{len(columns[fields[0]]) + 1}: {type(error).__name__}: {error}."
+        ) from error
+    if not columns[fields[0]]:
+        raise _unreadable(path, "it holds no rows")
+    return columns
+
+
+def read_csv(path: Path) -> dict[str, np.ndarray]:
+    """Columns of a csv file with a header; an empty cell is missing.
+
+    float64 where every cell is a number or missing (NaN), else object, with None.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            header, *rows = csv.reader(stream)
+    except (*_BROKEN, csv.Error) as error:
+        raise _unreadable(path, error) from error
+    uneven = [i for i, row in enumerate(rows, 2) if len(row) != len(header)]
+    if uneven:
+        raise OSError(
+            f"The file {path} cannot be read as expected: line {uneven[0]} has "
+            f"{len(rows[uneven[0] - 2])} cells, the header {len(header)}."
+        )
+    return {name: _column(cells) for name, *cells in zip(header, *rows, strict=True)}
+
+
+def _column(cells: Sequence[str]) -> np.ndarray:
+    try:
+        return np.array([cell or "nan" for cell in cells], dtype=np.float64)
+    except ValueError:
+        return np.array([cell or None for cell in cells], dtype=object)
+
+
+def cached_arrays(
+    key: str, names: Sequence[str], make: Callable[[], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Arrays from the cache, or made and put there.
+
+    The file is written under a temporary name and renamed, so that a reader never sees
+    half of one; one that cannot be read, or lacks one of `names`, is made again. Where
+    the cache cannot be written, the arrays are made each time. `key` is everything that
+    they depend on, such as the source's checksum.
+    """
+    digest = hashlib.sha256(key.encode()).hexdigest()[:32]
+    path = cache_home() / f"{digest}.npz"
+    try:
+        return _load_arrays(path, names)
+    except _BROKEN:
+        pass  # none yet, or a damaged one
+    arrays = make()
+    _write_atomically(path, arrays)
+    return arrays
+
+
+def _write_atomically(path: Path, arrays: dict[str, Any]) -> None:
+    # a cache that cannot be written costs time, nothing else
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as partial:
+            np.savez_compressed(partial, **arrays)

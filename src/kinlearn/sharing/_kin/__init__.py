@@ -1,1 +1,0 @@
-"""The Kin estimators: candidates, folds, weights by task, calibration."""

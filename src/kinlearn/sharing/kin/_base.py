@@ -1,0 +1,528 @@
+"""What the Kin estimators share: try candidates, weigh them, predict."""
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.exceptions import KinlearnWarning
+from kinlearn.sharing.kin._calibration import Calibration
+from kinlearn.sharing.kin._candidates import (
+    CAUTIONS,
+    FAMILIES,
+    ROLES,
+    Candidate,
+    choose_candidates,
+)
+from kinlearn.sharing.kin._combine import Evidence, combine, corrected
+from kinlearn.sharing.kin._features import Standardisation
+from kinlearn.sharing.kin._folds import rows_of, rows_to_folds, tasks_to_folds
+from kinlearn.sharing.kin._groups import find_groups
+from kinlearn.sharing.kin._scores import Scores, importance_of_columns
+from kinlearn.sharing.kin._tables import Table, TrainingTable, answer
+from kinlearn.sharing.kin._trials import Clock, Trial, Trials
+from kinlearn.sharing.kin._weights import SCALES
+from kinlearn.tables.internal import CODES
+from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
+from kinlearn.trees.extra import MultiTaskExtraTreesBase
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
+from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, TaskColumn
+
+__all__ = ["Family", "KinBase"]
+
+_FEW_COLUMNS, _DENSE = 100, 0.2  # a sparse X with these is taken for a dense one
+_LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
+_LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
+# A candidate with less in the mean of the tasks must have this much somewhere: it
+# would fill most of a model's file, to be heard by a task or two in a whisper.
+_LEAST_SOMEWHERE = 0.2
+
+
+Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
+
+
+class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        "families": [StrOptions({"all", *FAMILIES}), "array-like"],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "scoring": [str, callable, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+    _table_encoding = CODES  # linear models get other columns, see `_scale`
+    _kind: str  # of y: "classification" or "regression"
+
+    def __init__(
+        self,
+        *,
+        task: TaskColumn = None,
+        families: Literal["all"] | Family | Sequence[Family] = "all",
+        n_estimators: int = 200,
+        n_folds: int = 5,
+        time_limit: float | None = None,
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        scoring: str | Callable[..., float] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.task = task
+        self.families = families
+        self.n_estimators = n_estimators
+        self.n_folds = n_folds
+        self.time_limit = time_limit
+        self.unknown_task = unknown_task
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _correction(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> Calibration | None:
+        """What calibrates a candidate's predictions out of fold; None is nothing."""
+        return None
+
+    def _corrections_by(self, evidence: Evidence) -> list[Calibration | None]:
+        """The same for each of the candidates."""
+        return [
+            self._correction(part, evidence.y, evidence.weight)
+            for part in evidence.answers
+        ]
+
+    @abstractmethod
+    def _calibrate(
+        self,
+        known: tuple[np.ndarray, np.ndarray, np.ndarray],
+        unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    ) -> None:
+        """Learn what is left to learn from combinations that are out of fold.
+
+        Both are predictions, targets and weights; `unseen` may be None.
+        """
+
+    def _calibrated_in_turn(
+        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray, fold: np.ndarray
+    ) -> np.ndarray:
+        """Combinations that are out of fold, calibrated by rows of other folds."""
+        return answers
+
+    def _remember_scores(
+        self, name: str, answers: np.ndarray, rows: np.ndarray, scores: Scores
+    ) -> None:
+        """Keep what combinations that are out of fold are worth."""
+        setattr(self, f"{name}_score_", scores.of(answers, rows))
+
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Try the candidates, weigh them for each task, and fit those that count.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column; NaN in features is a missing value. A sparse X
+            of more than 100 columns, with less than a fifth of its cells filled, stays
+            sparse: it has linear models and multi-task boosting, but no trees.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights. A weight of 2 is the same as two rows, 0 the same as none. Two
+            things count rows instead: whether a task has enough for a model of its
+            own, and the leaves and bins of gradient boosting.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        clock = Clock(self.time_limit)
+        data, origin = self._open(X, y, sample_weight)
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        rows = rows_to_folds(data, self.n_folds, random)
+        data, fold, task_rows = rows.data, rows.fold, rows.task_rows
+        scores = Scores(self.scoring, X, origin[rows.origin], data)
+        candidates = choose_candidates(
+            self._kind,
+            task_rows,
+            int(task_rows.sum()),
+            families=self._checked_families(),
+            n_estimators=self.n_estimators,
+            seed=seed,
+            n_classes=2 if data.classes is None else len(data.classes),
+            cautions=self._look_for_groups(data),
+        )
+        candidates, unable = self._able(data, candidates)
+        train = self._training_table(data, candidates)
+        task_fold = None
+        if self.unknown_task != "error" and data.n_tasks > 1:
+            task_fold = tasks_to_folds(task_rows, self.n_folds, random)[data.task]
+
+        progress = self._init_callback_context(max_subtasks=len(candidates) + 1)
+        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with (
+            Trials(train, fold, task_fold, clock, self.n_jobs) as trials,
+            warnings.catch_warnings(),
+        ):
+            trials.dropped |= unable
+            # of the weights of one task or fold; see _open for all
+            warnings.filterwarnings("ignore", "The weights of", KinlearnWarning)
+            self._try(trials, candidates, progress)
+            self._weigh(trials, scores)
+            names = self._with_weight(trials)
+            # set before the step begins, so that callbacks can read it
+            self.refit_seconds_ = trials.seconds_to_refit(names)
+            step = progress.subcontext(task_name="fit of all rows")
+            step.call_on_fit_task_begin(estimator=self)
+            self._keep(trials, names)
+            step.call_on_fit_task_end(estimator=self)
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _try(self, trials: Trials, candidates: list[Candidate], progress: Any) -> None:
+        for candidate in candidates:
+            step = progress.subcontext(task_name=candidate.name)
+            step.call_on_fit_task_begin(estimator=self)
+            trials.run(candidate)
+            step.call_on_fit_task_end(estimator=self)
+        if not trials.done:
+            raise ValueError(
+                "No candidate gave finite predictions. Are some values of X or y "
+                "extreme? Scale them."
+            )
+
+    def _data_options(self, order: Any) -> dict[str, Any]:
+        return {**super()._data_options(order), "accept_sparse": "csr"}
+
+    def _look_for_groups(self, data: TaskData) -> tuple[float, ...]:
+        """Remember groups of like tasks; the cautions that find some worth a model."""
+        found = {} if sp.issparse(data.X) else find_groups(data, CAUTIONS)
+        groups = [each.tolist() for each in found.values()]
+        names = self.tasks_.tolist()
+        self.task_groups_ = dict(zip(names, groups[0], strict=True)) if groups else None
+        return tuple(
+            caution
+            for number, caution in enumerate(found)
+            # not all tasks in one, nor each in its own, nor the same as before
+            if 0 < max(groups[number]) < data.n_tasks - 1
+            and groups[number] not in groups[:number]
+        )
+
+    def _able(
+        self, data: TaskData, candidates: list[Candidate]
+    ) -> tuple[list[Candidate], dict[str, str]]:
+        """The candidates that take such data, and why others do not."""
+        self._sparse = sp.issparse(data.X)
+        if not self._sparse:
+            return candidates, {}
+        able = [c for c in candidates if get_tags(c.estimator).input_tags.sparse]
+        if not able:
+            raise ValueError(
+                f"X is sparse, and no model of families={self.families!r} takes that. "
+                'Add "linear" to the families, or reduce X to few dense columns, with '
+                "keep_task(TruncatedSVD(100), task=...), or X.toarray()."
+            )
+        unable = {c.name: "it takes no sparse X" for c in candidates if c not in able}
+        return able, unable
+
+    def _open(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TaskData, np.ndarray]:
+        """Checked rows, and where in X; those of weight 0 are as good as absent."""
+        labels = "classes" if self._kind == "classification" else "numbers"
+        data = self._fit_data(X, y, sample_weight, labels=labels)
+        if sp.issparse(data.X) and _is_better_dense(data.X):
+            data = replace(data, X=data.X.toarray())
+        weight = data.sample_weight
+        if weight is None:
+            return data, np.arange(data.n_samples)
+        check_total_weight(weight)
+        n_rows = np.count_nonzero(weight)
+        if weight.sum() < _LEAST_ROWS <= n_rows:
+            warnings.warn(
+                f"The weights of {n_rows} rows sum to {weight.sum():g}. A "
+                "weight counts as that many rows, so every task follows the crowd and "
+                "trees have no splits; scale the weights to a mean of 1.",
+                KinlearnWarning,
+                stacklevel=4,
+            )
+        seen = np.flatnonzero(weight)
+        return (data if weight.all() else rows_of(data, seen)), seen
+
+    def _checked_families(self) -> tuple[str, ...]:
+        if isinstance(self.families, str):
+            return FAMILIES if self.families == "all" else (self.families,)
+        strange = [name for name in self.families if name not in FAMILIES]
+        if strange or not len(self.families):
+            found = f"{strange[0]!r}" if strange else "nothing"
+            raise ValueError(
+                f'families must be "all" or some of {", ".join(map(repr, FAMILIES))}; '
+                f"found {found}."
+            )
+        return tuple(self.families)
+
+    def _training_table(
+        self, data: TaskData, candidates: list[Candidate]
+    ) -> TrainingTable:
+        weighted = data.sample_weight is not None
+        weight = data.sample_weight
+        if weight is None:
+            weight = np.ones(data.n_samples)
+        self._scale = None
+        if any(candidate.scaled for candidate in candidates):
+            self._scale = Standardisation.of(data.X, weight, data.categorical)
+        codes = () if data.categorical is None else np.flatnonzero(data.categorical)
+        return TrainingTable(
+            Table.of(data.X, data.task, self._scale),
+            data.y,
+            weight,
+            weighted,
+            data.n_tasks,
+            0 if data.classes is None else len(data.classes),
+            list(codes),
+            0 if self._scale is None else self._scale.n_codes,
+            self._label_rule(),
+        )
+
+    def _label_rule(self) -> LabelRule:
+        """`label_sets` in terms of codes."""
+        rule: LabelRule = getattr(self, "label_sets", "connected")
+        if isinstance(rule, str):
+            return rule
+        sets = self._label_sets
+        return {
+            t: sets.codes[sets.indptr[t] : sets.indptr[t + 1]].tolist()
+            for t, name in enumerate(self.tasks_.tolist())
+            if name in rule
+        }
+
+    def _weigh(self, trials: Trials, scores: Scores) -> None:
+        """Learn the weights, and score the combination on rows it did not see."""
+        done, train = list(trials.done.values()), trials.train
+        held = np.flatnonzero(trials.fold >= 0)
+        raw = Evidence(
+            np.stack([trial.answers[held] for trial in done]),
+            train.y[held],
+            train.weight[held],
+            train.table.task[held],
+            len(self.tasks_),
+        )
+        self._corrections = self._corrections_by(raw)
+        known = raw.corrected(self._corrections)
+        self.crowd_weights_ = known.crowd()
+        learned = known.by_task(self.crowd_weights_)
+        self.scale_shares_ = dict(
+            zip(SCALES, learned.scale_shares.tolist(), strict=True)
+        )
+        self.weights_ = _without_traces(learned.by_task)
+        seen = np.empty(known.answers.shape[1:])
+        for f in range(int(trials.fold.max()) + 1):
+            test = trials.fold[held] == f
+            others, part = raw.only(~test), raw.only(test)
+            corrections = self._corrections_by(others)
+            others, part = others.corrected(corrections), part.corrected(corrections)
+            weights = others.by_task(others.crowd()).by_task
+            seen[test] = part.mixed(weights[part.task])
+        evidence = seen, known.y, known.weight
+        honest = self._calibrated_in_turn(*evidence, trials.fold[held])
+        self._remember_scores("seen", honest, held, scores)
+        self._calibrate(evidence, self._weigh_for_unseen(trials, done, scores))
+
+    def _weigh_for_unseen(
+        self, trials: Trials, done: list[Trial], scores: Scores
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The same for tasks that no model has seen; own models take no part."""
+        able = [k for k, trial in enumerate(done) if trial.unseen is not None]
+        self.unseen_score_, self.unseen_task_scores_ = None, {}
+        self.unseen_weights_ = _without_traces(self.crowd_weights_[None])[0]
+        if not able:
+            return None
+        train = trials.train
+        evidence = Evidence(
+            np.stack([np.asarray(done[k].unseen) for k in able]),
+            train.y,
+            train.weight,
+            train.table.task,
+            len(self.tasks_),
+        ).corrected([self._corrections[k] for k in able])
+        weights = np.zeros(len(done))
+        weights[able] = evidence.crowd()
+        self.unseen_weights_ = _without_traces(weights[None])[0]
+        mixed = np.empty(evidence.answers.shape[1:])
+        for f in range(int(trials.task_fold.max()) + 1):
+            test = trials.task_fold == f
+            part = evidence.only(test)
+            crowd = evidence.only(~test).crowd()
+            mixed[test] = part.mixed(np.tile(crowd, (len(part.y), 1)))
+        found = mixed, train.y, train.weight
+        honest = self._calibrated_in_turn(*found, trials.task_fold)
+        self._remember_scores("unseen", honest, np.arange(train.n_samples), scores)
+        for t, name in enumerate(self.tasks_.tolist()):
+            rows = np.flatnonzero(train.table.task == t)
+            self.unseen_task_scores_[name] = scores.of_task(honest[rows], rows)
+        return found
+
+    def _with_weight(self, trials: Trials) -> list[str]:
+        """Names of the candidates that count for some task."""
+        used = (self.weights_ > 0).any(axis=0) | (self.unseen_weights_ > 0)
+        return [name for name, counts in zip(trials.done, used, strict=True) if counts]
+
+    def _keep(self, trials: Trials, names: list[str]) -> None:
+        """Fit the candidates that count to all rows, and remember what was done."""
+        done = trials.done
+        models = dict(zip(names, trials.refit(names), strict=True))
+        self.candidates_ = np.array(list(done), dtype=object)
+        self.roles_ = np.array([t.candidate.role for t in done.values()], dtype=object)
+        self.settings_ = {name: trial.params for name, trial in done.items()}
+        self.seconds_ = {name: trial.seconds for name, trial in done.items()}
+        self.dropped_ = trials.dropped
+        self.models_ = [models.get(name) for name in done]
+        self._affinity = self._affinity_by(
+            models.get(name, trial.model)
+            for name, trial in done.items()
+            if trial.candidate.role == "shared"
+        )
+        self._scaled = [trial.candidate.scaled for trial in done.values()]
+
+    def _affinity_by(self, models: Iterable[Any]) -> np.ndarray | None:
+        """The affinity of the multi-task forest, with or without weight, or None."""
+        for model in models:
+            if isinstance(model, MultiTaskExtraTreesBase):
+                found = getattr(model, "task_affinity_", None)
+                if found is None or len(found) == len(self.tasks_):
+                    return found
+                out = np.eye(len(self.tasks_))  # some have rows of weight 0 alone
+                out[np.ix_(model.tasks_, model.tasks_)] = found
+                return out
+        return None
+
+    def _row_weights(self, task: np.ndarray) -> np.ndarray:
+        """Weights of the candidates for each row; unknown tasks have their own."""
+        return np.vstack([self.weights_, self.unseen_weights_])[task]
+
+    def _answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The combination's predictions, and the rows' tasks."""
+        rows = self._predict_data(X)
+        weights = self._row_weights(rows.task)
+        labels = getattr(self, "_label_sets", None)
+        X = rows.X
+        if sp.issparse(X) != self._sparse:  # as the models know it
+            X = sp.csr_array(X) if self._sparse else X.toarray()
+        table = Table.of(X, rows.task, self._scale)
+        shape = () if labels is None else (labels.n_classes,)
+        out = np.zeros((rows.n_samples, *shape))
+        for k, model in enumerate(self.models_):
+            # a model predicts the rows that it has weight for, and no others
+            asked = np.flatnonzero(weights[:, k])
+            if not len(asked):
+                continue
+            source: Any = table.scaled if self._scaled[k] else table.raw
+            part = answer(model, source[asked], rows.task[asked], labels)
+            part = corrected(part, self._corrections[k])
+            out[asked] += combine([part], weights[asked, k : k + 1])
+        return out, rows.task
+
+    @property
+    def sharing_(self) -> dict[Any, dict[str, float]]:
+        """What part of a prediction own, pooled and shared models have, by task."""
+        check_is_fitted(self)
+        parts = {
+            role: self.weights_[:, self.roles_ == role].sum(axis=1) for role in ROLES
+        }
+        return {
+            name: {role: float(parts[role][t]) for role in ROLES}
+            for t, name in enumerate(self.tasks_.tolist())
+        }
+
+    @property
+    def task_affinity_(self) -> np.ndarray:
+        """How often the multi-task forest's splits keep two tasks together.
+
+        Also where the forest has no weight.
+        """
+        check_is_fitted(self)
+        if self._affinity is None:
+            raise AttributeError(
+                "There is no task_affinity_: no multi-task forest was fitted to all "
+                "rows, or there are too many tasks for a matrix."
+            )
+        return self._affinity
+
+    def permutation_importance(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        n_repeats: int = 5,
+        scoring: str | Callable[..., float] | None = None,
+        sample_weight: ArrayLike | None = None,
+        random_state: RandomState = None,
+    ) -> Any:
+        """How much the score falls when a column is shuffled.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column, best such that were not in `fit`.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        n_repeats : int, default=5
+            Shuffles of each column.
+        scoring : str or callable, default=None
+            A scorer of scikit-learn's; None is `score`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+        random_state : int, RandomState instance or None, default=None
+            Decides the shuffles.
+
+        Returns
+        -------
+        Bunch
+            ``importances_mean`` and ``importances_std`` by column of X, the task
+            included; see :func:`sklearn.inspection.permutation_importance`.
+        """
+        check_is_fitted(self)
+        return importance_of_columns(
+            self,
+            X,
+            y,
+            n_repeats=n_repeats,
+            scoring=scoring,
+            weight=sample_weight,
+            random_state=random_state,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_better_dense(X: Any) -> bool:
+    """Whether a sparse X has few columns or few zeros: all candidates may take part."""
+    n_rows, n_columns = X.shape
+    return n_columns <= _FEW_COLUMNS or X.nnz >= _DENSE * n_rows * n_columns
+
+
+def _without_traces(weights: np.ndarray) -> np.ndarray:
+    """Weights without those next to nothing: of a task, or of a candidate in all."""
+    weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
+    faint = weights.mean(axis=0) < _LEAST_WEIGHT
+    faint &= weights.max(axis=0) < _LEAST_SOMEWHERE
+    if (weights[:, ~faint].sum(axis=1) > 0.5).all():
+        weights[:, faint] = 0.0
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -1,0 +1,468 @@
+"""The candidates of the Kin estimators, by kind and size of the data."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from kinlearn.boosting import MTBoostClassifier
+from kinlearn.sharing._one_model import Pooled
+from kinlearn.sharing._per_task import PerTask
+from kinlearn.sharing._shared_plus_own import SharedPlusOwn
+from kinlearn.sharing._task_as_feature import TaskAsFeature
+from kinlearn.sharing.kin._groups import LikeTasks
+from kinlearn.sharing.kin._models import (
+    BoostedOverLinear,
+    StandardisedSVR,
+    TaskByCoefficients,
+)
+from kinlearn.svm import MultiTaskSVC
+from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
+
+__all__ = ["CAUTIONS", "FAMILIES", "ROLES", "Candidate", "choose_candidates"]
+
+FAMILIES = ("linear", "svm", "trees", "boosting")
+ROLES = ("own", "pooled", "shared")
+CAUTIONS = (1.0, 4.0)  # about groups of like tasks: fine, and coarse
+
+_FEWEST_OWN = 8  # rows outside a fold from which a task gets a model of its own
+_FEWEST_FOR_BOOSTING = 100
+_MOST_TASKS_ALONE = {"linear": 1_000, "trees": 60, "boosting": 20}
+_MOST_FOR_MTBOOST = {"rows": 20_000, "tasks": 200}
+_FEWEST_POINTS = 5  # tasks from which it helps to know which are near each other
+_ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
+_ROUNDS = 100  # of multi-task boosting
+_BOOSTERS = 4  # of a kind, in the end
+_MANY_ROWS = 100_000  # from here, one setting instead of several
+_TREES_ALONE = 100
+_ROWS_FOR_MACHINES = 20_000  # of all machines together; classes have one each
+# Below, boosters take longer steps, which is quick and as good, and there is time for
+# machines and for more settings.
+_FEW_ROWS = 5_000
+# Iterations at which boosters are compared; the last is where they stop.
+_STAGES_OF_SMALL_TREES = (25, 50, 75, 100, 150, 200, 250, 350, 500)
+_STAGES_OF_LARGE_TREES = (12, 25, 40, 60, 80, 100, 120, 200)
+_LARGE_TREES = 24  # leaves
+# Of a leaf's value, where there are rows for more iterations: 30 rows' worth for
+# numbers; rows of classes weigh p (1 - p).
+_SHRINKAGE = {"classification": 3.0, "regression": 30.0}
+_TASK_BOOSTING, _TASK_TREES = (
+    "gradient boosting, task as feature",
+    "extra trees, multi-task",
+)
+
+
+def _without_task(params: dict[str, Any]) -> dict[str, Any]:
+    """The same settings for a model that does not see the task."""
+    blind = {"task_split_prob": 0.0, "task_offset": False}
+    return {name: blind.get(name, value) for name, value in params.items()}
+
+
+def _for_inner(params: dict[str, Any]) -> dict[str, Any]:
+    """The same settings for the estimator inside a form."""
+    return {f"estimator__{name}": value for name, value in params.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model that may take part in the combination.
+
+    Attributes
+    ----------
+    name : str
+        Family and form.
+    role : {"own", "pooled", "shared"}
+        Whether each task has its own model, all have one that does not see the
+        task, or one that does.
+    estimator : estimator
+        For X with the task's code as its last column, ``unknown_task="share"``.
+    scaled : bool
+        Whether it takes features of mean 0 and variance 1, none missing.
+    settings : tuple of dict
+        Parameters to choose from, by their loss out of fold.
+    stages : tuple of tuple of int
+        For boosters, the numbers of iterations to choose from under each setting.
+    variants : tuple of dict
+        Parameters of the models whose mean predicts in the end: one, or several that
+        differ in their seeds.
+    like : str
+        Name of a candidate whose choices this one takes over.
+    adopt : callable
+        What becomes of these choices.
+    for_strangers : bool
+        Whether it predicts for tasks that were not seen in fit.
+    """
+
+    name: str
+    role: str
+    estimator: Any
+    scaled: bool = False
+    settings: tuple[dict, ...] = ({},)
+    stages: tuple[tuple[int, ...], ...] = ()
+    variants: tuple[dict, ...] = ({},)
+    like: str = ""
+    adopt: Callable[[dict], dict] = _without_task
+    for_strangers: bool = True
+
+    def taking_over(self, params: dict[str, Any]) -> "Candidate":
+        """The candidate with settings of the one that it is like.
+
+        Parameters
+        ----------
+        params : dict
+            What that one chose.
+
+        Returns
+        -------
+        Candidate
+            What is left to choose, if anything, are settings that only this one has.
+        """
+        settings: list[dict] = []
+        for own in self.settings:
+            both = {**own, **self.adopt(params)}
+            if both not in settings:
+                settings.append(both)
+        return replace(self, settings=tuple(settings), stages=())
+
+
+def choose_candidates(
+    kind: str,
+    task_rows: np.ndarray,
+    n_rows: int,
+    *,
+    families: Sequence[str],
+    n_estimators: int,
+    seed: int,
+    n_classes: int = 2,
+    cautions: Sequence[float] = (),
+) -> list[Candidate]:
+    """The candidates for data of some size, the quick ones first.
+
+    Parameters
+    ----------
+    kind : {"classification", "regression"}
+        What is predicted.
+    task_rows : int array of shape (n_tasks,)
+        Different rows of each task.
+    n_rows : int
+        Different rows of all tasks.
+    families : sequence of str
+        Some of ``FAMILIES``.
+    n_estimators : int
+        Trees of the forests.
+    seed : int
+        Decides the models.
+    n_classes : int, default=2
+        Of all tasks together.
+    cautions : sequence of float, default=()
+        With which tasks fall into groups.
+
+    Returns
+    -------
+    list of Candidate
+        At least one.
+    """
+    n_tasks = len(task_rows)
+    several = n_tasks > 1
+    own = several and task_rows.max() >= _FEWEST_OWN
+    make = _Maker(kind, n_estimators, seed, n_rows)
+    cautions = cautions if make.few else ()
+    out = []
+    if "linear" in families:
+        out.append(make.linear_pooled())
+        if several:
+            out.append(make.linear_shared())
+        if own and n_tasks <= _MOST_TASKS_ALONE["linear"]:
+            out.append(make.linear_own())
+        if cautions:
+            out.append(make.linear_of_like_tasks(cautions))
+    n_machines = n_classes if n_classes > 2 else 1
+    quick = n_rows < _FEW_ROWS and n_rows * n_machines < _ROWS_FOR_MACHINES
+    if "svm" in families and quick:
+        out.append(make.machine(several))
+    if "trees" in families:
+        if several:
+            out.append(make.trees_shared())
+        out.append(make.trees_pooled(several))
+        if cautions:
+            out.append(make.trees_of_like_tasks(cautions))
+        if own and n_tasks <= _MOST_TASKS_ALONE["trees"]:
+            out.append(make.trees_own())
+    if "boosting" in families and n_rows >= _FEWEST_FOR_BOOSTING:
+        leaf = int(min(max(n_rows // 50, 5), 20))
+        if several:
+            out.append(make.boosting_shared(leaf))
+        out.append(make.boosting_pooled(leaf, several))
+        most = _MOST_FOR_MTBOOST
+        few = n_rows <= most["rows"] and n_tasks <= most["tasks"]
+        if several and make.classes and few:
+            out.append(make.mtboost())
+        if cautions:
+            out.append(make.boosting_of_like_tasks(leaf, cautions))
+        # for classes, groups of like tasks do the same, and better
+        if n_tasks >= _FEWEST_POINTS and not (make.classes and cautions):
+            out.append(make.boosting_by_coefficients(leaf))
+        if several and not make.classes:
+            out.append(make.boosting_over_linear(leaf))
+        large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
+        if own and large and n_tasks <= _MOST_TASKS_ALONE["boosting"]:
+            out.append(make.boosting_own(leaf))
+    if not out:  # too few rows for the requested families, or too many
+        out.append(make.linear_pooled())
+    return out
+
+
+class _Maker:
+    """Builds candidates of one kind."""
+
+    def __init__(self, kind: str, n_estimators: int, seed: int, n_rows: int) -> None:
+        self.classes = kind == "classification"
+        self.n_estimators = n_estimators
+        self.seed = seed
+        self.few = n_rows < _MANY_ROWS
+        self.quick = n_rows < _FEW_ROWS
+        self.rate = 0.12 if self.quick else 0.06
+        self.small_trees = 4 if self.quick else 6
+        self.careful = (
+            {"max_features": 0.5}
+            if self.quick
+            else {"max_features": 0.25, "l2_regularization": _SHRINKAGE[kind]}
+        )
+        self.linear_name = "logistic regression" if self.classes else "ridge regression"
+
+    def _linear(self) -> Any:
+        return LogisticRegression(max_iter=2_000) if self.classes else Ridge()
+
+    def _grid(self, values: tuple[float, ...]) -> tuple[dict[str, Any], ...]:
+        """Penalties: C falls where alpha rises."""
+        if not self.few:
+            values = values[1:2]
+        if self.classes:
+            return tuple({"estimator__C": 1.0 / v} for v in values)
+        return tuple({"estimator__alpha": v} for v in values)
+
+    def linear_pooled(self) -> Candidate:
+        model = Pooled(self._linear(), task=-1, unknown_task="share")
+        grid = self._grid((0.3, 3.0, 30.0))
+        name = f"{self.linear_name}, pooled"
+        return Candidate(name, "pooled", model, scaled=True, settings=grid)
+
+    def linear_own(self) -> Candidate:
+        model = PerTask(
+            self._linear(), task=-1, min_samples=_FEWEST_OWN, unknown_task="share"
+        )
+        name = f"{self.linear_name}, alone"
+        grid = self._grid((1.0, 10.0, 100.0))
+        return Candidate(
+            name, "own", model, scaled=True, settings=grid, for_strangers=False
+        )
+
+    def linear_shared(self) -> Candidate:
+        model = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
+        weights = [2.0, 0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
+        weights = weights if self.few else weights[1:2]
+        first = {} if self.classes else {"estimator__alpha": 10.0}
+        grid = tuple({**first, "own_weight": w} for w in weights)
+        name = f"{self.linear_name}, multi-task"
+        return Candidate(name, "shared", model, scaled=True, settings=grid)
+
+    def linear_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
+        inner = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
+        model = LikeTasks(inner, task=-1, unknown_task="share")
+        # alike in their slopes, so they depart less than all tasks do
+        weights = (0.6, 0.2) if self.classes else (0.6, 0.2, 0.06)
+        grid = tuple(
+            {"caution": caution, "estimator__own_weight": w}
+            for caution in cautions
+            for w in weights
+        )
+        return Candidate(
+            f"{self.linear_name}, like tasks",
+            "shared",
+            model,
+            scaled=True,
+            settings=grid,
+            for_strangers=False,
+        )
+
+    def machine(self, several: bool) -> Candidate:
+        options: dict[str, Any] = {"task": -1, "unknown_task": "share"}
+        # one machine for each class: their values can be compared
+        model = (
+            MultiTaskSVC(multi_class="ovr", **options)
+            if self.classes
+            else StandardisedSVR(**options)
+        )
+        penalties = (0.3, 3.0, 30.0) if several else (30.0,)
+        grid = tuple(
+            {"C": cost, "correction_penalty": penalty}
+            for cost in (0.3, 3.0)
+            for penalty in penalties
+        )
+        name, role = ("multi-task", "shared") if several else ("pooled", "pooled")
+        name = f"support vector machine, {name}"
+        return Candidate(name, role, model, scaled=True, settings=grid)
+
+    def _forest(self, n_estimators: int, **options: Any) -> Any:
+        forest = (
+            MultiTaskExtraTreesClassifier
+            if self.classes
+            else MultiTaskExtraTreesRegressor
+        )
+        return forest(n_estimators, random_state=self.seed, **options)
+
+    def _large_forest(self) -> dict[str, Any]:
+        """Settings for many rows; pilots would take too long."""
+        return {} if self.few else {"task_split_prob": 0.5, "min_samples_leaf": 20}
+
+    def trees_shared(self) -> Candidate:
+        model = self._forest(
+            self.n_estimators, task=-1, unknown_task="share", **self._large_forest()
+        )
+        return Candidate(_TASK_TREES, "shared", model)
+
+    def trees_pooled(self, several: bool) -> Candidate:
+        options = self._large_forest() | {"task_split_prob": 0.0}
+        if not self.classes:
+            options["task_offset"] = False
+        model = self._forest(
+            self.n_estimators, task=-1, unknown_task="share", **options
+        )
+        like = _TASK_TREES if several else ""
+        return Candidate("extra trees, pooled", "pooled", model, like=like)
+
+    def trees_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
+        n_trees = min(_TREES_ALONE, self.n_estimators)
+        # settings of the forest of all tasks, or, if it was left out, some
+        inner = self._forest(
+            n_trees,
+            task=-1,
+            unknown_task="share",
+            task_split_prob=0.5,
+            min_samples_leaf=5,
+        )
+        return Candidate(
+            "extra trees, like tasks",
+            "shared",
+            LikeTasks(inner, task=-1, unknown_task="share"),
+            scaled=True,
+            settings=tuple({"caution": caution} for caution in cautions),
+            like=_TASK_TREES,
+            adopt=_for_inner,
+            for_strangers=False,
+        )
+
+    def trees_own(self) -> Candidate:
+        n_trees = min(_TREES_ALONE, self.n_estimators)
+        inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
+        model = PerTask(inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share")
+        # deep trees of the best of all features, for clear targets
+        clear = {"estimator__min_samples_leaf": 1, "estimator__max_features": 1.0}
+        grid = ({}, clear) if self.quick else ({},)
+        name = "extra trees, alone"
+        return Candidate(name, "own", model, settings=grid, for_strangers=False)
+
+    def _booster(self, leaf: int) -> Any:
+        booster = (
+            HistGradientBoostingClassifier
+            if self.classes
+            else HistGradientBoostingRegressor
+        )
+        return booster(
+            learning_rate=self.rate,
+            min_samples_leaf=leaf,
+            early_stopping=False,
+            random_state=self.seed,
+            **self.careful,
+        )
+
+    def _staged(self, name: str, role: str, model: Any, **options: Any) -> Candidate:
+        stages_of = {
+            self.small_trees: _STAGES_OF_SMALL_TREES,
+            _LARGE_TREES: _STAGES_OF_LARGE_TREES,
+        }
+        leaves = tuple(stages_of) if self.few else (_LARGE_TREES,)
+        # twice the rate, half the iterations
+        half = 0.06 / self.rate
+        stages = tuple(tuple(int(half * s) for s in stages_of[n]) for n in leaves)
+        grid = tuple(
+            {"estimator__max_leaf_nodes": n, "estimator__max_iter": s[-1]}
+            for n, s in zip(leaves, stages, strict=True)
+        )
+        # with some of the features at a split, the mean of some is less noisy
+        seeds = range(self.seed, self.seed + (_BOOSTERS if self.few else 1))
+        return Candidate(
+            name,
+            role,
+            model,
+            settings=grid,
+            stages=stages,
+            variants=tuple({"estimator__random_state": seed} for seed in seeds),
+            **options,
+        )
+
+    def boosting_of_like_tasks(self, leaf: int, cautions: Sequence[float]) -> Candidate:
+        model = LikeTasks(self._booster(leaf), task=-1, unknown_task="share")
+        name = "gradient boosting, like tasks"
+        out = self._staged(name, "shared", model, scaled=True, for_strangers=False)
+        # groups have fewer rows: small trees
+        few_leaves = [{**out.settings[0], "caution": each} for each in cautions]
+        return replace(
+            out, settings=tuple(few_leaves), stages=(out.stages[0],) * len(cautions)
+        )
+
+    def boosting_shared(self, leaf: int) -> Candidate:
+        model = TaskAsFeature(self._booster(leaf), task=-1, unknown_task="share")
+        return self._staged(_TASK_BOOSTING, "shared", model)
+
+    def boosting_pooled(self, leaf: int, several: bool) -> Candidate:
+        model = Pooled(self._booster(leaf), task=-1, unknown_task="share")
+        like = _TASK_BOOSTING if several else ""
+        return self._staged("gradient boosting, pooled", "pooled", model, like=like)
+
+    def boosting_over_linear(self, leaf: int) -> Candidate:
+        model = BoostedOverLinear(self._line(), self._booster(leaf))
+        name = "gradient boosting over ridge regression"
+        return self._staged(name, "shared", model, scaled=True)
+
+    def _line(self) -> SharedPlusOwn:
+        """The multi-task linear model of middling settings, for others to build on."""
+        linear = self._linear() if self.classes else Ridge(10.0)
+        weight = 0.6 if self.classes else 0.2
+        return SharedPlusOwn(linear, task=-1, own_weight=weight, unknown_task="share")
+
+    def boosting_by_coefficients(self, leaf: int) -> Candidate:
+        options: dict[str, Any] = {"task": -1, "unknown_task": "share"}
+        model = TaskByCoefficients(self._line(), self._booster(leaf), **options)
+        name = "gradient boosting, tasks by coefficients"
+        return self._staged(name, "shared", model, scaled=True)
+
+    def mtboost(self) -> Candidate:
+        # for classes alone: on numbers it did not earn its time
+        model = MTBoostClassifier(
+            n_estimators=_ROUNDS,
+            task=-1,
+            unknown_task="share",
+            random_state=self.seed,
+        )
+        name = "gradient boosting, multi-task"
+        # what its tasks have in common is a linear model, which others are for
+        return Candidate(name, "shared", model, scaled=True, for_strangers=False)
+
+    def boosting_own(self, leaf: int) -> Candidate:
+        model = PerTask(
+            self._booster(leaf).set_params(max_leaf_nodes=8),
+            task=-1,
+            min_samples=4 * leaf,
+            unknown_task="share",
+        )
+        grid = tuple({"estimator__max_iter": n} for n in (50, 150))
+        return Candidate(
+            "gradient boosting, alone", "own", model, settings=grid, for_strangers=False
+        )

@@ -1,0 +1,316 @@
+"""Training rows as candidates take them, and candidates' predictions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from kinlearn.sharing.kin._candidates import Candidate
+from kinlearn.sharing.kin._features import MeanTargets, Standardisation, WithMeanTargets
+from kinlearn.sharing.kin._groups import LikeTasks
+from kinlearn.sharing.kin._models import BoostedOverLinear
+from kinlearn.tasks import LabelSets, find_label_sets, with_task
+from kinlearn.utils._typing import LabelRule
+
+__all__ = ["Table", "TrainingTable", "answer", "staged_answers"]
+
+# Of a class that a model does not know, and the task may have: the same for all models.
+_PROBABILITY_OF_UNKNOWN = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows with the task's code as their last column.
+
+    Attributes
+    ----------
+    raw : float array or CSR of shape (n_samples, n_features + 1)
+        The features as they are.
+    scaled : float array or CSR of shape (n_samples, n_features + 1), or None
+        Of mean 0 and variance 1, if a candidate wants them.
+    task : int32 array of shape (n_samples,)
+        Codes; -1 is unknown.
+    """
+
+    raw: np.ndarray
+    scaled: np.ndarray | None
+    task: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, task: np.ndarray, scale: Standardisation | None) -> Self:
+        """Append the tasks.
+
+        Parameters
+        ----------
+        X : float array or CSR of shape (n_samples, n_features)
+            Features.
+        task : int32 array of shape (n_samples,)
+            Task codes.
+        scale : Standardisation or None
+            None if no candidate wants scaled features.
+
+        Returns
+        -------
+        Table
+            The rows.
+        """
+        scaled = None if scale is None else with_task(scale.apply(X), task)
+        return cls(with_task(X, task), scaled, task)
+
+    def of_kind(self, candidate: Candidate) -> Any:
+        """The rows that a candidate takes.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            Which takes them.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_features + 1)
+            Features and task code.
+        """
+        return self.scaled if candidate.scaled else self.raw
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTable:
+    """Rows to fit to.
+
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    y : int32 or float64 array of shape (n_samples,)
+        Class codes, or numbers.
+    weight : float64 array of shape (n_samples,)
+        Weights.
+    weighted : bool
+        Whether weights were given.
+    n_tasks, n_classes : int
+        How many there are; no classes for numbers.
+    categorical : list of int
+        Positions of the raw features that are codes of categories.
+    n_codes : int
+        How many of the scaled features are codes, for models to learn mean targets
+        of; they are the last before the task.
+    label_rule : {"connected", "observed"} or dict
+        Which classes a task may get, by codes. It is applied to the rows that models
+        are fitted to, so that no label set knows of rows that are held out.
+    """
+
+    table: Table
+    y: np.ndarray
+    weight: np.ndarray
+    weighted: bool
+    n_tasks: int
+    n_classes: int
+    categorical: list
+    n_codes: int
+    label_rule: LabelRule = "connected"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def fit(
+        self,
+        candidate: Candidate,
+        params: dict[str, Any],
+        rows: np.ndarray | slice | None = None,
+    ) -> Any:
+        """Fit a candidate to some of the rows.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            What to fit.
+        params : dict
+            Its settings.
+        rows : int array, default=None
+            Rows to fit to; None is all.
+
+        Returns
+        -------
+        estimator
+            The model; a constant where there is one class only.
+        """
+        rows = slice(None) if rows is None else rows
+        X, y = self.table.of_kind(candidate)[rows], self.y[rows]
+        weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
+        if self.n_classes and (y == y[0]).all():
+            return DummyClassifier(strategy="prior").fit(X, y, **weight)
+        known: dict[str, Any] = {"label_sets": self.label_rule}
+        codes = None
+        if candidate.scaled and self.n_codes:
+            codes = MeanTargets(self.n_codes)
+            X = codes.fit_apply(X, y, self.n_classes)
+        elif self.categorical and not candidate.scaled:
+            known["categorical_features"] = self.categorical
+        model = clone(candidate.estimator)
+        told = {
+            name: known[last]
+            for name in model.get_params()
+            if (last := name.rpartition("__")[2]) in known
+        }
+        model.set_params(**params, **told).fit(X, y, **weight)
+        return model if codes is None else WithMeanTargets(codes, model)
+
+    def label_sets(self, rows: np.ndarray) -> LabelSets | None:
+        """The classes of each task by some of the rows.
+
+        Parameters
+        ----------
+        rows : int array
+            Rows that a model is fitted to.
+
+        Returns
+        -------
+        LabelSets or None
+            The same for all candidates; None for numbers.
+        """
+        if not self.n_classes:
+            return None
+        return find_label_sets(
+            self.table.task[rows],
+            self.y[rows],
+            np.arange(self.n_tasks),
+            np.arange(self.n_classes),
+            self.label_rule,
+            self.weight[rows],
+        )
+
+
+def answer(
+    model: Any, X: Any, task: np.ndarray, labels: LabelSets | None
+) -> np.ndarray:
+    """Predictions of a model.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to class codes or numbers.
+    X : float array of shape (n_samples, n_features + 1)
+        Rows.
+    task : int32 array of shape (n_samples,)
+        Their task codes.
+    labels : LabelSets or None
+        The classes of each task; None for numbers.
+
+    Returns
+    -------
+    float64 array of shape (n_samples,) or (n_samples, n_classes)
+        Numbers, or probabilities of all classes that the row's task has.
+    """
+    if labels is None:
+        return model.predict(X)
+    if isinstance(model, WithMeanTargets):
+        model, X = model.model, model.codes.apply(X)
+    if hasattr(model, "predict_proba"):
+        proba = model.predict_proba(X)
+    else:
+        proba = _from_scores(model.decision_function(X))
+    return _in_all_classes(proba, model.classes_, task, labels)
+
+
+def _from_scores(scores: np.ndarray) -> np.ndarray:
+    """Probabilities in the order of decision values, right after calibration."""
+    if scores.ndim == 1:  # of the second of two classes
+        scores = np.column_stack([-scores, scores])
+    return softmax(scores, axis=1)
+
+
+def staged_answers(
+    model: Any,
+    X: Any,
+    task: np.ndarray,
+    labels: LabelSets | None,
+    stages: Sequence[int],
+) -> Iterator[np.ndarray]:
+    """Predictions of a booster after fewer iterations.
+
+    Parameters
+    ----------
+    model : Pooled, TaskAsFeature, LikeTasks or BoostedOverLinear
+        Over a booster.
+    X, task, labels : as in answer
+        Rows, their tasks and the tasks' classes.
+    stages : sequence of int
+        Numbers of iterations, ascending.
+
+    Yields
+    ------
+    float64 array
+        As `answer` gives it, for each stage.
+    """
+    if isinstance(model, WithMeanTargets):
+        model, X = model.model, model.codes.apply(X)
+    if isinstance(model, DummyClassifier):
+        for _ in stages:
+            yield answer(model, X, task, labels)
+        return
+    if isinstance(model, BoostedOverLinear):
+        line = model.linear_.predict(X)
+        for bend in staged_answers(model.booster_, X, task, labels, stages):
+            yield line + bend
+        return
+    if isinstance(model, LikeTasks):
+        yield from _joined_stages(
+            [
+                (staged_answers(part, X[rows], task[rows], labels, stages), rows)
+                for part, rows in model.rows_by_group(X)
+                if len(rows)
+            ],
+            len(task),
+            len(stages),
+        )
+        return
+    booster = model.estimator_
+    features = model._features(*model._open_for_predict(X))
+    method = "staged_predict" if labels is None else "staged_predict_proba"
+    wanted = set(stages)
+    for number, value in enumerate(getattr(booster, method)(features), start=1):
+        if number not in wanted:
+            continue
+        if labels is not None:
+            value = _in_all_classes(value, booster.classes_, task, labels)
+        yield value
+
+
+def _joined_stages(
+    parts: list[tuple[Iterator[np.ndarray], np.ndarray]], n_rows: int, n_stages: int
+) -> Iterator[np.ndarray]:
+    """Predictions for all rows, stage by stage, from those of parts of the rows."""
+    for _ in range(n_stages):
+        out: Any = None
+        for answers, rows in parts:
+            part = next(answers)
+            if out is None:
+                out = np.empty((n_rows, *part.shape[1:]))
+            out[rows] = part
+        yield out
+
+
+def _in_all_classes(
+    proba: np.ndarray, codes: np.ndarray, task: np.ndarray, labels: LabelSets
+) -> np.ndarray:
+    """Probabilities of all classes, none on those that the row's task lacks.
+
+    A task without rows in the label sets may have any class.
+    """
+    if len(codes) < labels.n_classes:
+        narrow, proba = proba, np.zeros((len(task), labels.n_classes))
+        proba[:, codes] = narrow
+    known = np.append(np.diff(labels.indptr) > 0, False)
+    task = np.where(known[task], task, -1)
+    proba = labels.restrict(proba.astype(np.float64, copy=False), task)
+    unknown = (proba <= 0) & labels.allowed(task)
+    if not unknown.any():
+        return proba
+    proba = np.where(unknown, _PROBABILITY_OF_UNKNOWN, proba)
+    return proba / proba.sum(axis=1, keepdims=True)

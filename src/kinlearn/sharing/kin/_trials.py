@@ -1,0 +1,498 @@
+"""Candidates on rows that they were not fitted to, within a time budget."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs, parallel_config
+from sklearn.utils.parallel import Parallel, delayed
+
+from kinlearn.sharing.kin._candidates import Candidate
+from kinlearn.sharing.kin._combine import Evidence, loss_of
+from kinlearn.sharing.kin._models import MeanOf
+from kinlearn.sharing.kin._tables import TrainingTable, answer, staged_answers
+from kinlearn.utils import SentOnce, stop_searches_if
+
+__all__ = ["Clock", "Trial", "Trials"]
+
+_MANY_ROWS = 20_000  # from here, one fold may be long: it is judged by few rows first
+_ROWS_TO_WEIGH = 8  # one in so many shows how long the weights of all will take
+
+
+class Clock:
+    """A time budget.
+
+    Parameters
+    ----------
+    limit : float or None
+        Seconds from now; None is no limit.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self._start = perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._start
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; infinite without a limit, negative after it."""
+        return np.inf if self.limit is None else self.limit - self.elapsed
+
+    def allows(self, seconds: float) -> bool:
+        """Whether so many seconds are left."""
+        return seconds <= self.left
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a candidate did out of fold.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        Who.
+    params : dict
+        The settings that did best.
+    answers : float64 array of shape (n_samples[, n_classes])
+        Its predictions for all rows, by models that did not see them; NaN for rows
+        that are never held out.
+    unseen : float64 array of shape (n_samples[, n_classes]), or None
+        The same by models that did not see the row's task.
+    model : estimator or None
+        Fitted to all rows, if that was needed to find the settings.
+    seconds : dict of str to float
+        Of the ``"folds"``, and of one fit to all ``"rows"`` (an estimate from the
+        folds, where it was not done).
+    """
+
+    candidate: Any
+    params: dict
+    answers: np.ndarray
+    unseen: np.ndarray | None
+    model: Any
+    seconds: dict
+
+
+def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
+    start = perf_counter()
+    return function(*args), perf_counter() - start
+
+
+def _held_out(
+    train: TrainingTable,
+    candidate: Candidate,
+    params: dict[str, Any],
+    test: np.ndarray,
+    stages: tuple[int, ...],
+    code: int | None = None,
+) -> list[np.ndarray]:
+    """Predictions for the rows `test` by a model of all others.
+
+    `code` stands for the tasks of these rows; with -1 they have any class.
+    """
+    keep = np.ones(train.n_samples, dtype=bool)
+    keep[test] = False
+    rows = np.flatnonzero(keep)
+    model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
+    X = train.table.of_kind(candidate)[test]
+    task = train.table.task[test] if code is None else np.full(len(test), code)
+    if stages:
+        return list(staged_answers(model, X, task, labels, stages))
+    return [answer(model, X, task, labels)]
+
+
+def _job(
+    function: Callable[..., Any], train: SentOnce, *args: Any
+) -> tuple[Any, float]:
+    """One of several at a time: what it does itself is not divided further.
+
+    Otherwise a backend such as Dask's would divide it, whatever its `n_jobs`.
+    """
+    with parallel_config("sequential"):
+        return _timed(function, train.value, *args)
+
+
+def _alone(
+    function: Callable[..., Any], train: SentOnce, *args: Any
+) -> tuple[Any, float]:
+    return _timed(function, train.value, *args)
+
+
+def _fit(train: TrainingTable, candidate: Candidate, params: dict[str, Any]) -> Any:
+    return train.fit(candidate, params)
+
+
+def _chosen_by(forest: Any) -> dict[str, Any]:
+    """Settings that a forest chose in fit, so that folds need not choose again."""
+    params = {
+        "min_samples_leaf": int(forest.min_samples_leaf_),
+        "task_split_prob": float(forest.task_split_prob_),
+        "max_features": int(forest.max_features_),
+        "n_cuts": int(forest.n_cuts_),
+    }
+    if hasattr(forest, "task_offsets_"):
+        params["task_offset"] = bool(forest.task_offsets_.any())
+        params["linear_part"] = bool(forest.linear_coef_.any())
+    return params
+
+
+def _plain(candidate: Candidate) -> dict[str, Any]:
+    """Settings without a search, to see how long a fit takes."""
+    if getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
+        fixed = {"min_samples_leaf": 5, "task_split_prob": 0.5}
+        asked = candidate.estimator.task_split_prob
+        return fixed if asked == "auto" else {**fixed, "task_split_prob": asked}
+    return candidate.settings[0]
+
+
+def _mean_of(models: list[Any]) -> Any:
+    return models[0] if len(models) == 1 else MeanOf(models)
+
+
+class _TooLong(Exception):
+    """Why a candidate is left out."""
+
+
+class Trials:
+    """Tries candidates one after another.
+
+    Use it in a ``with`` statement, so that workers are started once and not for every
+    candidate: a backend such as Ray's takes seconds for it.
+
+    Parameters
+    ----------
+    train : TrainingTable
+        The rows.
+    fold : intp array of shape (n_samples,)
+        Fold of each row; -1 is never held out.
+    task_fold : intp array of shape (n_samples,) or None
+        Fold of each row's task; None if no predictions for unseen tasks are needed.
+    clock : Clock
+        The time budget.
+    n_jobs : int or None
+        Fits at the same time.
+
+    Attributes
+    ----------
+    done : dict of str to Trial
+        Trials by name of the candidate.
+    dropped : dict of str to str
+        Why a candidate was left out, by its name.
+    """
+
+    def __init__(
+        self,
+        train: TrainingTable,
+        fold: np.ndarray,
+        task_fold: np.ndarray | None,
+        clock: Clock,
+        n_jobs: int | None,
+    ) -> None:
+        self.train, self.fold = train, fold
+        self.task_fold: Any = task_fold
+        self.clock, self.n_jobs = clock, n_jobs
+        self.done: dict[str, Trial] = {}
+        self.dropped: dict[str, str] = {}
+        self._seconds_to_weigh = 0.0
+        # Threads, unless the caller has chosen a backend by `parallel_config`.
+        self._parallel = Parallel(n_jobs, prefer="threads")
+
+    def __enter__(self) -> Self:
+        self._parallel.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._parallel.__exit__(*exception)
+
+    def seconds_to_refit(self, names: list[str]) -> float:
+        """Estimated seconds of the fits to all rows that are still to do.
+
+        Parameters
+        ----------
+        names : list of str
+            Of trials.
+
+        Returns
+        -------
+        float
+            Their sum.
+        """
+        return float(sum(n * t.seconds["rows"] for t, n in self._fits_to_do(names)))
+
+    def _fits_to_do(self, names: list[str]) -> list[tuple[Trial, int]]:
+        """Trials without a model, and how many variants of each there is time for."""
+        todo = [self.done[name] for name in names if self.done[name].model is None]
+        n_fits = [len(trial.candidate.variants) for trial in todo]
+        seconds = np.dot(n_fits, [trial.seconds["rows"] for trial in todo])
+        if not self.clock.allows(seconds / self._n_jobs):
+            n_fits = [1] * len(todo)
+        return list(zip(todo, n_fits, strict=True))
+
+    def run(self, candidate: Candidate) -> None:
+        """Try a candidate, unless the time is short; the first is always tried.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            Who.
+        """
+        try:
+            self._run(candidate)
+        except _TooLong as reason:
+            self.dropped[candidate.name] = str(reason)
+
+    def _run(self, candidate: Candidate) -> None:
+        if self.done and not self.clock.allows(self._seconds_to_end):
+            raise _TooLong("the time was over")
+        self._judge_by_few_rows(candidate)
+        model, chosen = None, None
+        if candidate.like in self.done:
+            candidate = candidate.taking_over(self.done[candidate.like].params)
+        elif getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
+            model, seconds = self._fit_forest(candidate)
+            chosen = _chosen_by(model) if hasattr(model, "forest_") else {}
+            candidate = replace(candidate, settings=self._around(chosen, candidate))
+        trial = self._out_of_fold(candidate)
+        if trial is None:
+            self.dropped[candidate.name] = "its predictions were not finite"
+            return
+        if model is not None:
+            if trial.params != chosen:
+                model, seconds = _timed(self.train.fit, candidate, trial.params)
+            trial.seconds["rows"] = seconds
+        if self._asks_strangers(candidate) and self._time_for_strangers(trial):
+            trial = replace(trial, unseen=self._without_tasks(trial))
+        self.done[candidate.name] = replace(trial, model=model)
+        self._look_at_weighing()
+
+    @property
+    def _seconds_to_end(self) -> float:
+        """Estimated seconds of all that is to do without further candidates."""
+        fits = [t.seconds["rows"] for t in self.done.values() if t.model is None]
+        return float(sum(fits)) + self._seconds_to_weigh
+
+    def _look_at_weighing(self) -> None:
+        """Of many rows, weights take long too: learn them from a few of the rows."""
+        train, n_tasks = self.train, int(self.train.table.task.max()) + 1
+        if self.clock.limit is None or train.n_samples < _MANY_ROWS:
+            return
+        rows = np.flatnonzero(self.fold >= 0)[::_ROWS_TO_WEIGH]
+        some = Evidence(
+            np.stack([trial.answers[rows] for trial in self.done.values()]),
+            train.y[rows],
+            train.weight[rows],
+            train.table.task[rows],
+            n_tasks,
+        )
+        crowd, first = _timed(some.crowd)
+        _, second = _timed(some.by_task, crowd)
+        # from all rows, and without each fold; of unseen tasks there is the crowd only
+        n_times = int(self.fold.max()) + 2
+        n_crowds = 0 if self.task_fold is None else int(self.task_fold.max()) + 2
+        seconds = n_times * (first + second) + n_crowds * first
+        self._seconds_to_weigh = _ROWS_TO_WEIGH * seconds
+
+    def _asks_strangers(self, candidate: Candidate) -> bool:
+        return self.task_fold is not None and candidate.for_strangers
+
+    def _time_for_strangers(self, trial: Trial) -> bool:
+        """Whether the first candidate may do this too; others were judged before."""
+        n_folds = int(self.task_fold.max()) + 1
+        seconds = n_folds / self._n_jobs * trial.seconds["rows"]
+        return bool(self.done) or self.clock.allows(seconds + trial.seconds["rows"])
+
+    @property
+    def _n_jobs(self) -> int:
+        return effective_n_jobs(self.n_jobs)
+
+    def _seconds_for(self, candidate: Candidate, one: float, n_settings: int) -> float:
+        """Of all that is to do after a fold that took `one`."""
+        n_more = n_settings * (int(self.fold.max()) + 1) - 1
+        if self._asks_strangers(candidate):
+            n_more += int(self.task_fold.max()) + 1
+        # the last is a fit to all rows, longer by the rows of a fold
+        own = one * (n_more / self._n_jobs + 1.3)
+        weights = self._seconds_to_weigh / max(len(self.done), 1)  # of one more
+        return own + weights + self._seconds_to_end
+
+    def _affordable(self, candidate: Candidate, one: float, n_settings: int) -> int:
+        """How many settings there is time for, if a fold took `one`."""
+        while n_settings > 1:
+            if self.clock.allows(self._seconds_for(candidate, one, n_settings)):
+                return n_settings
+            n_settings -= 1
+        self._judge(self._seconds_for(candidate, one, 1))
+        return 1
+
+    def _judge(self, seconds: float) -> None:
+        """Whether there is so much time; the first candidate always runs."""
+        if self.done and not self.clock.allows(seconds):
+            raise _TooLong(f"it would have taken {seconds:.2g} s more")
+
+    def _judge_by_few_rows(self, candidate: Candidate) -> None:
+        """Of many rows, even a fold may take too long: look at a few first."""
+        n = self.train.n_samples
+        if self.clock.limit is None or not self.done or n < _MANY_ROWS:
+            return
+        seconds = []
+        for part in (32, 8):
+            rows = np.arange(0, n, part)
+            _, took = _timed(self.train.fit, candidate, _plain(candidate), rows)
+            seconds.append(took)
+            if not self.clock.allows(took):
+                raise _TooLong(f"one in {part} rows took {took:.2g} s")
+        growth = max(seconds[1] - seconds[0], 0.0) / (1 / 8 - 1 / 32)
+        fold = seconds[1] + growth * (0.8 - 1 / 8)
+        if fold > 2 * self.clock.left:  # an estimate, so be sure
+            raise _TooLong(f"a single fold would have taken {fold:.2g} s")
+
+    def _fit_forest(self, candidate: Candidate) -> tuple[Any, float]:
+        """Fit to all rows; its pilots get the time that the rest will leave."""
+        until = np.inf
+        if self.clock.limit is not None:
+            first = np.flatnonzero(self.fold == 0)
+            job = (candidate, _plain(candidate), first, ())
+            [(_, one)] = self._in_parallel(_held_out, [job])
+            rest = self._seconds_for(candidate, one, 1)
+            self._judge(rest)
+            until = self.clock.elapsed + max(self.clock.left - rest, 0.0)
+        with stop_searches_if(lambda: self.clock.elapsed >= until):
+            return _timed(self.train.fit, candidate, {})
+
+    def _around(
+        self, params: dict[str, Any], candidate: Candidate
+    ) -> tuple[dict[str, Any], ...]:
+        """What a forest's pilots chose, and what they cannot decide for sure."""
+        n_features = self.train.table.raw.shape[1] - 1
+        others = []
+        if self.train.n_samples < _MANY_ROWS:
+            if params.get("max_features", n_features) < n_features:
+                others.append({**params, "max_features": n_features})
+            if "task_offset" in params and candidate.role == "shared":
+                others.append({**params, "task_offset": not params["task_offset"]})
+        return (*others[:1], params, *others[1:])
+
+    def _out_of_fold(self, candidate: Candidate) -> Trial | None:
+        """The setting of the least loss, with its predictions; None if none is finite.
+
+        With little time fewer settings are tried, the middle one first.
+        """
+        n_folds = int(self.fold.max()) + 1
+        stages: Any = candidate.stages or [()] * len(candidate.settings)
+        settings = list(zip(candidate.settings, stages, strict=True))
+        if self.clock.limit is not None:
+            middle = settings.pop((len(settings) - 1) // 2)
+            settings.insert(0, middle)
+        jobs = [
+            (candidate, params, np.flatnonzero(self.fold == f), stages)
+            for params, stages in settings
+            for f in range(n_folds)
+        ]
+        results = []
+        if self.clock.limit is not None:
+            results = self._in_parallel(_held_out, jobs[:1])
+            n_settings = self._affordable(candidate, results[0][1], len(settings))
+            settings = settings[:n_settings]
+        results += self._in_parallel(
+            _held_out, jobs[len(results) : len(settings) * n_folds]
+        )
+        seconds = {"folds": sum(took for _, took in results)}
+        options = []
+        for s, (params, stages) in enumerate(settings):
+            parts = results[s * n_folds : (s + 1) * n_folds]
+            # a fit to all rows is longer by the rows of a fold
+            full = np.mean([took for _, took in parts]) * n_folds / (n_folds - 1)
+            for number, stage in enumerate(stages or (None,)):
+                more = {} if stage is None else {"estimator__max_iter": stage}
+                answers = [part[number] for part, _ in parts]
+                losses = self._losses(answers)
+                if np.isfinite(losses).all():
+                    options.append((losses, {**params, **more}, answers, float(full)))
+        if not options:
+            return None
+        by_fold = np.array([losses for losses, *_ in options])
+        total = by_fold.sum(axis=1)
+        # rows of a fold have no voice in the setting that predicts them
+        without = (total[:, None] - by_fold).argmin(axis=0)
+        answers = [options[best][2][f] for f, best in enumerate(without)]
+        _, params, _, seconds["rows"] = options[total.argmin()]
+        joined = self._joined(answers, self.fold)
+        return Trial(candidate, params, joined, None, None, seconds)
+
+    def _losses(self, answers: list[np.ndarray]) -> np.ndarray:
+        """Loss of the rows of each fold."""
+        y, weight, out = self.train.y, self.train.weight, np.empty(len(answers))
+        for f, part in enumerate(answers):
+            test = np.flatnonzero(self.fold == f)
+            out[f] = weight[test].sum() * loss_of(part, y[test], weight[test])
+        return out
+
+    def _without_tasks(self, trial: Trial) -> np.ndarray:
+        n_folds = int(self.task_fold.max()) + 1
+        jobs = [
+            (trial.candidate, trial.params, np.flatnonzero(self.task_fold == f), (), -1)
+            for f in range(n_folds)
+        ]
+        results = self._in_parallel(_held_out, jobs)
+        trial.seconds["folds"] += sum(took for _, took in results)
+        return self._joined([part[0] for part, _ in results], self.task_fold)
+
+    def _in_parallel(
+        self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]
+    ) -> list[tuple[Any, float]]:
+        """What a function of the rows gives, and the seconds, for each job."""
+        rows = SentOnce.in_turn(self.train, self.n_jobs)
+        run = _job if self._n_jobs > 1 else _alone
+        return self._parallel(delayed(run)(function, next(rows), *job) for job in jobs)
+
+    def _joined(self, parts: list[np.ndarray], fold: np.ndarray) -> np.ndarray:
+        """The parts of all folds, in the order of the rows."""
+        out = np.full((self.train.n_samples, *parts[0].shape[1:]), np.nan)
+        for f, part in enumerate(parts):
+            out[fold == f] = part
+        return out
+
+    def refit(self, names: list[str]) -> list[Any]:
+        """Fit candidates with the chosen settings to all rows.
+
+        Where time is short, one of the variants of each.
+
+        Parameters
+        ----------
+        names : list of str
+            Of trials.
+
+        Returns
+        -------
+        list of estimators
+            The models.
+        """
+        todo = self._fits_to_do(names)
+        jobs = [
+            (trial.candidate, {**self._final_params(trial), **variant})
+            for trial, n in todo
+            for variant in trial.candidate.variants[:n]
+        ]
+        fitted = (model for model, _ in self._in_parallel(_fit, jobs))
+        new = {
+            trial.candidate.name: _mean_of(list(islice(fitted, n))) for trial, n in todo
+        }
+        return [new.get(name, self.done[name].model) for name in names]
+
+    def _final_params(self, trial: Trial) -> dict[str, Any]:
+        """Settings for all rows: a task without own models in the folds gets none."""
+        params, fewest = (
+            trial.params,
+            getattr(trial.candidate.estimator, "min_samples", 1),
+        )
+        if fewest == 1:
+            return params
+        n_folds = int(self.fold.max()) + 1
+        return {**params, "min_samples": -(-fewest * n_folds // (n_folds - 1))}

@@ -1,0 +1,262 @@
+"""A kernel with its parameters as numbers, and the data in the form it wants."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances
+
+from kinlearn._kernels.svm._kernel_rows import Kernel, KernelRows
+
+__all__ = [
+    "KERNELS",
+    "Gamma",
+    "KernelName",
+    "Space",
+    "correction_space",
+    "decision_space",
+    "make_space",
+]
+
+KernelName: TypeAlias = Literal["linear", "rbf", "poly", "precomputed"]
+Gamma: TypeAlias = float | Literal["scale", "auto", "median"]
+
+KERNELS = {
+    "linear": Kernel.LINEAR,
+    "rbf": Kernel.RBF,
+    "poly": Kernel.POLY,
+    "precomputed": Kernel.PRECOMPUTED,
+}
+
+# Below this many rows the products are in double precision whatever X is: they
+# are no bottleneck there, and small problems then agree with scikit-learn's.
+_SINGLE_FROM = 3000
+# rbf in single precision errs by some 1e-7 of gamma |x|^2 in the exponent
+_SINGLE_LIMIT = 32.0
+# Sparse data of at most so many cells is packed densely: BLAS is that much faster.
+_DENSE_CELLS = 2**25
+_PACK_COLUMNS = 64
+_VARIANCE_ROWS = 1024
+_MEDIAN_ROWS = 1000
+_EXPANDED_CELLS = 2**22  # of the kernel with support vectors, at a time
+
+
+@dataclass(frozen=True)
+class Space:
+    """A kernel whose parameters are numbers.
+
+    Attributes
+    ----------
+    kernel : {"linear", "rbf", "poly", "precomputed"}
+        Which one.
+    gamma, coef0 : float
+        ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``.
+    degree : int
+        Of poly.
+    """
+
+    kernel: str
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+
+    def rows(self, X: Any, order: np.ndarray) -> KernelRows:
+        """The source of rows of the kernel matrix for the native solvers.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            The data; for a precomputed kernel the matrix.
+        order : intp array of shape (n_rows,)
+            Which rows of X, in which order.
+
+        Returns
+        -------
+        KernelRows
+            Keeps a copy of dense data, and holds on to other data.
+        """
+        kind = KERNELS[self.kernel]
+        order = np.ascontiguousarray(order, dtype=np.intp)
+        if self.kernel == "precomputed":
+            return KernelRows(kind, matrix=_matrix(X), base=order)
+        options = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
+        if not sp.issparse(X):
+            return KernelRows(kind, **options, packed=self._pack(X, order))
+        X = X.tocsr()
+        if len(order) * X.shape[1] <= _DENSE_CELLS:
+            packed = self._pack(X[order].toarray(), np.arange(len(order)))
+            return KernelRows(kind, **options, packed=packed)
+        csr = (
+            X.indptr.astype(np.int64),
+            X.indices.astype(np.int32),
+            X.data.astype(np.float64),
+        )
+        return KernelRows(kind, **options, csr=csr, base=order, n_features=X.shape[1])
+
+    def _pack(self, X: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """The rows, column by column: centred for rbf, single if that is enough.
+
+        Distances of the rbf kernel come from products of rows, and products of
+        centred rows lose fewer digits.
+        """
+        centre = np.zeros(X.shape[1])
+        if self.kernel == "rbf":
+            centre = X.mean(axis=0, dtype=np.float64)
+        single = len(order) >= _SINGLE_FROM and self._reach(X, centre) < _SINGLE_LIMIT
+        out = np.empty(
+            (len(order), X.shape[1]), np.float32 if single else np.float64, order="F"
+        )
+        for left in range(0, X.shape[1], _PACK_COLUMNS):
+            part = slice(left, left + _PACK_COLUMNS)
+            out[:, part] = X[order, part] - centre[part]
+        return out
+
+    def _reach(self, X: np.ndarray, centre: np.ndarray) -> float:
+        """The greatest exponent that single precision would have to be good for."""
+        if self.kernel != "rbf":
+            return 0.0
+        norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        norms += centre @ centre - 2.0 * (X @ centre)
+        return self.gamma * norms.max()
+
+    def between(self, X: Any, Z: Any) -> np.ndarray:
+        """The kernel between rows of X and rows of Z, in double precision.
+
+        Parameters
+        ----------
+        X, Z : ndarray or sparse matrix of shape (n, n_features), (m, n_features)
+            Data.
+
+        Returns
+        -------
+        float64 array of shape (n, m)
+            The kernel; not for precomputed ones, which are a part of X.
+        """
+        if self.kernel == "rbf":
+            out = euclidean_distances(X, Z, squared=True).astype(np.float64, copy=False)
+            out *= -self.gamma
+            return np.exp(out, out=out)
+        out = X @ Z.T
+        out = np.asarray(out.todense() if sp.issparse(out) else out, dtype=np.float64)
+        if self.kernel == "poly":
+            out = (self.gamma * out + self.coef0) ** self.degree
+        return out
+
+    def expand(
+        self, X: Any, vectors: Any, support: np.ndarray, coef: np.ndarray
+    ) -> np.ndarray:
+        """Sums over support vectors, some rows of X at a time: (n, n_machines).
+
+        A precomputed kernel has them in the columns `support` of X, others in
+        `vectors`; `coef` has a row for each machine.
+        """
+        out = np.zeros((X.shape[0], len(coef)))
+        if coef.shape[1] == 0:
+            return out
+        step = max(1, _EXPANDED_CELLS // coef.shape[1])
+        for left in range(0, X.shape[0], step):
+            rows = X[left : left + step]
+            if self.kernel == "precomputed":
+                K = rows[:, support]
+                K = K.toarray() if sp.issparse(K) else K
+            else:
+                K = self.between(rows, vectors)
+            out[left : left + step] = K @ coef.T
+        return out
+
+
+def _matrix(K: Any) -> np.ndarray:
+    if sp.issparse(K):
+        K = K.toarray()
+    dtype = np.float32 if K.dtype == np.float32 else np.float64
+    return np.ascontiguousarray(K, dtype=dtype)
+
+
+def _variance(X: Any, weight: np.ndarray | None) -> float:
+    """Of all cells of X, by the weights of the rows."""
+    if weight is None and not sp.issparse(X):
+        return X.var(dtype=np.float64)
+    if weight is None:
+        weight = np.ones(X.shape[0])
+    total = weight.sum() * X.shape[1]
+    mean = (weight @ X).sum() / total
+    if sp.issparse(X):
+        return (weight @ X.multiply(X)).sum() / total - mean**2
+    squares = 0.0
+    for left in range(0, X.shape[0], _VARIANCE_ROWS):
+        part = slice(left, left + _VARIANCE_ROWS)
+        squares += weight[part] @ ((X[part] - mean) ** 2).sum(axis=1)
+    return squares / total
+
+
+def make_space(
+    X: Any,
+    kernel: str,
+    gamma: Gamma = "scale",
+    coef0: float = 0.0,
+    degree: int = 3,
+    weight: np.ndarray | None = None,
+) -> Space:
+    """Turn kernel parameters into numbers, by the training data.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Training data.
+    kernel : {"linear", "rbf", "poly", "precomputed"}
+        Which one.
+    gamma : float, "scale", "auto" or "median", default="scale"
+        "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features, "median" is 1
+        over the median squared distance between rows (of 1,000 evenly spaced ones).
+    coef0, degree : float, int
+        Of poly.
+    weight : float64 array of shape (n_samples,), default=None
+        Weights of the rows in the variance; rows without any are left out.
+
+    Returns
+    -------
+    Space
+        The kernel.
+    """
+    if kernel in ("linear", "precomputed"):
+        return Space(kernel)
+    if gamma == "scale":
+        variance = _variance(X, weight)
+        gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    elif gamma == "auto":
+        gamma = 1.0 / X.shape[1]
+    elif gamma == "median":
+        rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+        rows = rows[:: -(-len(rows) // _MEDIAN_ROWS)]
+        distances = euclidean_distances(X[rows], squared=True)
+        between_rows = distances[np.triu_indices_from(distances, k=1)]
+        median = np.median(between_rows) if between_rows.size else 0.0
+        if median <= 0.0:  # more than half of the rows are the same
+            median = between_rows.mean() if between_rows.size else 0.0
+        gamma = 1.0 / median if median > 0 else 1.0
+    return Space(kernel, float(gamma), float(coef0), int(degree))
+
+
+def decision_space(machine: Any, X: Any, weight: np.ndarray | None) -> Space:
+    """The decision kernel by an estimator's parameters."""
+    return make_space(
+        X, machine.kernel, machine.gamma, machine.coef0, machine.degree, weight
+    )
+
+
+def correction_space(machine: Any, Z: Any, weight: np.ndarray | None) -> Space:
+    """The correcting kernel; what is None is that of the decision kernel."""
+
+    def inherit(name: str) -> Any:
+        value = getattr(machine, f"correction_{name}")
+        return getattr(machine, name) if value is None else value
+
+    return make_space(
+        Z,
+        inherit("kernel"),
+        inherit("gamma"),
+        inherit("coef0"),
+        inherit("degree"),
+        weight,
+    )

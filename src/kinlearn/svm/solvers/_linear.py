@@ -1,0 +1,533 @@
+"""SVM+MTL with two linear kernels, by an interior-point method in the weights.
+
+With linear kernels the dual has n variables but its matrix has low rank. Every step
+of a primal-dual interior-point method then is a ridge regression with weights: its
+normal equations have a block of n_features for each task (M_t below) and one that
+couples them. A few dozen steps suffice whatever n and C are, where pairs of rows
+(SMO) or single ones (coordinate descent) take ever more.
+
+Symbols: a in [0, c] are the variables, b = sum of sign * a the coefficient of each
+row (two variables for a row with a tube, one for a row with a class); q_t = X_t'b_t,
+w = sum of q_t, w_t = inverse_penalty q_t; z and v are the prices of a >= 0 and a <= c.
+"""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from kinlearn.svm.kernels import TaskKernel
+from kinlearn.svm.problem import Solution, TaskProblem
+
+__all__ = ["linear_pays", "solve_linear"]
+
+_MAX_ITER = 100
+_CHUNK = 2048  # rows whose products are summed at a time
+_STEPS = 20  # and what else they cost
+_MAX_TASKS = 500
+# Multiplications that are always worth it, a second or so: SMO may be quicker, but it
+# may also take millions of steps, where C is large or the rows are few.
+_CHEAP = 2e10
+_MAX_CELLS = 2**27  # of sparse data, which becomes dense
+# From so many features on, the factors of a step cost more than all else: then
+# steps are corrected more often.
+_WIDE = 100
+_CORRECTIONS = 4
+# From so many cells on, the normal equations are formed in single precision, in half
+# the time, until the weights of the rows differ too much for it. Their error is made
+# good by the next step, which goes by exact residuals.
+_ROUGH_CELLS = 2**22
+_ROUGH_UNTIL = 1e-6  # mean product of a variable and its price
+_COUNTS = 1e-3  # how far the rows of a task that are left out may change them
+# Late steps are refined until the rows' changes agree with those of the weights.
+_REFINE_FROM = 1e-3  # mean product of a variable and its price, by C
+_REFINEMENTS = 3
+_EXACT = 1e-9
+_SNAP = 100.0  # prices
+_POLISH_ROUNDS = 5
+_HALVINGS = 100
+_ROUNDING = 1e-14  # of a sum, by the sum of its terms' sizes
+_SHORTEN = 0.9  # a multiple below which coefficients are too large
+
+
+def linear_pays(problem: TaskProblem, X: Any) -> bool:
+    """Whether the linear solver ends soon, or is likely to be the quicker one.
+
+    Parameters
+    ----------
+    problem : TaskProblem
+        What to solve.
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        The data.
+
+    Returns
+    -------
+    bool
+        True if it is.
+    """
+    n, n_features = len(problem.rows), X.shape[1]
+    size = min(n, n_features)
+    if problem.n_tasks > _MAX_TASKS or (sp.issparse(X) and n * size > _MAX_CELLS):
+        return False
+    work = _STEPS * (n * size**2 + 3.0 * problem.n_tasks * size**3)
+    if n_features > n:
+        work += 10.0 * n**3
+    return work < max(_CHEAP, float(n) ** 2 * (n_features + 20))
+
+
+def _features(X: Any) -> np.ndarray:
+    """Features with the same products, as few as there are rows at the most."""
+    n, n_features = X.shape
+    if n_features > n:
+        products = X @ X.T
+        products = products.toarray() if sp.issparse(products) else products
+        values, vectors = np.linalg.eigh(products.astype(np.float64, copy=False))
+        return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    X = X.toarray() if sp.issparse(X) else X
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+@dataclass
+class _State:
+    """The iterate: variables, their prices, weights of each task, biases.
+
+    The weights q are variables of their own, equal to X'b only in the end. Values
+    computed from them stay exact when the rows' steps are known to few digits, as
+    happens to free rows close to the optimum.
+    """
+
+    a: np.ndarray
+    z: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    bias: np.ndarray
+
+
+class _Tasks:
+    """The rows task by task, and products with them."""
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        problem: TaskProblem,
+        inverse_penalty: float,
+        has_bias: bool,
+    ) -> None:
+        self.X = X
+        self.rough = X.astype(np.float32) if X.size >= _ROUGH_CELLS else X
+        self.norms = np.einsum("ij,ij->i", X, X)
+        self.inverse_penalty = inverse_penalty
+        # by which a row's coefficient changes its own value, or what is usual
+        self.curvature = (1 + inverse_penalty) * (self.norms + self.norms.mean())
+        self.has_bias = has_bias
+        bounds = np.searchsorted(problem.task, np.arange(problem.n_tasks + 1))
+        self.parts = [slice(a, b) for a, b in itertools.pairwise(bounds) if b > a]
+        self.codes = problem.task[[part.start for part in self.parts]]
+        self.of_row = np.repeat(
+            np.arange(len(self.parts)), [part.stop - part.start for part in self.parts]
+        )
+
+    def sums(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """X_t'b_t, a row for each task, and the sums of b_t."""
+        q = np.stack([b[part] @ self.X[part] for part in self.parts])
+        return q, np.bincount(self.of_row, weights=b, minlength=len(self.parts))
+
+    def products(self, d: np.ndarray, part: slice, rough: bool) -> np.ndarray:
+        """X'DX over the rows of a task, those left out that hardly count.
+
+        It stands beside the unit matrix, which bounds what they would change.
+        """
+        X, size = self.rough if rough else self.X, self.X.shape[1]
+        weight = d[part] * self.norms[part] * max(self.inverse_penalty, 1.0)
+        rows = part.start + np.flatnonzero(weight > _COUNTS / len(weight))
+        M = np.zeros((size, size))
+        for left in range(0, len(rows), _CHUNK):
+            some = rows[left : left + _CHUNK]
+            scaled = X[some]
+            scaled *= np.sqrt(d[some]).astype(X.dtype)[:, None]
+            M += scaled.T @ scaled
+        return M
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        """The function of each row's task without its bias, for sums q."""
+        w = q.sum(axis=0)
+        out = np.empty(len(self.X))
+        for t, part in enumerate(self.parts):
+            out[part] = self.X[part] @ (w + self.inverse_penalty * q[t])
+        return out
+
+
+class _Normal:
+    """The normal equations of a step, factored once and solved twice.
+
+    A_t = (I + inverse_penalty M_t)^-1 with M_t = X_t'DX_t, m_t = X_t'd, and
+    sigma_t = sum d - inverse_penalty m_t'A_t m_t.
+    """
+
+    def __init__(self, tasks: _Tasks, d: np.ndarray, rough: bool) -> None:
+        self.tasks = tasks
+        self.d = d
+        size = tasks.X.shape[1]
+        system = np.eye(size)
+        self.m, totals = tasks.sums(d)
+        self.factors, self.AM, self.Am, self.sigma = [], [], [], []
+        for part, m, total in zip(tasks.parts, self.m, totals, strict=True):
+            M = tasks.products(d, part, rough)
+            factor = None
+            AM, Am = M, m
+            if tasks.inverse_penalty > 0:
+                inner = tasks.inverse_penalty * M
+                inner.flat[:: size + 1] += 1.0
+                factor = cho_factor(inner, overwrite_a=True, check_finite=False)
+                AM = cho_solve(factor, M, check_finite=False)
+                Am = cho_solve(factor, m, check_finite=False)
+            sigma = max(total - tasks.inverse_penalty * (m @ Am), 1e-300)
+            system += AM
+            if tasks.has_bias:
+                system -= np.outer(Am, Am / sigma)
+            self.factors.append(factor)
+            self.AM.append(AM)
+            self.Am.append(Am)
+            self.sigma.append(sigma)
+        self.system = cho_factor(0.5 * (system + system.T), check_finite=False)
+
+    def _apply(self, t: int, x: np.ndarray) -> np.ndarray:
+        return x if self.factors[t] is None else cho_solve(self.factors[t], x)
+
+    def solve(
+        self, rho: np.ndarray, missing: np.ndarray, gap: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Changes of weights and biases, and of the values that they make.
+
+        The change of b is rho - d values; it must sum to `gap` by task, and the
+        weights change by `missing` more than follows from it.
+        """
+        tasks = self.tasks
+        h, h0 = tasks.sums(rho)
+        h, h0 = h + missing, h0 - gap
+        T = len(tasks.parts)
+        Ah = np.stack([self._apply(t, h[t]) for t in range(T)])
+        kappa = np.zeros(T)
+        if tasks.has_bias:
+            for t in range(T):
+                kappa[t] = (
+                    h0[t] - tasks.inverse_penalty * (self.m[t] @ Ah[t])
+                ) / self.sigma[t]
+        right = sum(Ah[t] - kappa[t] * self.Am[t] for t in range(T))
+        w = cho_solve(self.system, right)
+        bias = np.zeros(T)
+        if tasks.has_bias:
+            bias = kappa - np.stack(self.Am) @ w / np.array(self.sigma)
+        # A(h - Mw - m bias)
+        q = Ah - np.stack([AM @ w for AM in self.AM]) - bias[:, None] * self.Am
+        return q, bias, tasks.values(q) + bias[tasks.of_row]
+
+
+def _violation(
+    problem: TaskProblem, beta: np.ndarray, values: np.ndarray, tasks: _Tasks
+) -> tuple[float, np.ndarray]:
+    """Greatest violation at coefficients, and the best bias of each task."""
+    slope = values - problem.y
+    eps = problem.epsilon
+    rise = np.where(beta < problem.high, slope + np.where(beta >= 0, eps, -eps), np.inf)
+    fall = np.where(beta > problem.low, slope + np.where(beta > 0, eps, -eps), -np.inf)
+    starts = [part.start for part in tasks.parts]
+    if not tasks.has_bias:
+        return max(fall.max(), -rise.min(), 0.0), np.zeros(len(starts))
+    least = np.minimum.reduceat(rise, starts)
+    most = np.maximum.reduceat(fall, starts)
+    free = rise == fall
+    count = np.bincount(tasks.of_row, weights=free, minlength=len(starts))
+    total = np.bincount(
+        tasks.of_row, weights=np.where(free, -slope, 0.0), minlength=len(starts)
+    )
+    shift = np.where(free, np.where(beta > 0, eps, -eps), 0.0)
+    total -= np.bincount(tasks.of_row, weights=shift, minlength=len(starts))
+    with np.errstate(invalid="ignore"):
+        middle = np.where(
+            np.isinf(least),
+            -most,
+            np.where(np.isinf(most), -least, -(least + most) / 2),
+        )
+    bias = np.where(count > 0, total / np.maximum(count, 1), middle)
+    return max((most - least).max(), 0.0), bias
+
+
+def solve_linear(
+    problem: TaskProblem,
+    kernel: TaskKernel,
+    *,
+    tol: float,
+    max_iter: int,
+    fit_intercept: bool,
+) -> Solution:
+    """Solve a problem with two linear kernels.
+
+    Parameters
+    ----------
+    problem : TaskProblem
+        What to solve.
+    kernel : TaskKernel
+        The two kernels, with the data.
+    tol : float
+        Violation to stop at.
+    max_iter : int
+        Steps at the most; -1 is 100.
+    fit_intercept : bool
+        Whether tasks have biases.
+
+    Returns
+    -------
+    Solution
+        What was found.
+    """
+    X = _features(kernel.X[problem.rows])
+    tasks = _Tasks(X, problem, 1.0 / kernel.penalty, fit_intercept)
+    tube = (problem.low < 0) & (problem.high > 0)
+    both = bool(tube.any())
+    sign = np.array([[1.0], [-1.0]]) if both else np.where(problem.high > 0, 1.0, -1.0)
+    sign = np.broadcast_to(sign, (1 + both, len(X)))
+    c = problem.high[None] if both else (problem.high - problem.low)[None]
+    cost = problem.epsilon - sign * problem.y
+    c = np.broadcast_to(c, sign.shape)
+    state = _start(c, cost, (len(tasks.parts), X.shape[1]))
+    limit = max_iter if max_iter >= 0 else _MAX_ITER
+    found = []
+    for n_iter in range(limit + 1):
+        values = tasks.values(state.q)
+        beta = _coefficients(tasks, state, sign, c)
+        if _violation(problem, beta, values, tasks)[0] <= tol:
+            found.append(_solution(problem, tasks, state.q, beta, n_iter, tol))
+            if found[-1].converged:
+                return found[-1]
+        stalled = n_iter < limit and not _step(tasks, state, values, sign, c, cost)
+        if stalled:
+            break
+    found.append(_solution(problem, tasks, state.q, beta, n_iter, tol, stalled))
+    return min(found, key=lambda solution: solution.violation)
+
+
+def _start(c: np.ndarray, cost: np.ndarray, shape: tuple[int, int]) -> _State:
+    price = np.maximum(1.0, np.abs(cost))
+    return _State(
+        0.5 * c, price.copy(), price.copy(), np.zeros(shape), np.zeros(shape[0])
+    )
+
+
+def _coefficients(
+    tasks: _Tasks, state: _State, sign: np.ndarray, c: np.ndarray
+) -> np.ndarray:
+    """The coefficient of each row from its variables, those near a bound put on it.
+
+    A variable is near its bound if putting it there changes the row's own value by not
+    much more than its price, which other rows then make up for. (A fraction of c
+    would not do: where C is large, all of the solution may be less.)
+    """
+    a, s = state.a, c - state.a
+    a = np.where((a <= s) & (a * tasks.curvature < _SNAP * state.z), 0.0, a)
+    a = np.where((a > s) & (s * tasks.curvature < _SNAP * state.v), c, a)
+    if len(a) == 2:  # a row is above its tube or below it, never both
+        a = a - a.min(axis=0)
+    return (sign * a).sum(axis=0)
+
+
+def _solution(
+    problem: TaskProblem,
+    tasks: _Tasks,
+    q: np.ndarray,
+    beta: np.ndarray,
+    n_iter: int,
+    tol: float,
+    stalled: bool = False,
+) -> Solution:
+    """An iterate as a solution that keeps all constraints.
+
+    The iterate's weights q and its coefficients agree only in the end, so all that is
+    reported of a solution is computed from the coefficients that it has.
+    """
+    beta = _balance(problem, tasks, _polish(problem, tasks, q, beta))
+    values = tasks.values(tasks.sums(beta)[0])
+    violation, bias = _violation(problem, beta, values, tasks)
+    if violation > tol:
+        # Far from the optimum all coefficients may be too large. A smaller multiple
+        # keeps the constraints; it is left alone where it would gain next to nothing,
+        # since it takes coefficients off their bounds.
+        gain = beta @ problem.y - problem.epsilon * np.abs(beta).sum()
+        factor = max(gain, 0.0) / max(beta @ values, 1e-300)
+        if factor < _SHORTEN:
+            beta, values = factor * beta, factor * values
+            violation, bias = _violation(problem, beta, values, tasks)
+    intercept = np.zeros(problem.n_tasks)
+    intercept[tasks.codes] = bias
+    objective = 0.5 * beta @ values - beta @ problem.y
+    objective += problem.epsilon * np.abs(beta).sum()
+    return Solution(
+        beta,
+        intercept,
+        n_iter,
+        float(objective),
+        float(violation),
+        bool(violation <= tol),
+        stalled and bool(violation > tol),
+    )
+
+
+def _free(problem: TaskProblem, beta: np.ndarray, part: slice) -> np.ndarray:
+    """Rows of a task that are at no bound and not at the corner of the tube."""
+    low, high, beta = problem.low[part], problem.high[part], beta[part]
+    return part.start + np.flatnonzero((beta > low) & (beta < high) & (beta != 0))
+
+
+def _polish(
+    problem: TaskProblem, tasks: _Tasks, q: np.ndarray, beta: np.ndarray
+) -> np.ndarray:
+    """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
+    beta = beta.copy()
+    for t, part in enumerate(tasks.parts):
+        for _ in range(_POLISH_ROUNDS):  # what meets a bound stays there
+            rows = _free(problem, beta, part)
+            if not len(rows):
+                break
+            missing = q[t] - beta[part] @ tasks.X[part]
+            A = tasks.X[rows]
+            if tasks.has_bias:
+                A = np.column_stack([A, np.ones(len(rows))])
+                missing = np.append(missing, -beta[part].sum())
+            moved = beta[rows] + _shortest(A, missing)
+            beta[rows] = np.clip(moved, problem.low[rows], problem.high[rows])
+            if (beta[rows] == moved).all():
+                break
+    return beta
+
+
+def _shortest(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """The shortest x with A'x = goal, as nearly as can be."""
+    if len(A) <= 4 * A.shape[1]:
+        return np.linalg.lstsq(A.T, goal)[0]
+    return A @ np.linalg.lstsq(A.T @ A, goal)[0]  # many rows: well conditioned
+
+
+def _balance(problem: TaskProblem, tasks: _Tasks, beta: np.ndarray) -> np.ndarray:
+    """Make coefficients sum to 0 in each task: the free ones, or if need be all."""
+    beta = beta.copy()
+    if not tasks.has_bias:
+        return beta
+    for part in tasks.parts:
+        for rows in (_free(problem, beta, part), part):
+            total = beta[part].sum()
+            if abs(total) <= _ROUNDING * np.abs(beta[part]).sum():
+                break
+            low, high = problem.low[rows], problem.high[rows]
+            beta[rows] = _shift(beta[rows], low, high, beta[rows].sum() - total)
+    return beta
+
+
+def _shift(
+    beta: np.ndarray, low: np.ndarray, high: np.ndarray, goal: float
+) -> np.ndarray:
+    """Subtract one number, within the bounds, so that the sum is `goal`."""
+    left, right = (beta - high).min(initial=0.0), (beta - low).max(initial=0.0)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (left + right)
+        if np.clip(beta - middle, low, high).sum() > goal:
+            left = middle
+        else:
+            right = middle
+    return np.clip(beta - right, low, high)
+
+
+def _step(
+    tasks: _Tasks,
+    state: _State,
+    values: np.ndarray,
+    sign: np.ndarray,
+    c: np.ndarray,
+    cost: np.ndarray,
+) -> bool:
+    """One predictor-corrector step; False where it leads nowhere.
+
+    `values` are those of ``state.q``, without biases.
+    """
+    a, z, v = state.a, state.z, state.v
+    s = c - a
+    b = (sign * a).sum(axis=0)
+    sums, gap = tasks.sums(b)
+    residual = sign * (values + state.bias[tasks.of_row]) + cost - z + v
+    mu = ((a * z).sum() + (s * v).sum()) / (2 * a.size)
+    if mu <= 0 or a.min() <= 0 or s.min() <= 0:
+        return False  # as close as numbers go
+    D = 1.0 / (z / a + v / s)
+    rough = tasks.rough is not tasks.X and mu > _ROUGH_UNTIL
+    try:
+        normal = _Normal(tasks, D.sum(axis=0), rough)
+    except LinAlgError:  # weights of the rows that differ too much for numbers
+        return False
+
+    refinements = 0 if rough or mu > _REFINE_FROM * c.max() else _REFINEMENTS
+
+    def direction(
+        first: np.ndarray, second: np.ndarray, refinements: int
+    ) -> tuple[np.ndarray, ...]:
+        r = -residual + first / a - second / s
+        rho = (sign * D * r).sum(axis=0)
+        dq, bias, values = normal.solve(rho, sums - state.q, -gap)
+        da = D * (r - sign * values)
+        # Where weights differ by many orders of magnitude, the rows' changes do not
+        # sum to those of the weights: solved again for what is missing.
+        for _ in range(refinements):
+            change, total = tasks.sums((sign * da).sum(axis=0))
+            missing = sums + change - state.q - dq
+            if np.abs(missing).max() <= _EXACT * np.abs(state.q + dq).max():
+                break
+            more = normal.solve(np.zeros(len(b)), missing, -gap - total)
+            dq, bias, values = dq + more[0], bias + more[1], values + more[2]
+            da = D * (r - sign * values)
+        return da, (first - z * da) / a, (second + v * da) / s, dq, bias
+
+    da, dz, dv, _, _ = direction(-a * z, -s * v, 0)
+    reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
+    ahead = ((a + reach * da) * (z + reach * dz)).sum()
+    ahead += ((s - reach * da) * (v + reach * dv)).sum()
+    centre = (ahead / (2 * a.size) / mu) ** 3 * mu
+    first, second = centre - a * z - da * dz, centre - s * v + da * dv
+    da, dz, dv, dq, bias = direction(first, second, refinements)
+    reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
+    # Further corrections with the same factors (Gondzio 1996): a step is dear only
+    # for its factors, so it is worth making long.
+    for _ in range(_CORRECTIONS if tasks.X.shape[1] >= _WIDE else 0):
+        far = min(1.0, 1.5 * reach + 0.3)
+        first = first + _towards(centre, (a + far * da) * (z + far * dz))
+        second = second + _towards(centre, (s - far * da) * (v + far * dv))
+        trial = direction(first, second, refinements)
+        longer = _reach((a, trial[0]), (s, -trial[0]), (z, trial[1]), (v, trial[2]))
+        if longer < reach + 0.01:
+            break
+        reach, (da, dz, dv, dq, bias) = longer, trial
+    reach *= 0.995
+    if not np.isfinite(reach) or reach < 1e-10:
+        return False
+    state.a = a + reach * da
+    state.z = z + reach * dz
+    state.v = v + reach * dv
+    state.q = state.q + reach * dq
+    state.bias = state.bias + reach * bias
+    return True
+
+
+def _towards(centre: float, product: np.ndarray) -> np.ndarray:
+    """What brings products that lie far from the centre nearer to it."""
+    return np.clip(
+        np.clip(product, 0.1 * centre, 10 * centre) - product, -10 * centre, None
+    )
+
+
+def _reach(*pairs: tuple[np.ndarray, np.ndarray]) -> float:
+    """How far all of them stay positive, at most 1."""
+    reach = 1.0
+    for x, dx in pairs:
+        ratio = np.where(dx < 0, x / np.minimum(dx, -1e-300), -np.inf).max()
+        reach = min(reach, -ratio)
+    return reach

@@ -1,0 +1,98 @@
+"""SVM+MTL by sequential minimal optimisation, and where it may start."""
+
+import numpy as np
+
+from kinlearn._kernels.svm._task_smo import TaskSMO
+from kinlearn.svm.kernels import TaskKernel
+from kinlearn.svm.problem import Solution, TaskProblem
+
+__all__ = ["feasible_start", "solve_smo"]
+
+
+def feasible_start(problem: TaskProblem, beta: np.ndarray | None) -> np.ndarray:
+    """An old solution, made smaller task by task until it keeps the bounds.
+
+    Parameters
+    ----------
+    problem : TaskProblem
+        The new problem.
+    beta : float64 array of shape (n_samples,) or None
+        An old solution by row of the data, whose sums by task are zero.
+
+    Returns
+    -------
+    float64 array of shape (n,)
+        Where to start; zeros for tasks whose labels have changed.
+    """
+    if beta is None:
+        return np.zeros(len(problem.rows))
+    start = beta[problem.rows]
+    outside = np.bincount(problem.task, weights=start, minlength=problem.n_tasks)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slack = np.where(start > 0, problem.high / start, problem.low / start)
+    slack[start == 0] = np.inf
+    factor = np.ones(problem.n_tasks)
+    np.minimum.at(factor, problem.task, slack)
+    scale = np.abs(start).max(initial=0.0)
+    factor[np.abs(outside) > 1e-9 * max(scale, 1.0)] = 0.0  # rows were left out
+    return np.clip(start * factor[problem.task], problem.low, problem.high)
+
+
+def solve_smo(
+    problem: TaskProblem,
+    kernel: TaskKernel,
+    *,
+    tol: float,
+    max_iter: int,
+    cache_size: float,
+    shrinking: bool,
+    fit_intercept: bool,
+    start: np.ndarray,
+) -> Solution:
+    """Solve by sequential minimal optimisation.
+
+    Parameters
+    ----------
+    problem : TaskProblem
+        What to solve.
+    kernel : TaskKernel
+        Q.
+    tol : float
+        Violation to stop at.
+    max_iter : int
+        Steps at the most; -1 is 10 million, or 100 for each row if that is more.
+    cache_size : float
+        Megabytes for rows of Q.
+    shrinking : bool
+        Whether to set rows aside that look settled.
+    fit_intercept : bool
+        Whether tasks have biases.
+    start : float64 array of shape (n,)
+        Where to start; feasible.
+
+    Returns
+    -------
+    Solution
+        What was found.
+    """
+    solver = TaskSMO(
+        kernel.rows(problem.rows, problem.task, problem.n_tasks),
+        int(cache_size * 2**20),
+        problem.y,
+        problem.low,
+        problem.high,
+        start,
+        problem.epsilon,
+        tol,
+        fit_intercept,
+    )
+    limit = max_iter if max_iter >= 0 else max(10_000_000, 100 * len(problem.rows))
+    beta, intercept = solver.solve(limit, shrinking)
+    return Solution(
+        beta,
+        intercept,
+        solver.n_iter,
+        solver.objective,
+        solver.violation,
+        solver.converged,
+    )

@@ -1,0 +1,12 @@
+"""Multi-task decision trees and their forests (Faddoul)."""
+
+from kinlearn.trees.decision._export import export_text, plot_tree
+from kinlearn.trees.decision._forest import MultiTaskRandomForestClassifier
+from kinlearn.trees.decision._tree import MultiTaskDecisionTreeClassifier
+
+__all__ = [
+    "MultiTaskDecisionTreeClassifier",
+    "MultiTaskRandomForestClassifier",
+    "export_text",
+    "plot_tree",
+]

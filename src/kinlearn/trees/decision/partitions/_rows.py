@@ -1,0 +1,503 @@
+"""One partition of the rows of a multi-task random forest, and its sums.
+
+The features are bins here, one byte each. A partition counts the cells, pairs of a task
+and a label, in the bins of a feature at a node; a split is chosen by the sums of all
+partitions. It also gives away the rows of nodes that have become small, so that the
+rest of their trees is grown in one place.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from kinlearn._binning import Bins, find_bins, in_units, is_whole, weight_unit
+from kinlearn._kernels.trees.decision._grow_tree import grow_tree
+from kinlearn._kernels.trees.decision._level import count_cells, move_bins
+from kinlearn._partitions import (
+    Common,
+    Partition,
+    Statistics,
+    Weighed,
+    agree,
+    summarize,
+)
+from kinlearn.trees.decision._growth import (
+    CRITERIA,
+    cell_factors,
+    check_tasks_weigh,
+    weighed_by_class,
+)
+from kinlearn.utils._typing import LabelRule
+
+__all__ = [
+    "BinPlan",
+    "BinnedPartition",
+    "CellRequest",
+    "Job",
+    "Piece",
+    "Roots",
+    "Scheme",
+    "grow_pieces",
+    "prepare_binned",
+]
+
+N_BINS = 256
+
+# Draws of a bootstrap sample that are made at a time.
+_PORTION = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Scheme(Weighed):
+    """What all partitions share."""
+
+    bins: Bins  # edges of the bins
+    # int32 (n_cells,): what the cells stand for
+    cell_task: np.ndarray
+    cell_label: np.ndarray
+    # int64 (n_tasks + 1,): draws of each task in a bootstrap sample: as many as it has
+    # rows that count
+    bag_indptr: np.ndarray
+    unit: float  # what a whole weight of 1 stands for
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks."""
+        return len(self.bag_indptr) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Roots(Weighed):
+    """Trees that begin: their seeds, and whether each has a bootstrap sample."""
+
+    seeds: list
+    bootstrap: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CellRequest(Weighed):
+    """Sums by bin and cell of features at open nodes."""
+
+    nodes: np.ndarray  # int (n_nodes,): which of the open nodes this is about
+    tree: np.ndarray  # int32 (n_nodes,): their trees
+    start: np.ndarray  # int64 (n_nodes + 1,): where each node's requests begin
+    feature: np.ndarray  # int32 array: requested features; -1 is all rows in one bin
+
+
+@dataclass(frozen=True, eq=False)
+class BinPlan(Weighed):
+    """The splits of all open nodes; see the kernel `move_bins`."""
+
+    tree: np.ndarray
+    feature: np.ndarray
+    cut: np.ndarray
+    missing_left: np.ndarray
+    child: np.ndarray
+    gone_start: np.ndarray
+    gone: np.ndarray
+
+    @property
+    def n_opened(self) -> int:
+        """Open nodes of the next level."""
+        return len(self.gone_start) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class BinPlaces(Weighed):
+    """Where the rows of a partition are in some trees."""
+
+    # int32 (n_trees, n_rows): rows, those of an open node next to each other and
+    # ascending
+    order: np.ndarray
+    opened: np.ndarray  # int32 (2, n_open): start and end of each open node's stretch
+    # int32 (n_trees, n_rows), or None: how often each row is in the tree's sample; None
+    # is once
+    counts: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Piece(Weighed):
+    """Rows of some nodes, node by node."""
+
+    start: np.ndarray  # int64 (n_nodes + 1,): where each node's rows begin
+    lines: np.ndarray  # uint8 (n, n_features): their bins
+    cells: np.ndarray  # int32 (n,): their cells
+    weight: np.ndarray  # int64 (n,): their weights in the tree
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedPartition(Weighed):
+    """The rows of one partition, as the kernels take them."""
+
+    bins: np.ndarray  # uint8 (n_rows, n_features), column-major: bins of the features
+    cells: np.ndarray  # int32 (n_rows,): pair of task and label
+    weight: np.ndarray | None  # int64 (n_rows,), or None: whole weights; None is 1
+    # int64 (n_here,): tasks with rows that count here, and how many such rows of each
+    # are in the partitions before this one
+    tasks: np.ndarray
+    before: np.ndarray
+    scheme: Scheme  # what all partitions share
+
+    def lay_out(self, by_rows: bool) -> None:
+        """Nothing: bins are small."""
+
+    def begin(self, roots: Roots) -> BinPlaces:
+        """The rows at the roots of some trees."""
+        n, n_trees = len(self.cells), len(roots.seeds)
+        counts = None
+        if roots.bootstrap:
+            counts = np.empty((n_trees, n), dtype=np.int32)
+            draws = self._draws()
+            for i, seed in enumerate(roots.seeds):
+                counts[i] = draws(seed)
+        order = np.zeros((n_trees, n), dtype=np.int32)
+        opened = np.zeros((2, n_trees), dtype=np.int32)
+        for i in range(n_trees):
+            there = np.ones(n, dtype=bool) if counts is None else counts[i] > 0
+            if self.weight is not None:
+                there &= self.weight > 0
+            rows = np.flatnonzero(there)
+            order[i, : len(rows)] = rows
+            opened[1, i] = len(rows)
+        return BinPlaces(order, opened, counts)
+
+    def _draws(self) -> Callable[[int], np.ndarray]:
+        """A function that counts how often each row is in the sample of a seed.
+
+        The samples are those of all rows in one place: every draw is a place among the
+        rows of its task. Draws for tasks without a row here are skipped.
+        """
+        indptr = self.scheme.bag_indptr
+        counting = np.arange(len(self.cells))
+        if self.weight is not None:
+            counting = np.flatnonzero(self.weight > 0)
+        task = self.scheme.cell_task[self.cells[counting]]
+        by_task = counting[np.argsort(task, kind="stable")]
+        n_here = np.bincount(np.searchsorted(self.tasks, task), minlength=1)
+        first_here = np.cumsum(n_here) - n_here
+
+        def counts(seed: int) -> np.ndarray:
+            source = np.random.PCG64(seed)  # as of default_rng
+            random = np.random.Generator(source)
+            drawn = np.zeros(len(counting), dtype=np.int64)
+            done = 0
+            for first, last in _portions(indptr, self.tasks):
+                source.advance(int(first - done))
+                uniform = random.random(last - first)
+                done = last
+                low = np.searchsorted(indptr, first, side="right") - 1
+                high = np.searchsorted(indptr, last)
+                length = np.diff(np.clip(indptr[low : high + 1], first, last))
+                here = np.searchsorted(self.tasks, np.arange(low, high))
+                place = (uniform * np.repeat(np.diff(indptr)[low:high], length)).astype(
+                    np.int64
+                )
+                place -= np.repeat(self.before[here], length)
+                mine = (place >= 0) & (place < np.repeat(n_here[here], length))
+                place += np.repeat(first_here[here], length)
+                drawn += np.bincount(place[mine], minlength=len(drawn))
+            out = np.zeros(len(self.cells), dtype=np.int32)
+            out[by_task] = drawn
+            return out
+
+        return counts
+
+    def move(self, places: BinPlaces, plan: BinPlan) -> BinPlaces:
+        """Carry out splits."""
+        order = places.order.copy()
+        opened = np.zeros((2, plan.n_opened), dtype=np.int32)
+        move_bins(
+            self.bins,
+            self.cells,
+            self.scheme.cell_task,
+            self.scheme.n_tasks,
+            order,
+            tree=plan.tree,
+            start=places.opened[0],
+            end=places.opened[1],
+            feature=plan.feature,
+            cut=plan.cut,
+            missing_left=plan.missing_left,
+            child=plan.child,
+            gone_start=plan.gone_start,
+            gone=plan.gone,
+            opened=opened,
+        )
+        return BinPlaces(order, opened, places.counts)
+
+    def answer(self, places: BinPlaces, request: CellRequest) -> Statistics:
+        """The result of a request, from the rows here."""
+        start, end = np.ascontiguousarray(places.opened[:, request.nodes])
+        n_cells = len(self.scheme.cell_task)
+        most = np.minimum(end - start, N_BINS * n_cells) @ np.diff(request.start)
+        key, weight, rows = np.empty((3, most), dtype=np.int64)
+        n = count_cells(
+            self.bins,
+            self.cells,
+            self.weight,
+            places.counts,
+            places.order,
+            tree=request.tree,
+            start=start,
+            end=end,
+            request_start=request.start,
+            feature=request.feature,
+            n_cells=n_cells,
+            key=key,
+            weight=weight,
+            rows=rows,
+        )
+        order = np.argsort(key[:n])  # runs are quick to merge
+        statistics = Statistics(request.start)
+        statistics.by_group.update(
+            key=key[order], weight=weight[order], rows=rows[order]
+        )
+        return statistics
+
+    def piece(self, places: BinPlaces, job: "Job") -> Piece:
+        """The rows of some nodes."""
+        start, end = places.opened[:, job.nodes]
+        stretches = [
+            places.order[t, a:b] for t, a, b in zip(job.tree, start, end, strict=True)
+        ]
+        rows = np.concatenate(stretches)
+        weight = np.ones(len(rows), np.int64)
+        if self.weight is not None:
+            weight = self.weight[rows]
+        if places.counts is not None:
+            weight = weight * places.counts[np.repeat(job.tree, end - start), rows]
+        return Piece(
+            start=np.concatenate([[0], np.cumsum(end - start)]),
+            lines=np.ascontiguousarray(self.bins[rows]),
+            cells=self.cells[rows],
+            weight=weight,
+        )
+
+
+def _portions(indptr: np.ndarray, tasks: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Stretches of the draws of some tasks, ascending, none of them long."""
+    for t in np.split(tasks, np.flatnonzero(np.diff(tasks) != 1) + 1):
+        if len(t):
+            first, last = indptr[t[0]], indptr[t[-1] + 1]
+            yield from pairwise([*range(first, last, _PORTION), last])
+
+
+# ------------------------------------------------- from tables to binned partitions
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows(Weighed):
+    """Rows of a partition with their cells, before the weights and bins are known."""
+
+    columns: np.ndarray  # float (n_features, n_rows): X, feature by feature
+    cells: np.ndarray  # int32 (n_rows,): pair of task and label
+    given: np.ndarray | None  # float64 (n_rows,), or None: sample weights
+    whole: np.ndarray | None  # int64 (n_rows,), or None: the same as whole numbers
+
+    @classmethod
+    def of(cls, part: Partition, common: Common, unit: float) -> Self:
+        """Code the rows of a partition as all partitions do."""
+        coded = part.coded(common)
+        sets = common.label_sets.observed
+        n_classes = np.int64(sets.n_classes)
+        task = np.repeat(np.arange(sets.n_tasks), np.diff(sets.indptr))
+        cells: np.ndarray = np.searchsorted(
+            task * n_classes + sets.codes, coded.task * n_classes + coded.y
+        )
+        return cls(
+            coded.columns,
+            cells.astype(np.int32),
+            coded.weight,
+            in_units(coded.weight, unit),
+        )
+
+    def feature(self, number: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values of a feature, and their weights, of rows with a sample weight."""
+        if self.whole is None:
+            return self.columns[number], None
+        there = self.whole > 0
+        return self.columns[number, there], self.whole[there]
+
+    def cell_weight(self, n_cells: int) -> np.ndarray:
+        """Weight of each cell, in units of the sample weights."""
+        return np.bincount(self.cells, self.whole, minlength=n_cells)
+
+    def weighed_cells(
+        self, factor: np.ndarray | None, unit: float, n_cells: int
+    ) -> np.ndarray:
+        """The same with class weights, in other units."""
+        return np.bincount(self.cells, self._weight(factor, unit), minlength=n_cells)
+
+    def weight_sum(self, factor: np.ndarray | None) -> tuple[float, bool]:
+        """Sum of the rows' weights, and whether all are whole numbers."""
+        weight: Any = weighed_by_class(self.given, factor, self.cells)
+        return float(weight.sum()), is_whole(weight)
+
+    def _weight(self, factor: np.ndarray | None, unit: float) -> np.ndarray | None:
+        return in_units(weighed_by_class(self.given, factor, self.cells), unit)
+
+    def task_rows(
+        self, factor: np.ndarray | None, unit: float, cell_task: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Tasks with rows that count, and their numbers of such rows."""
+        weight = self._weight(factor, unit)
+        cells = self.cells if weight is None else self.cells[weight > 0]
+        return np.unique(cell_task[cells], return_counts=True)
+
+    def binned(
+        self,
+        bag: tuple[np.ndarray, np.ndarray],
+        factor: np.ndarray | None,
+        scheme: Scheme,
+    ) -> BinnedPartition:
+        """The rows as the kernels take them."""
+        tasks, before = bag
+        return BinnedPartition(
+            bins=scheme.bins.assign(self.columns.T),
+            cells=self.cells,
+            weight=self._weight(factor, scheme.unit),
+            tasks=tasks,
+            before=before,
+            scheme=scheme,
+        )
+
+
+def prepare_binned(
+    engine: Any,
+    parts: list[Any],
+    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    label_rule: LabelRule,
+) -> tuple[Common, Scheme, list[int]]:
+    """Bin the partitions that were read.
+
+    `parts` is emptied, so that their rows are let go. Returns what they
+    agreed on, the bins and codes, and the number of rows of each.
+    """
+    summaries, kept = summarize(engine, parts)
+    common = agree(summaries, label_rule=label_rule)
+    sets = common.label_sets.observed
+    unit = 1.0
+    if summaries[0]["weighted"]:
+        unit = _unit(engine.collect(_given_sum, kept))
+    rows = engine.map(CellRows.of, kept, common, unit)
+    n_cells = len(sets.codes)
+    factor = cell_factors(
+        class_weight,
+        common.classes,
+        sets,
+        lambda: engine.reduce(_sum, CellRows.cell_weight, rows, n_cells),
+    )
+    if factor is not None:
+        unit = _unit(engine.collect(CellRows.weight_sum, rows, factor))
+    in_cells = engine.reduce(_sum, CellRows.weighed_cells, rows, factor, unit, n_cells)
+    label_sets = common.label_sets.weighed(in_cells * unit)
+    dtype = np.result_type(*(s["dtype"] for s in summaries))
+    bins = find_bins(engine, rows, len(common.table.features), dtype)
+    n_tasks = len(common.tasks)
+    cell_task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(sets.indptr))
+    of_parts = engine.collect(CellRows.task_rows, rows, factor, unit, cell_task)
+    so_far, bags = np.zeros(n_tasks, dtype=np.int64), []
+    for tasks, count in of_parts:
+        bags.append((tasks, so_far[tasks]))
+        so_far[tasks] += count
+    check_tasks_weigh(common.tasks, so_far)
+    scheme = Scheme(
+        bins=bins,
+        cell_task=cell_task,
+        cell_label=sets.codes.astype(np.int32),
+        bag_indptr=np.concatenate([[0], np.cumsum(so_far)]),
+        unit=unit,
+    )
+    partitions = engine.map(CellRows.binned, rows, factor, scheme, each=bags)
+    n_rows = [s["n_rows"] for s in summaries]
+    engine.keep(partitions, n_rows)
+    parts.clear()
+    return replace(common, label_sets=label_sets), scheme, n_rows
+
+
+def _given_sum(part: Any) -> tuple[float, bool]:
+    return float(part.sample_weight.sum()), is_whole(part.sample_weight)
+
+
+def _unit(sums: Sequence[tuple[float, bool]]) -> float:
+    total = math.fsum(weight for weight, _ in sums)
+    if not total > 0:
+        raise ValueError(
+            "The weights of all rows are 0; some must be positive. Look at "
+            "sample_weight and class_weight."
+        )
+    return weight_unit(total, all(whole for _, whole in sums))
+
+
+def _sum(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    return np.sum(arrays, axis=0)
+
+
+# ------------------------------------------------------- small nodes in one place
+
+
+@dataclass(frozen=True, eq=False)
+class Job(Weighed):
+    """Nodes that are grown to the end together."""
+
+    nodes: np.ndarray  # int (n_nodes,): which of the open nodes
+    tree: np.ndarray  # int (n_nodes,): their trees
+    depth: np.ndarray  # int (n_nodes,): their depths
+    stream: np.ndarray  # uint64 (n_nodes,): their random numbers
+    min_weight_leaf: np.ndarray  # int64 (n_nodes,): the limit of their trees
+
+    @staticmethod
+    def pack(pieces: list[Piece]) -> list[Piece]:
+        """Pieces in the form in which they are sent."""
+        return pieces
+
+    @staticmethod
+    def unpack(pieces: list[Piece]) -> list[Piece]:
+        """The pieces."""
+        return pieces
+
+
+def grow_pieces(
+    pieces: Sequence[Piece], job: Job, scheme: Scheme, settings: dict[str, Any]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Grow nodes from the rows of all partitions."""
+    grown = []
+    for i in range(len(job.nodes)):
+        stretches = [slice(p.start[i], p.start[i + 1]) for p in pieces]
+        lines, cells, weight = (
+            np.concatenate(
+                [getattr(p, k)[s] for p, s in zip(pieces, stretches, strict=True)]
+            )
+            for k in ("lines", "cells", "weight")
+        )
+        # The cells and tasks of the node alone: scratch is as long as they are many.
+        here, cells = np.unique(cells, return_inverse=True)
+        tasks, cell_task = np.unique(scheme.cell_task[here], return_inverse=True)
+        depth = settings["max_depth"]
+        depth = len(cells) if depth is None else depth - int(job.depth[i])
+        nodes, decisions, values, _ = grow_tree(
+            np.asfortranarray(lines),
+            lines,
+            scheme.bins.n_bins,
+            cells.astype(np.int32),
+            weight,
+            cell_task.astype(np.int32),
+            scheme.cell_label[here],
+            len(tasks),
+            CRITERIA.index(settings["criterion"]),
+            settings["purity"],
+            depth,
+            settings["min_samples_split"],
+            settings["min_samples_leaf"],
+            int(job.min_weight_leaf[i]),
+            settings["max_features"],
+            0,
+            int(job.stream[i]),
+        )
+        decisions["task"] = tasks[decisions["task"]]
+        grown.append((nodes, decisions, values))
+    return grown

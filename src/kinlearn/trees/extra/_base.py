@@ -1,0 +1,574 @@
+"""What the multi-task extra-trees estimators share: growth, prediction, explanation."""
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn._kernels._random import stream_state
+from kinlearn.exceptions import KinlearnWarning
+from kinlearn.tables.internal import CODES
+from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
+from kinlearn.trees.extra._baseline import LinearPart, add_offsets
+from kinlearn.trees.extra._growth import Growth, Settings, bootstrap_counts, grow_trees
+from kinlearn.trees.extra._later import add_rows, insert_tasks
+from kinlearn.trees.extra._model import Forest
+from kinlearn.trees.extra._tuning import Candidate, Pilot, Space, choose
+from kinlearn.utils import as_float32
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
+from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
+
+__all__ = ["MultiTaskExtraTreesBase"]
+
+
+_MOST_FEATURES = 1_000  # of a line that is not requested
+_MOST_TASKS = 1_000  # of a matrix of affinities
+_NO_LIMIT = 2**31 - 1
+
+
+def _count(value: float, total: float) -> float:
+    """A number of features or of rows' weight: as it is, or a share of all."""
+    return value if isinstance(value, Integral) else value * total
+
+
+class MultiTaskExtraTreesBase(
+    CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """What the classifier and the regressor share."""
+
+    _table_encoding = CODES
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        **TaskMixin._categorical_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "task_split_prob": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "task_smoothing": [Interval(Real, 0, None, closed="left")],
+        "leaf_smoothing": [Interval(Real, 0, None, closed="left"), None],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "n_cuts": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+            StrOptions({"auto"}),
+        ],
+        "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "oob_score": ["boolean"],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    _line: LinearPart | None
+    _offsets: np.ndarray
+    # Where a subclass has no such parameters.
+    task_offset: bool | str = False
+    linear_part: bool | str = False
+
+    @property
+    @abstractmethod
+    def _task_split_probs(self) -> tuple[float, ...]:
+        """Probabilities to choose from; the first is taken if nothing is compared."""
+
+    def _draws(
+        self, settings: Settings, n_features: int
+    ) -> tuple[tuple[int, int], ...]:
+        """Numbers of features and of cuts to choose from."""
+        return ((settings.max_features, settings.n_cuts),)
+
+    @abstractmethod
+    def _open_labels(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TaskData, int, np.ndarray | None, int]:
+        """Checked data, number of classes (0 for numbers), weights, criterion."""
+
+    @abstractmethod
+    def _score(self, y_true: np.ndarray, prediction: np.ndarray) -> float:
+        """The score of `score`, for a prediction out of the bag."""
+
+    @abstractmethod
+    def _finish(
+        self,
+        sums: np.ndarray,
+        n_trees: int | np.ndarray,
+        rows: np.ndarray,
+        task: np.ndarray,
+        unknown: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """The prediction from the sum of the trees' values.
+
+        `unknown` gives the sums of some of the rows if their task were unknown.
+        """
+
+    @with_callbacks
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column; NaN in features is a missing value.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights. All counts (such as `min_samples_leaf`) are sums of weights, so a
+            weight of 2 is the same as two rows, and 0 the same as none.
+
+        Returns
+        -------
+        self
+            The fitted forest.
+        """
+        self._validate_params()
+        if self.oob_score and not self.bootstrap:
+            raise ValueError(
+                "oob_score=True needs rows out of the bag; set bootstrap=True too."
+            )
+        data, n_classes, weight, criterion = self._open_labels(X, y, sample_weight)
+        check_total_weight(weight)
+        total = data.n_samples if weight is None else weight.sum()
+        settings = self._settings(data.X.shape[1], total, criterion)
+        self._warn_of_light_rows(data, weight, settings)
+        growth = Growth.from_data(
+            data, n_classes, weight, settings, self.leaf_smoothing
+        )
+        old = self._trees_to_keep(data)
+        if not old:
+            random = check_random_state(self.random_state)
+            self._seed = int(random.randint(np.iinfo(np.int32).max))
+            self._choose_what_is_auto(growth)
+        growth = self._rest(growth)
+        n_old = old[0].n_trees if old else 0
+        seeds = [stream_state(self._seed, i) for i in range(n_old, self.n_estimators)]
+
+        progress = self._init_callback_context(max_subtasks=len(seeds))
+        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        trees = grow_trees(
+            growth,
+            seeds,
+            bootstrap=self.bootstrap,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+
+        def counted(trees: Iterable[Forest]) -> Iterator[Forest]:
+            for i, tree in enumerate(trees):
+                step = progress.subcontext(task_name=f"tree {n_old + i}")
+                step.call_on_fit_task_begin(estimator=self)
+                yield tree
+                step.call_on_fit_task_end(estimator=self)
+
+        self.forest_ = Forest.join(chain(old, counted(trees)))
+        self._grown_with = self._fixed_settings(data)
+        del growth, trees  # with their copy of X
+        if self.oob_score:
+            self._score_out_of_bag(data)
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add tasks that come after fit, without growing the trees anew.
+
+        The splits stay as they are. At each task split the task takes the side that
+        the mean of its own rows there gives, and the leaves' values become those of
+        old and new rows together, for all tasks. Classes that fit did not see get
+        values of their own in the leaves; other tasks do not get them.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Targets; a new task may have classes that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The forest with these tasks.
+        """
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        return self._add_later(later)
+
+    def _add_later(self, later: Any) -> Self:
+        if self.leaf_smoothing is not None:
+            raise ValueError(
+                f"leaf_smoothing={self.leaf_smoothing!r} needs the rows of each task "
+                "in each leaf, which the forest does not keep. Fit anew with all rows, "
+                "or set leaf_smoothing=None before fit."
+            )
+        weight, criterion = self._weigh_later(later)
+        offsets = np.zeros(len(later.tasks))
+        offsets[later.place] = self._offsets
+        y = later.y
+        if self._line is not None:
+            y = y - self._line.predict(as_float32(later.X).T)
+        if self._offsets.any():
+            trees = self.forest_.sum_values(later.X, np.full_like(later.task, -1))
+            rest = y - trees[:, 0] / self.forest_.n_trees
+            add_offsets(offsets, later.is_new, rest, later.task, weight)
+            y = y - offsets[later.task]
+        self.forest_ = add_rows(
+            insert_tasks(self._widened(later), later.place),
+            (later.X, later.task, y, weight),
+            is_new=later.is_new,
+            criterion=criterion,
+            n_classes=0 if later.classes is None else len(later.classes),
+            task_smoothing=self.task_smoothing,
+        )
+        self._offsets = offsets
+        self._remember_later(replace(later, sample_weight=weight))
+        return self
+
+    def _widened(self, later: Any) -> Forest:
+        """The forest with values for new classes."""
+        return self.forest_
+
+    @abstractmethod
+    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
+        """Weights of later rows, and the kernel's criterion."""
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether there are trees that a warm start keeps."""
+        return self.warm_start and hasattr(self, "forest_")
+
+    def _warn_of_light_rows(
+        self, data: TaskData, weight: np.ndarray | None, settings: Settings
+    ) -> None:
+        """Weights are counts of rows; of shares that sum to 1, no tree can be grown."""
+        enough = max(settings.min_weight_split, 2 * settings.min_weight_leaf)
+        if weight is None or weight.sum() >= enough or data.n_samples < enough:
+            return
+        warnings.warn(
+            f"The weights of {data.n_samples} rows sum to {weight.sum():g}; a split "
+            f"needs {enough:g}: every prediction will be the same. A weight counts as "
+            "that many rows; scale the weights to a mean of 1.",
+            KinlearnWarning,
+            stacklevel=4,
+        )
+
+    def _fixed_settings(self, data: TaskData) -> dict[str, Any]:
+        """What trees of one forest must have in common."""
+        fixed = {
+            "leaf_smoothing": self.leaf_smoothing,
+            "linear_part": self.linear_part,
+            "task_offset": self.task_offset,
+            "number of categorical features": 0
+            if data.categorical is None
+            else int(data.categorical.sum()),
+        }
+        if self.oob_score:  # bags are drawn again to know who was in them
+            fixed |= {"bootstrap": self.bootstrap, "number of rows": data.n_samples}
+        return fixed
+
+    def _trees_to_keep(self, data: TaskData) -> list[Forest]:
+        if not self._goes_on:
+            return []
+        n_old = self.forest_.n_trees
+        for name, new in self._fixed_settings(data).items():
+            if new != (old := self._grown_with.get(name, "not kept")):
+                raise ValueError(
+                    f"warm_start=True adds trees to a forest of the same kind, but "
+                    f"{name} is {new!r} now and was {old!r}. Keep it, or set "
+                    "warm_start=False to begin anew."
+                )
+        if self.n_estimators < n_old:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {n_old} trees that "
+                "are there (warm_start=True). Raise it, or set warm_start=False."
+            )
+        return [self.forest_]
+
+    def _settings(self, d: int, total: float, criterion: int) -> Settings:
+        named = {"sqrt": np.sqrt(d), "log2": np.log2(d), None: d}
+        named["auto"] = named["sqrt"]
+        k = (
+            named[self.max_features]
+            if self.max_features in named
+            else _count(self.max_features, d)
+        )
+        leaf, prob = self.min_samples_leaf, self.task_split_prob
+        mask = self.is_categorical_
+        return Settings(
+            criterion=criterion,
+            max_features=min(max(1, int(k)), d),
+            n_cuts=1 if self.n_cuts == "auto" else min(self.n_cuts, _NO_LIMIT),
+            max_depth=min(_NO_LIMIT, self.max_depth or _NO_LIMIT),
+            task_split_prob=self._task_split_probs[0] if prob == "auto" else prob,
+            task_smoothing=self.task_smoothing,
+            min_weight_split=_count(self.min_samples_split, total),
+            min_weight_leaf=1 if leaf == "auto" else _count(leaf, total),
+            min_impurity_decrease=self.min_impurity_decrease,
+            categorical=None if mask is None else mask.astype(np.uint8),
+        )
+
+    def _choose_what_is_auto(self, growth: Growth) -> None:
+        """Fix settings, line and offsets, by pilot forests where "auto" is set."""
+        best, offsets = Candidate(growth.settings, line=self.linear_part is True), None
+        auto_leaf = self.min_samples_leaf == "auto"
+        auto_prob = self.task_split_prob == "auto" and growth.n_tasks > 1
+        auto = auto_leaf or auto_prob
+        if auto or (self.task_offset is True and growth.n_tasks > 1):
+            pilot = Pilot(
+                growth,
+                self._seed,
+                bootstrap=self.bootstrap,
+                n_jobs=effective_n_jobs(self.n_jobs),
+            )
+            if pilot.enough:
+                space = self._space(growth, auto_leaf, auto_prob)
+                best, offsets = choose(pilot, growth.settings, space)
+        self.min_samples_leaf_ = best.settings.min_weight_leaf
+        self.task_split_prob_ = best.settings.task_split_prob
+        self.max_features_ = best.settings.max_features
+        self.n_cuts_ = best.settings.n_cuts
+        self._offsets = np.zeros(growth.n_tasks) if offsets is None else offsets
+        self._line = None
+        if best.line:
+            self._line = LinearPart.fit(
+                growth.columns, growth.y, growth.weight, growth.settings.categorical
+            )
+
+    def _rest(self, growth: Growth) -> Growth:
+        """What line and offsets leave for the trees, with the settings chosen."""
+        chosen: dict[str, dict] = {
+            "min_samples_leaf": {"min_weight_leaf": self.min_samples_leaf_},
+            "task_split_prob": {"task_split_prob": self.task_split_prob_},
+            "max_features": {"max_features": self.max_features_},
+            "n_cuts": {"n_cuts": self.n_cuts_},
+        }
+        settings = growth.settings
+        for name, value in chosen.items():
+            if getattr(self, name) == "auto":
+                settings = replace(settings, **value)
+        y = growth.y
+        self._variance_of_base = np.zeros(len(growth.columns) + 1)
+        if self._line is not None:
+            y = y - self._line.predict(growth.columns)
+            self._variance_of_base[:-1] = self._line.variance
+        if self._offsets.any():
+            offset = self._offsets[growth.task]
+            y = y - offset
+            self._variance_of_base[-1] = np.average(offset**2, weights=growth.weight)
+        return replace(growth, y=y, settings=settings)
+
+    def _space(self, growth: Growth, auto_leaf: bool, auto_prob: bool) -> Space:
+        """What the pilot forests choose from."""
+        s = growth.settings
+        leaves: tuple[float, ...] = (s.min_weight_leaf,)
+        probs: tuple[float, ...] = (s.task_split_prob,)
+        draws: tuple = ((s.max_features, s.n_cuts),)
+        offsets: tuple = (self.task_offset is True,)
+        lines: tuple = (self.linear_part is True,)
+        if auto_leaf:
+            leaves = Space.leaves_for(growth.total_weight)
+        if auto_prob:
+            probs = self._task_split_probs
+        if auto_leaf or auto_prob:
+            draws = self._draws(s, len(growth.columns))
+            if self.task_offset == "auto":
+                offsets = (False, True)
+            if self.linear_part == "auto" and len(growth.columns) <= _MOST_FEATURES:
+                lines = (False, True)
+        if growth.n_tasks == 1:
+            offsets = (False,)
+        return Space(leaves, draws, probs, offsets, lines)
+
+    def _predict_values(self, X: Table) -> np.ndarray:
+        rows, n_jobs = self._predict_data(X), effective_n_jobs(self.n_jobs)
+
+        def unknown(some: np.ndarray) -> np.ndarray:
+            task = np.full_like(rows.task[some], -1)
+            return self.forest_.sum_values(rows.X[some], task, n_jobs=n_jobs)
+
+        sums = self.forest_.sum_values(rows.X, rows.task, n_jobs=n_jobs)
+        return self._finish(sums, self.forest_.n_trees, rows.X, rows.task, unknown)
+
+    def _score_out_of_bag(self, data: TaskData) -> None:
+        """Predict each row by the trees that did not see it."""
+        sums, n_trees = self._sum_out_of_bag(data, data.task)
+        seen = n_trees > 0
+
+        def unknown(some: np.ndarray) -> np.ndarray:
+            all_rows, _ = self._sum_out_of_bag(data, np.full_like(data.task, -1))
+            return all_rows[seen][some]
+
+        prediction = self._finish(
+            sums[seen], n_trees[seen, None], data.X[seen], data.task[seen], unknown
+        )
+        all_rows = np.full((data.n_samples, *prediction.shape[1:]), np.nan)
+        all_rows[seen] = prediction
+        setattr(self, self._oob_name, all_rows)
+        self.oob_score_ = self._score(data.y[seen], prediction)
+        self.oob_task_scores_ = {
+            name: self._score(data.y[rows], all_rows[rows])
+            for t, name in enumerate(data.tasks.tolist())
+            if len(rows := data.rows(t)[seen[data.rows(t)]]) > 1
+        }
+
+    def _sum_out_of_bag(
+        self, data: TaskData, task: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the trees that did not see the rows, and their numbers."""
+        sums = np.zeros((data.n_samples, self.forest_.values.shape[1]))
+        n_trees = np.zeros(data.n_samples)
+        for i in range(self.forest_.n_trees):
+            seed = stream_state(self._seed, i)
+            out = np.flatnonzero(bootstrap_counts(seed, data.n_samples) == 0)
+            sums[out] += self.forest_.sum_values(
+                data.X[out], task[out], first=i, last=i + 1
+            )
+            n_trees[out] += 1
+        return sums, n_trees
+
+    def apply(self, X: Table) -> np.ndarray:
+        """The leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        int32 array of shape (n_samples, n_estimators)
+            Number of the leaf's node, counted from the start of its tree.
+        """
+        rows = self._predict_data(X)
+        return self.forest_.apply(rows.X, rows.task)
+
+    def decision_path(self, X: Table) -> tuple[csr_array, np.ndarray]:
+        """The nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+
+        Returns
+        -------
+        indicator : csr_array of shape (n_samples, n_nodes)
+            1 where a row passes a node.
+        n_nodes_ptr : int64 array of shape (n_estimators + 1,)
+            The nodes of tree i are the columns ``n_nodes_ptr[i]`` to
+            ``n_nodes_ptr[i + 1]``.
+        """
+        rows = self._predict_data(X)
+        return self.forest_.decision_path(rows.X, rows.task), self.forest_.tree_start
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column of X in the impurity decrease; they sum to 1.
+
+        The entry of the task column is what task splits account for.
+        """
+        *features, of_task = self._importances()
+        return self._by_column(features, of_task)
+
+    @property
+    def task_importance_(self) -> float:
+        """Share of the impurity decrease that task splits account for."""
+        return float(self._importances()[-1])
+
+    @property
+    def task_affinity_(self) -> np.ndarray:
+        """How often task splits keep two tasks on the same side.
+
+        A split counts by the impurity decrease that it brings, as a share of its
+        tree's. Computed on access, of shape (n_tasks, n_tasks), in the order of
+        ``tasks_``. Task splits go by the tasks' means, so it separates tasks of
+        another level best, and tasks that differ in slope less clearly. Offsets
+        (``task_offsets_`` of the regressor) take the levels off first, so then it
+        shows only what remains. With more than 1,000 tasks it is not available; see
+        `nearest_tasks`.
+        """
+        check_is_fitted(self)
+        if len(self.tasks_) > _MOST_TASKS:
+            raise AttributeError(
+                f"task_affinity_ of {len(self.tasks_)} tasks is a large matrix; call "
+                "nearest_tasks(task) for the tasks that are close to one."
+            )
+        return self.forest_.affinity(np.arange(len(self.tasks_)), len(self.tasks_))
+
+    def nearest_tasks(self, task: Any, n: int = 5) -> dict[Any, float]:
+        """The tasks that task splits keep together with one most often.
+
+        Parameters
+        ----------
+        task : task value
+            One of ``tasks_``.
+        n : int, default=5
+            How many to list.
+
+        Returns
+        -------
+        dict
+            Task: affinity, as in ``task_affinity_``, the closest first.
+        """
+        check_is_fitted(self)
+        names = self.tasks_.tolist()
+        if task not in names:
+            raise ValueError(
+                f"Task {task!r} was not in fit, which saw {len(names)} tasks."
+            )
+        own = names.index(task)
+        affinity = self.forest_.affinity(np.array([own]), len(names))[0]
+        closest = np.argsort(-affinity, kind="stable")
+        return {
+            names[t]: float(affinity[t]) for t in closest[closest != own][: max(n, 0)]
+        }
+
+    def _importances(self) -> np.ndarray:
+        check_is_fitted(self)
+        share = self.forest_.importances(len(self.feature_names_))
+        base = self._variance_of_base
+        if not base.any():
+            return share
+        share = share * self.forest_.mean_decrease() + base
+        return share / share.sum()
+
+    def _by_column(
+        self, of_features: ArrayLike | None, of_task: float = 0.0
+    ) -> np.ndarray:
+        """Values of features and task in the order of the columns of X."""
+        out = np.zeros(self.n_features_in_)
+        columns = np.asarray(self._columns.features)
+        if self.table_encoder_ is not None:
+            columns = columns[self.table_encoder_.origin_]
+        if of_features is not None:
+            np.add.at(out, columns, of_features)  # parts of a date are one column
+        if self._columns.task is not None:
+            out[self._columns.task] = of_task
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

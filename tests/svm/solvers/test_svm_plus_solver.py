@@ -1,0 +1,170 @@
+"""The solver of SVM+ against an interior-point solver, and by its optimality."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kinlearn.svm.kernels import RowStore, _rows, make_space
+from kinlearn.svm.problem import plus_classification as classification
+from kinlearn.svm.problem import plus_regression as regression
+from kinlearn.svm.solvers import _plus, solve_plus
+from tests.reference import svm_plus as qp
+from tests.seeds import seeds
+
+
+def draw(seed, n_groups=None, n_most=45):
+    """A random problem: kernels, costs, groups, penalty, classes and numbers."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, n_most))
+    X, privileged = rng.normal(size=(n, 3)), rng.normal(size=(n, 2))
+    n_groups = n_groups or int(rng.integers(2, 6))
+    group = rng.integers(0, n_groups, n)
+    y = X[:, 0] + 0.7 * rng.normal(size=n)
+    sign = np.where(y > 0, 1.0, -1.0)
+    sign[:2] = 1, -1
+
+    def kernel(data):
+        kind = rng.choice(["linear", "rbf", "poly"])
+        gamma = 0.5 if kind == "poly" else 10 ** rng.uniform(-2, 1)
+        return make_space(data, kind, gamma, 1.0, 2)
+
+    cost = 10 ** rng.uniform(-2, 2) * rng.uniform(0.5, 2, n)
+    penalty = 10 ** rng.uniform(-2, 2)
+    return X, privileged, kernel(X), kernel(privileged), cost, group, penalty, sign, y
+
+
+def solve(problem, X, privileged, decision, correcting, penalty, tol=1e-3, **options):
+    options = {"most": 10**6, "max_iter": -1, **options}
+    most = options.pop("most")
+    return solve_plus(
+        problem,
+        RowStore(decision, X, problem.rows, most),
+        RowStore(correcting, privileged, problem.rows, most),
+        penalty,
+        tol=tol,
+        **options,
+    )
+
+
+def assert_solved(solution, problem, K, correcting, penalty, tol=1e-3):
+    """Feasible, and no worse than any point may be by the optimality conditions."""
+    a, b, z = solution.a, solution.b, problem.z
+    scale = problem.cost.max() * len(z)
+    assert (a >= 0).all()
+    assert (b >= 0).all()
+    assert_allclose(z @ a, 0, atol=1e-9 * scale)
+    u = a + b - problem.cost
+    sums = np.bincount(problem.group, weights=u)
+    assert_allclose(sums, 0, atol=1e-9 * scale)
+    K = K[np.ix_(problem.rows, problem.rows)]
+    K = K[np.ix_(problem.sample, problem.sample)]
+    R = correcting[np.ix_(problem.rows, problem.rows)] / penalty
+    R = R[np.ix_(problem.sample, problem.sample)]
+    R = R * (problem.group[:, None] == problem.group)
+    value = z * (K @ (z * a))
+    objective = problem.linear @ a + 0.5 * a @ value + 0.5 * u @ R @ u
+    assert_allclose(solution.objective, objective, rtol=1e-7, atol=1e-9 * scale)
+    # a > 0 on the margin, b > 0 where the slack is 0; nothing beyond the margin
+    margin = problem.linear + value + z * solution.bias + solution.slack
+    assert margin.min() > -2 * tol
+    assert abs(margin[a > 0]).max(initial=0) < 2 * tol
+    assert abs(solution.slack[b > 0]).max(initial=0) < 2 * tol
+
+
+@pytest.mark.parametrize("start", seeds(2, 0, 200, 25))
+@pytest.mark.parametrize("n_groups", [1, None], ids=["LUPI", "LWSD"])
+def test_classification_reaches_the_optimum(n_groups, start):
+    for seed in range(start, start + 25):
+        X, extra, k, k_star, cost, group, penalty, sign, _ = draw(seed, n_groups)
+        problem = classification(sign, cost, group)
+        found = solve(problem, X, extra, k, k_star, penalty)
+        assert found.converged
+        assert found.violation <= 1e-3
+        K, R = k.between(X, X), k_star.between(extra, extra)
+        assert_solved(found, problem, K, R, penalty)
+        *_, best = qp.classify_dual(K, R, sign, cost, group, penalty)
+        assert (found.objective - best) / abs(best) < 1e-4
+
+
+@pytest.mark.parametrize("start", seeds(2, 0, 200, 25))
+@pytest.mark.parametrize("n_groups", [1, None], ids=["LUPI", "LWSD"])
+def test_regression_reaches_the_optimum(n_groups, start):
+    for seed in range(start, start + 25):
+        X, extra, k, k_star, cost, group, penalty, _, y = draw(seed, n_groups, 30)
+        problem = regression(y, cost, group, 0.1)
+        found = solve(problem, X, extra, k, k_star, penalty)
+        assert found.converged
+        K, R = k.between(X, X), k_star.between(extra, extra)
+        assert_solved(found, problem, K, R, penalty)
+        *_, best = qp.regress_dual(K, R, y, cost, group, penalty, 0.1)
+        assert (found.objective - best) / abs(best) < 1e-4
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_decision_and_slacks_are_those_of_the_primal(seed):
+    X, extra, k, k_star, cost, group, penalty, sign, y = draw(seed, 1 + seed % 3)
+    K, R = k.between(X, X), k_star.between(extra, extra)
+    problem = classification(sign, cost, group)
+    found = solve(problem, X, extra, k, k_star, penalty, tol=1e-7)
+    primal = qp.classify_primal(K, R, sign, cost, group, penalty)
+    assert_allclose(found.objective, primal.objective, rtol=1e-4)
+    free = ((found.a > 0) & (found.b > 0)).any()
+    decision = K[:, problem.rows] @ (problem.z * found.a) + found.bias
+    if free:  # else the bias may be any within an interval
+        assert_allclose(decision, primal.decision, atol=1e-3)
+        assert_allclose(found.slack, primal.slack[problem.rows], atol=2e-3)
+    problem = regression(y, cost, group, 0.1)
+    found = solve(problem, X, extra, k, k_star, penalty, tol=1e-7)
+    primal = qp.regress_primal(K, R, y, cost, group, penalty, 0.1)
+    assert_allclose(found.objective, primal.objective, rtol=1e-4)
+    decision = K[:, problem.rows] @ np.bincount(problem.sample, problem.z * found.a)
+    shift = np.mean(primal.decision - decision)
+    assert_allclose(decision + shift, primal.decision, atol=1e-3)
+    if ((found.a > 0) & (found.b > 0)).any():
+        assert_allclose(found.bias, shift, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_primal_equals_dual(seed):
+    """The two twins, by themselves: the duals were derived right."""
+    X, extra, k, k_star, cost, group, penalty, sign, y = draw(seed, 1 + seed % 3, 25)
+    K, R = k.between(X, X), k_star.between(extra, extra)
+    *_, dual = qp.classify_dual(K, R, sign, cost, group, penalty)
+    primal = qp.classify_primal(K, R, sign, cost, group, penalty)
+    assert_allclose(primal.objective, dual, rtol=1e-5)
+    *_, dual = qp.regress_dual(K, R, y, cost, group, penalty, 0.1)
+    primal = qp.regress_primal(K, R, y, cost, group, penalty, 0.1)
+    assert_allclose(primal.objective, dual, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+@pytest.mark.parametrize("n_groups", [1, 3])
+@pytest.mark.parametrize("most", [10**6, 70])
+def test_blocks_and_few_rows_kept_find_the_same(monkeypatch, kind, n_groups, most):
+    rng = np.random.default_rng(5)
+    X, extra = rng.normal(size=(150, 3)), rng.normal(size=(150, 2))
+    group, cost = rng.integers(0, n_groups, 150), np.full(150, 2.0)
+    y = X[:, 0] + 0.5 * extra[:, 0] + 0.5 * rng.normal(size=150)
+    if kind == "classes":
+        problem = classification(np.sign(y), cost, group)
+    else:
+        problem = regression(y, cost, group, 0.1)
+    k, k_star = make_space(X, "rbf"), make_space(extra, "rbf")
+    whole = solve(problem, X, extra, k, k_star, 0.5, tol=1e-6)
+    monkeypatch.setattr(_rows, "WHOLE", 10)  # rows on demand, in float32
+    monkeypatch.setattr(_plus, "_BLOCK", 64)
+    found = solve(problem, X, extra, k, k_star, 0.5, tol=1e-4, most=most)
+    assert found.converged
+    assert_allclose(found.objective, whole.objective, rtol=1e-5)
+    lowered = [f.z * s.a for f, s in ((problem, whole), (problem, found))]
+    one, two = (k.between(X, X[problem.rows[problem.sample]]) @ c for c in lowered)
+    assert_allclose(one, two, atol=2e-3)
+
+
+def test_few_moves_are_told_as_not_converged():
+    X, extra, k, k_star, cost, group, penalty, sign, _ = draw(1, 1)
+    problem = classification(sign, cost, group)
+    found = solve(problem, X, extra, k, k_star, penalty, max_iter=3)
+    assert found.n_iter == 3
+    assert not found.converged
+    assert found.violation > 1e-3
