@@ -7,6 +7,7 @@ in `contributing/architecture.md`. A test says when they are old.
 
 import ast
 import sys
+from itertools import pairwise
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -32,7 +33,22 @@ ROUTE = (
     "audit",
     "report",
 )
-WIDTH, BOX_WIDTH, BOX_HEIGHT, GAP = 1120, 124, 34, 78
+# Where the boxes stand, row by row, each with its place from left (0) to right (1).
+SHELVES = (
+    {"dask": 0.1, "cli": 0.5},
+    {"report": 0.5},
+    {"persistence": 0.25, "audit": 0.5},
+    {"sharing": 0.5},
+    {"transfer": 0.1, "model_selection": 0.84},
+    {"boosting": 0.36},
+    {"trees": 0.36, "svm": 0.52, "cluster": 0.68},
+    {"_binning": 0.36, "testing": 1.0},
+    {"_partitions": 0.48, "metrics": 0.68, "relatedness": 0.84, "datasets": 1.0},
+    {"tasks": 0.68},
+    {"_kernels": 0.2, "tables": 0.68},
+)
+WIDTH, BOX_WIDTH, BOX_HEIGHT, GAP = 1120, 124, 34, 76
+GREY, GREEN = "#9aa3ad", "#1d7a46"
 
 
 def packages() -> dict[str, Path]:
@@ -55,20 +71,6 @@ def imports() -> dict[str, set[str]]:
     return edges
 
 
-def levels(edges: dict[str, set[str]]) -> dict[str, int]:
-    """How many packages lie below each, one on the other."""
-    level: dict[str, int] = {}
-
-    def of(name: str) -> int:
-        if name not in level:
-            level[name] = 1 + max((of(to) for to in edges[name]), default=-1)
-        return level[name]
-
-    for name in edges:
-        of(name)
-    return level
-
-
 def direct(edges: dict[str, set[str]]) -> dict[str, set[str]]:
     """The imports that do not follow from others: the arrows to draw."""
 
@@ -83,27 +85,37 @@ def direct(edges: dict[str, set[str]]) -> dict[str, set[str]]:
     }
 
 
-def _places(
-    edges: dict[str, set[str]], level: dict[str, int]
-) -> dict[str, tuple[float, float]]:
-    """Where the boxes stand: in the order of the middles of those that import them."""
-    at: dict[str, tuple[float, float]] = {}
-    top = max(level.values())
-    for i in range(top, -1, -1):
-        above = {
-            name: [at[other][0] for other in at if name in edges[other]]
-            for name in sorted(level)
-            if level[name] == i
-        }
-        wished = {
-            name: sum(x) / len(x) if x else WIDTH / 2 for name, x in above.items()
-        }
-        row = sorted(wished, key=lambda name: (wished[name], name))
-        pitch = WIDTH / max(len(row), 5)
-        for j, name in enumerate(row):
-            x = WIDTH / 2 + (j - (len(row) - 1) / 2) * pitch
-            at[name] = (x, (top - i) * GAP + 30)
-    return at
+def places() -> dict[str, tuple[float, float]]:
+    """The middles of the boxes."""
+    return {
+        name: (BOX_WIDTH / 2 + 12 + x * (WIDTH - BOX_WIDTH - 24), row * GAP + 30)
+        for row, shelf in enumerate(SHELVES)
+        for name, x in shelf.items()
+    }
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """From the lower edge of a box to the upper edge of another."""
+    (x, y), (u, v) = start, end
+    y, v = y + BOX_HEIGHT / 2, v - BOX_HEIGHT / 2 - 2
+    bend = max(26, 0.4 * (v - y))
+    return (
+        f'<path d="M{x:.0f} {y:.0f}C{x:.0f} {y + bend:.0f} {u:.0f} {v - bend:.0f} '
+        f'{u:.0f} {v:.0f}" fill="none" stroke="{GREY}" stroke-width="1.2" '
+        'marker-end="url(#tip)"/>'
+    )
+
+
+def _step(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """A step of the way of a row: a broad line from box to box, behind them."""
+    (x, y), (u, v) = start, end
+    bow = 0.0 if x == u and abs(v - y) <= 2 * GAP else 150.0
+    side = 1.0 if v > y else -1.0  # down on the left, up on the right
+    return (
+        f'<path d="M{x:.0f} {y:.0f}C{x - side * bow:.0f} {y + (v - y) / 3:.0f} '
+        f'{u - side * bow:.0f} {v - (v - y) / 3:.0f} {u:.0f} {v:.0f}" fill="none" '
+        f'stroke="{GREEN}" stroke-opacity="0.25" stroke-width="9"/>'
+    )
 
 
 def picture() -> str:
@@ -113,32 +125,29 @@ def picture() -> str:
         for name, tos in imports().items()
         if name not in EVERYBODY
     }
-    level = levels(edges)
-    n_levels = max(level.values()) + 1
-    height = n_levels * GAP + 58
-    at = _places(direct(edges), level)
+    at = places()
+    if set(at) != set(edges):
+        raise ValueError(f"SHELVES lacks or has in excess: {set(at) ^ set(edges)}")
+    height = len(SHELVES) * GAP + 58
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         'font-family="system-ui, sans-serif" font-size="13" role="img">',
         "<title>The packages of kinlearn; arrows point to what is imported</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#9aa3ad"/>'
+        f'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="{GREY}"/>'
         "</marker></defs>",
+        *(_step(at[a], at[b]) for a, b in pairwise(ROUTE)),
+        *(
+            _arrow(at[name], at[to])
+            for name, tos in sorted(direct(edges).items())
+            for to in sorted(tos)
+        ),
     ]
     half = BOX_HEIGHT / 2
-    for name, tos in sorted(direct(edges).items()):
-        x, y = at[name]
-        for to in sorted(tos):
-            u, v = at[to]
-            lines.append(
-                f'<path d="M{x:.0f} {y + half:.0f}C{x:.0f} {y + half + 26:.0f} {u:.0f} '
-                f'{v - half - 30:.0f} {u:.0f} {v - half - 2:.0f}" fill="none" '
-                'stroke="#9aa3ad" stroke-width="1.2" marker-end="url(#tip)"/>'
-            )
     for name, (x, y) in sorted(at.items()):
         on_route = name in ROUTE
-        colours = ("#e3f1e8", "#1d7a46") if on_route else ("#f1f3f5", "#9aa3ad")
+        colours = ("#e3f1e8", GREEN) if on_route else ("#f1f3f5", GREY)
         lines += [
             f'<rect x="{x - BOX_WIDTH / 2:.0f}" y="{y - half:.0f}" rx="6" '
             f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" fill="{colours[0]}" '
@@ -149,14 +158,14 @@ def picture() -> str:
         if on_route:
             lines += [
                 f'<circle cx="{x - BOX_WIDTH / 2:.0f}" cy="{y - half:.0f}" r="9" '
-                'fill="#1d7a46"/>',
+                f'fill="{GREEN}"/>',
                 f'<text x="{x - BOX_WIDTH / 2:.0f}" y="{y - half + 4:.0f}" '
                 'text-anchor="middle" font-size="11" fill="#ffffff">'
                 f"{ROUTE.index(name) + 1}</text>",
             ]
     lines += [
         f'<rect x="20" y="{height - 42}" width="{WIDTH - 40}" height="30" rx="6" '
-        'fill="#ffffff" stroke="#9aa3ad" stroke-dasharray="4 3"/>',
+        f'fill="#ffffff" stroke="{GREY}" stroke-dasharray="4 3"/>',
         f'<text x="{WIDTH / 2:.0f}" y="{height - 22}" text-anchor="middle" '
         f'fill="#495057">{" and ".join(EVERYBODY)}: for all of them</text>',
         "</svg>",
