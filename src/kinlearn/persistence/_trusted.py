@@ -63,7 +63,7 @@ TRUSTED = frozenset(
         "kinlearn.persistence._packing.Blob",
         "kinlearn.persistence._packing.PackedForest",
         "kinlearn.persistence._packing.PackedTrees",
-        "kinlearn.sharing.kin._calibration.Calibration",
+        "kinlearn.sharing.kin._combine.Calibration",
         "kinlearn.sharing.kin._features.Categories",
         "kinlearn.sharing.kin._features.MeanTargets",
         "kinlearn.sharing.kin._features.WithMeanTargets",
