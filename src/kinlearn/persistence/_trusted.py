@@ -92,7 +92,7 @@ TRUSTED = frozenset(
         "kinlearn.tables._encoder.TableEncoder",
         "kinlearn.tasks._columns.TaskColumns",
         "kinlearn.tasks._keep_task.KeepTask",
-        "kinlearn.tasks._labels.LabelSets",
+        "kinlearn.tasks._label_sets.LabelSets",
         "kinlearn.transfer._boost.Boosted",
         "kinlearn.transfer._boost.WeightHistory",
         "kinlearn.transfer._oversampling.AuxiliaryOverSampler",
