@@ -14,7 +14,7 @@ from kinlearn.audit.run._cells import Comparison
 from kinlearn.datasets import load_demo
 from kinlearn.relatedness import task_distances
 from kinlearn.sharing import PerTask, Pooled
-from kinlearn.sharing.kin._tables import TrainingTable
+from kinlearn.sharing.kin._training import TrainingTable
 from kinlearn.svm import MultiTaskSVC, tune_in_two_stages
 
 distributed = pytest.importorskip("distributed")

@@ -22,8 +22,9 @@ import kinlearn
 from kinlearn import KinClassifier, KinRegressor, keep_task, with_task
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.persistence import open_model
+from kinlearn.persistence._trusted import FORMER_ATTRIBUTES, TRUSTED, name_today
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
-from kinlearn.svm import SVMPlusClassifier
+from kinlearn.svm import MultiTaskSVC, SVMPlusClassifier
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 from tests.registry import ESTIMATORS
 
@@ -335,46 +336,97 @@ def test_what_cannot_be_loaded_has_a_remedy(tmp_path, monkeypatch):
         kinlearn.load("m.skops")
 
 
-@pytest.mark.parametrize("where", ["right", "leaf_start", "exceptions", "feature"])
-def test_a_forest_made_to_read_elsewhere_is_refused(where, tmp_path):
-    # with a right checksum, as somebody would who means harm
+def _rewrite(path, change):
+    """Change a file's schema and entries in place, with a right checksum."""
     from kinlearn.persistence import _model_file as file
-    from kinlearn.persistence._blob import Blob
 
-    X, y = _kin_like()
-    model = MultiTaskExtraTreesRegressor(5, task="task").fit(X, y)
-    kinlearn.save(model, tmp_path / "m.skops")
-    with zipfile.ZipFile(tmp_path / "m.skops") as archive:
+    with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(parts.pop("kinlearn.json"))
     schema = json.loads(parts["schema.json"])
-    blob = schema["content"]["content"]["forest_"]["content"]["content"]["blob"]
-    fields = blob["content"]["content"]
-    entry = fields["data"]["file"]
-    arrays = Blob(
-        json.loads(fields["header"]["content"]), np.load(io.BytesIO(parts[entry]))
-    ).arrays()
-    if where == "right":
-        arrays["nodes.right"] = np.full(len(arrays["nodes.feature"]), 10**6, np.int32)
-    elif where == "feature":
-        arrays["nodes.feature"] = np.where(
-            arrays["nodes.feature"] > 0, 10**6, arrays["nodes.feature"]
-        )
-    elif where == "exceptions":
-        arrays["exceptions"] = arrays["exceptions"][:0]
-        arrays["exception_start"] = arrays["exception_start"] + 5
-    else:
-        arrays["leaf_start"] = arrays["leaf_start"] * 2
-    evil = Blob.of(arrays)
-    stream = io.BytesIO()
-    np.save(stream, evil.data)
-    parts[entry] = stream.getvalue()
-    fields["header"]["content"] = json.dumps(evil.header)
+    change(schema, parts)
     parts["schema.json"] = json.dumps(schema).encode()
     manifest["sha256"] = file._checksum(manifest, parts)
-    with zipfile.ZipFile(tmp_path / "evil.skops", "w") as out:
+    with zipfile.ZipFile(path, "w") as out:
         out.writestr("kinlearn.json", json.dumps(manifest))
         for name, part in parts.items():
             out.writestr(name, part)
+
+
+def _as_of_version_0_1(schema, parts):
+    """Types lay in other modules, and machines had other words for two attributes."""
+    from kinlearn.persistence._model_file import _named_types
+
+    for node in _named_types(schema):
+        name = f"{node['__module__']}.{node['__class__']}"
+        if not name.startswith("kinlearn."):
+            continue
+        for old, new in FORMER_ATTRIBUTES.get(name, {}).items():
+            state = node["content"]["content"]
+            state[old] = state.pop(new)
+        top, package, *_ = name.split(".")
+        node["__module__"] = f"{top}.{package}._elsewhere"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiTaskExtraTreesRegressor(5, random_state=0),
+        MultiTaskSVC(),
+        TaskAsFeature(LogisticRegression()),
+        KinRegressor(families=["linear"], n_folds=2, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_models_of_older_versions_can_be_loaded(model, tmp_path):
+    X, score = _problem()
+    X["colour"] = np.where(X["c"] > 0, "red", "blue")
+    model = clone(model).set_params(task="school").fit(X, _target(model, score))
+    kinlearn.save(model, tmp_path / "m.skops")
+    _rewrite(tmp_path / "m.skops", _as_of_version_0_1)
+    again = kinlearn.load(tmp_path / "m.skops")
+    assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_types_can_be_found_by_package_and_name():
+    ours = [n.split(".") for n in TRUSTED if n.startswith("kinlearn.")]
+    assert len({(package, last) for _, package, *_, last in ours}) == len(ours)
+    assert set(FORMER_ATTRIBUTES) <= TRUSTED
+    assert name_today("kinlearn.trees._forest.Evil") == "kinlearn.trees._forest.Evil"
+    assert name_today("os.system") == "os.system"
+
+
+@pytest.mark.parametrize("where", ["right", "leaf_start", "exceptions", "feature"])
+def test_a_forest_made_to_read_elsewhere_is_refused(where, tmp_path):
+    # with a right checksum, as somebody would who means harm
+    from kinlearn.persistence._packing import Blob
+
+    def harm(schema, parts):
+        blob = schema["content"]["content"]["forest_"]["content"]["content"]["blob"]
+        fields = blob["content"]["content"]
+        entry = fields["data"]["file"]
+        arrays = Blob(
+            json.loads(fields["header"]["content"]), np.load(io.BytesIO(parts[entry]))
+        ).arrays()
+        feature = arrays["nodes.feature"]
+        if where == "right":
+            arrays["nodes.right"] = np.full(len(feature), 10**6, np.int32)
+        elif where == "feature":
+            arrays["nodes.feature"] = np.where(feature > 0, 10**6, feature)
+        elif where == "exceptions":
+            arrays["exceptions"] = arrays["exceptions"][:0]
+            arrays["exception_start"] = arrays["exception_start"] + 5
+        else:
+            arrays["leaf_start"] = arrays["leaf_start"] * 2
+        evil = Blob.of(arrays)
+        stream = io.BytesIO()
+        np.save(stream, evil.data)
+        parts[entry] = stream.getvalue()
+        fields["header"]["content"] = json.dumps(evil.header)
+
+    X, y = _kin_like()
+    model = MultiTaskExtraTreesRegressor(5, task="task").fit(X, y)
+    kinlearn.save(model, tmp_path / "evil.skops")
+    _rewrite(tmp_path / "evil.skops", harm)
     with pytest.raises(ValueError, match="does not hang together"):
         kinlearn.load(tmp_path / "evil.skops")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinlearn.tables import find_suspects
-from kinlearn.tables._row_names import name_kind
+from kinlearn.tables._suspect_evidence import name_kind
 
 SEEDS = st.integers(0, 2**32 - 1)
 INDEX_NAMES = (

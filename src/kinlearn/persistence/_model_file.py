@@ -9,10 +9,9 @@ against a file made to do harm stands the list of types that may be built.
 import hashlib
 import io
 import json
-import re
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -21,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from kinlearn.persistence._packing import packed, unpack
-from kinlearn.persistence._trusted import TRUSTED, is_trusted
+from kinlearn.persistence._trusted import TRUSTED, is_trusted, name_today
 from kinlearn.utils import import_optional, replacing
+from kinlearn.utils._values import show_values
 
 __all__ = ["SavedModel", "open_model", "write_model"]
 
@@ -30,7 +30,6 @@ _ENTRY = "kinlearn.json"
 _FORMAT, _VERSION = "kinlearn-model", 2
 _PACKAGES = ("kinlearn", "scikit-learn", "numpy", "skops")
 _REMEDY = "Save the model again."
-_TYPE = re.compile(r'"__class__":\s*"([^"]+)",\s*"__module__":\s*"([^"]+)"')
 _TEXT = (str, type(None))
 _FIELDS: dict[str, Any] = {
     "versions": dict,
@@ -154,14 +153,10 @@ def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Sav
         )
     wrong = [k for k, t in _FIELDS.items() if not isinstance(manifest.get(k, 0), t)]
     if wrong:
-        raise ValueError(f"{path} lacks {_listed(wrong)} in its manifest. {_REMEDY}")
+        raise ValueError(
+            f"{path} lacks {show_values(wrong, 3)} in its manifest. {_REMEDY}"
+        )
     return SavedModel(_build(path, parts, tuple(trusted)), manifest)
-
-
-def _listed(names: list[str], limit: int = 3) -> str:
-    shown = ", ".join(map(repr, names[:limit]))
-    more = len(names) - limit
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _open(path: Path) -> dict[str, bytes]:
@@ -223,16 +218,40 @@ def _strange(types: Iterable[str]) -> list[str]:
     return sorted(name for name in types if not is_trusted(name))
 
 
+def _named_types(node: Any) -> Iterator[dict[str, Any]]:
+    """The parts of a schema that name a type."""
+    if isinstance(node, dict):
+        if isinstance(node.get("__module__"), str):
+            yield node
+        node = list(node.values())
+    for child in node if isinstance(node, list) else ():
+        yield from _named_types(child)
+
+
+def _read_schema(parts: dict[str, bytes]) -> set[str]:
+    """The types that a file names; those of an older kinlearn get today's names."""
+    schema = json.loads(parts["schema.json"])
+    found = set()
+    for node in _named_types(schema):
+        name = name_today(f"{node['__module__']}.{node.get('__class__')}")
+        node["__module__"], _, node["__class__"] = name.rpartition(".")
+        found.add(name)
+    parts["schema.json"] = json.dumps(schema).encode()
+    return found
+
+
 def _build(path: Path, parts: dict[str, bytes], trusted: tuple[str, ...]) -> Any:
     skops = _skops("Loading a model")
+    try:
+        named = _read_schema(parts)
+    except (KeyError, ValueError) as error:
+        raise _unreadable(path, error) from error
     together = io.BytesIO()
     with zipfile.ZipFile(together, "w") as out:
         for name, part in parts.items():
             out.writestr(name, part)
     content = together.getvalue()
     # Skops judges all types by itself; these are the estimators among them.
-    found = _TYPE.findall(parts.get("schema.json", b"").decode())
-    named = {f"{module}.{name}" for name, module in found}
     allowed = {*TRUSTED, *trusted, *filter(is_trusted, named)}
     try:
         return unpack(skops.loads(content, trusted=sorted(allowed)))
@@ -240,8 +259,8 @@ def _build(path: Path, parts: dict[str, bytes], trusted: tuple[str, ...]) -> Any
         strange = _strange(skops.get_untrusted_types(data=content))
         strange = [name for name in strange if name not in trusted]
         raise ValueError(
-            f"{path} wants to build {_listed(strange)}, which no model of kin's needs. "
-            "Do not use it, unless you know who made it; then allow it: "
+            f"{path} wants to build {show_values(strange, 3)}, which no model of kin's "
+            "needs. Do not use it, unless you know who made it; then allow it: "
             f"kinlearn.load(path, trusted={strange}), or kin predict --trust NAME."
         ) from None
     except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:

@@ -1,21 +1,23 @@
-"""Trees in few bytes: what a file keeps of forests and of boosted trees.
+"""Models in few bytes: what a file keeps of arrays, forests and boosted trees.
 
 A boosted model of scikit-learn has an object with three arrays for each of its
 thousands of trees, of which skops makes as many files, each with a page of JSON. Here
 they are one array. Nothing that a prediction reads is rounded.
 """
 
-from collections.abc import Iterator
+import json
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
-from kinlearn.persistence._blob import Blob
+from kinlearn.persistence._trusted import FORMER_ATTRIBUTES
 from kinlearn.utils._sklearn import tree_predictor
 
-__all__ = ["PackedForest", "PackedTrees", "attributes", "packed", "unpack"]
+__all__ = ["Blob", "PackedForest", "PackedTrees", "attributes", "packed", "unpack"]
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
 _FOREST = "kinlearn.trees.extra._model"
@@ -23,6 +25,93 @@ _KIN = "kinlearn.sharing.kin."
 # What importances and later tasks need; a forest inside of Kin has neither.
 _NOT_FOR_PREDICTION = ("weight", "impurity", "split_cut", "split_mean", "split_class")
 _DERIVED = ("right", "slot")  # of the nodes of a forest, which follow from its leaves
+_SAMPLE = 1 << 16  # bytes that decide on the order in which an array is written
+
+
+@dataclass(frozen=True, eq=False)
+class Blob:
+    """Arrays end to end, every bit of them kept.
+
+    Whole numbers are written in the fewest bytes that hold them, numbers that repeat
+    as positions in a list of the different ones, all others as they are; and of each
+    of these all first bytes may stand before all second ones.
+
+    Attributes
+    ----------
+    header : str
+        What stands where, as JSON.
+    data : uint8 array
+        The arrays.
+    """
+
+    header: str
+    data: np.ndarray
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """Pack arrays of numbers."""
+        header, parts = [], []
+        for name, array in arrays.items():
+            codes, different = _by_codes(_narrow(np.ravel(array)))
+            stored = [codes] if different is None else [codes, different]
+            written = [_in_bytes(one) for one in stored]
+            parts += [part for _, _, part in written]
+            layout = [[dtype, by_byte, len(part)] for dtype, by_byte, part in written]
+            header.append([name, array.dtype.str, list(array.shape), layout])
+        return cls(json.dumps(header), np.frombuffer(b"".join(parts), dtype=np.uint8))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays, as they were."""
+        found, start = {}, 0
+        for name, dtype, shape, layout in json.loads(self.header):
+            stored = []
+            for narrow, by_byte, length in layout:
+                part = self.data[start : start + length]
+                size = np.dtype(narrow).itemsize
+                part = part.reshape(size, -1).T if by_byte else part.reshape(-1, size)
+                stored.append(np.ascontiguousarray(part).view(narrow)[:, 0])
+                start += length
+            flat = stored[0] if len(stored) == 1 else stored[1][stored[0]]
+            found[name] = flat.astype(dtype).reshape(shape)
+        return found
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """Whole numbers in the smallest type that holds them all."""
+    if array.dtype.kind not in "iu" or not len(array):
+        return array
+    low, high = int(array.min()), int(array.max())
+    for dtype in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32):
+        limits = np.iinfo(dtype)
+        if limits.min <= low and high <= limits.max:
+            return array.astype(dtype)
+    return array
+
+
+def _by_codes(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Positions in the different numbers, and these, where they repeat enough."""
+    if array.dtype.kind != "f" or not len(array):
+        return array, None
+    bits = array.view(f"u{array.itemsize}")  # so that NaN and -0.0 stay what they are
+    different, codes = np.unique(bits, return_inverse=True)
+    if 4 * len(different) > len(array):
+        return array, None
+    return _narrow(codes), different.view(array.dtype)
+
+
+def _in_bytes(array: np.ndarray) -> tuple[str, bool, bytes]:
+    """The type, whether all first bytes come first, and the bytes."""
+    size = array.itemsize
+    rows = np.ascontiguousarray(array).view(np.uint8).reshape(-1, size)
+    if size == 1:
+        return array.dtype.str, False, rows.tobytes()
+    some = rows[: _SAMPLE // size]
+    by_byte = _zipped(some.T.tobytes()) < _zipped(some.tobytes())
+    return array.dtype.str, by_byte, (rows.T if by_byte else rows).tobytes()
+
+
+def _zipped(content: Any) -> int:
+    return len(zlib.compress(content, 6))
 
 
 @contextmanager
@@ -43,8 +132,12 @@ def packed(model: Any) -> Iterator[Any]:
 
 
 def unpack(model: Any) -> Any:
-    """The model, which is changed, with trees as they were."""
+    """The model, which is changed, with trees as they were and attributes of today."""
     for owner, key, value in list(attributes(model)):
+        kind = type(owner)
+        renamed = FORMER_ATTRIBUTES.get(f"{kind.__module__}.{kind.__name__}", {})
+        if key in renamed:
+            vars(owner)[renamed[key]] = vars(owner).pop(key)
         if isinstance(value, PackedForest | PackedTrees):
             vars(owner)[key] = value.unpacked(owner)
         elif _is(value, "sklearn.tree._tree", "Tree"):

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-__all__ = ["TRUSTED", "is_trusted"]
+__all__ = ["FORMER_ATTRIBUTES", "TRUSTED", "is_trusted", "name_today"]
 
 
 def is_trusted(name: str) -> bool:
@@ -24,6 +24,26 @@ def is_trusted(name: str) -> bool:
     return isinstance(found, type) and issubclass(found, BaseEstimator)
 
 
+def name_today(name: str) -> str:
+    """What a type of an older kinlearn is called now, if it only moved to another file.
+
+    Class names are unique within a package.
+    """
+    top, package, *_, last = name.split(".") if name.count(".") > 1 else ("", "", "")
+    if top != "kinlearn" or name in TRUSTED:
+        return name
+    ours = (each for each in TRUSTED if each.startswith(f"kinlearn.{package}."))
+    return next((each for each in ours if each.endswith(f".{last}")), name)
+
+
+# Attributes that had other names when a file was saved: by type, then old and new.
+FORMER_ATTRIBUTES = {
+    "kinlearn.svm.estimators._machines.Machines": {
+        "share": "inverse_penalty",
+        "apart": "later",
+    },
+}
+
 TRUSTED = frozenset(
     {
         "kinlearn.boosting.stumps._classifier.AbstainingAdaBoostClassifier",
@@ -40,10 +60,10 @@ TRUSTED = frozenset(
         "kinlearn.cluster._symmetric_nmf.MultiTaskSymmetricNMF",
         "kinlearn.model_selection._kfold.TargetKFold",
         "kinlearn.model_selection._kfold.TaskStratifiedKFold",
-        "kinlearn.persistence._blob.Blob",
+        "kinlearn.persistence._packing.Blob",
         "kinlearn.persistence._packing.PackedForest",
         "kinlearn.persistence._packing.PackedTrees",
-        "kinlearn.sharing.kin._calibration.Calibration",
+        "kinlearn.sharing.kin._combine.Calibration",
         "kinlearn.sharing.kin._features.Categories",
         "kinlearn.sharing.kin._features.MeanTargets",
         "kinlearn.sharing.kin._features.WithMeanTargets",
@@ -72,7 +92,7 @@ TRUSTED = frozenset(
         "kinlearn.tables._encoder.TableEncoder",
         "kinlearn.tasks._columns.TaskColumns",
         "kinlearn.tasks._keep_task.KeepTask",
-        "kinlearn.tasks._labels.LabelSets",
+        "kinlearn.tasks._label_sets.LabelSets",
         "kinlearn.transfer._boost.Boosted",
         "kinlearn.transfer._boost.WeightHistory",
         "kinlearn.transfer._oversampling.AuxiliaryOverSampler",

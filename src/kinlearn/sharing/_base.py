@@ -1,8 +1,8 @@
-"""What the three forms share: the task column, the kind of model, predictions."""
+"""What the forms have in common: the task column, the kind of model, predictions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
@@ -25,7 +25,7 @@ from kinlearn.utils._sklearn import (
     check_sample_weight,
     safe_indexing,
 )
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
 __all__ = ["SharingForm", "TrainingRows", "inner_has"]
 
@@ -62,18 +62,7 @@ class TrainingRows:
     sample_weight: np.ndarray | None
 
     def take(self, index: np.ndarray) -> "TrainingRows":
-        """Some of the rows.
-
-        Parameters
-        ----------
-        index : int array
-            Which.
-
-        Returns
-        -------
-        TrainingRows
-            These.
-        """
+        """Some of the rows."""
         weight = self.sample_weight
         return TrainingRows(
             safe_indexing(self.rest, index),
@@ -86,7 +75,7 @@ class TrainingRows:
 class SharingForm(MetaEstimatorMixin, BaseEstimator):
     """A scikit-learn classifier or regressor, and how it treats tasks.
 
-    A form fills in `fit` and `_answer`. It is a classifier or a regressor as
+    A form fills in `fit` and `_predict_by`. It is a classifier or a regressor as
     the estimator inside is.
     """
 
@@ -95,6 +84,19 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         **TaskMixin._task_parameter_constraints,
         **TaskMixin._label_parameter_constraints,
     }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        task: TaskColumn = None,
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        label_sets: LabelRule = "connected",
+    ) -> None:
+        self.estimator = estimator
+        self.task = task
+        self.unknown_task = unknown_task
+        self.label_sets = label_sets
 
     def _open_for_fit(self, X: Table, y: Any, sample_weight: Any) -> TrainingRows:
         """Check what can be checked without reading the features."""
@@ -163,7 +165,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Predictions; a task gets only labels of its own (``task_classes_``).
         """
-        return self._answer("predict", *self._open_for_predict(X))
+        return self._predict_by("predict", *self._open_for_predict(X))
 
     @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
@@ -179,7 +181,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             A column for each of ``classes_``, zero where the task lacks it.
         """
-        return self._answer("predict_proba", *self._open_for_predict(X))
+        return self._predict_by("predict_proba", *self._open_for_predict(X))
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: Table) -> np.ndarray:
@@ -195,7 +197,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores; one column for two classes.
         """
-        return self._answer("decision_function", *self._open_for_predict(X))
+        return self._predict_by("decision_function", *self._open_for_predict(X))
 
     def score(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None

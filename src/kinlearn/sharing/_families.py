@@ -75,20 +75,7 @@ class Candidate:
     on_request: bool = False
 
     def suits(self, kind: str, n_rows: int, n_tasks: int) -> bool:
-        """Whether it takes part in a comparison of this size.
-
-        Parameters
-        ----------
-        kind : {"classification", "regression"}
-            What is predicted.
-        n_rows, n_tasks : int
-            Size of the data.
-
-        Returns
-        -------
-        bool
-            True if it does.
-        """
+        """Whether it takes part in a comparison of this size."""
         return (
             kind == self.kind
             and n_rows >= self.least_rows

@@ -8,8 +8,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._base import SharingForm, TrainingRows
-from kinlearn.sharing._one_model import Pooled, fit_clone
-from kinlearn.sharing._tables import CategoriesError
+from kinlearn.sharing._fitting import CategoriesError, fit_clone
+from kinlearn.sharing._one_model import Pooled
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
@@ -127,11 +127,10 @@ class PerTask(CallbackSupportMixin, SharingForm):
         label_sets: LabelRule = "connected",
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.task = task
+        super().__init__(
+            estimator, task=task, unknown_task=unknown_task, label_sets=label_sets
+        )
         self.min_samples = min_samples
-        self.unknown_task = unknown_task
-        self.label_sets = label_sets
         self.n_jobs = n_jobs
 
     @with_callbacks
@@ -196,9 +195,9 @@ class PerTask(CallbackSupportMixin, SharingForm):
             return self._label_sets.guessing
         return np.zeros(len(self.tasks_), dtype=bool)
 
-    def _answer(self, method: str, rest: Any, task: np.ndarray) -> Any:
+    def _predict_by(self, method: str, rest: Any, task: np.ndarray) -> Any:
         indptr, order = group_rows(task + 1, len(self.tasks_) + 1)
-        parts: list[tuple[np.ndarray, np.ndarray]] = []
+        found: list[tuple[np.ndarray, np.ndarray]] = []  # rows, and predictions
         guessed: list[tuple[np.ndarray, np.ndarray]] = []
         guessing = self._by_probability(method)
         for place in np.flatnonzero(np.diff(indptr)):
@@ -213,26 +212,26 @@ class PerTask(CallbackSupportMixin, SharingForm):
                         "model for unknown tasks. Set "
                         'unknown_task="share" before fit.'
                     )
-                parts.append((index, self.pooled_._answer(method, some, task[index])))
+                pooled = self.pooled_._predict_by(method, some, task[index])
+                found.append((index, pooled))
             elif guessing[place - 1]:
-                own = self._in_all_classes("predict_proba", model, some)
-                guessed.append((index, own))
+                proba = self._in_all_classes("predict_proba", model, some)
+                guessed.append((index, proba))
             else:
-                parts.append((index, self._in_all_classes(method, model, some)))
+                found.append((index, self._in_all_classes(method, model, some)))
         if guessed:  # of all such tasks at once: there may be many
-            index = np.concatenate([each for each, _ in guessed])
-            own = np.concatenate([each for _, each in guessed])
+            index, proba = (np.concatenate(each) for each in zip(*guessed, strict=True))
             some = safe_indexing(rest, index)
-            parts.append((index, self._guess(method, own, some, task[index])))
+            found.append((index, self._guess(method, proba, some, task[index])))
+        first = found[0][1]
+        dtype = first.dtype
         if method == "predict" and is_classifier(self.estimator):
             # of the union's type: a task's own labels may be shorter strings
-            answer = np.empty(len(task), dtype=self.classes_.dtype)
-        else:
-            first = parts[0][1]
-            answer = np.empty((len(task), *first.shape[1:]), dtype=first.dtype)
-        for index, part in parts:
-            answer[index] = part
-        return answer
+            dtype = self.classes_.dtype
+        out = np.empty((len(task), *first.shape[1:]), dtype=dtype)
+        for index, values in found:
+            out[index] = values
+        return out
 
     def _by_probability(self, method: str) -> np.ndarray:
         """Which tasks are predicted by probabilities, with those of other models."""
@@ -244,14 +243,14 @@ class PerTask(CallbackSupportMixin, SharingForm):
         return self._guessing
 
     def _guess(
-        self, method: str, own: np.ndarray, X: Any, task: np.ndarray
+        self, method: str, proba: np.ndarray, X: Any, task: np.ndarray
     ) -> np.ndarray:
         """Predictions for tasks with a class that their rows do not show."""
         pooled = cast(Pooled, self.pooled_)  # fitted, if a task may get such a class
         proba = self._label_sets.fill(
-            own,
+            proba,
             task,
-            lambda rows: pooled._answer(
+            lambda rows: pooled._predict_by(
                 "predict_proba", safe_indexing(X, rows), task[rows]
             ),
         )

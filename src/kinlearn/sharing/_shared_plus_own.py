@@ -1,17 +1,16 @@
 """A linear model with a part that all tasks share and a part of each task's own."""
 
-from dataclasses import replace
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._one_model import OneModel, fit_clone
+from kinlearn.sharing._base import SharingForm, TrainingRows
+from kinlearn.sharing._one_model import OneModel
 from kinlearn.utils._sklearn import Interval
-from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
+from kinlearn.utils._typing import LabelRule, TaskColumn
 
 __all__ = ["SharedPlusOwn"]
 
@@ -105,37 +104,13 @@ class SharedPlusOwn(OneModel):
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
     ) -> None:
-        self.estimator = estimator
-        self.task = task
+        super().__init__(
+            estimator, task=task, unknown_task=unknown_task, label_sets=label_sets
+        )
         self.own_weight = own_weight
-        self.unknown_task = unknown_task
-        self.label_sets = label_sets
 
-    def fit(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the shared and the own parts to all rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights, if the estimator takes them.
-
-        Returns
-        -------
-        SharedPlusOwn
-            The fitted form.
-        """
-        rows = self._open_for_fit(X, y, sample_weight)
-        self._remember_shares(rows)
-        rows = self._encode(rows)
-        features = self._features(rows.rest, rows.task)
-        self.estimator_ = fit_clone(self.estimator, replace(rows, rest=features))
-        return self
+    def _fit_features(self, rows: TrainingRows) -> tuple[Any, list[int]]:
+        return self._features(rows.rest, rows.task), []
 
     def _features(self, rest: Any, task: np.ndarray) -> Any:
         if len(self.tasks_) == 1:

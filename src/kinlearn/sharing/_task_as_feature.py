@@ -1,19 +1,23 @@
 """One model that sees the task."""
 
-from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._one_model import OneModel, category_codes, fit_clone
-from kinlearn.sharing._tables import needs_text, splits_categories, takes_codes
+from kinlearn.sharing._base import SharingForm, TrainingRows
+from kinlearn.sharing._fitting import (
+    category_codes,
+    needs_text,
+    splits_categories,
+    takes_codes,
+)
+from kinlearn.sharing._one_model import OneModel
 from kinlearn.tables.internal import comes_from, open_table
 from kinlearn.utils._sklearn import StrOptions, target_encoder
-from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
+from kinlearn.utils._typing import LabelRule, TaskColumn
 
 __all__ = ["TaskAsFeature"]
 
@@ -136,34 +140,12 @@ class TaskAsFeature(OneModel):
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
     ) -> None:
-        self.estimator = estimator
-        self.task = task
+        super().__init__(
+            estimator, task=task, unknown_task=unknown_task, label_sets=label_sets
+        )
         self.encoding = encoding
-        self.unknown_task = unknown_task
-        self.label_sets = label_sets
 
-    def fit(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit one model to all rows and their tasks.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights, if the estimator takes them.
-
-        Returns
-        -------
-        TaskAsFeature
-            The fitted form.
-        """
-        rows = self._open_for_fit(X, y, sample_weight)
-        self._remember_shares(rows)
-        rows = self._encode(rows)
+    def _fit_features(self, rows: TrainingRows) -> tuple[Any, list[int]]:
         self.encoding_ = self._choose_encoding(rows.rest)
         block = None
         if self.encoding_ == "target" and len(self.tasks_) > 1:
@@ -176,10 +158,7 @@ class TaskAsFeature(OneModel):
         categories = category_codes(self.table_encoder_, self.estimator)
         if self.encoding_ == "category" and len(self.tasks_) > 1:
             categories = [*categories, features.shape[1] - 1]
-        self.estimator_ = fit_clone(
-            self.estimator, replace(rows, rest=features), categorical=categories
-        )
-        return self
+        return features, categories
 
     def _choose_encoding(self, rest: Any) -> str:
         native = splits_categories(self.estimator) and not sp.issparse(rest)

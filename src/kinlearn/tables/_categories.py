@@ -1,18 +1,19 @@
-"""One column of categories as codes, as indicators or as mean targets."""
+"""Categories: a column as codes, indicators or mean targets; which codes fit knows."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from kinlearn.tables._meanings import min_level_rows
 from kinlearn.utils._sklearn import target_encoder
 
-__all__ = ["MOST_INDICATORS", "CategoryColumn"]
+__all__ = ["CategoryColumn", "drop_new_codes", "known_codes"]
 
 _MISSING, _INFREQUENT = "(missing)", "(infrequent)"
 _MOST_CODES = 254  # the shared one among them: a byte, less one for missing
-MOST_INDICATORS = 30  # the shared one among them
+_MOST_INDICATORS = 30  # the shared one among them
 _FOLDS = 5  # that cross-fit mean targets
 
 
@@ -57,13 +58,13 @@ class CategoryColumn:
         of the rarest.
         """
         counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-        if way == "target" and len(levels) <= MOST_INDICATORS:
+        if way == "target" and len(levels) <= _MOST_INDICATORS:
             way = "indicators"
         least, most = 1, len(levels)
         if way == "codes":
             most = _MOST_CODES - fill
         elif way == "indicators":
-            least, most = min_level_rows(len(codes)), MOST_INDICATORS
+            least, most = min_level_rows(len(codes)), _MOST_INDICATORS
         frequent = np.flatnonzero(counts >= least)
         if len(frequent) + (len(frequent) < len(levels)) > most:
             order = np.lexsort((frequent, -counts[frequent]))
@@ -142,3 +143,52 @@ class CategoryColumn:
                 for mean, target in zip(self.means, targets.T, strict=True)
             ]
         )
+
+
+def known_codes(
+    X: Any,
+    categorical: np.ndarray,
+    names: np.ndarray,
+    estimator: str,
+    weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """Which codes the categories of training rows have, (n_categorical, 254).
+
+    A row of weight 0 is none. The names are those of all features, for messages.
+    """
+    if sp.issparse(X):
+        raise TypeError(
+            f"{estimator} takes categories from arrays and frames, but X is sparse. "
+            "Pass X.toarray(), or set categorical_features=None."
+        )
+    which = np.flatnonzero(categorical)
+    known = np.zeros((len(which), _MOST_CODES), dtype=bool)
+    for found, feature in zip(known, which, strict=True):
+        x = X[:, feature]
+        bad = ~((x >= 0) & (x < _MOST_CODES) & (x == np.floor(x)) | np.isnan(x))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"Categorical column {names[feature]!r} holds {x[row]:g} in row {row}; "
+                f"categories must be integers from 0 to {_MOST_CODES - 1}, or NaN for "
+                "a missing one. Number them (sklearn.preprocessing.OrdinalEncoder with "
+                f"max_categories={_MOST_CODES} does), or leave the column out of "
+                "categorical_features."
+            )
+        here = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
+        found[x[here].astype(np.intp)] = True
+    return known
+
+
+def drop_new_codes(X: Any, categorical: np.ndarray, known: np.ndarray) -> Any:
+    """Rows in which categories that fit did not see are missing values.
+
+    X itself where there are none. `known` is what :func:`known_codes` found in fit.
+    """
+    copied = False
+    for seen, feature in zip(known, np.flatnonzero(categorical), strict=True):
+        new = ~np.isin(X[:, feature], np.flatnonzero(seen)) & ~np.isnan(X[:, feature])
+        if new.any():
+            X, copied = X if copied else X.copy(order="K"), True
+            X[new, feature] = np.nan
+    return X

@@ -1,10 +1,11 @@
 """One interface to the three kinds of X: array, sparse matrix and data frame.
 
 A table knows its size and column names, gives one column as it is, and a block
-of columns as a numeric matrix with at most one copy. Nothing here knows what a
-task is.
+of columns as a numeric matrix with at most one copy. Columns are found by name or
+position, and appended. Nothing here knows what a task is.
 """
 
+import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -14,7 +15,18 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-__all__ = ["AnyTable", "ArrayTable", "FrameTable", "SparseTable", "open_table"]
+from kinlearn.utils._typing import Table
+from kinlearn.utils._values import show_values
+
+__all__ = [
+    "AnyTable",
+    "ArrayTable",
+    "FrameTable",
+    "SparseTable",
+    "append_column",
+    "find_column",
+    "open_table",
+]
 
 
 def _float_dtype(*dtypes: np.dtype) -> np.dtype:
@@ -30,12 +42,17 @@ def _runs(positions: Sequence[int]) -> list[slice]:
     return [slice(int(run[0]), int(run[-1]) + 1) for run in np.split(places, cuts)]
 
 
-def _not_a_number(name: Any, row: int, value: Any, error: Exception) -> Exception:
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(
-        f"Column {name!r} holds {value!r} in row {row}, which is not a number "
-        f"({error}). Encode or drop the column."
-    )
+def _check_cells(name: Any, values: Any) -> None:
+    """Refuse the first cell that is no number, by column and row."""
+    for row, value in enumerate(values):
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"Column {name!r} holds {value!r} in row {row}, which is not a number "
+                f"({error}). Encode or drop the column."
+            ) from error
 
 
 class ArrayTable:
@@ -103,17 +120,10 @@ class ArrayTable:
                 out[:, start : start + width] = values[:, run]
                 start += width
             return out
-        except (TypeError, ValueError, OverflowError) as error:
-            raise self._first_bad_cell(positions, error) from error
-
-    def _first_bad_cell(self, positions: Sequence[int], error: Exception) -> Exception:
-        for position in positions:
-            for row, value in enumerate(self.native[:, position]):
-                try:
-                    float(value)
-                except (TypeError, ValueError, OverflowError) as cell_error:
-                    return _not_a_number(f"x{position}", row, value, cell_error)
-        return error
+        except (TypeError, ValueError, OverflowError):
+            for position in positions:
+                _check_cells(f"x{position}", values[:, position])
+            raise
 
 
 class SparseTable:
@@ -280,6 +290,14 @@ class FrameTable:
         keep = [i for i in range(self.n_columns) if i != position]
         return self.frame[:, keep].to_native()
 
+    def like(self, columns: Mapping[str, np.ndarray]) -> Any:
+        """A frame of other columns in the same library, with the index of pandas."""
+        backend = self.frame.implementation
+        frame = nw.from_dict(columns, backend=backend).to_native()
+        if backend.is_pandas():
+            frame.index = self.native.index
+        return frame
+
     def matrix(
         self, positions: Sequence[int], *, order: Literal["C", "F"] | None, **_: Any
     ) -> np.ndarray:
@@ -308,11 +326,7 @@ class FrameTable:
         try:
             return values.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
-            for row, value in enumerate(values):
-                try:
-                    float(value)
-                except (TypeError, ValueError, OverflowError) as error:
-                    raise _not_a_number(name, row, value, error) from error
+            _check_cells(name, values)
             raise
 
 
@@ -383,3 +397,104 @@ def open_table(X: Any) -> AnyTable:
             "(or .compute(); for rows on a cluster see kinlearn.dask)."
         )
     return ArrayTable(_read_array(X))
+
+
+def find_column(key: str | int, table: AnyTable, role: str) -> int:
+    """Position, from 0, of the column that a user names, or numbers also from the end.
+
+    `role` is what messages call the column: ``"Task"`` or ``"Privileged"``.
+    """
+    if isinstance(key, str):
+        if table.names is None:
+            what, remedy = "X has no column names", "Pass a data frame"
+            if isinstance(table, FrameTable):
+                first = table.frame.columns[0]
+                what = f"the column names of X are no text (first: {first!r})"
+                remedy = "Set X.columns to texts"
+            raise ValueError(
+                f"{role} column {key!r} is given by name, but {what}. {remedy}, or "
+                "pass the position of the column (-1 is the last)."
+            )
+        if key not in table.names:
+            raise ValueError(
+                f"{role} column {key!r} is not in X. X has the columns "
+                f"{show_values(table.names, 10)}."
+            )
+        return table.names.index(key)
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
+        if not -table.n_columns <= key < table.n_columns:
+            raise ValueError(
+                f"{role} column {key} is out of range: X has {table.n_columns} "
+                f"columns, so positions go from {-table.n_columns} to "
+                f"{table.n_columns - 1}."
+            )
+        return int(key) % table.n_columns
+    raise TypeError(
+        f"{role} column must be a column name, a position or None; got {key!r} of "
+        f"type {type(key).__name__}."
+    )
+
+
+def _exact_dtype(values: np.ndarray, dtype: np.dtype) -> np.dtype:
+    """The narrowest type that holds the features of `dtype` and the task values."""
+    if len(values) == 0:
+        return dtype
+    if dtype.kind not in "fiub":
+        return np.dtype(object)
+    low, high = int(values.min()), int(values.max())
+    if dtype.kind != "f":
+        ends = np.min_scalar_type(low), np.min_scalar_type(high)
+        both = np.result_type(np.int8 if dtype.kind == "b" else dtype, *ends)
+        if both.kind == "f":
+            raise ValueError(
+                f"No integer type holds both {dtype} features and the tasks {low} to "
+                f"{high}. Number the tasks from 0, or use a data frame."
+            )
+        return both
+    largest = max(abs(low), abs(high))
+    for wide in (dtype, np.dtype("f4"), np.dtype("f8")):
+        exact = largest <= 2 ** (np.finfo(wide).nmant + 1)
+        if exact and wide.itemsize >= dtype.itemsize:
+            return wide
+    raise ValueError(
+        f"The task value {largest} is not exact in a floating-point column. Number "
+        "the tasks from 0, or use a data frame."
+    )
+
+
+def append_column(table: AnyTable, values: Any, name: str) -> Table:
+    """The table's X with a column of task values behind it.
+
+    Strings go into frames and object arrays only; the name is used in frames.
+    """
+    if isinstance(table, FrameTable):
+        if name in table.frame.columns:
+            raise ValueError(
+                f"X has a column named {name!r} already. Choose another name for the "
+                "task column."
+            )
+        if not all(isinstance(c, str) for c in table.frame.columns):
+            raise ValueError(
+                "The columns of X have no string names, so none can be given to the "
+                "task. Name them: X.columns = X.columns.astype(str)."
+            )
+        if not isinstance(values, nw.Series):
+            values = nw.new_series(
+                name, values.tolist(), backend=table.frame.implementation
+            )
+        return table.frame.with_columns(values.alias(name)).to_native()
+    native: Any = table.native
+    if values.dtype == object and native.dtype != object:
+        raise TypeError(
+            "The tasks are strings, which a numeric array cannot hold. Use a data "
+            "frame, or number them: numpy.unique(task, return_inverse=True)[1]."
+        )
+    dtype = _exact_dtype(values, native.dtype)
+    column = values.reshape(-1, 1)
+    if isinstance(table, SparseTable):
+        column = sp.csr_array(column.astype(dtype))
+        return sp.hstack([native, column], format=native.format, dtype=dtype)
+    out = np.empty((table.n_rows, table.n_columns + 1), dtype=dtype)
+    out[:, :-1] = native
+    out[:, -1:] = column
+    return out

@@ -1,4 +1,4 @@
-"""A table of mixed columns as numbers: the one preparation for all doors."""
+"""A table of mixed columns as numbers, and which encoding suits which estimator."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -7,18 +7,30 @@ from typing import Any, Literal, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from kinlearn.tables._categories import CategoryColumn
 from kinlearn.tables._cells import read_cells, to_levels
-from kinlearn.tables._columns import append_column, find_column
-from kinlearn.tables._containers import AnyTable, FrameTable, SparseTable, open_table
+from kinlearn.tables._containers import (
+    AnyTable,
+    FrameTable,
+    SparseTable,
+    append_column,
+    find_column,
+    open_table,
+)
 from kinlearn.tables._meanings import column_parts, read_meanings, remarks_on
 from kinlearn.utils._sklearn import StrOptions, check_feature_names_in
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
-__all__ = ["TableEncoder"]
+__all__ = ["CODES", "NUMBERS", "TableEncoder", "comes_from", "encoding_for"]
 
+# Parameters of a TableEncoder: for trees, which cut codes and have no scale, and for
+# all others.
+CODES: dict[str, Any] = {"categories": "codes"}
+NUMBERS: dict[str, Any] = {"categories": "target", "scale": True}
+_TREES = ("sklearn.tree", "sklearn.ensemble", "lightgbm", "xgboost", "catboost")
 _MOST_CLASSES = 20  # whole numbers with more different values are no classes
 
 
@@ -464,15 +476,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for j, cells in texts.items()
         ]
         categories = [one.cast(nw.Categorical) for one in series]
-        frame = nw.from_dict(columns, backend=backend)
-        frame = frame.with_columns(*categories).to_native()
-        if nw.dependencies.is_pandas_dataframe(frame):
-            frame.index = table.native.index
-        if self._task is None:
-            return frame
-        # it keeps its type, such as category
-        task = table.frame[:, self._task].alias(names[-1])
-        return nw.from_native(frame).with_columns(task).to_native()
+        if self._task is not None:  # it keeps its type, such as category
+            categories.append(table.frame[:, self._task].alias(names[-1]))
+        frame = nw.from_native(table.like(columns))
+        return frame.with_columns(*categories).to_native()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -482,3 +489,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.target_tags.required = self.categories == "target"
         tags.requires_fit = True
         return tags
+
+
+def comes_from(estimator: Any, *packages: str) -> bool:
+    """Whether an estimator's class, or one that it extends, is of a package.
+
+    The bases and mixins that scikit-learn has for everyone do not count.
+    """
+    modules = [f"{kind.__module__}." for kind in type(estimator).__mro__]
+    return any(
+        module.startswith(tuple(f"{package}." for package in packages))
+        and not module.startswith(("sklearn.base.", "sklearn.utils."))
+        for module in modules
+    )
+
+
+def encoding_for(estimator: Any) -> dict[str, Any]:
+    """Parameters of the encoder that suits an estimator."""
+    inner = estimator
+    while hasattr(getattr(inner, "estimator", None), "fit"):
+        inner = inner.estimator
+    encoding = CODES if comes_from(inner, *_TREES) else NUMBERS
+    return {**encoding, "fill": not get_tags(estimator).input_tags.allow_nan}

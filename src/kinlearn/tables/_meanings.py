@@ -24,8 +24,7 @@ from kinlearn.tables._cells import (
     to_numbers,
     to_truth,
 )
-from kinlearn.tables._columns import find_column
-from kinlearn.tables._containers import AnyTable, open_table
+from kinlearn.tables._containers import AnyTable, find_column, open_table
 from kinlearn.utils._typing import Table, TaskColumn
 from kinlearn.utils._values import show_values
 from kinlearn.utils._warnings import warn_caller
@@ -42,13 +41,13 @@ __all__ = [
 ]
 
 # why a column is left out that has nothing to learn from
-_EMPTY, _CONSTANT, _TOLD = _NOTHING = (
+_EMPTY, _CONSTANT, _REQUESTED = _NOTHING = (
     "no value in any row",
     "the same value in every row",
     "it is to be left out",
 )
 _DAY = 86_400e6  # microseconds
-_MOSTLY = 0.9  # share of numbers that makes a column one of numbers
+_MOSTLY = 0.9  # fraction of numbers that makes a column one of numbers
 _MANY = 10  # different ones, at least, for that
 # What people write where a number or a date is missing. As a category each of these
 # keeps its meaning: "none" may be a kind of garage.
@@ -165,7 +164,7 @@ def read_meanings(
             for keys in (drop, keep, categorical)
         )
         if left:
-            meanings.append({"name": name, **_dropped(_TOLD)})
+            meanings.append({"name": name, **_dropped(_REQUESTED)})
             continue
         cells = read_cells(table, position)
         found = {"name": name, **find_meaning(cells, keep=kept, categorical=forced)}

@@ -11,12 +11,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kinlearn.tables._alone import Goal, predicts
 from kinlearn.tables._cells import read_cells, to_levels, to_moments
-from kinlearn.tables._columns import find_column
-from kinlearn.tables._containers import AnyTable, SparseTable, open_table
+from kinlearn.tables._containers import (
+    AnyTable,
+    SparseTable,
+    find_column,
+    open_table,
+)
 from kinlearn.tables._meanings import column_parts, find_meaning
-from kinlearn.tables._row_names import Numbering, name_kind, numbering
+from kinlearn.tables._suspect_evidence import (
+    Goal,
+    Numbering,
+    name_kind,
+    numbering,
+    predicts,
+)
 from kinlearn.utils._sklearn import safe_indexing
 from kinlearn.utils._typing import Table
 
@@ -142,7 +151,7 @@ def find_suspects(
         return []
     place = None if task is None else find_column(task, table, "Task")
     rows = _sample(table.n_rows)
-    part = table if rows is None else open_table(safe_indexing(table.native, rows))
+    sample = table if rows is None else open_table(safe_indexing(table.native, rows))
     goal = None
     if y is not None:
         if kind is None:
@@ -158,7 +167,7 @@ def find_suspects(
         name = position if table.names is None else table.names[position]
         if position == place or name in keep:
             continue
-        column = _read(part, position)
+        column = _read(sample, position)
         if column is None:
             continue
         look = _Look(name, column, goal, some_tasks)
@@ -206,7 +215,7 @@ class _Look:
         self.column = column
         self.goal = goal
         self.tasks = tasks
-        self.says = name_kind(name)
+        self.name_kind = name_kind(name)
 
     def may_name_rows(self) -> bool:
         """Whether it could be an index, by some of its rows."""
@@ -216,7 +225,7 @@ class _Look:
         if column.kind == "number" and numbering(column.values) is None:
             return False
         unique = column.n_distinct >= _NEARLY * column.n_present
-        return unique or self.says == "index"
+        return unique or self.name_kind == "index"
 
     def suspects(
         self, whole: _Column | None, tasks: np.ndarray | None
@@ -243,7 +252,7 @@ class _Look:
         if n_present < 3 or 20 * n_present < 19 * len(column.values):
             return None
         figures = {"rows": n_present, "different": n_distinct}
-        if n_distinct == n_present and self.says in ("index", "id"):
+        if n_distinct == n_present and self.name_kind in ("index", "id"):
             why = f"names the rows: {n_distinct:,} different texts"
             return Suspect(self.name, "index", why, True, figures)
         if n_present >= 10 and n_distinct >= _NEARLY * n_present:
@@ -264,20 +273,24 @@ class _Look:
         span = f"{numbers.low} to {numbers.high}"
         n_rows, n_distinct = numbers.n_rows, numbers.n_distinct
         enough = n_rows >= 3 and numbers.low >= 0
-        if self.says == "index" and enough and (numbers.unique or numbers.restarts):
+        if (
+            self.name_kind == "index"
+            and enough
+            and (numbers.unique or numbers.restarts)
+        ):
             again = "" if numbers.unique else ", again and again"
             why = f"is an index of the rows: whole numbers, {span}{again}"
             return Suspect(self.name, "index", why, True, figures)
-        if self.says == "id" and numbers.unique and n_rows >= 3:
+        if self.name_kind == "id" and numbers.unique and n_rows >= 3:
             why = f"is an id: another whole number in each row, {span}"
             return Suspect(self.name, "index", why, True, figures)
-        if numbers.complete and self.says != "time":
+        if numbers.complete and self.name_kind != "time":
             why = f"numbers the rows: whole numbers, {span}, none twice"
-            certain = self.says == "number"
+            certain = self.name_kind == "number"
             what: Any = "index" if certain else "row number"
             return Suspect(self.name, what, why, certain, figures)
         nearly = n_rows >= 10 and n_distinct >= _NEARLY * n_rows
-        if self.says in ("index", "id") and nearly:
+        if self.name_kind in ("index", "id") and nearly:
             why = f"holds {n_distinct:,} different whole numbers in {n_rows:,} rows"
             return Suspect(self.name, "id", f"{why}, as ids do", False, figures)
         return None
@@ -308,21 +321,20 @@ class _Look:
         n_tasks = len(np.unique(self.tasks))
         if n_tasks < 2 or not n_tasks / 2 <= self.column.n_distinct <= 2 * n_tasks:
             return
-        share = _one_to_one(values, self.tasks)
-        if share >= _ALIKE and 2 * n_tasks <= len(values):
-            same = "in every row" if share == 1 else f"in {share:.1%} of the rows"
-            why = f"has a value of its own for every task {same}"
-            yield Suspect(self.name, "task", why, False, {"share": share})
+        fraction = _one_to_one(values, self.tasks)
+        if fraction >= _ALIKE and 2 * n_tasks <= len(values):
+            why = f"has a value of its own for every task {_in_rows(fraction)}"
+            yield Suspect(self.name, "task", why, False, {"share": fraction})
 
 
 def _copies(column: _Column, goal: Goal) -> str | None:
     """In words, if a column is the target in other clothes."""
     values = column.values
     if goal.measure == "AUC":
-        share = _one_to_one(values, goal.codes)
-        if share < _ALIKE:
+        fraction = _one_to_one(values, goal.codes)
+        if fraction < _ALIKE:
             return None
-        same = "in every row" if share == 1 else f"in {share:.1%} of the rows"
+        same = _in_rows(fraction)
         return f"is a copy of the target: a value for each class, {same}"
     if column.kind == "text" or np.isnan(values).any():
         return None
@@ -336,8 +348,12 @@ def _copies(column: _Column, goal: Goal) -> str | None:
     return None
 
 
+def _in_rows(fraction: float) -> str:
+    return "in every row" if fraction == 1 else f"in {fraction:.1%} of the rows"
+
+
 def _one_to_one(values: np.ndarray, codes: np.ndarray) -> float:
-    """Share of rows in pairs of values that are each other's most frequent partner."""
+    """Fraction of rows in pairs of values that are most frequent with each other."""
     found, groups = np.unique(values, return_inverse=True)
     n_codes = int(codes.max()) + 1
     if len(found) * n_codes > 10 * len(values) + 100:

@@ -1,10 +1,19 @@
 """What other packages of kinlearn use of this one, and users do not need."""
 
-from kinlearn.tables._categories import CategoryColumn
-from kinlearn.tables._columns import append_column, find_column
-from kinlearn.tables._containers import AnyTable, FrameTable, open_table
+from kinlearn.tables._categories import (
+    CategoryColumn,
+    drop_new_codes,
+    known_codes,
+)
+from kinlearn.tables._containers import (
+    AnyTable,
+    FrameTable,
+    append_column,
+    find_column,
+    open_table,
+)
+from kinlearn.tables._encoder import CODES, NUMBERS, comes_from, encoding_for
 from kinlearn.tables._meanings import warn_of_unused
-from kinlearn.tables._suited import CODES, NUMBERS, comes_from, encoding_for
 
 __all__ = [
     "CODES",
@@ -14,8 +23,10 @@ __all__ = [
     "FrameTable",
     "append_column",
     "comes_from",
+    "drop_new_codes",
     "encoding_for",
     "find_column",
+    "known_codes",
     "open_table",
     "warn_of_unused",
 ]

@@ -12,7 +12,7 @@ from kinlearn.tables.internal import AnyTable, find_column
 from kinlearn.utils._typing import TaskColumn
 from kinlearn.utils._values import show_values
 
-__all__ = ["TaskColumns", "resolve_columns"]
+__all__ = ["TaskColumns", "find_categorical", "resolve_columns"]
 
 
 @dataclass(frozen=True)
@@ -193,3 +193,36 @@ def resolve_columns(
             f"minimum of 1 is required{besides}."
         )
     return columns
+
+
+def find_categorical(
+    chosen: Any, table: AnyTable, columns: TaskColumns
+) -> np.ndarray | None:
+    """Which features a user names as categories, as a mask; None if there are none.
+
+    `chosen` are names or positions of columns of X, or a mask of them.
+    """
+    chosen = np.asarray([] if chosen is None else chosen)
+    if chosen.ndim != 1:
+        raise ValueError(
+            "categorical_features must be a list of columns or a mask of them; got an "
+            f"array of shape {chosen.shape}."
+        )
+    if chosen.dtype == bool:
+        if len(chosen) != table.n_columns:
+            raise ValueError(
+                f"categorical_features is a mask of {len(chosen)} columns, but X has "
+                f"{table.n_columns}, the task column included."
+            )
+        chosen = np.flatnonzero(chosen)
+    found = [find_column(key, table, "Categorical") for key in chosen.tolist()]
+    features = columns.features
+    for position in found:
+        if position not in features:
+            role = "task" if position == columns.task else "privileged"
+            raise ValueError(
+                f"Column {columns.all_names[position]!r} is the {role} column, which "
+                "is no feature. Leave it out of categorical_features."
+            )
+    mask = np.isin(features, found)
+    return mask if mask.any() else None

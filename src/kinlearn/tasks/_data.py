@@ -1,6 +1,6 @@
-"""The data model: what an estimator gets to see."""
+"""The data model: what an estimator gets to see in fit, prediction and afterwards."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -8,15 +8,11 @@ import numpy as np
 
 from kinlearn.tables import TableEncoder
 from kinlearn.tasks._columns import TaskColumns
-from kinlearn.tasks._labels import (
-    LabelSets,
-    classes_by_task,
-    find_label_sets,
-)
+from kinlearn.tasks._label_sets import LabelSets, classes_by_task, find_label_sets
 from kinlearn.utils import group_rows
 from kinlearn.utils._typing import LabelRule
 
-__all__ = ["TaskData", "TaskRows"]
+__all__ = ["LaterData", "TaskData", "TaskRows", "freeze"]
 
 
 def freeze(array: Any) -> Any:
@@ -27,8 +23,16 @@ def freeze(array: Any) -> Any:
     return array
 
 
+class _ReadOnly:
+    """A record whose arrays are read-only views."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, freeze(value))
+
+
 @dataclass(frozen=True, eq=False)
-class TaskRows:
+class TaskRows(_ReadOnly):
     """Rows to predict for.
 
     Attributes
@@ -42,10 +46,6 @@ class TaskRows:
     X: Any
     task: np.ndarray
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "X", freeze(self.X))
-        object.__setattr__(self, "task", freeze(self.task))
-
     @property
     def n_samples(self) -> int:
         """Number of rows."""
@@ -53,7 +53,7 @@ class TaskRows:
 
 
 @dataclass(frozen=True, eq=False)
-class TaskData:
+class TaskData(_ReadOnly):
     """Checked training data: features, tasks, targets and weights.
 
     All arrays are read-only views (a sparse matrix is passed as it is); `X` is the
@@ -95,24 +95,11 @@ class TaskData:
     y: Any = None
     classes: Any = None
     sample_weight: np.ndarray | None = None
-    privileged: Any = field(default=None)
+    privileged: Any = None
     target: int | None = None
     label_rule: LabelRule = "connected"
     categorical: np.ndarray | None = None
     encoder: TableEncoder | None = None
-
-    def __post_init__(self) -> None:
-        for name in (
-            "X",
-            "task",
-            "tasks",
-            "y",
-            "classes",
-            "sample_weight",
-            "categorical",
-        ):
-            object.__setattr__(self, name, freeze(getattr(self, name)))
-        object.__setattr__(self, "privileged", freeze(self.privileged))
 
     @property
     def n_samples(self) -> int:
@@ -162,12 +149,8 @@ class TaskData:
 
     @cached_property
     def _labels(self) -> tuple[np.ndarray, ...]:
-        return tuple(
-            map(
-                freeze,
-                classes_by_task(self.task, self.y, self.n_tasks, len(self.classes)),
-            )
-        )
+        found = classes_by_task(self.task, self.y, self.n_tasks, len(self.classes))
+        return tuple(map(freeze, found))
 
     @property
     def task_class_indptr(self) -> np.ndarray:
@@ -200,3 +183,79 @@ class TaskData:
     def task_classes(self) -> dict[Any, np.ndarray]:
         """The labels that each task has, as a dict from task value to labels."""
         return self.label_sets.by_task(self.tasks, self.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class LaterData:
+    """Checked rows for a fitted model, with codes that old and new tasks share.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Features.
+    task : int32 array of shape (n_samples,)
+        Codes of the rows' tasks among `tasks`.
+    y : int32 or float64 array of shape (n_samples,)
+        Codes of the rows' classes among `classes`, or numbers.
+    sample_weight : float64 array of shape (n_samples,)
+        Weights; 1 if none were given.
+    tasks : ndarray of shape (n_tasks,)
+        Old and new task values, ascending.
+    place : int32 array of shape (n_old_tasks,)
+        What the codes of fit are among `tasks`.
+    is_new : bool array of shape (n_tasks,)
+        Which tasks fit did not see.
+    classes : ndarray of shape (n_classes,), or None
+        Old and new labels, ascending; None for numbers.
+    class_place : int32 array of shape (n_old_classes,), or None
+        What the class codes of fit are among `classes`.
+    """
+
+    X: Any
+    task: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray
+    tasks: np.ndarray
+    place: np.ndarray
+    is_new: np.ndarray
+    classes: Any = None
+    class_place: Any = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.task)
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks, old and new."""
+        return len(self.tasks)
+
+    def find_label_sets(self, before: LabelSets, rule: LabelRule) -> LabelSets:
+        """The classes of each task, with those of these rows.
+
+        New tasks have theirs by the rule. Old ones, whose predictions shall stay, get
+        no class but those of their own rows, and the weights of old classes stay.
+        """
+        old = before.renumbered(
+            self.place, self.n_tasks, self.class_place, len(self.classes)
+        )
+        weight = self.sample_weight
+        found = find_label_sets(
+            self.task, self.y, self.tasks, self.classes, rule, weight, old
+        )
+        had = old.allowed(found.owner)[np.arange(len(found.codes)), found.codes]
+        class_weight = found.class_weight.copy()
+        class_weight[self.class_place] = before.class_weight
+        found = replace(found, class_weight=class_weight)
+        return found.only(self.is_new[found.owner] | found.seen | had)
+
+    def take(self, rows: np.ndarray) -> "LaterData":
+        """Some of the rows."""
+        return replace(
+            self,
+            X=self.X[rows],
+            task=self.task[rows],
+            y=self.y[rows],
+            sample_weight=self.sample_weight[rows],
+        )

@@ -1,4 +1,4 @@
-"""Transformers in front of a task-aware estimator: leave the task alone."""
+"""The task column beside the features: put there, and kept by transformers."""
 
 from numbers import Integral
 from typing import Any, Self
@@ -14,11 +14,61 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.tables.internal import AnyTable, FrameTable, append_column, open_table
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._mixin import remember_columns
-from kinlearn.tasks._values import task_values
+from kinlearn.tasks._task_column import task_values
 from kinlearn.utils._sklearn import HasMethods
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
-__all__ = ["KeepTask", "keep_task"]
+__all__ = ["KeepTask", "keep_task", "with_task"]
+
+
+def with_task(X: Table, task: Any, *, name: str = "task") -> Table:
+    """Append a task column to X.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Features.
+    task : array-like of shape (n_samples,)
+        Task of each row: integers or strings; integers only if X is a numeric
+        array or sparse.
+    name : str, default="task"
+        Name of the new column, if X is a data frame.
+
+    Returns
+    -------
+    ndarray, sparse matrix or data frame of shape (n_samples, n_features + 1)
+        X with the task as its last column: pass ``task=-1``, or ``task=name``
+        for a frame, to an estimator. An array stays float32 as long as that
+        holds the task values exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn import with_task
+    >>> with_task(np.array([[0.5], [1.5]]), [3, 8])
+    array([[0.5, 3. ],
+           [1.5, 8. ]])
+    """
+    table = open_table(X)
+    raw = nw.from_native(task, series_only=True, pass_through=True)
+    if isinstance(raw, nw.Series):
+        raw = FrameTable(raw.to_frame(), None).column(0)
+    elif np.ndim(raw) == 0:
+        raise ValueError(
+            f"task is {raw!r}, a single value; it must give the task of each of the "
+            f"{table.n_rows} rows."
+        )
+    elif not isinstance(raw, np.ndarray):
+        # an array of mixed values would turn numbers into strings
+        cells = list(raw)
+        raw = np.empty(len(cells), dtype=object)
+        raw[:] = cells
+    if raw.ndim != 1 or len(raw) != table.n_rows:
+        raise ValueError(
+            f"task has shape {raw.shape}; X has {table.n_rows} rows, so it must have "
+            f"shape ({table.n_rows},)."
+        )
+    return append_column(table, task_values(raw, "task"), name)
 
 
 def _names_features(self: "KeepTask") -> bool:
@@ -263,13 +313,8 @@ class KeepTask(TransformerMixin, BaseEstimator):
             names = transformer.get_feature_names_out()
         else:
             names = [f"x{i}" for i in range(values.shape[1])]
-        frame = nw.from_dict(
-            {str(name): values[:, j] for j, name in enumerate(names)},
-            backend=table.frame.implementation,
-        ).to_native()
-        if nw.dependencies.is_pandas_dataframe(frame):
-            frame.index = table.native.index
-        return open_table(frame)
+        columns = {str(name): values[:, j] for j, name in enumerate(names)}
+        return open_table(table.like(columns))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

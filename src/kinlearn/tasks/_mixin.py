@@ -1,4 +1,4 @@
-"""What every task-aware estimator shares: validation of X, and fitted names."""
+"""What all task-aware estimators have in common: validation of X, and fitted names."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,15 +10,18 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tables import TableEncoder
-from kinlearn.tasks._categories import drop_new_codes, known_codes
+from kinlearn.tables.internal import drop_new_codes, known_codes
 from kinlearn.tasks._columns import TaskColumns
-from kinlearn.tasks._data import TaskData, TaskRows
-from kinlearn.tasks._labels import LabelSets
-from kinlearn.tasks._later import LaterData, check_later_data
-from kinlearn.tasks._validation import check_task_data, check_task_rows
-from kinlearn.tasks._values import show_values
+from kinlearn.tasks._data import LaterData, TaskData, TaskRows
+from kinlearn.tasks._label_sets import LabelSets
+from kinlearn.tasks._validation import (
+    check_later_data,
+    check_task_data,
+    check_task_rows,
+)
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._values import show_values
 
 __all__ = ["TaskMixin", "remember_columns"]
 
@@ -160,7 +163,7 @@ class TaskMixin:
         order: Literal["C", "F"] | None = None,
         same: bool = False,
     ) -> TaskData:
-        """Check training data, set the fitted attributes that all share.
+        """Check training data, set the fitted attributes that all have.
 
         If it must be the `same`, as for a warm start, other tasks, features or classes
         than in the last fit are an error, and nothing is set.

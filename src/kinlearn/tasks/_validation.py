@@ -1,48 +1,32 @@
-"""From what users pass to `TaskData` and `TaskRows`: where X is checked."""
+"""From what users pass to `TaskData`, `TaskRows`, `LaterData`: where X is checked."""
 
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
-from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.tables import TableEncoder
-from kinlearn.tables.internal import AnyTable, find_column, open_table, warn_of_unused
-from kinlearn.tasks._categories import find_categorical
-from kinlearn.tasks._columns import TaskColumns, resolve_columns
-from kinlearn.tasks._data import TaskData, TaskRows
-from kinlearn.tasks._labels import class_codes, numbers
-from kinlearn.tasks._values import (
+from kinlearn.tables.internal import AnyTable, open_table, warn_of_unused
+from kinlearn.tasks._columns import TaskColumns, find_categorical, resolve_columns
+from kinlearn.tasks._data import LaterData, TaskData, TaskRows, freeze
+from kinlearn.tasks._targets import class_codes, numbers
+from kinlearn.tasks._task_column import (
+    check_rows,
+    encode_tasks,
     encode_values,
+    known_task_codes,
     lookup_values,
     name_task,
-    show_values,
-    task_values,
+    read_tasks,
+    task_codes,
 )
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
-from kinlearn.utils._warnings import warn_caller
+from kinlearn.utils._values import show_values
 
-__all__ = [
-    "check_task_data",
-    "check_task_rows",
-    "encode_tasks",
-    "split_known_task",
-    "split_task",
-    "task_codes",
-]
-
-
-def _check_rows(table: AnyTable) -> None:
-    if table.n_rows == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a "
-            "minimum of 1 is required."
-        )
+__all__ = ["check_later_data", "check_task_data", "check_task_rows"]
 
 
 def _check_finite(
@@ -99,208 +83,6 @@ def _target_code(target: Any, task: TaskColumn, tasks: np.ndarray) -> int | None
             f"{show_values(tasks)}."
         )
     return hits[0]
-
-
-def task_codes(X: Table, task: TaskColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Tasks of the rows of X, and nothing else of it.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-        Data with a task column.
-    task : str, int or None
-        Name or position of the task column; None is one task for all rows.
-
-    Returns
-    -------
-    tasks : ndarray of shape (n_tasks,)
-        Task values, ascending.
-    codes : int32 array of shape (n_samples,)
-        Task of each row: ``tasks[codes]`` is the column.
-
-    Examples
-    --------
-    >>> from kinlearn.tasks import task_codes
-    >>> tasks, codes = task_codes([[0.5, 7], [1.5, 3], [2.5, 7]], task=-1)
-    >>> tasks, codes
-    (array([3, 7]), array([1, 0, 1], dtype=int32))
-    """
-    table = open_table(X)
-    _check_rows(table)
-    return _read_tasks(table, task)
-
-
-def _read_tasks(
-    table: AnyTable, task: TaskColumn, role: str = "Task"
-) -> tuple[np.ndarray, np.ndarray]:
-    if task is None:
-        return np.zeros(1, dtype=np.int64), np.zeros(table.n_rows, dtype=np.int32)
-    values, places = _task_column(
-        table, find_column(task, table, role), f"{role} column {task!r}"
-    )
-    tasks, codes = encode_values(values)
-    return tasks, codes[places]
-
-
-def _task_column(
-    table: AnyTable, position: int, where: str
-) -> tuple[np.ndarray, np.ndarray | slice]:
-    """Checked task values, and for each row its place among them."""
-    short_cut = table.distinct(position)
-    if short_cut is not None:
-        return short_cut
-    return task_values(table.column(position), where), slice(None)
-
-
-# Of each fitted model's tasks, known by their address while they live: the unknown
-# ones that a warning has named. Python's own memory of warnings is lost whenever a
-# library, such as scikit-learn, catches some.
-_NAMED: dict[int, set[Any]] = {}
-
-
-def _name_once(tasks: np.ndarray, strange: np.ndarray) -> bool:
-    """Whether some of the unknown tasks were not named before, for this model."""
-    key = id(tasks)
-    if key not in _NAMED:
-        _NAMED[key] = set()
-        weakref.finalize(tasks, _NAMED.pop, key, None)
-    before, named = len(_NAMED[key]), _NAMED[key]
-    named.update(strange.tolist())
-    return len(named) > before
-
-
-def _known_codes(
-    table: AnyTable,
-    columns: TaskColumns,
-    tasks: np.ndarray,
-    unknown_task: str | None,
-    estimator: str,
-) -> np.ndarray:
-    """Codes of the rows' tasks among those that fit saw; -1 if they may be new."""
-    if unknown_task not in (None, "warn", "share", "error"):
-        raise ValueError(
-            f'unknown_task must be "warn", "share" or "error"; got {unknown_task!r}.'
-        )
-    if columns.task is None:
-        return np.zeros(table.n_rows, dtype=np.int32)
-    values, places = _task_column(table, columns.task, columns.where)
-    found = lookup_values(tasks, values, columns.where)
-    codes = found[places]
-    if unknown_task == "share" or (codes >= 0).all():
-        return codes
-    strange, _ = encode_values(values[found < 0])
-    unknown = (
-        f"{columns.where} holds {len(strange)} task(s) that {estimator} did "
-        f"not see in fit: {show_values(strange)}, in {(codes < 0).sum()} of "
-        f"{len(codes)} rows."
-    )
-    if unknown_task == "warn":
-        if not _name_once(tasks, strange):
-            return codes
-        warn_caller(
-            f"{unknown} They are predicted by what the known tasks have in common. Set "
-            'unknown_task="share" if that is meant, "error" if it must not be.',
-            UnknownTaskWarning,
-        )
-    else:
-        choice = "or drop the rows."
-        if unknown_task is not None:
-            choice = 'drop the rows, or set unknown_task="share".'
-        raise ValueError(
-            f"{unknown} Fit saw {show_values(tasks)}. Fit with these tasks, {choice}"
-        )
-    return codes
-
-
-def split_task(
-    X: Table, task: TaskColumn
-) -> tuple[Table, np.ndarray, np.ndarray, TaskColumns]:
-    """Take the task column out of X, and leave the rest as it is.
-
-    For estimators that pass the other columns to another estimator, which reads
-    them in its own way (categories, strings, missing values).
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-        Data with a task column.
-    task : str, int or None
-        Name or position of the task column; None is one task for all rows.
-
-    Returns
-    -------
-    rest : ndarray, sparse matrix or data frame
-        The other columns, in the container they came in.
-    tasks : ndarray of shape (n_tasks,)
-        Task values, ascending.
-    codes : int32 array of shape (n_samples,)
-        Task of each row.
-    columns : TaskColumns
-        What to look for in new data; see :func:`split_known_task`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.tasks import split_task
-    >>> rest, tasks, codes, columns = split_task(np.array([[0.5, 7], [1.5, 3]]), -1)
-    >>> rest, tasks
-    (array([[0.5], [1.5]]), array([3, 7]))
-    """
-    table = open_table(X)
-    columns = resolve_columns(table, task, None)
-    _check_rows(table)
-    tasks, codes = _read_tasks(table, task)
-    return _without_task(table, columns), tasks, codes, columns
-
-
-def split_known_task(
-    X: Table,
-    columns: TaskColumns,
-    tasks: np.ndarray,
-    *,
-    unknown_task: Literal["warn", "share", "error"] = "error",
-    estimator: str = "It",
-) -> tuple[Table, np.ndarray]:
-    """Take the task column out of new rows; see :func:`split_task`.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-        The same columns as in fit.
-    columns : TaskColumns
-        What fit saw.
-    tasks : ndarray
-        Task values that fit saw.
-    unknown_task : {"warn", "share", "error"}, default="error"
-        What to do about other task values: code them as -1, with a warning or
-        without, or refuse them.
-    estimator : str, default="It"
-        Name for messages.
-
-    Returns
-    -------
-    rest : ndarray, sparse matrix or data frame
-        The other columns, in the container they came in.
-    codes : int32 array of shape (n_samples,)
-        Task of each row among `tasks`; -1 is unknown.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.tasks import split_known_task, split_task
-    >>> rest, tasks, codes, columns = split_task(np.array([[0.5, 7], [1.5, 3]]), -1)
-    >>> split_known_task(np.array([[2.5, 3]]), columns, tasks)
-    (array([[2.5]]), array([0], dtype=int32))
-    """
-    table = open_table(X)
-    columns = columns.match(table, estimator)
-    _check_rows(table)
-    codes = _known_codes(table, columns, tasks, unknown_task, estimator)
-    return _without_task(table, columns), codes
-
-
-def _without_task(table: AnyTable, columns: TaskColumns) -> Table:
-    return table.native if columns.task is None else table.without(columns.task)
 
 
 def check_task_data(
@@ -377,8 +159,8 @@ def check_task_data(
         )
     table = open_table(X)
     columns = resolve_columns(table, task, privileged, task_role)
-    _check_rows(table)
-    tasks, codes = _read_tasks(table, task, task_role)
+    check_rows(table)
+    tasks, codes = read_tasks(table, task, task_role)
     named = None
     if not isinstance(categorical_features, str):
         named = find_categorical(categorical_features, table, columns)
@@ -493,8 +275,8 @@ def check_task_rows(
     """
     table = open_table(X)
     columns = columns.match(table, estimator)
-    _check_rows(table)
-    codes = _known_codes(table, columns, tasks, unknown_task, estimator)
+    check_rows(table)
+    codes = known_task_codes(table, columns, tasks, unknown_task, estimator)
     if encoder is not None:
         return TaskRows(X=encoder._encode(table.take(columns.features)), task=codes)
     matrix = table.matrix(columns.features, order=order, accept_sparse=accept_sparse)
@@ -509,38 +291,95 @@ def check_task_rows(
     return TaskRows(X=matrix, task=codes)
 
 
-def encode_tasks(values: Any, name: str = "tasks") -> tuple[np.ndarray, np.ndarray]:
-    """Tasks of rows, from a vector instead of a column of X.
+def check_later_data(
+    X: Table,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    columns: TaskColumns,
+    tasks: np.ndarray,
+    classes: np.ndarray | None,
+    new_classes: bool = False,
+    estimator: str,
+    **options: Any,
+) -> LaterData:
+    """Check rows that come after fit, against the columns, tasks and classes it saw.
 
-    Parameters
-    ----------
-    values : array-like or series of shape (n_samples,)
-        Task of each row: integers or strings.
-    name : str, default="tasks"
-        How messages call it.
-
-    Returns
-    -------
-    tasks, codes : ndarray
-        As :func:`task_codes` gives them.
-
-    Examples
-    --------
-    >>> from kinlearn.tasks import encode_tasks
-    >>> encode_tasks([7, 3, 7])
-    (array([3, 7]), array([1, 0, 1], dtype=int32))
+    `classes` is None if y holds numbers. With `new_classes`, rows of new tasks may have
+    classes that fit did not see. Options are those of :func:`check_task_rows`.
     """
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return task_codes(series.alias(name).to_frame().to_native(), name)
-    # NumPy would turn the list ["a", 1] into strings without a word.
-    dtype = object if isinstance(values, list | tuple) else None
-    array = np.asarray(values, dtype=dtype)
-    if array.ndim != 1:
+    rows = check_task_rows(
+        X,
+        columns=columns,
+        tasks=tasks,
+        unknown_task="share",
+        estimator=estimator,
+        **options,
+    )
+    found, codes = task_codes(X, columns.task)
+    every = tasks
+    if (rows.task < 0).any():
+        every, _ = encode_tasks(np.concatenate([tasks, found]), columns.where)
+    place = lookup_values(every, tasks, columns.where)
+    is_new = np.ones(len(every), dtype=bool)
+    is_new[place] = False
+    every_class: Any = None
+    class_place: Any = None
+    if classes is None:
+        labels = numbers(y, estimator, codes, found)
+    else:
+        named, labels = class_codes(y, estimator, codes, found)
+        every_class, places = _join_classes(classes, named)
+        class_place, labels = places[: len(classes)], places[len(classes) :][labels]
+    if len(labels) != len(rows.task):
         raise ValueError(
-            f"{name} must be a vector with the task of each row; it has shape "
-            f"{array.shape}."
+            f"X has {len(rows.task)} rows, but y has {len(labels)} labels."
         )
-    if not len(array):
-        raise ValueError(f"{name} is empty: there are no rows.")
-    return encode_values(task_values(array, f"Task array {name!r}"))
+    task = lookup_values(every, found, columns.where)[codes]
+    if classes is not None and len(every_class) > len(classes):
+        is_old = np.isin(labels, class_place)
+        bad = ~is_old & ~is_new[task] if new_classes else ~is_old
+        _check_new_classes(every_class[labels[bad]], classes, estimator, new_classes)
+    weight = np.ones(len(labels))
+    if sample_weight is not None:
+        weight = check_sample_weight(
+            sample_weight, codes, dtype=np.float64, ensure_non_negative=True
+        )
+    return LaterData(
+        X=rows.X,
+        task=freeze(task),
+        y=freeze(labels),
+        sample_weight=freeze(weight),
+        tasks=freeze(every),
+        place=place,
+        is_new=is_new,
+        classes=freeze(every_class),
+        class_place=class_place,
+    )
+
+
+def _join_classes(old: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Old and found classes together, and the place of each of both among them."""
+    known = {label: code for code, label in enumerate(old.tolist())}
+    if all(label in known for label in found.tolist()):
+        places = [*range(len(old)), *(known[label] for label in found.tolist())]
+        return old, np.array(places, dtype=np.int32)
+    if (old.dtype.kind in "OTU") != (found.dtype.kind in "OTU"):
+        raise TypeError(
+            f"y holds labels such as {show_values(found[:1])}, fit saw labels such as "
+            f"{show_values(old[:1])}. Give them the same type."
+        )
+    return encode_values(np.concatenate([old, found]))
+
+
+def _check_new_classes(
+    strange: np.ndarray, classes: np.ndarray, estimator: str, allowed: bool
+) -> None:
+    if len(strange) == 0:
+        return
+    of_known = ", for tasks that it knows" if allowed else ""
+    raise ValueError(
+        f"y holds classes that {estimator} did not see in fit{of_known}: "
+        f"{show_values(np.unique(strange))}. It saw {show_values(classes)}. Fit anew "
+        "with all rows to add a class."
+    )

@@ -21,7 +21,7 @@ from kinlearn.sharing.kin import _base
 from kinlearn.sharing.kin._candidates import choose_candidates
 from kinlearn.sharing.kin._combine import Evidence
 from kinlearn.sharing.kin._features import Standardisation
-from kinlearn.sharing.kin._tables import staged_answers
+from kinlearn.sharing.kin._training import staged_predictions
 from kinlearn.tasks import find_label_sets
 from tests.interrupt import seconds_to_stop
 from tests.versions import needs_callbacks
@@ -444,7 +444,7 @@ def test_stages_are_shorter_fits():
     task = X[:, -1].astype(np.int32)
     labels = find_label_sets(task, y, np.arange(4), np.arange(2))
     for n, answer in zip(
-        (5, 20), staged_answers(model, X, task, labels, (5, 20)), strict=True
+        (5, 20), staged_predictions(model, X, task, labels, (5, 20)), strict=True
     ):
         short = booster.set_params(max_iter=n)
         expected = Pooled(short, task=-1).fit(X, y).predict_proba(X)

@@ -21,7 +21,7 @@ from kinlearn.sharing.kin._groups import (
     groups_of_tasks,
     indicators,
 )
-from kinlearn.sharing.kin._tables import answer, staged_answers
+from kinlearn.sharing.kin._training import predict_with, staged_predictions
 from kinlearn.tasks import check_task_data
 from kinlearn.trees import MultiTaskExtraTreesRegressor
 from tests.reference.task_groups import centred, log_evidence, merge_by_evidence
@@ -263,11 +263,11 @@ def test_stages_of_like_tasks(n_classes):
     booster = booster(max_iter=6, min_samples_leaf=5, random_state=0)
     model = LikeTasks(booster, task=-1, unknown_task="share").fit(rows, y)
     stages = (2, 5, 6)
-    staged = list(staged_answers(model, rows, task, labels, stages))
+    staged = list(staged_predictions(model, rows, task, labels, stages))
     assert len(staged) == len(stages)
     for stage, found in zip(stages, staged, strict=True):
         short = model.set_params(estimator__max_iter=stage).fit(rows, y)
-        assert_allclose(found, answer(short, rows, task, labels))
+        assert_allclose(found, predict_with(short, rows, task, labels))
 
 
 def test_a_group_of_one_class_needs_no_estimator():

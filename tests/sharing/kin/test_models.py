@@ -19,7 +19,7 @@ from kinlearn.sharing.kin._models import (
     StandardisedSVR,
     TaskByCoefficients,
 )
-from kinlearn.sharing.kin._tables import staged_answers
+from kinlearn.sharing.kin._training import staged_predictions
 from kinlearn.svm import MultiTaskSVR
 
 
@@ -61,7 +61,7 @@ def test_boosting_over_a_line_fits_what_it_leaves(rows, weighted):
     bend = TaskAsFeature(booster, task=-1).fit(X, y - line, **options).predict(X)
     assert_allclose(model.predict(X), line + bend)
     task = X[:, -1].astype(np.int32)
-    early, late = staged_answers(model, X, task, None, (3, 9))
+    early, late = staged_predictions(model, X, task, None, (3, 9))
     assert_allclose(late, line + bend)
     short = BoostedOverLinear(linear, booster.set_params(max_iter=3))
     assert_allclose(early, short.fit(X, y, **options).predict(X))

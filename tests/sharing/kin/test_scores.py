@@ -187,12 +187,12 @@ def test_all_candidates_see_the_same_labels(monkeypatch, rule):
     assert any(trial.candidate.stages for trial in trials)
     held = found[0].fold >= 0
     for trial in trials:
-        first = next(iter(trials)).answers[held]
-        assert_array_equal(trial.answers[held] > 0, first > 0)
+        first = next(iter(trials)).predictions[held]
+        assert_array_equal(trial.predictions[held] > 0, first > 0)
         first = next(iter(trials)).unseen
         assert trial.unseen is None or (trial.unseen > 0).all()
     # what a fold lacks is known by none of them
-    unknown = ~(next(iter(trials)).answers[6] > 0)
+    unknown = ~(next(iter(trials)).predictions[6] > 0)
     assert unknown[1] == (rule == "observed")
     proba = model.predict_proba(X)
     assert (proba[task == 1][:, 1] > 0).all()

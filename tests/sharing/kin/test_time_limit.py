@@ -8,7 +8,7 @@ from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.sharing.kin import _trials
 from kinlearn.sharing.kin._combine import Evidence
-from kinlearn.sharing.kin._tables import TrainingTable
+from kinlearn.sharing.kin._training import TrainingTable
 from kinlearn.trees.extra._tuning import Pilot
 
 SIZES = (40, 30, 20)
@@ -154,7 +154,7 @@ def test_weights_are_in_the_budget(clock, monkeypatch, limit):
     by_task = Evidence.by_task
 
     def slow_by_task(self, crowd):
-        clock.now += 3 * len(self.answers) * len(self.y) / sum(SIZES)
+        clock.now += 3 * len(self.predictions) * len(self.y) / sum(SIZES)
         return by_task(self, crowd)
 
     monkeypatch.setattr(Evidence, "by_task", slow_by_task)

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn.sharing.kin._calibration import calibration, sharpen, temperature
-from kinlearn.sharing.kin._combine import Evidence, combine, loss_of
+from kinlearn.sharing.kin._combine import (
+    Evidence,
+    calibration,
+    combine,
+    loss_of,
+    sharpen,
+    temperature,
+)
 from kinlearn.sharing.kin._weights import (
     SCALES,
     LogLoss,
@@ -75,7 +81,7 @@ def test_weights_are_those_of_the_slow_twin(classes):
     weights, shares = stacking.shrunken(losses, centre)
     learned = task_weights(by_task, centre, 4)
     assert_allclose(learned.by_task, weights, atol=2e-5)
-    assert_allclose(learned.scale_shares, shares, atol=2e-5)
+    assert_allclose(learned.scale_fractions, shares, atol=2e-5)
 
 
 @pytest.mark.parametrize("classes", [True, False])
@@ -138,9 +144,9 @@ def test_equal_tasks_keep_to_the_crowd():
     crowd = evidence.crowd()
     assert_allclose(crowd, 1 / 3, atol=0.03)
     learned = evidence.by_task(crowd)
-    assert learned.scale_shares[:2].sum() > 0.8
+    assert learned.scale_fractions[:2].sum() > 0.8
     assert np.abs(learned.by_task - crowd).max() < 0.05
-    assert_allclose(learned.scale_shares.sum(), 1)
+    assert_allclose(learned.scale_fractions.sum(), 1)
 
 
 def test_a_huge_task_does_not_speak_for_the_small_ones():

@@ -1,4 +1,4 @@
-"""What the Kin estimators share: try candidates, weigh them, predict."""
+"""What the Kin estimators have in common: try candidates, weigh them, predict."""
 
 import warnings
 from abc import ABCMeta, abstractmethod
@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.sharing.kin._calibration import Calibration
 from kinlearn.sharing.kin._candidates import (
     CAUTIONS,
     FAMILIES,
@@ -22,12 +21,17 @@ from kinlearn.sharing.kin._candidates import (
     Candidate,
     choose_candidates,
 )
-from kinlearn.sharing.kin._combine import Evidence, combine, corrected
+from kinlearn.sharing.kin._combine import (
+    Calibration,
+    Evidence,
+    combine,
+    corrected,
+)
 from kinlearn.sharing.kin._features import Standardisation
 from kinlearn.sharing.kin._folds import rows_of, rows_to_folds, tasks_to_folds
 from kinlearn.sharing.kin._groups import find_groups
 from kinlearn.sharing.kin._scores import Scores, importance_of_columns
-from kinlearn.sharing.kin._tables import Table, TrainingTable, answer
+from kinlearn.sharing.kin._training import Table, TrainingTable, predict_with
 from kinlearn.sharing.kin._trials import Clock, Trial, Trials
 from kinlearn.sharing.kin._weights import SCALES
 from kinlearn.tables.internal import CODES
@@ -43,7 +47,7 @@ _FEW_COLUMNS, _DENSE = 100, 0.2  # a sparse X with these is taken for a dense on
 _LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
 _LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
 # A candidate with less in the mean of the tasks must have this much somewhere: it
-# would fill most of a model's file, to be heard by a task or two in a whisper.
+# would fill most of a model's file, to count a little for a task or two.
 _LEAST_SOMEWHERE = 0.2
 
 
@@ -51,7 +55,7 @@ Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
 
 
 class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor have in common."""
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
@@ -90,7 +94,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self.random_state = random_state
 
     def _correction(
-        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+        self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> Calibration | None:
         """What calibrates a candidate's predictions out of fold; None is nothing."""
         return None
@@ -98,8 +102,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def _corrections_by(self, evidence: Evidence) -> list[Calibration | None]:
         """The same for each of the candidates."""
         return [
-            self._correction(part, evidence.y, evidence.weight)
-            for part in evidence.answers
+            self._correction(each, evidence.y, evidence.weight)
+            for each in evidence.predictions
         ]
 
     @abstractmethod
@@ -114,16 +118,20 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """
 
     def _calibrated_in_turn(
-        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray, fold: np.ndarray
+        self,
+        predictions: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        fold: np.ndarray,
     ) -> np.ndarray:
         """Combinations that are out of fold, calibrated by rows of other folds."""
-        return answers
+        return predictions
 
     def _remember_scores(
-        self, name: str, answers: np.ndarray, rows: np.ndarray, scores: Scores
+        self, name: str, predictions: np.ndarray, rows: np.ndarray, scores: Scores
     ) -> None:
         """Keep what combinations that are out of fold are worth."""
-        setattr(self, f"{name}_score_", scores.of(answers, rows))
+        setattr(self, f"{name}_score_", scores.of(predictions, rows))
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -277,10 +285,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def _training_table(
         self, data: TaskData, candidates: list[Candidate]
     ) -> TrainingTable:
-        weighted = data.sample_weight is not None
-        weight = data.sample_weight
-        if weight is None:
-            weight = np.ones(data.n_samples)
+        weight: Any = data.sample_weight
+        weighted = weight is not None
+        weight = weight if weighted else np.ones(data.n_samples)
         self._scale = None
         if any(candidate.scaled for candidate in candidates):
             self._scale = Standardisation.of(data.X, weight, data.categorical)
@@ -313,29 +320,24 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """Learn the weights, and score the combination on rows it did not see."""
         done, train = list(trials.done.values()), trials.train
         held = np.flatnonzero(trials.fold >= 0)
-        raw = Evidence(
-            np.stack([trial.answers[held] for trial in done]),
-            train.y[held],
-            train.weight[held],
-            train.table.task[held],
-            len(self.tasks_),
-        )
+        raw = train.evidence([trial.predictions for trial in done], held)
         self._corrections = self._corrections_by(raw)
         known = raw.corrected(self._corrections)
         self.crowd_weights_ = known.crowd()
         learned = known.by_task(self.crowd_weights_)
         self.scale_shares_ = dict(
-            zip(SCALES, learned.scale_shares.tolist(), strict=True)
+            zip(SCALES, learned.scale_fractions.tolist(), strict=True)
         )
         self.weights_ = _without_traces(learned.by_task)
-        seen = np.empty(known.answers.shape[1:])
+        seen = np.empty(known.predictions.shape[1:])
         for f in range(int(trials.fold.max()) + 1):
             test = trials.fold[held] == f
-            others, part = raw.only(~test), raw.only(test)
-            corrections = self._corrections_by(others)
-            others, part = others.corrected(corrections), part.corrected(corrections)
+            corrections = self._corrections_by(raw.only(~test))
+            others, held_out = (
+                raw.only(rows).corrected(corrections) for rows in (~test, test)
+            )
             weights = others.by_task(others.crowd()).by_task
-            seen[test] = part.mixed(weights[part.task])
+            seen[test] = held_out.mixed(weights[held_out.task])
         evidence = seen, known.y, known.weight
         honest = self._calibrated_in_turn(*evidence, trials.fold[held])
         self._remember_scores("seen", honest, held, scores)
@@ -351,22 +353,16 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         if not able:
             return None
         train = trials.train
-        evidence = Evidence(
-            np.stack([np.asarray(done[k].unseen) for k in able]),
-            train.y,
-            train.weight,
-            train.table.task,
-            len(self.tasks_),
-        ).corrected([self._corrections[k] for k in able])
+        evidence = train.evidence([np.asarray(done[k].unseen) for k in able])
+        evidence = evidence.corrected([self._corrections[k] for k in able])
         weights = np.zeros(len(done))
         weights[able] = evidence.crowd()
         self.unseen_weights_ = _without_traces(weights[None])[0]
-        mixed = np.empty(evidence.answers.shape[1:])
+        mixed = np.empty(evidence.predictions.shape[1:])
         for f in range(int(trials.task_fold.max()) + 1):
             test = trials.task_fold == f
-            part = evidence.only(test)
             crowd = evidence.only(~test).crowd()
-            mixed[test] = part.mixed(np.tile(crowd, (len(part.y), 1)))
+            mixed[test] = evidence.only(test).mixed(np.tile(crowd, (test.sum(), 1)))
         found = mixed, train.y, train.weight
         honest = self._calibrated_in_turn(*found, trials.task_fold)
         self._remember_scores("unseen", honest, np.arange(train.n_samples), scores)
@@ -413,7 +409,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """Weights of the candidates for each row; unknown tasks have their own."""
         return np.vstack([self.weights_, self.unseen_weights_])[task]
 
-    def _answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _combined(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The combination's predictions, and the rows' tasks."""
         rows = self._predict_data(X)
         weights = self._row_weights(rows.task)
@@ -426,24 +422,24 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         out = np.zeros((rows.n_samples, *shape))
         for k, model in enumerate(self.models_):
             # a model predicts the rows that it has weight for, and no others
-            asked = np.flatnonzero(weights[:, k])
-            if not len(asked):
+            some = np.flatnonzero(weights[:, k])
+            if not len(some):
                 continue
             source: Any = table.scaled if self._scaled[k] else table.raw
-            part = answer(model, source[asked], rows.task[asked], labels)
-            part = corrected(part, self._corrections[k])
-            out[asked] += combine([part], weights[asked, k : k + 1])
+            values = predict_with(model, source[some], rows.task[some], labels)
+            values = corrected(values, self._corrections[k])
+            out[some] += combine([values], weights[some, k : k + 1])
         return out, rows.task
 
     @property
     def sharing_(self) -> dict[Any, dict[str, float]]:
         """What part of a prediction own, pooled and shared models have, by task."""
         check_is_fitted(self)
-        parts = {
+        sums = {
             role: self.weights_[:, self.roles_ == role].sum(axis=1) for role in ROLES
         }
         return {
-            name: {role: float(parts[role][t]) for role in ROLES}
+            name: {role: float(sums[role][t]) for role in ROLES}
             for t, name in enumerate(self.tasks_.tolist())
         }
 

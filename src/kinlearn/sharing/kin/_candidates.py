@@ -52,6 +52,8 @@ _LARGE_TREES = 24  # leaves
 # Of a leaf's value, where there are rows for more iterations: 30 rows' worth for
 # numbers; rows of classes weigh p (1 - p).
 _SHRINKAGE = {"classification": 3.0, "regression": 30.0}
+# Of all models: X has the task's code as its last column, perhaps an unknown one.
+_TASK: dict[str, Any] = {"task": -1, "unknown_task": "share"}
 _TASK_BOOSTING, _TASK_TREES = (
     "gradient boosting, task as feature",
     "extra trees, multi-task",
@@ -95,7 +97,7 @@ class Candidate:
         Name of a candidate whose choices this one takes over.
     adopt : callable
         What becomes of these choices.
-    for_strangers : bool
+    for_unseen : bool
         Whether it predicts for tasks that were not seen in fit.
     """
 
@@ -108,20 +110,12 @@ class Candidate:
     variants: tuple[dict, ...] = ({},)
     like: str = ""
     adopt: Callable[[dict], dict] = _without_task
-    for_strangers: bool = True
+    for_unseen: bool = True
 
     def taking_over(self, params: dict[str, Any]) -> "Candidate":
-        """The candidate with settings of the one that it is like.
+        """The candidate with the settings that the one it is like has chosen.
 
-        Parameters
-        ----------
-        params : dict
-            What that one chose.
-
-        Returns
-        -------
-        Candidate
-            What is left to choose, if anything, are settings that only this one has.
+        What is left to choose, if anything, are settings that only this one has.
         """
         settings: list[dict] = []
         for own in self.settings:
@@ -142,31 +136,10 @@ def choose_candidates(
     n_classes: int = 2,
     cautions: Sequence[float] = (),
 ) -> list[Candidate]:
-    """The candidates for data of some size, the quick ones first.
+    """The candidates for data of some size, the quick ones first; at least one.
 
-    Parameters
-    ----------
-    kind : {"classification", "regression"}
-        What is predicted.
-    task_rows : int array of shape (n_tasks,)
-        Different rows of each task.
-    n_rows : int
-        Different rows of all tasks.
-    families : sequence of str
-        Some of ``FAMILIES``.
-    n_estimators : int
-        Trees of the forests.
-    seed : int
-        Decides the models.
-    n_classes : int, default=2
-        Of all tasks together.
-    cautions : sequence of float, default=()
-        With which tasks fall into groups.
-
-    Returns
-    -------
-    list of Candidate
-        At least one.
+    `task_rows` and `n_rows` count different rows; `cautions` are those with which tasks
+    fall into groups.
     """
     n_tasks = len(task_rows)
     several = n_tasks > 1
@@ -248,23 +221,21 @@ class _Maker:
         return tuple({"estimator__alpha": v} for v in values)
 
     def linear_pooled(self) -> Candidate:
-        model = Pooled(self._linear(), task=-1, unknown_task="share")
+        model = Pooled(self._linear(), **_TASK)
         grid = self._grid((0.3, 3.0, 30.0))
         name = f"{self.linear_name}, pooled"
         return Candidate(name, "pooled", model, scaled=True, settings=grid)
 
     def linear_own(self) -> Candidate:
-        model = PerTask(
-            self._linear(), task=-1, min_samples=_FEWEST_OWN, unknown_task="share"
-        )
+        model = PerTask(self._linear(), **_TASK, min_samples=_FEWEST_OWN)
         name = f"{self.linear_name}, alone"
         grid = self._grid((1.0, 10.0, 100.0))
         return Candidate(
-            name, "own", model, scaled=True, settings=grid, for_strangers=False
+            name, "own", model, scaled=True, settings=grid, for_unseen=False
         )
 
     def linear_shared(self) -> Candidate:
-        model = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
+        model = SharedPlusOwn(self._linear(), **_TASK)
         weights = [2.0, 0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
         weights = weights if self.few else weights[1:2]
         first = {} if self.classes else {"estimator__alpha": 10.0}
@@ -273,8 +244,8 @@ class _Maker:
         return Candidate(name, "shared", model, scaled=True, settings=grid)
 
     def linear_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
-        inner = SharedPlusOwn(self._linear(), task=-1, unknown_task="share")
-        model = LikeTasks(inner, task=-1, unknown_task="share")
+        inner = SharedPlusOwn(self._linear(), **_TASK)
+        model = LikeTasks(inner, **_TASK)
         # alike in their slopes, so they depart less than all tasks do
         weights = (0.6, 0.2) if self.classes else (0.6, 0.2, 0.06)
         grid = tuple(
@@ -288,16 +259,15 @@ class _Maker:
             model,
             scaled=True,
             settings=grid,
-            for_strangers=False,
+            for_unseen=False,
         )
 
     def machine(self, several: bool) -> Candidate:
-        options: dict[str, Any] = {"task": -1, "unknown_task": "share"}
         # one machine for each class: their values can be compared
         model = (
-            MultiTaskSVC(multi_class="ovr", **options)
+            MultiTaskSVC(multi_class="ovr", **_TASK)
             if self.classes
-            else StandardisedSVR(**options)
+            else StandardisedSVR(**_TASK)
         )
         penalties = (0.3, 3.0, 30.0) if several else (30.0,)
         grid = tuple(
@@ -322,51 +292,41 @@ class _Maker:
         return {} if self.few else {"task_split_prob": 0.5, "min_samples_leaf": 20}
 
     def trees_shared(self) -> Candidate:
-        model = self._forest(
-            self.n_estimators, task=-1, unknown_task="share", **self._large_forest()
-        )
+        model = self._forest(self.n_estimators, **_TASK, **self._large_forest())
         return Candidate(_TASK_TREES, "shared", model)
 
     def trees_pooled(self, several: bool) -> Candidate:
         options = self._large_forest() | {"task_split_prob": 0.0}
         if not self.classes:
             options["task_offset"] = False
-        model = self._forest(
-            self.n_estimators, task=-1, unknown_task="share", **options
-        )
+        model = self._forest(self.n_estimators, **_TASK, **options)
         like = _TASK_TREES if several else ""
         return Candidate("extra trees, pooled", "pooled", model, like=like)
 
     def trees_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
         n_trees = min(_TREES_ALONE, self.n_estimators)
         # settings of the forest of all tasks, or, if it was left out, some
-        inner = self._forest(
-            n_trees,
-            task=-1,
-            unknown_task="share",
-            task_split_prob=0.5,
-            min_samples_leaf=5,
-        )
+        inner = self._forest(n_trees, **_TASK, task_split_prob=0.5, min_samples_leaf=5)
         return Candidate(
             "extra trees, like tasks",
             "shared",
-            LikeTasks(inner, task=-1, unknown_task="share"),
+            LikeTasks(inner, **_TASK),
             scaled=True,
             settings=tuple({"caution": caution} for caution in cautions),
             like=_TASK_TREES,
             adopt=_for_inner,
-            for_strangers=False,
+            for_unseen=False,
         )
 
     def trees_own(self) -> Candidate:
         n_trees = min(_TREES_ALONE, self.n_estimators)
         inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
-        model = PerTask(inner, task=-1, min_samples=_FEWEST_OWN, unknown_task="share")
+        model = PerTask(inner, **_TASK, min_samples=_FEWEST_OWN)
         # deep trees of the best of all features, for clear targets
         clear = {"estimator__min_samples_leaf": 1, "estimator__max_features": 1.0}
         grid = ({}, clear) if self.quick else ({},)
         name = "extra trees, alone"
-        return Candidate(name, "own", model, settings=grid, for_strangers=False)
+        return Candidate(name, "own", model, settings=grid, for_unseen=False)
 
     def _booster(self, leaf: int) -> Any:
         booster = (
@@ -408,9 +368,9 @@ class _Maker:
         )
 
     def boosting_of_like_tasks(self, leaf: int, cautions: Sequence[float]) -> Candidate:
-        model = LikeTasks(self._booster(leaf), task=-1, unknown_task="share")
+        model = LikeTasks(self._booster(leaf), **_TASK)
         name = "gradient boosting, like tasks"
-        out = self._staged(name, "shared", model, scaled=True, for_strangers=False)
+        out = self._staged(name, "shared", model, scaled=True, for_unseen=False)
         # groups have fewer rows: small trees
         few_leaves = [{**out.settings[0], "caution": each} for each in cautions]
         return replace(
@@ -418,11 +378,11 @@ class _Maker:
         )
 
     def boosting_shared(self, leaf: int) -> Candidate:
-        model = TaskAsFeature(self._booster(leaf), task=-1, unknown_task="share")
+        model = TaskAsFeature(self._booster(leaf), **_TASK)
         return self._staged(_TASK_BOOSTING, "shared", model)
 
     def boosting_pooled(self, leaf: int, several: bool) -> Candidate:
-        model = Pooled(self._booster(leaf), task=-1, unknown_task="share")
+        model = Pooled(self._booster(leaf), **_TASK)
         like = _TASK_BOOSTING if several else ""
         return self._staged("gradient boosting, pooled", "pooled", model, like=like)
 
@@ -435,34 +395,27 @@ class _Maker:
         """The multi-task linear model of middling settings, for others to build on."""
         linear = self._linear() if self.classes else Ridge(10.0)
         weight = 0.6 if self.classes else 0.2
-        return SharedPlusOwn(linear, task=-1, own_weight=weight, unknown_task="share")
+        return SharedPlusOwn(linear, **_TASK, own_weight=weight)
 
     def boosting_by_coefficients(self, leaf: int) -> Candidate:
-        options: dict[str, Any] = {"task": -1, "unknown_task": "share"}
-        model = TaskByCoefficients(self._line(), self._booster(leaf), **options)
+        model = TaskByCoefficients(self._line(), self._booster(leaf), **_TASK)
         name = "gradient boosting, tasks by coefficients"
         return self._staged(name, "shared", model, scaled=True)
 
     def mtboost(self) -> Candidate:
         # for classes alone: on numbers it did not earn its time
-        model = MTBoostClassifier(
-            n_estimators=_ROUNDS,
-            task=-1,
-            unknown_task="share",
-            random_state=self.seed,
-        )
+        model = MTBoostClassifier(n_estimators=_ROUNDS, **_TASK, random_state=self.seed)
         name = "gradient boosting, multi-task"
         # what its tasks have in common is a linear model, which others are for
-        return Candidate(name, "shared", model, scaled=True, for_strangers=False)
+        return Candidate(name, "shared", model, scaled=True, for_unseen=False)
 
     def boosting_own(self, leaf: int) -> Candidate:
         model = PerTask(
             self._booster(leaf).set_params(max_leaf_nodes=8),
-            task=-1,
+            **_TASK,
             min_samples=4 * leaf,
-            unknown_task="share",
         )
         grid = tuple({"estimator__max_iter": n} for n in (50, 150))
         return Candidate(
-            "gradient boosting, alone", "own", model, settings=grid, for_strangers=False
+            "gradient boosting, alone", "own", model, settings=grid, for_unseen=False
         )

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from kinlearn.sharing.kin._base import Family, KinBase
-from kinlearn.sharing.kin._calibration import (
+from kinlearn.sharing.kin._combine import (
     Calibration,
     calibration,
     sharpen,
@@ -218,9 +218,9 @@ class KinClassifier(ClassifierMixin, KinBase):
         self.label_sets = label_sets
 
     def _correction(
-        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray
+        self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> Calibration:
-        return calibration(answers, y, weight)
+        return calibration(predictions, y, weight)
 
     def _calibrate(
         self,
@@ -234,20 +234,24 @@ class KinClassifier(ClassifierMixin, KinBase):
             self.unseen_temperature_ = temperature(*unseen)
 
     def _calibrated_in_turn(
-        self, answers: np.ndarray, y: np.ndarray, weight: np.ndarray, fold: np.ndarray
+        self,
+        predictions: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        fold: np.ndarray,
     ) -> np.ndarray:
-        out = np.empty_like(answers)
+        out = np.empty_like(predictions)
         for f in range(int(fold.max()) + 1):
             test, rest = fold == f, fold != f
-            power = temperature(answers[rest], y[rest], weight[rest])
-            out[test] = sharpen(answers[test], power)
+            power = temperature(predictions[rest], y[rest], weight[rest])
+            out[test] = sharpen(predictions[test], power)
         return out
 
     def _remember_scores(
-        self, name: str, answers: np.ndarray, rows: np.ndarray, scores: Scores
+        self, name: str, predictions: np.ndarray, rows: np.ndarray, scores: Scores
     ) -> None:
-        super()._remember_scores(name, answers, rows, scores)
-        setattr(self, f"{name}_log_loss_", scores.log_loss(answers, rows))
+        super()._remember_scores(name, predictions, rows, scores)
+        setattr(self, f"{name}_log_loss_", scores.log_loss(predictions, rows))
 
     def predict_proba(self, X: Table) -> np.ndarray:
         """Probabilities of the classes, calibrated on rows out of fold.
@@ -262,7 +266,7 @@ class KinClassifier(ClassifierMixin, KinBase):
         ndarray of shape (n_samples, n_classes)
             A column for each of ``classes_``, zero where the task lacks it.
         """
-        proba, task = self._answer(X)
+        proba, task = self._combined(X)
         out = sharpen(proba, self.temperature_)
         new = np.flatnonzero(task < 0)
         out[new] = sharpen(proba[new], self.unseen_temperature_)

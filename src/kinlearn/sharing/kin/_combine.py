@@ -1,10 +1,14 @@
-"""From predictions out of fold to weights: what is learned about the candidates."""
+"""What is learned from predictions out of fold: weights, and calibration.
+
+Probabilities are made right twice: those of each candidate before they are weighed, and
+those of the combination.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize, minimize_scalar
 
 from kinlearn.sharing.kin._weights import (
     LogLoss,
@@ -14,10 +18,24 @@ from kinlearn.sharing.kin._weights import (
     task_weights,
 )
 
-__all__ = ["Evidence", "combine", "corrected", "loss_of"]
+__all__ = [
+    "Calibration",
+    "Evidence",
+    "calibration",
+    "combine",
+    "corrected",
+    "loss_of",
+    "sharpen",
+    "temperature",
+]
 
 _LEAST_PROBABILITY = 1e-3  # a candidate that rules the truth out is not lost for ever
 _ROWS_OF_PRIOR = 10.0  # in a task's variance: the crowd's counts like so many rows
+_LEAST = 1e-6  # probabilities below count as this in logarithms
+_SHARPEST = 4.0
+_SPREAD_OF_TEMPERATURE = 0.25  # of its logarithm, before any row is seen
+_SPREAD_OF_POWER = 0.5  # the same for candidates, which are less right
+_SPREAD_OF_SHIFT = 0.5  # of a class's logit
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +44,7 @@ class Evidence:
 
     Attributes
     ----------
-    answers : float64 array of shape (n_candidates, n_samples[, n_classes])
+    predictions : float64 array of shape (n_candidates, n_samples[, n_classes])
         Numbers or probabilities.
     y : int32 or float64 array of shape (n_samples,)
         Class codes, or numbers.
@@ -38,7 +56,7 @@ class Evidence:
         Number of tasks; some may have no rows here.
     """
 
-    answers: np.ndarray
+    predictions: np.ndarray
     y: np.ndarray
     weight: np.ndarray
     task: np.ndarray
@@ -47,48 +65,26 @@ class Evidence:
     @property
     def classes(self) -> bool:
         """Whether y holds classes."""
-        return self.answers.ndim == 3
+        return self.predictions.ndim == 3
 
     def only(self, rows: np.ndarray) -> "Evidence":
-        """The evidence of some of the rows.
-
-        Parameters
-        ----------
-        rows : bool or int array
-            Which.
-
-        Returns
-        -------
-        Evidence
-            Of these rows.
-        """
+        """The evidence of some of the rows."""
         return Evidence(
-            self.answers[:, rows],
+            self.predictions[:, rows],
             self.y[rows],
             self.weight[rows],
             self.task[rows],
             self.n_tasks,
         )
 
-    def corrected(self, corrections: Sequence[Any]) -> "Evidence":
-        """The evidence of calibrated predictions.
-
-        Parameters
-        ----------
-        corrections : sequence of Calibration or None
-            One for each candidate; None leaves its predictions as they are.
-
-        Returns
-        -------
-        Evidence
-            Of the same rows.
-        """
-        parts = zip(self.answers, corrections, strict=True)
-        return replace(self, answers=np.stack([corrected(*part) for part in parts]))
+    def corrected(self, corrections: "Sequence[Calibration | None]") -> "Evidence":
+        """The evidence of calibrated predictions: a calibration per candidate."""
+        each = map(corrected, self.predictions, corrections)
+        return replace(self, predictions=np.stack(list(each)))
 
     def _of_truth(self) -> np.ndarray:
         """One column per candidate: its probability of the truth."""
-        truth = self.answers[:, np.arange(len(self.y)), self.y].T
+        truth = self.predictions[:, np.arange(len(self.y)), self.y].T
         return np.maximum(truth, _LEAST_PROBABILITY)
 
     def _errors(self) -> tuple[np.ndarray, float]:
@@ -96,26 +92,21 @@ class Evidence:
 
         In units of the largest error, so that squares are of any size of y.
         """
-        errors = self.y[:, None] - self.answers.T
+        errors = self.y[:, None] - self.predictions.T
         size = np.abs(errors).max() or 1.0
         rounding = np.finfo(np.float64).eps * np.abs(self.y).max() / size
         return errors / size, max(rounding**2, np.finfo(np.float64).tiny)
 
     def crowd(self) -> np.ndarray:
-        """Weights that are best overall.
+        """Convex weights that are best overall.
 
         A task larger than the median one counts as the geometric mean of both, so that
         a huge task does not decide for small ones.
-
-        Returns
-        -------
-        float64 array of shape (n_candidates,)
-            Convex weights.
         """
         rows = np.bincount(self.task, weights=self.weight, minlength=self.n_tasks)
         typical = np.median(rows[rows > 0])
-        share = np.sqrt(typical / np.maximum(rows, typical))
-        weight = self.weight * share[self.task]
+        fraction = np.sqrt(typical / np.maximum(rows, typical))
+        weight = self.weight * fraction[self.task]
         group = np.zeros(len(self.y), dtype=np.int32)
         if self.classes:
             return crowd_weights(LogLoss(self._of_truth(), weight, group, 1))
@@ -128,18 +119,7 @@ class Evidence:
         return w
 
     def by_task(self, crowd: np.ndarray) -> TaskWeights:
-        """Weights of each task.
-
-        Parameters
-        ----------
-        crowd : float64 array of shape (n_candidates,)
-            What they are drawn to.
-
-        Returns
-        -------
-        TaskWeights
-            The weights.
-        """
+        """Weights of each task, drawn to those of the crowd."""
         if self.classes:
             truth = self._of_truth()
             log_loss = LogLoss(truth, self.weight, self.task, self.n_tasks)
@@ -154,81 +134,109 @@ class Evidence:
         return task_weights(loss, crowd, self.n_tasks)
 
     def mixed(self, weights: np.ndarray) -> np.ndarray:
-        """Predictions of the combination.
-
-        Parameters
-        ----------
-        weights : float64 array of shape (n_samples, n_candidates)
-            Of each row.
-
-        Returns
-        -------
-        float64 array of shape (n_samples[, n_classes])
-            Numbers or probabilities.
-        """
-        return combine(self.answers, weights)
+        """Predictions of the combination, by weights of each row."""
+        return combine(self.predictions, weights)
 
 
-def corrected(answers: np.ndarray, correction: Any) -> np.ndarray:
-    """A candidate's predictions, calibrated.
-
-    Parameters
-    ----------
-    answers : float64 array of shape (n_samples[, n_classes])
-        Numbers or probabilities.
-    correction : Calibration or None
-        What calibrates them; None is nothing.
-
-    Returns
-    -------
-    float64 array of shape (n_samples[, n_classes])
-        The predictions.
-    """
-    return answers if correction is None else correction.apply(answers)
+def corrected(predictions: np.ndarray, correction: "Calibration | None") -> np.ndarray:
+    """A candidate's predictions, calibrated; None leaves them as they are."""
+    return predictions if correction is None else correction.apply(predictions)
 
 
 def combine(
-    answers: Sequence[np.ndarray] | np.ndarray, weights: np.ndarray
+    predictions: Sequence[np.ndarray] | np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """The weighted mean of candidates' predictions.
-
-    Parameters
-    ----------
-    answers : sequence of arrays of shape (n_samples[, n_classes])
-        One for each candidate.
-    weights : float64 array of shape (n_samples, n_candidates)
-        Of each row.
-
-    Returns
-    -------
-    float64 array of shape (n_samples[, n_classes])
-        The mean.
-    """
-    out = np.zeros(np.shape(answers[0]))
-    for k, part in enumerate(answers):
+    """The mean of candidates' predictions, by weights of each row."""
+    out = np.zeros(np.shape(predictions[0]))
+    for k, part in enumerate(predictions):
         w = weights[:, k]
         out += (w if part.ndim == 1 else w[:, None]) * part
     return out
 
 
-def loss_of(answers: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    """Mean loss of predictions, to choose between settings of a candidate.
-
-    Parameters
-    ----------
-    answers : float64 array of shape (n_samples[, n_classes])
-        Numbers or probabilities.
-    y : int32 or float64 array of shape (n_samples,)
-        Class codes, or numbers.
-    weight : float64 array of shape (n_samples,)
-        Weights of the rows.
-
-    Returns
-    -------
-    float
-        Squared error, or log loss.
-    """
-    if answers.ndim == 1:
-        return float(np.average((y - answers) ** 2, weights=weight))
-    truth = np.maximum(answers[np.arange(len(y)), y], _LEAST_PROBABILITY)
+def loss_of(predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """Mean squared error or log loss, to choose between settings of a candidate."""
+    if predictions.ndim == 1:
+        return float(np.average((y - predictions) ** 2, weights=weight))
+    truth = np.maximum(predictions[np.arange(len(y)), y], _LEAST_PROBABILITY)
     return float(np.average(-np.log(truth), weights=weight))
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A power and shifts for the log probabilities of a candidate.
+
+    Attributes
+    ----------
+    power : float
+        Above 1 makes probabilities surer.
+    shift : float64 array of shape (n_classes,)
+        What is added to the log probabilities, before they sum to 1 again.
+    """
+
+    power: float
+    shift: np.ndarray
+
+    def apply(self, proba: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities; zero stays zero."""
+        log = self.power * np.log(np.maximum(proba, _LEAST)) + self.shift
+        return _normalised(np.where(proba > 0, log, -np.inf))
+
+
+def _normalised(log: np.ndarray) -> np.ndarray:
+    out = np.exp(log - log.max(axis=1, keepdims=True))
+    return out / out.sum(axis=1, keepdims=True)
+
+
+def calibration(proba: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Calibration:
+    """What makes a candidate's probabilities out of fold right (Platt's method).
+
+    Power and shifts have normal priors, so that few rows change little.
+    """
+    possible = proba[np.arange(len(y)), y] > 0  # else the label sets are to blame
+    proba, y, weight = proba[possible], y[possible], weight[possible]
+    rows = np.arange(len(y))
+    log = np.log(np.maximum(proba, _LEAST))
+    out = proba <= 0  # a class that is ruled out takes no part
+    n_classes = proba.shape[1]
+
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
+        power, shift = np.exp(x[0]), x[1:]
+        p = _normalised(np.where(out, -np.inf, power * log + shift))
+        truth = np.maximum(p[rows, y], np.finfo(np.float64).tiny)
+        prior = (x[0] / _SPREAD_OF_POWER) ** 2 + ((shift / _SPREAD_OF_SHIFT) ** 2).sum()
+        excess = weight[:, None] * p
+        excess[rows, y] -= weight
+        slope = np.r_[power * (excess * log).sum(), excess.sum(axis=0)]
+        slope += x / np.r_[_SPREAD_OF_POWER, np.full(n_classes, _SPREAD_OF_SHIFT)] ** 2
+        return prior / 2 - weight @ np.log(truth), slope
+
+    limit = np.log(_SHARPEST)
+    bounds = [(-limit, limit)] + [(None, None)] * n_classes
+    found = minimize(
+        loss, np.zeros(n_classes + 1), jac=True, bounds=bounds, method="L-BFGS-B"
+    )
+    return Calibration(float(np.exp(found.x[0])), found.x[1:])
+
+
+def sharpen(proba: np.ndarray, power: float) -> np.ndarray:
+    """Probabilities raised to a power, to sum 1 again; zero stays zero."""
+    out = (proba / proba.max(axis=1, keepdims=True)) ** power
+    return out / out.sum(axis=1, keepdims=True)
+
+
+def temperature(proba: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """The power, from 1/4 to 4, that suits probabilities out of fold best.
+
+    Its logarithm has a normal prior around 0, so that few rows change little.
+    """
+
+    total = weight.sum()
+
+    def loss(log_power: float) -> float:
+        prior = (log_power / _SPREAD_OF_TEMPERATURE) ** 2 / 2
+        return total * loss_of(sharpen(proba, np.exp(log_power)), y, weight) + prior
+
+    limit = np.log(_SHARPEST)
+    found = minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
+    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0

@@ -23,20 +23,7 @@ __all__ = [
 
 
 def indicators(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """A column of 0 and 1 for each class; of two classes, for the second.
-
-    Parameters
-    ----------
-    codes : int array of shape (n_samples,)
-        Class codes.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_classes), or (n_samples, 1) for two
-        The columns.
-    """
+    """A column of 0 and 1 for each class; of two classes, for the second alone."""
     first = 0 if n_classes > 2 else 1
     return (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
 
@@ -69,20 +56,7 @@ class Categories:
 
     @classmethod
     def of(cls, X: np.ndarray, categorical: np.ndarray) -> Self:
-        """Look at the columns of X.
-
-        Parameters
-        ----------
-        X : float array of shape (n_samples, n_features)
-            Rows; NaN is missing.
-        categorical : bool array of shape (n_features,)
-            Which features are codes.
-
-        Returns
-        -------
-        Categories
-            What becomes of them.
-        """
+        """Look at the columns of X that are codes; NaN is missing."""
         few, many = [], []
         for j in np.flatnonzero(categorical).tolist():
             column = CategoryColumn.find("target", *_levels_and_codes(X[:, j]))
@@ -95,15 +69,7 @@ class Categories:
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Indicators of the columns of few values, then the codes of the others.
 
-        Parameters
-        ----------
-        X : float array of shape (n_samples, n_features)
-            Rows; NaN is missing.
-
-        Returns
-        -------
-        float array of shape (n_samples, n_columns)
-            Of the type of X; a missing code is -1.
+        They are of the type of X; a missing code is -1.
         """
         parts = [column.encode(*_levels_and_codes(X[:, j])) for j, column in self.few]
         parts.append(np.nan_to_num(X[:, self.many], nan=-1.0))
@@ -111,12 +77,7 @@ class Categories:
 
 
 class MeanTargets:
-    """Mean targets in place of the last codes before the task, of unit variance.
-
-    Parameters
-    ----------
-    n_columns : int
-        How many columns of codes there are.
+    """Mean targets in place of the last `n_columns` before the task, of unit variance.
 
     Attributes
     ----------
@@ -132,19 +93,7 @@ class MeanTargets:
     def fit_apply(self, X: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
         """Learn the means; those of the rows themselves are cross-fitted.
 
-        Parameters
-        ----------
-        X : float array of shape (n_samples, n_features + 1)
-            Rows with the task as their last column.
-        y : array of shape (n_samples,)
-            Class codes, or numbers.
-        n_classes : int
-            Number of classes; 0 for numbers.
-
-        Returns
-        -------
-        float array
-            The rows with means in place of codes.
+        X has the task as its last column; `n_classes` is 0 for numbers.
         """
         targets = indicators(y, n_classes) if n_classes else y[:, None]
         self.columns_, parts = [], []
@@ -160,18 +109,7 @@ class MeanTargets:
         return self._joined(X, means)
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """Rows with means in place of codes.
-
-        Parameters
-        ----------
-        X : float array of shape (n_samples, n_features + 1)
-            Rows with the task as their last column.
-
-        Returns
-        -------
-        float array
-            The rows.
-        """
+        """Rows with means in place of codes."""
         parts = [
             column.encode(*_levels_and_codes(np.where(codes < 0, np.nan, codes)))
             for column, codes in zip(self.columns_, self._codes(X).T, strict=True)
@@ -187,15 +125,7 @@ class MeanTargets:
 
 
 class WithMeanTargets:
-    """A model that was fitted to mean targets.
-
-    Parameters
-    ----------
-    codes : MeanTargets
-        What makes them of codes.
-    model : estimator
-        The model.
-    """
+    """A model that was fitted to mean targets, and what makes them of codes."""
 
     def __init__(self, codes: MeanTargets, model: Any) -> None:
         self.codes = codes
@@ -248,22 +178,7 @@ class Standardisation:
     def of(
         cls, X: Any, weight: np.ndarray, categorical: np.ndarray | None = None
     ) -> Self:
-        """Measure the columns of X.
-
-        Parameters
-        ----------
-        X : float array or CSR of shape (n_samples, n_features)
-            Rows; NaN is missing.
-        weight : float64 array of shape (n_samples,)
-            A weight of 2 is the same as two rows.
-        categorical : bool array of shape (n_features,), default=None
-            Which features are codes of categories.
-
-        Returns
-        -------
-        Standardisation
-            The measures.
-        """
+        """Measure the columns of X; a weight of 2 is the same as two rows."""
         if sp.issparse(X):
             return cls(np.zeros(X.shape[1]), _spread_of_sparse(X, weight))
         categories = None
@@ -290,18 +205,7 @@ class Standardisation:
         return cls(centre, spread, categories)
 
     def apply(self, X: Any) -> Any:
-        """The features in these terms.
-
-        Parameters
-        ----------
-        X : float array or CSR of shape (n_samples, n_features)
-            Rows; NaN is missing. CSR, if X was so in `of`.
-
-        Returns
-        -------
-        float array or CSR of shape (n_samples, n_columns)
-            Of the same type as X, and as many columns, but for categories.
-        """
+        """The features in these terms, as CSR if X is so, and of the type of X."""
         if sp.issparse(X):
             scaled = X.data / self.spread[X.indices]
             scaled = np.nan_to_num(scaled.astype(X.dtype, copy=False), copy=False)

@@ -3,8 +3,8 @@
 Rows that are equal in X and task are copies of one another, or they meet by chance
 because the features are coarse. Copies must be held out together: a model that has seen
 one knows the other. Rows that meet by chance must not: new rows will meet them too, and
-without them a model is asked about a cell that it never saw. Targets tell which it is.
-Those of copies are equal, others differ nearly as much as any two of the task.
+without them a model has to predict for a cell that it never saw. Targets tell which it
+is: those of copies are equal, others differ nearly as much as any two of the task.
 """
 
 from dataclasses import dataclass, replace
@@ -24,20 +24,7 @@ _MOST_UNITS = 50  # that a row is divided into
 
 
 def rows_of(data: TaskData, rows: np.ndarray) -> TaskData:
-    """Some rows of weighted data; tasks and classes stay.
-
-    Parameters
-    ----------
-    data : TaskData
-        Training rows, with weights.
-    rows : int array
-        Which; a row may be there several times.
-
-    Returns
-    -------
-    TaskData
-        These rows.
-    """
+    """Some rows of weighted data, perhaps repeated; tasks and classes stay."""
     weight: Any = data.sample_weight
     return replace(
         data,
@@ -51,17 +38,7 @@ def rows_of(data: TaskData, rows: np.ndarray) -> TaskData:
 def distinct_rows(data: TaskData) -> tuple[np.ndarray, np.ndarray]:
     """Number the different rows, in an order that depends on their values alone.
 
-    Parameters
-    ----------
-    data : TaskData
-        Training rows.
-
-    Returns
-    -------
-    group : int array of shape (n_samples,)
-        Number of each row; equal rows have the same.
-    first : int array of shape (n_groups,)
-        A row of each number.
+    Returns the number of each row, and a row of each number.
     """
     group = _numbers_of_rows(data, data.y)
     return group, np.unique(group, return_index=True)[1]
@@ -93,7 +70,7 @@ class FoldedRows:
     Attributes
     ----------
     data : TaskData
-        The rows. A row of weight 2 that has its parts in two folds stands here twice.
+        The rows. A row of weight 2 that has its units in two folds stands here twice.
     origin : intp array of shape (n_samples,)
         Where each row stood before.
     fold : intp array of shape (n_samples,)
@@ -122,20 +99,6 @@ def rows_to_folds(
     Copies go to the same fold, and rows that are equal by chance to any. Which one
     depends on the values of the rows, not on their order, and a row of weight 2 is the
     same as two rows.
-
-    Parameters
-    ----------
-    data : TaskData
-        Training rows.
-    n_folds : int
-        The most folds.
-    rng : numpy RandomState
-        Decides the folds.
-
-    Returns
-    -------
-    FoldedRows
-        The rows and their folds.
     """
     group, first = distinct_rows(data)
     cell = _numbers_of_rows(data, np.zeros(data.n_samples))
@@ -151,11 +114,11 @@ def rows_to_folds(
     unit = np.repeat(order, _n_units(data.sample_weight, data.n_samples)[order])
     task_rows = np.bincount(data.task[unit], minlength=data.n_tasks)
     fold = _dealt(data, unit, n_folds, rng)
-    part, n_of_part = np.unique(unit * (n_folds + 1) + fold + 1, return_counts=True)
-    row, fold = np.divmod(part, n_folds + 1)
+    pairs, n_units = np.unique(unit * (n_folds + 1) + fold + 1, return_counts=True)
+    row, fold = np.divmod(pairs, n_folds + 1)
     if data.sample_weight is not None:
-        share = n_of_part / np.bincount(unit)[row]
-        weight = data.sample_weight[row] * share
+        fraction = n_units / np.bincount(unit)[row]
+        weight = data.sample_weight[row] * fraction
         data = replace(rows_of(data, row), sample_weight=weight)
     return FoldedRows(data, row, fold - 1, task_rows)
 
@@ -232,20 +195,8 @@ def tasks_to_folds(
 ) -> np.ndarray:
     """Fold of each task, for models that have never seen the tasks they predict.
 
-    Parameters
-    ----------
-    n_rows : int array of shape (n_tasks,)
-        Rows of each task.
-    n_folds : int
-        The most folds.
-    rng : numpy RandomState
-        Decides the order of tasks that have as many rows.
-
-    Returns
-    -------
-    intp array of shape (n_tasks,)
-        Folds from 0, of about as many rows; each task alone if there are no more
-        tasks than folds.
+    Folds have about as many rows; each task is alone if there are no more tasks than
+    folds.
     """
     n_tasks = len(n_rows)
     n_folds = min(n_folds, n_tasks)

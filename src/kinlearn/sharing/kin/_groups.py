@@ -35,7 +35,7 @@ __all__ = ["LikeTasks", "find_groups", "groups_of_tasks"]
 
 _PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 _FEWEST_ROWS = 20.0  # smaller groups join the one that loses least by it
-_LEAST_NOISE = 1e-6  # as a share of the variance of y
+_LEAST_NOISE = 1e-6  # as a fraction of the variance of y
 _ROUNDING = 1e-10
 # Limits that keep a search to a fifth of a second: candidates do some dozens of them.
 _MOST_TASKS = 200
@@ -44,19 +44,9 @@ _TIE = 1e-9  # gains that differ by less differ by rounding
 
 
 def find_groups(data: TaskData, cautions: Sequence[float]) -> dict[float, np.ndarray]:
-    """Groups of like tasks, for each caution.
+    """Groups of like tasks, by caution (see :func:`groups_of_tasks`).
 
-    Parameters
-    ----------
-    data : TaskData
-        Training rows.
-    cautions : sequence of float
-        See :func:`groups_of_tasks`.
-
-    Returns
-    -------
-    dict of float to int array of shape (n_tasks,)
-        By caution; empty if there are too many tasks or features, or one class.
+    Empty if there are too many tasks or features, or one class.
     """
     n_classes = 2 if data.classes is None else len(data.classes)
     size = data.X.shape[1] + (n_classes if n_classes > 2 else 1)
@@ -93,28 +83,11 @@ def groups_of_tasks(
     weight: np.ndarray | None = None,
     caution: float = 1.0,
 ) -> np.ndarray:
-    """Find groups of tasks with like slopes.
+    """Number of each task's group of like slopes, in the order of their first tasks.
 
-    Parameters
-    ----------
-    X : float array of shape (n_samples, n_features)
-        Features of about mean 0 and variance 1, none missing.
-    y : float array of shape (n_samples,) or (n_samples, n_targets)
-        Targets, of any unit.
-    task : int array of shape (n_samples,)
-        Task codes.
-    n_tasks : int
-        Number of tasks.
-    weight : float64 array of shape (n_samples,), default=None
-        Weights; 2 is the same as two rows.
-    caution : float, default=1.0
-        The noise counts so many times, so that more than 1 gives fewer groups: models
-        that bend need more rows than linear ones.
-
-    Returns
-    -------
-    int array of shape (n_tasks,)
-        Number of each task's group, from 0, in the order of their first tasks.
+    Features have about mean 0 and variance 1, and none is missing. The noise counts
+    `caution` times, so that more than 1 gives fewer groups: models that bend need more
+    rows than linear ones.
     """
     sums = _Sums.of(X, y, task, n_tasks, weight)
     penalty, noise = sums.best_prior()
@@ -312,11 +285,10 @@ class LikeTasks(SharingForm):
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
     ) -> None:
-        self.estimator = estimator
+        super().__init__(
+            estimator, task=task, unknown_task=unknown_task, label_sets=label_sets
+        )
         self.caution = caution
-        self.task = task
-        self.unknown_task = unknown_task
-        self.label_sets = label_sets
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the groups, then fit a model to the rows of each."""
@@ -340,7 +312,7 @@ class LikeTasks(SharingForm):
             inner = TaskAsFeature(
                 inner, task=-1, unknown_task="share", label_sets=self.label_sets
             )
-        # what its rows do not show is for the tasks' label sets to say, not the groups'
+        # the tasks' label sets decide on what its rows do not show, not the groups'
         by_group = PerTask(inner, task=-1, label_sets="observed", unknown_task="error")
         self.by_group_ = by_group.fit(with_task(X, group), rows.y, weight)
         return self
@@ -349,25 +321,12 @@ class LikeTasks(SharingForm):
         return np.where(task >= 0, self.groups_[task], self._largest)
 
     def rows_by_group(self, X: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
-        """Each group's model, and the rows that it predicts.
-
-        Parameters
-        ----------
-        X : float array of shape (n_samples, n_features + 1)
-            Rows.
-
-        Yields
-        ------
-        model : estimator
-            For rows with the task as their last column.
-        rows : int array
-            Which.
-        """
+        """Each group's model, and the rows of X that it predicts."""
         group = self._groups_of(self._open_for_predict(X)[1])
         for g, model in enumerate(self.by_group_.estimators_):
             yield model, np.flatnonzero(group == g)
 
-    def _answer(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:
+    def _predict_by(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:
         values = np.where(task >= 0, self.tasks_[task], -1)
         X = with_task(with_task(rest, values), self._groups_of(task))
         return getattr(self.by_group_, method)(X)

@@ -1,13 +1,12 @@
 """Models that take part as candidates and stand nowhere else."""
 
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._one_model import OneModel, fit_clone
+from kinlearn.sharing._one_model import OneModel
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.svm import MultiTaskSVR
@@ -105,20 +104,15 @@ class TaskByCoefficients(OneModel):
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
     ) -> None:
+        super().__init__(
+            estimator, task=task, unknown_task=unknown_task, label_sets=label_sets
+        )
         self.linear = linear
-        self.estimator = estimator
-        self.task = task
-        self.unknown_task = unknown_task
-        self.label_sets = label_sets
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the linear model, then the estimator."""
-        rows = self._open_for_fit(X, y, sample_weight)
-        self._remember_shares(rows)
         self.points_ = _points(clone(self.linear).fit(X, y, sample_weight))
-        features = self._features(rows.rest, rows.task)
-        self.estimator_ = fit_clone(self.estimator, replace(rows, rest=features))
-        return self
+        return super().fit(X, y, sample_weight)
 
     def _features(self, rest: Any, task: np.ndarray) -> np.ndarray:
         points = np.where(task[:, None] >= 0, self.points_[task], 0.0)

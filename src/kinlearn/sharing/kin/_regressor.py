@@ -149,4 +149,4 @@ class KinRegressor(RegressorMixin, KinBase):
         ndarray of shape (n_samples,)
             Predictions.
         """
-        return self._answer(X)[0]
+        return self._combined(X)[0]

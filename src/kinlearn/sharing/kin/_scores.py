@@ -79,20 +79,7 @@ class Scores:
             self.of(np.full(shape, 1.0 / shape[-1]), np.arange(n_rows))
 
     def of(self, values: np.ndarray, rows: np.ndarray) -> float:
-        """The score of predictions.
-
-        Parameters
-        ----------
-        values : float64 array of shape (n_rows[, n_classes])
-            Numbers or probabilities.
-        rows : int array of shape (n_rows,)
-            Training rows that they are for.
-
-        Returns
-        -------
-        float
-            The score; NaN where the metric is undefined.
-        """
+        """The score of numbers or probabilities for training rows; NaN if undefined."""
         y = self._y[rows]
         weight = None if self._weight is None else self._weight[rows]
         if self._scorer is None:
@@ -113,36 +100,18 @@ class Scores:
             return float(self._scorer(model, X, y, **options))
 
     def of_task(self, values: np.ndarray, rows: np.ndarray) -> float:
-        """The same for the rows of one task, on which the metric may be undefined.
-
-        Parameters
-        ----------
-        values, rows : as in `of`
-            Predictions and rows.
-
-        Returns
-        -------
-        float
-            The score, or NaN.
-        """
+        """The same for the rows of one task, on which the metric may be undefined."""
         try:
             return self.of(values, rows)
         except ValueError:  # some metrics of one class, or of one row
             return np.nan
 
     def log_loss(self, proba: np.ndarray, rows: np.ndarray) -> float:
-        """Log loss of probabilities.
+        """Log loss of probabilities for training rows; NaN without rows.
 
-        Parameters
-        ----------
-        proba, rows : as in `of`
-            Probabilities and rows.
-
-        Returns
-        -------
-        float
-            As :func:`sklearn.metrics.log_loss` gives it: a truth that was ruled out
-            counts as by rounding. NaN without rows.
+        As :func:`sklearn.metrics.log_loss` has it, a truth that was ruled out counts as
+        by
+        rounding.
         """
         if not len(rows):
             return np.nan
@@ -162,29 +131,10 @@ def importance_of_columns(
     weight: ArrayLike | None,
     random_state: RandomState,
 ) -> Any:
-    """How much the score falls when a column is shuffled.
+    """How much the score of a fitted estimator falls when a column is shuffled.
 
-    scikit-learn shuffles arrays and pandas frames; the others are shuffled here.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    X, y : as in fit
-        Rows to score.
-    n_repeats : int
-        Shuffles of each column.
-    scoring : str, callable or None
-        A scorer of scikit-learn's; None is ``score``.
-    weight : array-like of shape (n_samples,) or None
-        Weights of the rows.
-    random_state : int, RandomState instance or None
-        Decides the shuffles.
-
-    Returns
-    -------
-    Bunch
-        As :func:`sklearn.inspection.permutation_importance` gives it.
+    As :func:`sklearn.inspection.permutation_importance`, which shuffles arrays and
+    pandas frames; the others are shuffled here.
     """
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     other = isinstance(frame, nw.DataFrame) and not frame.implementation.is_pandas()

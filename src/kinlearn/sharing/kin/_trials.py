@@ -11,9 +11,13 @@ from joblib import effective_n_jobs, parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing.kin._candidates import Candidate
-from kinlearn.sharing.kin._combine import Evidence, loss_of
+from kinlearn.sharing.kin._combine import loss_of
 from kinlearn.sharing.kin._models import MeanOf
-from kinlearn.sharing.kin._tables import TrainingTable, answer, staged_answers
+from kinlearn.sharing.kin._training import (
+    TrainingTable,
+    predict_with,
+    staged_predictions,
+)
 from kinlearn.utils import SentOnce, stop_searches_if
 
 __all__ = ["Clock", "Trial", "Trials"]
@@ -23,13 +27,7 @@ _ROWS_TO_WEIGH = 8  # one in so many shows how long the weights of all will take
 
 
 class Clock:
-    """A time budget.
-
-    Parameters
-    ----------
-    limit : float or None
-        Seconds from now; None is no limit.
-    """
+    """A time budget: seconds from now; None is no limit."""
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
@@ -60,7 +58,7 @@ class Trial:
         Who.
     params : dict
         The settings that did best.
-    answers : float64 array of shape (n_samples[, n_classes])
+    predictions : float64 array of shape (n_samples[, n_classes])
         Its predictions for all rows, by models that did not see them; NaN for rows
         that are never held out.
     unseen : float64 array of shape (n_samples[, n_classes]), or None
@@ -74,7 +72,7 @@ class Trial:
 
     candidate: Any
     params: dict
-    answers: np.ndarray
+    predictions: np.ndarray
     unseen: np.ndarray | None
     model: Any
     seconds: dict
@@ -104,8 +102,8 @@ def _held_out(
     X = train.table.of_kind(candidate)[test]
     task = train.table.task[test] if code is None else np.full(len(test), code)
     if stages:
-        return list(staged_answers(model, X, task, labels, stages))
-    return [answer(model, X, task, labels)]
+        return list(staged_predictions(model, X, task, labels, stages))
+    return [predict_with(model, X, task, labels)]
 
 
 def _job(
@@ -147,8 +145,8 @@ def _plain(candidate: Candidate) -> dict[str, Any]:
     """Settings without a search, to see how long a fit takes."""
     if getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
         fixed = {"min_samples_leaf": 5, "task_split_prob": 0.5}
-        asked = candidate.estimator.task_split_prob
-        return fixed if asked == "auto" else {**fixed, "task_split_prob": asked}
+        given = candidate.estimator.task_split_prob
+        return fixed if given == "auto" else {**fixed, "task_split_prob": given}
     return candidate.settings[0]
 
 
@@ -212,18 +210,7 @@ class Trials:
         self._parallel.__exit__(*exception)
 
     def seconds_to_refit(self, names: list[str]) -> float:
-        """Estimated seconds of the fits to all rows that are still to do.
-
-        Parameters
-        ----------
-        names : list of str
-            Of trials.
-
-        Returns
-        -------
-        float
-            Their sum.
-        """
+        """Estimated seconds of the fits to all rows that are still to do."""
         return float(sum(n * t.seconds["rows"] for t, n in self._fits_to_do(names)))
 
     def _fits_to_do(self, names: list[str]) -> list[tuple[Trial, int]]:
@@ -236,13 +223,7 @@ class Trials:
         return list(zip(todo, n_fits, strict=True))
 
     def run(self, candidate: Candidate) -> None:
-        """Try a candidate, unless the time is short; the first is always tried.
-
-        Parameters
-        ----------
-        candidate : Candidate
-            Who.
-        """
+        """Try a candidate, unless the time is short; the first is always tried."""
         try:
             self._run(candidate)
         except _TooLong as reason:
@@ -267,7 +248,7 @@ class Trials:
             if trial.params != chosen:
                 model, seconds = _timed(self.train.fit, candidate, trial.params)
             trial.seconds["rows"] = seconds
-        if self._asks_strangers(candidate) and self._time_for_strangers(trial):
+        if self._tries_unseen(candidate) and self._time_for_unseen(trial):
             trial = replace(trial, unseen=self._without_tasks(trial))
         self.done[candidate.name] = replace(trial, model=model)
         self._look_at_weighing()
@@ -280,47 +261,49 @@ class Trials:
 
     def _look_at_weighing(self) -> None:
         """Of many rows, weights take long too: learn them from a few of the rows."""
-        train, n_tasks = self.train, int(self.train.table.task.max()) + 1
+        train = self.train
         if self.clock.limit is None or train.n_samples < _MANY_ROWS:
             return
         rows = np.flatnonzero(self.fold >= 0)[::_ROWS_TO_WEIGH]
-        some = Evidence(
-            np.stack([trial.answers[rows] for trial in self.done.values()]),
-            train.y[rows],
-            train.weight[rows],
-            train.table.task[rows],
-            n_tasks,
-        )
+        done = [trial.predictions for trial in self.done.values()]
+        some = train.evidence(done, rows)
         crowd, first = _timed(some.crowd)
         _, second = _timed(some.by_task, crowd)
         # from all rows, and without each fold; of unseen tasks there is the crowd only
-        n_times = int(self.fold.max()) + 2
-        n_crowds = 0 if self.task_fold is None else int(self.task_fold.max()) + 2
+        n_times = self._n_folds + 1
+        n_crowds = 0 if self.task_fold is None else self._n_task_folds + 1
         seconds = n_times * (first + second) + n_crowds * first
         self._seconds_to_weigh = _ROWS_TO_WEIGH * seconds
 
-    def _asks_strangers(self, candidate: Candidate) -> bool:
-        return self.task_fold is not None and candidate.for_strangers
+    def _tries_unseen(self, candidate: Candidate) -> bool:
+        return self.task_fold is not None and candidate.for_unseen
 
-    def _time_for_strangers(self, trial: Trial) -> bool:
+    def _time_for_unseen(self, trial: Trial) -> bool:
         """Whether the first candidate may do this too; others were judged before."""
-        n_folds = int(self.task_fold.max()) + 1
-        seconds = n_folds / self._n_jobs * trial.seconds["rows"]
+        seconds = self._n_task_folds / self._n_jobs * trial.seconds["rows"]
         return bool(self.done) or self.clock.allows(seconds + trial.seconds["rows"])
 
     @property
     def _n_jobs(self) -> int:
         return effective_n_jobs(self.n_jobs)
 
+    @property
+    def _n_folds(self) -> int:
+        return int(self.fold.max()) + 1
+
+    @property
+    def _n_task_folds(self) -> int:
+        return int(self.task_fold.max()) + 1
+
     def _seconds_for(self, candidate: Candidate, one: float, n_settings: int) -> float:
         """Of all that is to do after a fold that took `one`."""
-        n_more = n_settings * (int(self.fold.max()) + 1) - 1
-        if self._asks_strangers(candidate):
-            n_more += int(self.task_fold.max()) + 1
+        n_more = n_settings * self._n_folds - 1
+        if self._tries_unseen(candidate):
+            n_more += self._n_task_folds
         # the last is a fit to all rows, longer by the rows of a fold
-        own = one * (n_more / self._n_jobs + 1.3)
+        seconds = one * (n_more / self._n_jobs + 1.3)
         weights = self._seconds_to_weigh / max(len(self.done), 1)  # of one more
-        return own + weights + self._seconds_to_end
+        return seconds + weights + self._seconds_to_end
 
     def _affordable(self, candidate: Candidate, one: float, n_settings: int) -> int:
         """How many settings there is time for, if a fold took `one`."""
@@ -342,12 +325,12 @@ class Trials:
         if self.clock.limit is None or not self.done or n < _MANY_ROWS:
             return
         seconds = []
-        for part in (32, 8):
-            rows = np.arange(0, n, part)
+        for one_in in (32, 8):
+            rows = np.arange(0, n, one_in)
             _, took = _timed(self.train.fit, candidate, _plain(candidate), rows)
             seconds.append(took)
             if not self.clock.allows(took):
-                raise _TooLong(f"one in {part} rows took {took:.2g} s")
+                raise _TooLong(f"one in {one_in} rows took {took:.2g} s")
         growth = max(seconds[1] - seconds[0], 0.0) / (1 / 8 - 1 / 32)
         fold = seconds[1] + growth * (0.8 - 1 / 8)
         if fold > 2 * self.clock.left:  # an estimate, so be sure
@@ -384,7 +367,7 @@ class Trials:
 
         With little time fewer settings are tried, the middle one first.
         """
-        n_folds = int(self.fold.max()) + 1
+        n_folds = self._n_folds
         stages: Any = candidate.stages or [()] * len(candidate.settings)
         settings = list(zip(candidate.settings, stages, strict=True))
         if self.clock.limit is not None:
@@ -406,39 +389,40 @@ class Trials:
         seconds = {"folds": sum(took for _, took in results)}
         options = []
         for s, (params, stages) in enumerate(settings):
-            parts = results[s * n_folds : (s + 1) * n_folds]
+            by_fold = results[s * n_folds : (s + 1) * n_folds]
             # a fit to all rows is longer by the rows of a fold
-            full = np.mean([took for _, took in parts]) * n_folds / (n_folds - 1)
+            full = np.mean([took for _, took in by_fold]) * n_folds / (n_folds - 1)
             for number, stage in enumerate(stages or (None,)):
                 more = {} if stage is None else {"estimator__max_iter": stage}
-                answers = [part[number] for part, _ in parts]
-                losses = self._losses(answers)
+                predictions = [staged[number] for staged, _ in by_fold]
+                losses = self._losses(predictions)
                 if np.isfinite(losses).all():
-                    options.append((losses, {**params, **more}, answers, float(full)))
+                    options.append(
+                        (losses, {**params, **more}, predictions, float(full))
+                    )
         if not options:
             return None
-        by_fold = np.array([losses for losses, *_ in options])
-        total = by_fold.sum(axis=1)
-        # rows of a fold have no voice in the setting that predicts them
-        without = (total[:, None] - by_fold).argmin(axis=0)
-        answers = [options[best][2][f] for f, best in enumerate(without)]
+        losses = np.array([losses for losses, *_ in options])
+        total = losses.sum(axis=1)
+        # rows of a fold do not count for the setting that predicts them
+        without = (total[:, None] - losses).argmin(axis=0)
+        predictions = [options[best][2][f] for f, best in enumerate(without)]
         _, params, _, seconds["rows"] = options[total.argmin()]
-        joined = self._joined(answers, self.fold)
+        joined = self._joined(predictions, self.fold)
         return Trial(candidate, params, joined, None, None, seconds)
 
-    def _losses(self, answers: list[np.ndarray]) -> np.ndarray:
+    def _losses(self, predictions: list[np.ndarray]) -> np.ndarray:
         """Loss of the rows of each fold."""
-        y, weight, out = self.train.y, self.train.weight, np.empty(len(answers))
-        for f, part in enumerate(answers):
+        y, weight, out = self.train.y, self.train.weight, np.empty(len(predictions))
+        for f, part in enumerate(predictions):
             test = np.flatnonzero(self.fold == f)
             out[f] = weight[test].sum() * loss_of(part, y[test], weight[test])
         return out
 
     def _without_tasks(self, trial: Trial) -> np.ndarray:
-        n_folds = int(self.task_fold.max()) + 1
         jobs = [
             (trial.candidate, trial.params, np.flatnonzero(self.task_fold == f), (), -1)
-            for f in range(n_folds)
+            for f in range(self._n_task_folds)
         ]
         results = self._in_parallel(_held_out, jobs)
         trial.seconds["folds"] += sum(took for _, took in results)
@@ -463,16 +447,6 @@ class Trials:
         """Fit candidates with the chosen settings to all rows.
 
         Where time is short, one of the variants of each.
-
-        Parameters
-        ----------
-        names : list of str
-            Of trials.
-
-        Returns
-        -------
-        list of estimators
-            The models.
         """
         todo = self._fits_to_do(names)
         jobs = [
@@ -494,5 +468,5 @@ class Trials:
         )
         if fewest == 1:
             return params
-        n_folds = int(self.fold.max()) + 1
+        n_folds = self._n_folds
         return {**params, "min_samples": -(-fewest * n_folds // (n_folds - 1))}

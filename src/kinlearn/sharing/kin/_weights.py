@@ -12,7 +12,7 @@ around the crowd's weights :math:`w_0`, which are drawn around equal weights:
 all kept to the simplex. The likelihood of a row is that of its prediction out of
 fold: normal for numbers, the probability of the true class for classes. For each
 scale of the grid the mode :math:`\hat w_t(\tau)` is a convex program; its
-evidence (marginal likelihood) is approximated by Laplace's method. The shares
+evidence (marginal likelihood) is approximated by Laplace's method. The fractions
 :math:`\pi` of the scales are learned from all tasks by EM, and a task's weights are
 the mean of :math:`\hat w_t(\tau)` over the scales' posterior.
 
@@ -43,8 +43,8 @@ _MOST_STEPS = 50
 _SMALL_STEP = 1e-9
 _HALVINGS = 20
 _ROUNDS_OF_EM = 200
-_TASKS_OF_PRIOR = 1.0  # equal shares of the scales count like so many tasks
-_TOLERANCE = 1e-12  # of multipliers, as a share of the largest number of the problem
+_TASKS_OF_PRIOR = 1.0  # equal fractions of the scales count like so many tasks
+_TOLERANCE = 1e-12  # of multipliers, as a fraction of the largest number of the problem
 
 
 class SquaredLoss:
@@ -84,35 +84,11 @@ class SquaredLoss:
             self._matrix[t] = part.T @ (weight[rows, None] * part) / variance[t]
 
     def value(self, w: np.ndarray) -> np.ndarray:
-        """The loss of each group.
-
-        Parameters
-        ----------
-        w : float64 array of shape (n_groups, n_candidates)
-            Weights of the candidates.
-
-        Returns
-        -------
-        float64 array of shape (n_groups,)
-            Losses.
-        """
+        """The loss of each group, by weights of shape (n_groups, n_candidates)."""
         return np.einsum("ti,tij,tj->t", w, self._matrix, w) / 2
 
     def expand(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and second derivatives of each group's loss.
-
-        Parameters
-        ----------
-        w : float64 array of shape (n_groups, n_candidates)
-            Where.
-
-        Returns
-        -------
-        gradient : float64 array of shape (n_groups, n_candidates)
-            First derivatives.
-        curvature : float64 array of shape (n_groups, n_candidates, n_candidates)
-            Second derivatives.
-        """
+        """Gradient and second derivatives of each group's loss."""
         return np.einsum("tij,tj->ti", self._matrix, w), self._matrix
 
 
@@ -123,7 +99,7 @@ class LogLoss:
 
     Parameters
     ----------
-    answers : float64 array of shape (n_samples, n_candidates)
+    proba : float64 array of shape (n_samples, n_candidates)
         Probability of the true class, out of fold; positive.
     weight : float64 array of shape (n_samples,)
         Weights of the rows.
@@ -134,52 +110,28 @@ class LogLoss:
     """
 
     def __init__(
-        self, answers: np.ndarray, weight: np.ndarray, group: np.ndarray, n_groups: int
+        self, proba: np.ndarray, weight: np.ndarray, group: np.ndarray, n_groups: int
     ) -> None:
         indptr, order = group_rows(group, n_groups)
-        self.n_candidates = answers.shape[1]
-        self._answers = answers[order]
+        self.n_candidates = proba.shape[1]
+        self._proba = proba[order]
         self._weight = weight[order]
         self._group = np.asarray(group)[order]
         self._parts = [slice(indptr[t], indptr[t + 1]) for t in range(n_groups)]
 
     def _mixed(self, w: np.ndarray) -> np.ndarray:
         if len(w) == 1:
-            return self._answers @ w[0]
-        return np.einsum("ij,ij->i", self._answers, w[self._group])
+            return self._proba @ w[0]
+        return np.einsum("ij,ij->i", self._proba, w[self._group])
 
     def value(self, w: np.ndarray) -> np.ndarray:
-        """The loss of each group.
-
-        Parameters
-        ----------
-        w : float64 array of shape (n_groups, n_candidates)
-            Weights of the candidates.
-
-        Returns
-        -------
-        float64 array of shape (n_groups,)
-            Losses.
-        """
+        """The loss of each group, by weights of shape (n_groups, n_candidates)."""
         cost = -self._weight * np.log(self._mixed(w))
         return np.bincount(self._group, weights=cost, minlength=len(w))
 
     def expand(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and second derivatives of each group's loss.
-
-        Parameters
-        ----------
-        w : float64 array of shape (n_groups, n_candidates)
-            Where.
-
-        Returns
-        -------
-        gradient : float64 array of shape (n_groups, n_candidates)
-            First derivatives.
-        curvature : float64 array of shape (n_groups, n_candidates, n_candidates)
-            Second derivatives.
-        """
-        ratio = self._answers / self._mixed(w)[:, None]
+        """Gradient and second derivatives of each group's loss."""
+        ratio = self._proba / self._mixed(w)[:, None]
         weighted = self._weight[:, None] * ratio
         k = w.shape[1]
         gradient, curvature = np.zeros((len(w), k)), np.zeros((len(w), k, k))
@@ -197,33 +149,22 @@ class TaskWeights:
     ----------
     by_task : float64 array of shape (n_tasks, n_candidates)
         Convex weights.
-    scale_shares : float64 array of shape (n_scales,)
+    scale_fractions : float64 array of shape (n_scales,)
         How common each of ``SCALES`` is among the tasks.
     posterior : float64 array of shape (n_tasks, n_scales)
         Probability of each scale, by task.
     """
 
     by_task: np.ndarray
-    scale_shares: np.ndarray
+    scale_fractions: np.ndarray
     posterior: np.ndarray
 
 
 def crowd_weights(loss: LogLoss | SquaredLoss) -> np.ndarray:
-    """Weights that are best overall, drawn towards equal ones.
-
-    Parameters
-    ----------
-    loss : LogLoss or SquaredLoss
-        With a single group.
-
-    Returns
-    -------
-    float64 array of shape (n_candidates,)
-        Convex weights.
-    """
+    """Weights that are best overall, drawn to equal ones; `loss` has one group."""
     k = loss.n_candidates
     path, evidence = _modes(loss, np.full(k, 1.0 / k), 1)
-    return _averaged(path, _shares(evidence))[0]
+    return _averaged(path, _posterior(evidence))[0]
 
 
 def task_weights(
@@ -231,38 +172,26 @@ def task_weights(
 ) -> TaskWeights:
     """Weights of each task, drawn towards a centre as far as all tasks support it.
 
-    Parameters
-    ----------
-    loss : LogLoss or SquaredLoss
-        With a group for each task; groups may be empty.
-    centre : float64 array of shape (n_candidates,)
-        The crowd's weights.
-    n_tasks : int
-        Number of tasks.
-
-    Returns
-    -------
-    TaskWeights
-        The weights.
+    `loss` has a group for each task, which may be empty.
     """
     path, evidence = _modes(loss, centre, n_tasks)
     prior = np.full(len(SCALES), 1.0 / len(SCALES))
     start = _TASKS_OF_PRIOR * prior  # so that few tasks rule no scale out
     for _ in range(_ROUNDS_OF_EM):
-        counts = start + _shares(evidence, prior).sum(axis=0)
+        counts = start + _posterior(evidence, prior).sum(axis=0)
         new = counts / counts.sum()
         if np.abs(new - prior).max() < 1e-10:
             break
         prior = new
-    posterior = _shares(evidence, prior)
+    posterior = _posterior(evidence, prior)
     return TaskWeights(_averaged(path, posterior), prior, posterior)
 
 
-def _shares(evidence: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
+def _posterior(evidence: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
     """Posterior of the scales from their log evidence, one row per group."""
     log = evidence if prior is None else evidence + np.log(prior)
-    share = np.exp(log - log.max(axis=1, keepdims=True))
-    return share / share.sum(axis=1, keepdims=True)
+    out = np.exp(log - log.max(axis=1, keepdims=True))
+    return out / out.sum(axis=1, keepdims=True)
 
 
 def _averaged(path: np.ndarray, posterior: np.ndarray) -> np.ndarray:
@@ -339,21 +268,9 @@ def minimise_on_simplex(
     r"""Minimise :math:`\frac12 w^\top B w - c^\top w` over convex combinations.
 
     A primal active-set method. All problems take their steps at the same time, so
-    thousands of tasks cost little more than one.
-
-    Parameters
-    ----------
-    quadratic : float64 array of shape (n_problems, n, n)
-        The matrices B, symmetric and positive definite.
-    linear : float64 array of shape (n_problems, n)
-        The vectors c.
-    start : float64 array of shape (n_problems, n)
-        Convex combinations to begin with; the solution does not depend on them.
-
-    Returns
-    -------
-    float64 array of shape (n_problems, n)
-        The minima: no weight is negative, and they sum to 1.
+    thousands of tasks cost little more than one. `quadratic` are the matrices B,
+    positive
+    definite, `linear` the vectors c; the solution does not depend on `start`.
     """
     w = np.array(start, dtype=np.float64)
     free = np.ones(w.shape, dtype=bool)

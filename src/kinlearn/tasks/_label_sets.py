@@ -1,199 +1,18 @@
-"""Targets: class codes over all tasks and within each, or numbers."""
+"""Label sets: the classes that each task has, by its rows or by a rule."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Number
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
 
-from kinlearn.tasks._values import (
-    are_missing,
-    encode_values,
-    name_task,
-    show_values,
-)
-from kinlearn.utils._typing import ArrayLike, LabelRule
+from kinlearn.tasks._task_column import encode_values
+from kinlearn.utils._typing import LabelRule
+from kinlearn.utils._values import show_values
 
-__all__ = [
-    "LabelSets",
-    "class_codes",
-    "classes_by_task",
-    "find_label_sets",
-    "numbers",
-]
-
-
-def _vector(y: Any, estimator: str) -> np.ndarray:
-    if y is None:
-        raise ValueError(
-            f"{estimator} requires y to be passed, but the target y is None."
-        )
-    return column_or_1d(y, warn=True)
-
-
-def _faults(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which targets are missing, and which are infinite."""
-    nowhere = np.zeros(1, dtype=bool)
-    if y.dtype.kind == "f":
-        if np.isfinite(y).all():  # one quick pass for the usual case
-            return nowhere, nowhere
-        return np.isnan(y), np.isinf(y)
-    cells = y.tolist() if y.dtype.kind in "OT" else []
-    if set(map(type, cells)) <= {str}:
-        return nowhere, nowhere
-    return are_missing(cells), nowhere
-
-
-def _check_all_there(
-    y: np.ndarray, estimator: str, task: np.ndarray | None, tasks: np.ndarray | None
-) -> None:
-    """Refuse missing and infinite targets with the rows and the task at fault."""
-    missing, infinite = _faults(y)
-    rows = np.flatnonzero(missing if missing.any() else infinite)
-    if not len(rows):
-        return
-    # scikit-learn's wording, then ours
-    if missing.any():
-        value = y[rows[0]]
-        what = "NaN" if isinstance(value, float | np.floating) else value
-        needed, remedy = "a target in every row", "impute their targets"
-    else:
-        what = f"infinity or a value too large for {y.dtype!r}"
-        needed, remedy = "finite targets", "put finite ones there"
-    at = "position" if len(rows) == 1 else "positions"
-    first = name_task(rows[0], task, tasks)
-    of_task = f"; the first is of {first}" if first else ""
-    raise ValueError(
-        f"Input y contains {what}. It stands in {len(rows)} of {len(y)} rows, at {at} "
-        f"{show_values(rows)}{of_task}. {estimator} needs {needed}: drop these rows, "
-        f"or {remedy}."
-    )
-
-
-def class_codes(
-    y: ArrayLike | None,
-    estimator: str,
-    task: np.ndarray | None = None,
-    tasks: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted classes and the code of each row's class.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Class labels of any one kind.
-    estimator : str
-        Name for messages.
-    task : int array of shape (n,), default=None
-        Task code of each row, for messages.
-    tasks : ndarray, default=None
-        Task values that the codes stand for.
-
-    Returns
-    -------
-    classes : ndarray
-        Distinct labels, ascending.
-    codes : int32 array of shape (n,)
-        Class of each row.
-
-    Examples
-    --------
-    >>> from kinlearn.tasks import class_codes
-    >>> class_codes(["yes", "no", "yes"], "This estimator")
-    (array(['no', 'yes'], dtype='<U3'), array([1, 0, 1], dtype=int32))
-    """
-    y = _vector(y, estimator)
-    _check_all_there(y, estimator, task, tasks)
-    if y.dtype.kind in "OT":
-        y = _plain_labels(y)
-        if y.dtype == object:  # strings
-            return encode_values(y)
-        _check_all_there(y, estimator, task, tasks)
-    check_classification_targets(y)
-    return encode_values(y)
-
-
-def _plain_labels(y: np.ndarray) -> np.ndarray:
-    """Objects as an array of their own type; strings stay objects."""
-    cells = y.tolist()
-    types = set(map(type, cells))
-    if all(issubclass(t, str) for t in types):
-        return y.astype(object)
-    if any(issubclass(t, str) for t in types):
-        kinds = sorted(t.__name__ for t in types)
-        raise TypeError(
-            f"y mixes labels that cannot be ordered ({', '.join(kinds)}). Convert "
-            "them to one type."
-        )
-    numeric = all(issubclass(t, bool | Number | np.generic) for t in types)
-    plain = np.asarray(cells if numeric else "other")
-    if plain.dtype.kind not in "biuf":
-        kinds = sorted(t.__name__ for t in types)
-        raise ValueError(
-            f"Unknown label type: y holds {', '.join(kinds)}. Labels must be strings "
-            "or integers."
-        )
-    return plain
-
-
-def numbers(
-    y: ArrayLike | None,
-    estimator: str,
-    task: np.ndarray | None = None,
-    tasks: np.ndarray | None = None,
-) -> np.ndarray:
-    """The target as finite float64 numbers.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Numbers.
-    estimator : str
-        Name for messages.
-    task : int array of shape (n,), default=None
-        Task code of each row, for messages.
-    tasks : ndarray, default=None
-        Task values that the codes stand for.
-
-    Returns
-    -------
-    float64 array of shape (n,)
-        The target.
-
-    Examples
-    --------
-    >>> from kinlearn.tasks import numbers
-    >>> numbers([1, 2], "This estimator")
-    array([1., 2.])
-    """
-    y = _vector(y, estimator)
-    if y.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: y has dtype {y.dtype}.")
-    if y.dtype.kind not in "fiubO":
-        raise ValueError(
-            f"y has dtype {y.dtype}, which is not numeric. Regression needs numbers."
-        )
-    _check_all_there(y, estimator, task, tasks)
-    try:
-        checked: np.ndarray = check_array(
-            y,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            input_name="y",
-            estimator=estimator,
-        )
-    except OverflowError as error:
-        raise ValueError(
-            f"y holds a number too large for float64 ({error})."
-        ) from error
-    _check_all_there(checked, estimator, task, tasks)
-    return checked
+__all__ = ["LabelSets", "classes_by_task", "find_label_sets"]
 
 
 def classes_by_task(
@@ -235,8 +54,8 @@ class LabelSets:
     r"""The classes that each task has, and predictions that keep to them.
 
     A class may belong to a task without being in any of its rows: see
-    :func:`find_label_sets`. What a task's own rows say of such a class, nothing, is
-    then mixed with what is common to all (:meth:`fill`).
+    :func:`find_label_sets`. As the task's rows show nothing of it, what is common to
+    all is then mixed in (:meth:`fill`).
 
     Attributes
     ----------
@@ -430,7 +249,7 @@ class LabelSets:
         return table[task]
 
     def restrict(self, proba: np.ndarray, task: np.ndarray) -> np.ndarray:
-        """Class probabilities with no mass on classes that the task lacks.
+        """Class probabilities, none on classes that the task lacks.
 
         Parameters
         ----------
@@ -442,8 +261,8 @@ class LabelSets:
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; a row whose mass lay wholly elsewhere is uniform over
-            its task's classes.
+            Rows sum to 1; a row with nothing on its task's classes is uniform over
+            these.
         """
         if self.complete:
             return proba
@@ -460,8 +279,8 @@ class LabelSets:
         For a task of :math:`n` rows that show only some of its classes, frequencies
         :math:`p` of its own become :math:`(n p + q) / (n + 1)`, as by one row more,
         whose class has the probabilities :math:`q`: half those that the model has for
-        an unknown task, half the shares of the classes in all rows. Other tasks keep
-        what they have.
+        an unknown task, half the frequencies of the classes in all rows. Other tasks
+        keep what they have.
 
         Parameters
         ----------
@@ -471,7 +290,7 @@ class LabelSets:
             Task codes; -1 is unknown.
         common : callable, default=None
             From row numbers to probabilities for an unknown task; None if the model
-            has none, so that the shares in all rows count alone.
+            has none, so that the frequencies in all rows count alone.
 
         Returns
         -------
@@ -493,7 +312,7 @@ class LabelSets:
 
 
 def _within(proba: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Mass on allowed classes alone, which sums to 1; uniform where there is none."""
+    """Probabilities of allowed classes alone; uniform where there are none."""
     proba = np.where(allowed, proba, 0.0)
     lost = proba.sum(axis=1) <= 0
     proba[lost] = allowed[lost]
@@ -514,8 +333,8 @@ def find_label_sets(
     Tasks that have a class in common have all classes of each other, and so on from
     task to task ("connected"): a class that thirty rows of a task happen not to show is
     possible there. Tasks without a common class keep theirs apart, unless no task shows
-    two classes, as with one row in each: then all have all. "observed" takes the rows
-    at their word. A mapping says it; tasks that it does not name follow
+    two classes, as with one row in each: then all have all. "observed" takes those of
+    the task's rows. A mapping gives them; tasks that it does not name follow
     "connected", and classes that no row of any task has are left out, as no model can
     learn them.
 
@@ -561,8 +380,8 @@ def find_label_sets(
     every = pairs
     if not isinstance(rule, str):
         given, named = _given_pairs(rule, tasks, classes)
-        own = pairs[named[pairs // n_classes]]
-        _check_given(np.setdiff1d(own, given), tasks, classes)
+        shown = pairs[named[pairs // n_classes]]
+        _check_given(np.setdiff1d(shown, given), tasks, classes)
         rest = pairs[~named[pairs // n_classes]]
         linked = _connected_pairs(np.union1d(rest, given), n_tasks, n_classes)
         linked = linked[~named[linked // n_classes]]
@@ -587,17 +406,19 @@ def find_label_sets(
 def _connected_pairs(pairs: np.ndarray, n_tasks: int, n_classes: int) -> np.ndarray:
     """Pairs of a task and a class, with all that follow from task to task."""
     task, label = np.divmod(pairs, n_classes)
-    if (np.diff(task) > 0).all():  # no task has two: that says nothing about others
+    if (np.diff(task) > 0).all():  # no task has two: nothing follows for others
         return (task[:, None] * n_classes + np.unique(label)).ravel()
     n_nodes = n_tasks + n_classes
     links = coo_array(
         (np.ones(len(pairs), dtype=bool), (task, n_tasks + label)),
         shape=(n_nodes, n_nodes),
     )
-    _, part = connected_components(links, directed=False)
-    # classes of each part, in ascending order, then those of each task's part
-    order = np.argsort(part[n_tasks:], kind="stable")
-    first = np.searchsorted(part[n_tasks:][order], [part[:n_tasks], part[:n_tasks] + 1])
+    _, component = connected_components(links, directed=False)
+    # classes of each component, in ascending order, then those of each task's component
+    order = np.argsort(component[n_tasks:], kind="stable")
+    first = np.searchsorted(
+        component[n_tasks:][order], [component[:n_tasks], component[:n_tasks] + 1]
+    )
     sizes = first[1] - first[0]
     start = np.repeat(first[0] - (np.cumsum(sizes) - sizes), sizes)
     owner = np.repeat(np.arange(n_tasks), sizes)

@@ -1,15 +1,18 @@
-"""Tables for estimators that know nothing of kinlearn: who reads what.
+"""Estimators that know nothing of kinlearn, fitted to tables: who reads what.
 
 An estimator that reads columns as they come gets them so. For the others a table that
 holds more than numbers is encoded first; categories stay categories where an estimator
 splits them natively.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
@@ -20,10 +23,10 @@ from kinlearn.tasks import TaskMixin
 
 __all__ = [
     "CategoriesError",
+    "category_codes",
     "encode_rows",
-    "natively",
+    "fit_clone",
     "needs_text",
-    "not_numbers",
     "splits_categories",
     "takes_codes",
 ]
@@ -40,15 +43,7 @@ class CategoriesError(ValueError):
 def splits_categories(estimator: Any) -> bool:
     """Whether an estimator splits a column of categories natively.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Any; scikit-learn's histogram boosting, LightGBM, XGBoost and CatBoost do.
-
-    Returns
-    -------
-    bool
-        True if it does.
+    scikit-learn's histogram boosting, LightGBM, XGBoost and CatBoost do.
     """
     params = estimator.get_params(deep=False)
     return "categorical_features" in params or comes_from(estimator, *_BOOSTERS)
@@ -85,19 +80,8 @@ def _reads_tables(estimator: Any) -> bool:
     return not comes_from(estimator, "sklearn")
 
 
-def not_numbers(X: Any) -> dict[str, Any]:
-    """Columns of a frame, or of an array of objects, that are no numbers.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or data frame
-        Without the task.
-
-    Returns
-    -------
-    dict of str to object
-        Types by name.
-    """
+def _not_numbers(X: Any) -> dict[str, Any]:
+    """Types, by name, of the columns of a table that are no numbers."""
     table = open_table(X)
     names = table.names or [f"x{i}" for i in range(table.n_columns)]
     return {
@@ -112,19 +96,7 @@ def encode_rows(
 ) -> tuple[TableEncoder | None, TrainingRows]:
     """Training rows as numbers, if they are more and the estimator takes no others.
 
-    Parameters
-    ----------
-    estimator : estimator
-        To be fitted to them.
-    rows : TrainingRows
-        As they came.
-
-    Returns
-    -------
-    encoder : TableEncoder or None
-        Fitted; None if the rows are as they came.
-    rows : TrainingRows
-        The rows to fit on.
+    The encoder is None if the rows are as they came.
     """
     table = open_table(rows.rest)
     if table.is_numeric(range(table.n_columns)) or _reads_tables(estimator):
@@ -136,27 +108,14 @@ def encode_rows(
     return encoder, replace(rows, rest=encoder._fit_table(table, rows.y))
 
 
-def natively(
+def _natively(
     estimator: Any, X: Any, positions: list[int]
 ) -> tuple[Any, dict[str, Any]]:
     """A clone that knows which columns are categories, and parameters for its fit.
 
-    Parameters
-    ----------
-    estimator : estimator
-        One that :func:`splits_categories`.
-    X : ndarray or data frame
-        Codes at these positions of an array, the library's own type of category (or
-        text, see :func:`needs_text`) in a frame.
-    positions : list of int
-        Columns of categories, besides those that the estimator knows already.
-
-    Returns
-    -------
-    estimator : estimator
-        Not fitted.
-    fit_params : dict
-        For its `fit`.
+    X has codes at these positions of an array, the library's own type of category (or
+    text, see :func:`needs_text`) in a frame. They are categories besides those that the
+    estimator knows already.
     """
     table = open_table(X)
     names = table.names
@@ -184,3 +143,92 @@ def natively(
     else:
         after = [*before, *positions]
     return clone(estimator).set_params(**{parameter: after}), {}
+
+
+def fit_clone(
+    estimator: Any,
+    rows: TrainingRows,
+    some: bool = False,
+    encode: bool = False,
+    categorical: Sequence[int] = (),
+) -> Any:
+    """Fit a clone; if they are `some` of all rows, one class needs no estimator.
+
+    To `encode` a table of more than numbers makes a pipeline of an estimator that does
+    not read it. `categorical` are columns of X that hold categories.
+    """
+    y, weight = rows.y, rows.sample_weight
+    if is_classifier(estimator) and some and (y == y[0]).all():
+        estimator = DummyClassifier(strategy="prior")
+    encoder, rows = encode_rows(estimator, rows) if encode else (None, rows)
+    if encoder is not None:
+        categorical = category_codes(encoder, estimator)
+    params = {} if weight is None else {"sample_weight": weight}
+    missing_allowed = get_tags(estimator).input_tags.allow_nan
+    X = _with_values(rows.rest) if missing_allowed else rows.rest
+    model, more = _native_categories(clone(estimator), X, categorical)
+    try:
+        model.fit(X, y, **params, **more)
+    except (TypeError, ValueError) as error:
+        odd = _not_numbers(X)
+        if not odd or isinstance(estimator, TaskMixin):
+            raise
+        raise _unread(estimator, odd, error) from error
+    if encoder is None:
+        return model
+    return Pipeline([("table", encoder), ("model", model)])
+
+
+def category_codes(encoder: TableEncoder | None, estimator: Any) -> list[int]:
+    """Columns of encoded rows that are categories to an estimator."""
+    if encoder is None or needs_text(estimator):
+        return []
+    return np.flatnonzero(encoder.categorical_).tolist()
+
+
+def _native_categories(
+    estimator: Any, X: Any, categorical: Sequence[int]
+) -> tuple[Any, dict[str, Any]]:
+    if not len(categorical) or not splits_categories(estimator):
+        return estimator, {}
+    if isinstance(X, np.ndarray):  # codes beyond the bins are left as numbers
+        most = estimator.get_params().get("max_bins") or np.inf
+        if comes_from(estimator, "sklearn"):
+            categorical = [j for j in categorical if not np.nanmax(X[:, j]) >= most]
+    return _natively(estimator, X, list(categorical))
+
+
+def _unread(estimator: Any, odd: dict[str, Any], error: Exception) -> CategoriesError:
+    name = type(estimator).__name__
+    shown = ", ".join(f"{column!r} ({dtype})" for column, dtype in odd.items())
+    return CategoriesError(
+        f"{name} failed on a table with {len(odd)} column(s) that are no numbers, "
+        f"{shown}: {error} Put an encoder in front of it: "
+        f'make_pipeline(kinlearn.TableEncoder(categories="indicators", fill=True, '
+        f"scale=True), {name}(...))."
+    )
+
+
+def _with_values(X: Any) -> Any:
+    """X with zeros in columns of numbers without any value.
+
+    Some tasks never measure a column, and scikit-learn's boosters fail on such.
+    """
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind != "f":
+            return X
+        empty = np.isnan(X).all(axis=0)
+        return np.where(empty, X.dtype.type(0), X) if empty.any() else X
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    unknown = [
+        column
+        for column in frame.iter_columns()
+        if column.dtype.is_float() and (column.is_null() | column.is_nan()).all()
+    ]
+    if not unknown:
+        return X
+    # False is 0; the name may be any, not only a string
+    zeros = [(each.is_null() & False).cast(nw.Float64) for each in unknown]
+    return frame.with_columns(*zeros).to_native()

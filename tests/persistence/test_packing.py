@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kinlearn.persistence._blob import Blob
+from kinlearn.persistence._packing import Blob
 
 DTYPES = ["i4", "i8", "u1", "u4", "f4", "f8"]
 

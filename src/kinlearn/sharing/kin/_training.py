@@ -10,13 +10,14 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from kinlearn.sharing.kin._candidates import Candidate
+from kinlearn.sharing.kin._combine import Evidence
 from kinlearn.sharing.kin._features import MeanTargets, Standardisation, WithMeanTargets
 from kinlearn.sharing.kin._groups import LikeTasks
 from kinlearn.sharing.kin._models import BoostedOverLinear
 from kinlearn.tasks import LabelSets, find_label_sets, with_task
 from kinlearn.utils._typing import LabelRule
 
-__all__ = ["Table", "TrainingTable", "answer", "staged_answers"]
+__all__ = ["Table", "TrainingTable", "predict_with", "staged_predictions"]
 
 # Of a class that a model does not know, and the task may have: the same for all models.
 _PROBABILITY_OF_UNKNOWN = 1e-4
@@ -42,38 +43,12 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, task: np.ndarray, scale: Standardisation | None) -> Self:
-        """Append the tasks.
-
-        Parameters
-        ----------
-        X : float array or CSR of shape (n_samples, n_features)
-            Features.
-        task : int32 array of shape (n_samples,)
-            Task codes.
-        scale : Standardisation or None
-            None if no candidate wants scaled features.
-
-        Returns
-        -------
-        Table
-            The rows.
-        """
+        """Append the tasks; `scale` is None if no candidate wants scaled features."""
         scaled = None if scale is None else with_task(scale.apply(X), task)
         return cls(with_task(X, task), scaled, task)
 
     def of_kind(self, candidate: Candidate) -> Any:
-        """The rows that a candidate takes.
-
-        Parameters
-        ----------
-        candidate : Candidate
-            Which takes them.
-
-        Returns
-        -------
-        float array of shape (n_samples, n_features + 1)
-            Features and task code.
-        """
+        """The rows that a candidate takes."""
         return self.scaled if candidate.scaled else self.raw
 
 
@@ -124,56 +99,42 @@ class TrainingTable:
         params: dict[str, Any],
         rows: np.ndarray | slice | None = None,
     ) -> Any:
-        """Fit a candidate to some of the rows.
-
-        Parameters
-        ----------
-        candidate : Candidate
-            What to fit.
-        params : dict
-            Its settings.
-        rows : int array, default=None
-            Rows to fit to; None is all.
-
-        Returns
-        -------
-        estimator
-            The model; a constant where there is one class only.
-        """
+        """Fit a candidate to some of the rows; a constant where there is one class."""
         rows = slice(None) if rows is None else rows
         X, y = self.table.of_kind(candidate)[rows], self.y[rows]
         weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
         if self.n_classes and (y == y[0]).all():
             return DummyClassifier(strategy="prior").fit(X, y, **weight)
-        known: dict[str, Any] = {"label_sets": self.label_rule}
+        shared: dict[str, Any] = {"label_sets": self.label_rule}
         codes = None
         if candidate.scaled and self.n_codes:
             codes = MeanTargets(self.n_codes)
             X = codes.fit_apply(X, y, self.n_classes)
         elif self.categorical and not candidate.scaled:
-            known["categorical_features"] = self.categorical
+            shared["categorical_features"] = self.categorical
         model = clone(candidate.estimator)
-        told = {
-            name: known[last]
+        given = {
+            name: shared[last]
             for name in model.get_params()
-            if (last := name.rpartition("__")[2]) in known
+            if (last := name.rpartition("__")[2]) in shared
         }
-        model.set_params(**params, **told).fit(X, y, **weight)
+        model.set_params(**params, **given).fit(X, y, **weight)
         return model if codes is None else WithMeanTargets(codes, model)
 
+    def evidence(
+        self, predictions: list[np.ndarray], rows: np.ndarray | slice = slice(None)
+    ) -> Evidence:
+        """Candidates' predictions for all rows, and what is known of some of these."""
+        return Evidence(
+            np.stack([each[rows] for each in predictions]),
+            self.y[rows],
+            self.weight[rows],
+            self.table.task[rows],
+            self.n_tasks,
+        )
+
     def label_sets(self, rows: np.ndarray) -> LabelSets | None:
-        """The classes of each task by some of the rows.
-
-        Parameters
-        ----------
-        rows : int array
-            Rows that a model is fitted to.
-
-        Returns
-        -------
-        LabelSets or None
-            The same for all candidates; None for numbers.
-        """
+        """The classes of each task by some of the rows; None for numbers."""
         if not self.n_classes:
             return None
         return find_label_sets(
@@ -186,26 +147,12 @@ class TrainingTable:
         )
 
 
-def answer(
+def predict_with(
     model: Any, X: Any, task: np.ndarray, labels: LabelSets | None
 ) -> np.ndarray:
-    """Predictions of a model.
+    """A model's numbers, or probabilities of all classes that the row's task has.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted to class codes or numbers.
-    X : float array of shape (n_samples, n_features + 1)
-        Rows.
-    task : int32 array of shape (n_samples,)
-        Their task codes.
-    labels : LabelSets or None
-        The classes of each task; None for numbers.
-
-    Returns
-    -------
-    float64 array of shape (n_samples,) or (n_samples, n_classes)
-        Numbers, or probabilities of all classes that the row's task has.
+    `labels` are the classes of each task; None for numbers.
     """
     if labels is None:
         return model.predict(X)
@@ -225,44 +172,29 @@ def _from_scores(scores: np.ndarray) -> np.ndarray:
     return softmax(scores, axis=1)
 
 
-def staged_answers(
+def staged_predictions(
     model: Any,
     X: Any,
     task: np.ndarray,
     labels: LabelSets | None,
     stages: Sequence[int],
 ) -> Iterator[np.ndarray]:
-    """Predictions of a booster after fewer iterations.
-
-    Parameters
-    ----------
-    model : Pooled, TaskAsFeature, LikeTasks or BoostedOverLinear
-        Over a booster.
-    X, task, labels : as in answer
-        Rows, their tasks and the tasks' classes.
-    stages : sequence of int
-        Numbers of iterations, ascending.
-
-    Yields
-    ------
-    float64 array
-        As `answer` gives it, for each stage.
-    """
+    """The same of a booster after fewer iterations, whose numbers ascend."""
     if isinstance(model, WithMeanTargets):
         model, X = model.model, model.codes.apply(X)
     if isinstance(model, DummyClassifier):
         for _ in stages:
-            yield answer(model, X, task, labels)
+            yield predict_with(model, X, task, labels)
         return
     if isinstance(model, BoostedOverLinear):
         line = model.linear_.predict(X)
-        for bend in staged_answers(model.booster_, X, task, labels, stages):
+        for bend in staged_predictions(model.booster_, X, task, labels, stages):
             yield line + bend
         return
     if isinstance(model, LikeTasks):
         yield from _joined_stages(
             [
-                (staged_answers(part, X[rows], task[rows], labels, stages), rows)
+                (staged_predictions(part, X[rows], task[rows], labels, stages), rows)
                 for part, rows in model.rows_by_group(X)
                 if len(rows)
             ],
@@ -288,8 +220,8 @@ def _joined_stages(
     """Predictions for all rows, stage by stage, from those of parts of the rows."""
     for _ in range(n_stages):
         out: Any = None
-        for answers, rows in parts:
-            part = next(answers)
+        for predictions, rows in parts:
+            part = next(predictions)
             if out is None:
                 out = np.empty((n_rows, *part.shape[1:]))
             out[rows] = part
