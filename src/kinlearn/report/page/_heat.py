@@ -5,8 +5,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from kinlearn.report._result import as_matrix, cluster_order, plain
-from kinlearn.report._style import shorten
+from kinlearn.report._result import as_matrix, cluster_order, plain, shorten
 from kinlearn.report.page._html import Html, attribute_number, join, tag
 from kinlearn.report.page._pieces import task_text
 from kinlearn.report.page._svg import picture

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kinlearn.report._result import NO_NUMBER, Numbers
-from kinlearn.report._style import shorten
+from kinlearn.report._result import NO_NUMBER, Numbers, shorten
 from kinlearn.report.page._html import Html, join, tag
 
 __all__ = [
