@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtrit
 
-from kinlearn.audit.statistics._gains import task_gains
-from kinlearn.audit.statistics._overall import overall_tests
-from kinlearn.audit.statistics._scores import Contender, Scores
+from kinlearn.audit.statistics._scores import Contender, Scores, task_gains
 from kinlearn.audit.statistics._selection import nested_selection
+from kinlearn.audit.statistics._summary import overall_tests
 from kinlearn.model_selection import (
     RepeatedTaskStratifiedKFold,
     TaskStratifiedKFold,

@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kinlearn.audit.run._identity import describe, versions
+from kinlearn.audit.run._cells import describe, versions
 from kinlearn.sharing import PerTask
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kinlearn.audit.statistics._gains import task_gains
+from kinlearn.audit.statistics._scores import task_gains
 from kinlearn.audit.statistics._selection import nested_selection
 from tests.reference.audit_cubes import make_cube
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kinlearn.audit.statistics._gains import (
+from kinlearn.audit.statistics._scores import (
+    Contender,
     pooling_gains,
     summarise,
     task_gains,
     task_scores,
 )
-from kinlearn.audit.statistics._scores import Contender
 from tests.reference.audit_cubes import make_cube
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kinlearn.audit.statistics._gains import PoolingGain, TaskGain
+from kinlearn.audit.statistics._scores import PoolingGain, TaskGain
 from kinlearn.audit.statistics._selection import Headline, nested_selection
 from kinlearn.audit.statistics._verdict import standing, verdict
 from tests.reference.audit_cubes import make_cube

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kinlearn.cli._run import run
+from kinlearn.cli import run
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose
 
 import kinlearn
 from kinlearn import KinClassifier, KinRegressor
+from kinlearn.cli._console import Steps
 from kinlearn.cli._models import FORMS, MODELS
-from kinlearn.cli._progress import Steps
 from kinlearn.datasets import load_demo
 from kinlearn.persistence import open_model
 from kinlearn.relatedness import task_distances
@@ -347,7 +347,7 @@ def test_without_typer_it_says_what_to_install():
 
 def test_help_needs_nothing_heavy():
     code = (
-        "import sys; from kinlearn.cli._run import run; run(['--help'])\n"
+        "import sys; from kinlearn.cli import run; run(['--help'])\n"
         "heavy = {'numpy', 'pandas', 'sklearn', 'scipy', 'pyarrow', 'matplotlib'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
     )

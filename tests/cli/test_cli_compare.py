@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from kinlearn.audit import compare_sharing, default_contenders
-from kinlearn.cli._console import Voice
+from kinlearn.cli import _compare as compare_command
+from kinlearn.cli._console import Output
 from kinlearn.cli._training import Training
-from kinlearn.cli.commands import compare as compare_command
 from kinlearn.datasets import load_demo
 from kinlearn.tables import find_meanings
 
@@ -238,10 +238,10 @@ def _document(n_tasks=3, **changes):
 
 
 def _shown(document, width=110):
-    voice = Voice()
-    voice.out = Console(file=io.StringIO(), width=width, markup=False)
-    compare_command.show_result(document, voice)
-    return voice.out.file.getvalue()
+    output = Output()
+    output.out = Console(file=io.StringIO(), width=width, markup=False)
+    compare_command.show_result(document, output)
+    return output.out.file.getvalue()
 
 
 def test_the_best_stands_on_top():

@@ -11,7 +11,7 @@ import pytest
 
 import kinlearn
 from kinlearn.audit import default_contenders
-from kinlearn.cli._run import run
+from kinlearn.cli import run
 from kinlearn.exceptions import UnknownTaskWarning
 
 

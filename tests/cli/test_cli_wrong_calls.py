@@ -14,7 +14,7 @@ import pytest
 import skops.io
 from sklearn.linear_model import LogisticRegression
 
-from kinlearn.cli._run import run
+from kinlearn.cli import run
 from kinlearn.persistence import _model_file
 from tests.cli.conftest import pupils
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kinlearn.cli.commands.fit import findings, in_words
+from kinlearn.cli._fit import describe_findings, findings
 
 
 def say(groups, dropped=None, kind="regression", **scores):
@@ -19,7 +19,7 @@ def say(groups, dropped=None, kind="regression", **scores):
         task_groups_=groups,
         dropped_=dropped or {},
     )
-    return in_words(findings(model), kind=kind, task="shop")
+    return describe_findings(findings(model), kind=kind, task="shop")
 
 
 def test_scores_and_sharing_are_said():
@@ -71,4 +71,4 @@ def test_nothing_is_said_of_groups_where_there_are_none(groups):
 
 def test_other_models_have_no_findings():
     assert findings(SimpleNamespace()) == {}
-    assert in_words({}, kind="regression", task="shop") == []
+    assert describe_findings({}, kind="regression", task="shop") == []

@@ -47,7 +47,7 @@ def _target(model, score):
 def kin(capsys, tmp_path, monkeypatch):
     """``kin predict`` on a frame, through a file of text: its predictions."""
     monkeypatch.chdir(tmp_path)
-    from kinlearn.cli._run import run
+    from kinlearn.cli import run
 
     def predict(frame, *words):
         frame.to_csv("new.csv", index=False)
@@ -205,7 +205,7 @@ def test_the_command_line_names_unknown_tasks_of_a_model_from_python(
         shared = model.set_params(unknown_task="share").predict(new)
         assert_allclose(found, shared, rtol=1e-6)
         return
-    from kinlearn.cli._run import run
+    from kinlearn.cli import run
 
     new.to_csv("new.csv", index=False)
     assert run(["predict", "model.skops", "new.csv"]) == 2
@@ -213,7 +213,7 @@ def test_the_command_line_names_unknown_tasks_of_a_model_from_python(
 
 
 def test_a_model_of_the_command_line_in_python(tmp_path, monkeypatch):
-    from kinlearn.cli._run import run
+    from kinlearn.cli import run
     from tests.cli.conftest import pupils
 
     monkeypatch.chdir(tmp_path)

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kinlearn.report._result import Numbers, cluster_order, plain, signed
-from kinlearn.report.page._heat import HeatMap
-from kinlearn.report.page._html import Html, join, tag
-from kinlearn.report.page._pieces import seconds
+from kinlearn.report.page._charts import HeatMap
+from kinlearn.report.page._html import Html, join, seconds, tag
 from kinlearn.report.page._svg import Scale, gain_limits, padded
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinlearn.report._style import short_names
+from kinlearn.report._result import short_names
 
 
 @pytest.mark.parametrize(

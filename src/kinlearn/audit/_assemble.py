@@ -1,31 +1,16 @@
 """From records to plain data: the cube of scores, and the dict of a result."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from kinlearn.audit._contenders import Entry
-from kinlearn.audit._problem import Problem
-from kinlearn.audit._relatedness import MOST_TASKS, predicts_gain
-from kinlearn.audit._result import FORMAT
+from kinlearn.audit._relatedness import describe_relatedness
+from kinlearn.audit._result import FORMAT, plain
 from kinlearn.audit.run import Cell, Comparison, MemoryStore, versions
 from kinlearn.audit.statistics import ContenderSummary, Scores, Summary
 
-__all__ = ["Outcome", "assemble", "plain"]
-
-
-def plain(value: Any) -> Any:
-    """Plain data: no NumPy types, and None instead of NaN and infinity."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+__all__ = ["Outcome", "assemble"]
 
 
 class Outcome:
@@ -142,27 +127,6 @@ def _contenders(
     return sorted(rows, key=lambda row: (row["macro"] is None, -(row["macro"] or 0)))
 
 
-def _relatedness(
-    record: dict[str, Any], problem: Problem, gains: np.ndarray
-) -> dict[str, Any]:
-    """Distances and affinity; of the largest tasks only, where there are many."""
-    tasks = problem.tasks.tolist()
-    shown = [tasks[code] for code in record["shown"]]
-    affinity = record["affinity"]
-    notes = list(record["notes"])
-    if len(shown) < len(tasks):
-        notes.append(f"Matrices are of the {MOST_TASKS} largest of {len(tasks)} tasks.")
-    return {
-        "distances": {
-            method: {"tasks": shown, "matrix": matrix}
-            for method, matrix in record["distances"].items()
-        },
-        "affinity": affinity and {**affinity, "tasks": shown},
-        "predicts_gain": predicts_gain(record["mean_distance"], gains),
-        "note": " ".join(notes) or None,
-    }
-
-
 def assemble(
     *,
     comparison: Comparison,
@@ -176,7 +140,7 @@ def assemble(
     """The dict of a result; see :meth:`SharingResult.to_dict`."""
     problem, folds = comparison.problem, comparison.folds
     scored = ~np.isnan(outcome.scores.values).all(axis=(0, 1, 2))
-    answers = summary.to_dict()
+    found = summary.to_dict()
     gains = np.array([gain.gain for gain in summary.headline.gains])
     return plain(
         {
@@ -206,13 +170,13 @@ def assemble(
                 for code, task in enumerate(problem.tasks.tolist())
             ],
             "contenders": _contenders(outcome, entries, summary.contenders),
-            "scores": answers["scores"],
-            "headline": answers["headline"],
-            "gains": answers["gains"],
-            "overall": answers["overall"],
-            "relatedness": _relatedness(relatedness, problem, gains),
+            "scores": found["scores"],
+            "headline": found["headline"],
+            "gains": found["gains"],
+            "overall": found["overall"],
+            "relatedness": describe_relatedness(relatedness, problem, gains),
             "curve": curve,
             "run": {"versions": versions(), **run},
-            "verdict": answers["verdict"],
+            "verdict": found["verdict"],
         }
     )

@@ -9,17 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
-from kinlearn.audit._assemble import Outcome, assemble, plain
+from kinlearn.audit._assemble import Outcome, assemble
 from kinlearn.audit._contenders import Entry, choose_contenders, default_entries
 from kinlearn.audit._folds import make_folds
 from kinlearn.audit._problem import Problem, open_problem
-from kinlearn.audit._relatedness import (
-    MOST_TASKS,
-    learned_affinity,
-    measure_distances,
-)
+from kinlearn.audit._relatedness import measure_relatedness
 from kinlearn.audit._result import SharingResult
 from kinlearn.audit._scoring import choose_scoring
 from kinlearn.audit.run import (
@@ -35,7 +30,6 @@ from kinlearn.audit.run import (
 )
 from kinlearn.audit.statistics import (
     Contender,
-    ContenderSummary,
     Headline,
     Summary,
     nested_selection,
@@ -399,42 +393,12 @@ class _Run:
         return plan.read(self.records, self.comparison.problem.tasks.tolist())
 
     def _relatedness(self, summary: Summary) -> dict[str, Any]:
-        problem = self.comparison.problem
-        distances, notes = measure_distances(problem, self.random_state)
-        # the largest tasks, in their own order
-        shown = np.sort(np.argsort(-problem.sizes, kind="stable")[:MOST_TASKS])
-        square = np.ix_(shown, shown)
-        return plain(
-            {
-                "shown": shown,
-                "distances": {m: matrix[square] for m, matrix in distances.items()},
-                "mean_distance": {
-                    method: matrix.sum(axis=1) / (problem.n_tasks - 1)
-                    for method, matrix in distances.items()
-                },
-                "affinity": self._affinity(summary.contenders, square),
-                "notes": notes,
-            }
-        )
-
-    def _affinity(
-        self, contenders: list[ContenderSummary], square: tuple[np.ndarray, ...]
-    ) -> dict[str, Any] | None:
-        """Of the best contender that learns an affinity, a quick one if any."""
+        """Distances, and the affinity of the best contender that learns one."""
         slow = {entry.name: entry.slow for entry in self.entries}
-        for contender in sorted(
-            contenders, key=lambda c: (slow[c.name], -np.nan_to_num(c.macro))
-        ):
-            if contender.form != "multi-task":
-                continue
-            try:
-                with threadpool_limits(1):  # as on the folds
-                    affinity = learned_affinity(self.refit(contender.name))
-            except Exception:  # noqa: BLE001 - a contender may fail here as well
-                continue
-            if affinity is not None:
-                return {"contender": contender.name, "matrix": affinity[square]}
-        return None
+        able = [c for c in summary.contenders if c.form == "multi-task"]
+        able.sort(key=lambda c: (slow[c.name], -np.nan_to_num(c.macro)))  # quick first
+        models = ((c.name, partial(self.refit, c.name)) for c in able)
+        return measure_relatedness(self.comparison.problem, models, self.random_state)
 
     def _about(self) -> dict[str, Any]:
         folds = self.comparison.folds
@@ -502,7 +466,7 @@ def _code(winner: Entry, options: dict[str, Any], *, given: bool, default: bool)
     }
     if default:
         options = {**options, "on_request": winner.slow}
-    said = ", ".join(
+    arguments = ", ".join(
         f"{key}={value!r}"
         for key, value in options.items()
         if key not in standard or value != standard[key]
@@ -510,10 +474,10 @@ def _code(winner: Entry, options: dict[str, Any], *, given: bool, default: bool)
     if default:
         return (
             "from kinlearn.audit import default_contenders\n"
-            f"model = default_contenders(X, y, {said})[{winner.name!r}].fit(X, y)"
+            f"model = default_contenders(X, y, {arguments})[{winner.name!r}].fit(X, y)"
         )
-    said += ", estimators=estimators" if given else ""
+    arguments += ", estimators=estimators" if given else ""
     return (
-        f"result = compare_sharing(X, y, {said})\n"
+        f"result = compare_sharing(X, y, {arguments})\n"
         f"model = result.best_estimator_  # {winner.name}"
     )

@@ -1,20 +1,23 @@
 """Beside the gains: which tasks are near each other, and does it predict the gain?"""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
 from kinlearn.audit._contenders import find_scaler
 from kinlearn.audit._problem import Problem
+from kinlearn.audit._result import plain
 from kinlearn.relatedness import task_distances
 from kinlearn.tasks import keep_task
 
-__all__ = ["MOST_TASKS", "learned_affinity", "measure_distances", "predicts_gain"]
+__all__ = ["describe_relatedness", "measure_relatedness", "predicts_gain"]
 
 _METHODS = ("mmd", "ks", "label_shift")
-MOST_TASKS = 200  # of a matrix that goes into a result
+_MOST_TASKS = 200  # of a matrix that goes into a result
 _MOST_MEASURED = 2_000
 _FEWEST_FOR_CORRELATION = 4
 
@@ -59,6 +62,63 @@ def learned_affinity(model: Any) -> np.ndarray | None:
     if affinity is None or not np.isfinite(affinity).all():
         return None
     return np.asarray(affinity, dtype=np.float64)
+
+
+def measure_relatedness(
+    problem: Problem,
+    models: Iterable[tuple[str, Callable[[], Any]]],
+    random_state: int,
+) -> dict[str, Any]:
+    """The record of distances, and of the first affinity that a model learned."""
+    distances, notes = measure_distances(problem, random_state)
+    # the largest tasks, in their own order
+    shown = np.sort(np.argsort(-problem.sizes, kind="stable")[:_MOST_TASKS])
+    square = np.ix_(shown, shown)
+    learned = None
+    for name, fit in models:
+        try:
+            with threadpool_limits(1):  # as on the folds
+                affinity = learned_affinity(fit())
+        except Exception:  # noqa: BLE001 - a contender may fail here as well
+            continue
+        if affinity is not None:
+            learned = {"contender": name, "matrix": affinity[square]}
+            break
+    return plain(
+        {
+            "shown": shown,
+            "distances": {m: matrix[square] for m, matrix in distances.items()},
+            "mean_distance": {
+                method: matrix.sum(axis=1) / (problem.n_tasks - 1)
+                for method, matrix in distances.items()
+            },
+            "affinity": learned,
+            "notes": notes,
+        }
+    )
+
+
+def describe_relatedness(
+    record: dict[str, Any], problem: Problem, gains: np.ndarray
+) -> dict[str, Any]:
+    """Distances and affinity; of the largest tasks only, where there are many."""
+    tasks = problem.tasks.tolist()
+    shown = [tasks[code] for code in record["shown"]]
+    affinity = record["affinity"]
+    notes = list(record["notes"])
+    if len(shown) < len(tasks):
+        notes.append(
+            f"Matrices are of the {_MOST_TASKS} largest of {len(tasks)} tasks."
+        )
+    return {
+        "distances": {
+            method: {"tasks": shown, "matrix": matrix}
+            for method, matrix in record["distances"].items()
+        },
+        "affinity": affinity and {**affinity, "tasks": shown},
+        "predicts_gain": predicts_gain(record["mean_distance"], gains),
+        "note": " ".join(notes) or None,
+    }
 
 
 def predicts_gain(

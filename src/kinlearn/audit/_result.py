@@ -1,21 +1,37 @@
 """What a comparison comes back as: plain data, and the winner."""
 
 import json
+import math
 from collections.abc import Callable
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
 
 from kinlearn.utils import import_optional
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["FORMAT", "SharingResult"]
+__all__ = ["FORMAT", "SharingResult", "plain"]
 
 FORMAT = "kinlearn-sharing/2"
 _SHOWN = 12  # contenders in the text
 _LONGEST_ERROR = 60
+
+
+def plain(value: Any) -> Any:
+    """Plain data: no NumPy types, and None instead of NaN and infinity."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 class SharingResult:

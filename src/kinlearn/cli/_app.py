@@ -9,14 +9,53 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import kinlearn
-from kinlearn.cli import _options as opt
 from kinlearn.cli._errors import UserError
 
 if TYPE_CHECKING:
-    from kinlearn.cli._console import Voice
+    from kinlearn.cli._console import Output
     from kinlearn.cli._training import Training
 
 __all__ = ["app"]
+
+# Options that several commands share.
+Data = Annotated[
+    Path, typer.Argument(help="A table: CSV, TSV (also .gz), Parquet or Feather.")
+]
+Target = Annotated[str, typer.Option(help="The column to predict.")]
+Task = Annotated[str, typer.Option(help="The column with the group of each row.")]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="Between columns: a character, or tab. Else detected."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a text file, such as cp1252. Else detected.")
+]
+Drop = Annotated[
+    list[str], typer.Option(help="A column to leave out. May be repeated.")
+]
+Keep = Annotated[
+    list[str],
+    typer.Option(help="A column to use although it looks like an id. May be repeated."),
+]
+Categorical = Annotated[
+    list[str],
+    typer.Option(help="A column of numbers that are categories. May be repeated."),
+]
+Classification = Annotated[
+    bool, typer.Option("--classification", help="The target holds classes.")
+]
+Regression = Annotated[
+    bool, typer.Option("--regression", help="The target holds numbers.")
+]
+Jobs = Annotated[
+    int | None, typer.Option(help="How many processors to use; -1 is all, else one.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Decides everything that is random.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 app = typer.Typer(
     name="kin",
@@ -67,9 +106,9 @@ def _check_jobs(jobs: int | None) -> None:
 
 
 def _models(incomplete: str) -> list[str]:
-    from kinlearn.cli._models import model_names
+    from kinlearn.cli._models import MODELS
 
-    return [name for name in model_names() if name.startswith(incomplete)]
+    return [name for name in MODELS if name.startswith(incomplete)]
 
 
 def _dataset_names(incomplete: str) -> list[str]:
@@ -86,18 +125,14 @@ def _forms(incomplete: str) -> list[str]:
 
 
 def _training(
-    voice: "Voice",
-    data: Path,
-    separator: str | None,
-    encoding: str | None,
-    **options: Any,
+    output: "Output", data: Path, reading: dict[str, Any], **options: Any
 ) -> "Training":
     from kinlearn.cli._files import read_table
     from kinlearn.cli._training import open_training
 
-    source = read_table(data, separator=separator, encoding=encoding)
+    source = read_table(data, **reading)
     training = open_training(source, **options)
-    voice.note(*source.remarks, *training.remarks, *training.suspicions)
+    output.note(*source.remarks, *training.remarks, *training.suspicions)
     return training
 
 
@@ -106,28 +141,28 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where the page goes (.html).")] = Path(
         "kinlearn-demo.html"
     ),
-    jobs: opt.Jobs = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    jobs: Jobs = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Show on a made-up example whether clinics should share a model."""
-    from kinlearn.cli._console import Voice
-    from kinlearn.cli._write import check_output
+    from kinlearn.cli._console import Output
+    from kinlearn.cli._files import check_output
 
     _check_jobs(jobs)
     check_output(out, ending=".html")
 
-    from kinlearn.cli.commands.demo import run_demo
+    from kinlearn.cli._demo import run_demo
 
-    run_demo(Voice(json, quiet), out=out, n_jobs=jobs)
+    run_demo(Output(json, quiet), out=out, n_jobs=jobs)
 
 
 @app.command()
 def compare(
-    data: opt.Data,
-    target: opt.Target,
-    task: opt.Task,
+    data: Data,
+    target: Target,
+    task: Task,
     out: Annotated[
         Path | None, typer.Option(help="Write the page (.html) here.")
     ] = None,
@@ -155,22 +190,22 @@ def compare(
     curve: Annotated[
         bool, typer.Option(help="Also compute the gain by rows per task.")
     ] = True,
-    classification: opt.Classification = False,
-    regression: opt.Regression = False,
-    drop: opt.Drop = [],  # noqa: B006 - typer copies it
-    keep: opt.Keep = [],  # noqa: B006
-    categorical: opt.Categorical = [],  # noqa: B006
-    separator: opt.Separator = None,
-    encoding: opt.Encoding = None,
-    jobs: opt.Jobs = None,
-    seed: opt.Seed = 0,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    classification: Classification = False,
+    regression: Regression = False,
+    drop: Drop = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006
+    categorical: Categorical = [],  # noqa: B006
+    separator: Separator = None,
+    encoding: Encoding = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Should these groups share a model? Who is helped, who is hurt?"""
-    from kinlearn.cli._console import Voice
-    from kinlearn.cli._write import check_output
+    from kinlearn.cli._console import Output
+    from kinlearn.cli._files import check_output
 
     wanted = _wanted(classification, regression)
     _check_jobs(jobs)
@@ -185,27 +220,27 @@ def compare(
             f"There is no folder {store.parent}. Make it, or store elsewhere."
         )
 
-    from kinlearn.cli.commands.compare import check_models, compare_table
+    from kinlearn.cli._compare import check_models, compare_table
 
     check_models(models, no_kin)
-    voice = Voice(json, quiet)
+    output = Output(json, quiet)
+    columns = {"drop": drop, "keep": keep, "categorical": categorical}
+    reading = {"separator": separator, "encoding": encoding}
     training = _training(
-        voice, data, separator, encoding, target=target, task=task, wanted=wanted,
-        drop=drop, keep=keep, categorical=categorical,
-    )  # fmt: skip
+        output, data, reading, target=target, task=task, wanted=wanted, **columns
+    )
     compare_table(
-        training, voice, out=out, store=store, n_splits=folds, n_repeats=repeats,
+        training, output, out=out, store=store, n_splits=folds, n_repeats=repeats,
         metric=metric, models=models, no_kin=no_kin, curve=curve, n_jobs=jobs,
-        seed=seed, columns={"drop": drop, "keep": keep, "categorical": categorical,
-                            "separator": separator, "encoding": encoding},
+        seed=seed, columns={**columns, **reading},
     )  # fmt: skip
 
 
 @app.command()
 def fit(
-    data: opt.Data,
-    target: opt.Target,
-    task: opt.Task,
+    data: Data,
+    target: Target,
+    task: Task,
     save: Annotated[Path, typer.Option(help="Write the model (.skops) here.")],
     model: Annotated[
         str,
@@ -227,36 +262,36 @@ def fit(
         list[str],
         typer.Option("--set", help="A parameter, name=value. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
-    classification: opt.Classification = False,
-    regression: opt.Regression = False,
-    drop: opt.Drop = [],  # noqa: B006
-    keep: opt.Keep = [],  # noqa: B006
-    categorical: opt.Categorical = [],  # noqa: B006
-    separator: opt.Separator = None,
-    encoding: opt.Encoding = None,
-    jobs: opt.Jobs = None,
-    seed: opt.Seed = 0,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    classification: Classification = False,
+    regression: Regression = False,
+    drop: Drop = [],  # noqa: B006
+    keep: Keep = [],  # noqa: B006
+    categorical: Categorical = [],  # noqa: B006
+    separator: Separator = None,
+    encoding: Encoding = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Fit a model to all groups and save it."""
-    from kinlearn.cli._console import Voice
+    from kinlearn.cli._console import Output
+    from kinlearn.cli._files import check_output
+    from kinlearn.cli._fit import fit_model
     from kinlearn.cli._models import check_model
-    from kinlearn.cli._write import check_output
-    from kinlearn.cli.commands.fit import fit_model
 
     wanted = _wanted(classification, regression)
     _check_jobs(jobs)
     check_model(model, form)
     check_output(save, inputs=[data], ending=".skops")
-    voice = Voice(json, quiet)
+    output = Output(json, quiet)
     training = _training(
-        voice, data, separator, encoding, target=target, task=task, wanted=wanted,
-        drop=drop, keep=keep, categorical=categorical,
+        output, data, {"separator": separator, "encoding": encoding}, target=target,
+        task=task, wanted=wanted, drop=drop, keep=keep, categorical=categorical,
     )  # fmt: skip
     fit_model(
-        training, save, voice, model=model, form=form, settings=set_, n_jobs=jobs,
+        training, save, output, model=model, form=form, settings=set_, n_jobs=jobs,
         seed=seed,
     )  # fmt: skip
 
@@ -266,7 +301,7 @@ def predict(
     model: Annotated[
         Path, typer.Argument(help="A model of kin fit, or of kinlearn.save in Python.")
     ],
-    data: opt.Data,
+    data: Data,
     out: Annotated[
         Path | None,
         typer.Option(help="Write the predictions here (.csv, .parquet, ...)."),
@@ -292,17 +327,16 @@ def predict(
             "scikit-learn. May be repeated."
         ),
     ] = [],  # noqa: B006
-    separator: opt.Separator = None,
-    encoding: opt.Encoding = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Predict new rows with a saved model."""
-    from kinlearn.cli._console import Voice
-    from kinlearn.cli._files import read_table
-    from kinlearn.cli._write import check_table_output
-    from kinlearn.cli.commands.predict import open_saved, predict_rows
+    from kinlearn.cli._console import Output
+    from kinlearn.cli._files import check_table_output, read_table
+    from kinlearn.cli._predict import open_saved, predict_rows
 
     if unknown_task not in ("warn", "share", "error"):
         raise UserError(
@@ -310,23 +344,23 @@ def predict(
         )
     if out is not None:
         check_table_output(out, inputs=[model, data])
-    voice = Voice(json, quiet)
+    output = Output(json, quiet)
     if data.suffix.lower() == ".skops" != model.suffix.lower():
         raise UserError(
             f"{model} is not a model of kin's. The model comes first, then the data."
         )
     saved = open_saved(model, trust)
     source = read_table(data, separator=separator, encoding=encoding)
-    voice.note(*source.remarks)
+    output.note(*source.remarks)
     predict_rows(
-        saved, source, voice, out=out, proba=proba, ids=id_, unknown=unknown_task
+        saved, source, output, out=out, proba=proba, ids=id_, unknown=unknown_task
     )
 
 
 @app.command()
 def relate(
-    data: opt.Data,
-    task: opt.Task,
+    data: Data,
+    task: Task,
     target: Annotated[
         str | None,
         typer.Option(help="The target: no feature; label_shift compares it."),
@@ -340,29 +374,28 @@ def relate(
     out: Annotated[
         Path | None, typer.Option(help="Write all pairs here (.csv, .parquet, ...).")
     ] = None,
-    drop: opt.Drop = [],  # noqa: B006 - typer copies it
-    keep: opt.Keep = [],  # noqa: B006
-    categorical: opt.Categorical = [],  # noqa: B006
-    separator: opt.Separator = None,
-    encoding: opt.Encoding = None,
-    jobs: opt.Jobs = None,
-    seed: opt.Seed = 0,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    drop: Drop = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006
+    categorical: Categorical = [],  # noqa: B006
+    separator: Separator = None,
+    encoding: Encoding = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """How far apart are the groups?"""
-    from kinlearn.cli._console import Voice
-    from kinlearn.cli._files import read_table
+    from kinlearn.cli._console import Output
+    from kinlearn.cli._files import check_table_output, read_table
+    from kinlearn.cli._relate import check_methods, relate_tasks
     from kinlearn.cli._training import open_features, open_training
-    from kinlearn.cli._write import check_table_output
-    from kinlearn.cli.commands.relate import check_methods, relate_tasks
 
     _check_jobs(jobs)
     methods = check_methods(method, target)
     if out is not None:
         check_table_output(out, inputs=[data])
-    voice = Voice(json, quiet)
+    output = Output(json, quiet)
     columns: dict[str, Any] = {
         "task": task,
         "drop": drop,
@@ -376,8 +409,8 @@ def relate(
     else:
         training = open_training(source, target=target, **columns)
         remarks = training.remarks[:-1]  # the last is on models, which are not here
-    voice.note(*source.remarks, *remarks, *training.suspicions)
-    relate_tasks(training, voice, methods=methods, out=out, n_jobs=jobs, seed=seed)
+    output.note(*source.remarks, *remarks, *training.suspicions)
+    relate_tasks(training, output, methods=methods, out=out, n_jobs=jobs, seed=seed)
 
 
 _Home = Annotated[
@@ -388,15 +421,15 @@ _Home = Annotated[
 @datasets.command("list")
 def list_(
     data_home: _Home = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """List them, and which are on this machine."""
-    from kinlearn.cli._console import Voice
-    from kinlearn.cli.commands.datasets import show_datasets
+    from kinlearn.cli._console import Output
+    from kinlearn.cli._datasets import show_datasets
 
-    show_datasets(Voice(json, quiet), data_home)
+    show_datasets(Output(json, quiet), data_home)
 
 
 @datasets.command()
@@ -408,12 +441,12 @@ def get(
         Path | None, typer.Option(help="The file. Else the name with .csv, here.")
     ] = None,
     data_home: _Home = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Write one as a table that the other commands read."""
-    from kinlearn.cli._console import Voice
-    from kinlearn.cli.commands.datasets import get_dataset
+    from kinlearn.cli._console import Output
+    from kinlearn.cli._datasets import get_dataset
 
-    get_dataset(name, Voice(json, quiet), out=out, home=data_home)
+    get_dataset(name, Output(json, quiet), out=out, home=data_home)

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import Any
 
-__all__ = ["UserError", "data_errors", "listed", "one_line", "suggest", "told_by_os"]
+__all__ = ["UserError", "data_errors", "file_error", "listed", "one_line", "suggest"]
 
 _LONGEST = 280
 
@@ -44,7 +44,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"{hint}There are: {listed(known)}."
 
 
-def told_by_os(error: OSError, path: str | PathLike[str], verb: str) -> UserError:
+def file_error(error: OSError, path: str | PathLike[str], verb: str) -> UserError:
     """An error of the system about a file, as one of ours."""
     ways = {
         errno.ENOSPC: "the disk is full. Free some space, or write elsewhere.",

@@ -1,16 +1,20 @@
-"""Tables from files: what kind of file it is, and what is wrong with it.
+"""Files: tables that are read, and output that is written.
 
 Text files are read as text, cell by cell, so that what a column means is decided
-in one place (``_columns.py``), and a code such as ``007`` stays what it is.
+in one place (``kinlearn.tables``), and a code such as ``007`` stays what it is.
+Under the name of an output file stands a whole file or none.
 """
 
 import codecs
 import csv
 import gzip
 import io
+import os
 import warnings
 import zlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,9 +22,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kinlearn.cli._errors import UserError, listed, one_line, suggest, told_by_os
+from kinlearn import utils
+from kinlearn.cli._errors import UserError, file_error, listed, one_line, suggest
 
-__all__ = ["Source", "as_numbers", "as_text", "read_table"]
+__all__ = [
+    "Source",
+    "as_numbers",
+    "as_text",
+    "check_output",
+    "check_table_output",
+    "read_table",
+    "replacing",
+    "write_table",
+    "written",
+]
 
 _SAMPLE = 256 * 1024
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -50,6 +65,7 @@ _MAGIC = (
     (b"\x89HDF", "HDF5"),
     (b"%PDF", "PDF"),
 )
+_WRITTEN = (".csv", ".tsv", ".parquet", ".feather")
 _ADVICE = "kin reads CSV, TSV, Parquet and Feather: save the table as one of these."
 
 
@@ -97,7 +113,7 @@ def read_table(
                 )
             frame, remarks, reading = _read_binary(path, kind), [], {}
     except OSError as error:
-        raise told_by_os(error, path, "read") from error
+        raise file_error(error, path, "read") from error
     _check_shape(path, frame)
     return Source(path, frame, remarks, reading)
 
@@ -352,3 +368,63 @@ def as_numbers(column: pd.Series, *, comma: bool = False) -> np.ndarray:
         np.float64, na_value=np.nan
     )
     return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def check_output(
+    path: Path, *, inputs: Sequence[Path] = (), ending: str | None = None
+) -> None:
+    """Refuse, before any work, a path that cannot be written later."""
+    if path.is_dir():
+        raise UserError(
+            f"{path} is a folder. Name a file, such as {path}/result{ending or ''}."
+        )
+    if ending is not None and path.suffix.lower() != ending:
+        raise UserError(f"{path} must end in {ending}, such as {path.stem}{ending}.")
+    if any(path.resolve() == Path(one).resolve() for one in inputs):
+        raise UserError(f"{path} is the input, too. Choose another name for --out.")
+    if not path.parent.is_dir():
+        raise UserError(
+            f"There is no folder {path.parent}. Make it, or write elsewhere."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(
+            f"The folder {path.parent} cannot be written to. Write elsewhere."
+        )
+
+
+def check_table_output(path: Path, *, inputs: Sequence[Path] = ()) -> None:
+    """The same for a table, whose name decides its format."""
+    if path.suffix.lower() not in _WRITTEN:
+        raise UserError(
+            f"{path} has no ending of a known table format. End its name in one of: "
+            f"{', '.join(_WRITTEN)}."
+        )
+    check_output(path, inputs=inputs)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """As ``kinlearn.utils.replacing``; errors of the system become a UserError."""
+    with written(path), utils.replacing(path) as temporary:
+        yield temporary
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Errors of the system about a file that is written become a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise file_error(error, path, "write") from error
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame in the format that the name of the file ends in."""
+    with replacing(path) as temporary:
+        ending = path.suffix.lower()
+        if ending == ".parquet":
+            frame.to_parquet(temporary, index=False)
+        elif ending == ".feather":
+            frame.reset_index(drop=True).to_feather(temporary)
+        else:
+            frame.to_csv(temporary, index=False, sep="\t" if ending == ".tsv" else ",")

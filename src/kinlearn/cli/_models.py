@@ -14,7 +14,6 @@ __all__ = [
     "check_model",
     "is_contender",
     "make_model",
-    "model_names",
 ]
 
 FORMS = {
@@ -78,11 +77,6 @@ MODELS = {
         settings=(("max_iter", 1000),),
     ),
 }
-
-
-def model_names() -> list[str]:
-    """The names there are."""
-    return list(MODELS)
 
 
 def is_contender(name: str) -> bool:
@@ -177,5 +171,5 @@ def _value(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        words = {"true": True, "false": False, "none": None}
-        return words.get(text.lower(), text)
+        constants = {"true": True, "false": False, "none": None}
+        return constants.get(text.lower(), text)

@@ -15,7 +15,7 @@ __all__ = ["Training", "open_features", "open_training", "task_column"]
 
 _MANY_CLASSES = 100
 _FEW_NUMBERS = 10
-_WORDS = (
+_KINDS = (
     ("number", "number", "numbers"),
     ("yes/no", "yes/no", "yes/no"),
     ("category", "category", "categories"),
@@ -78,7 +78,7 @@ class Training:
         used = [kind["kind"] for kind in self.kinds if kind["kind"] != "dropped"]
         counts = [
             f"{used.count(kind)} {one if used.count(kind) == 1 else many}"
-            for kind, one, many in _WORDS
+            for kind, one, many in _KINDS
             if kind in used
         ]
         return (
@@ -117,7 +117,7 @@ def open_training(
         source, frame, task=task, drop=drop, keep=keep, categorical=categorical,
         aside=(target,),
     )  # fmt: skip
-    y, kind, said = _read_target(frame.loc[rest.X.index, target], target, wanted)
+    y, kind, remark = _read_target(frame.loc[rest.X.index, target], target, wanted)
     known = [*keep, *categorical]
     suspects = [suspect for suspect in rest.suspects if suspect.certain]
     suspects += find_suspects(rest.X, y, task=task, kind=kind, keep=known)
@@ -129,7 +129,7 @@ def open_training(
         task=task,
         target=target,
         tasks=rest.tasks,
-        remarks=[*remarks, *rest.remarks, said],
+        remarks=[*remarks, *rest.remarks, remark],
         suspects=suspects,
         source=source,
     )
@@ -245,7 +245,7 @@ def _read_target(
             )
         if n_values == 1:
             raise UserError(f"The target {name!r} is {y[0]:g} in every row.")
-        said = f"{name}: numbers from {y.min():g} to {y.max():g}, so regression"
+        remark = f"{name}: numbers from {y.min():g} to {y.max():g}, so regression"
         other = "--classification"
     else:
         y = task_column(text)
@@ -265,12 +265,12 @@ def _read_target(
             f"{str(c)[:20]} ({n})" for c, n in zip(classes[:4], counts, strict=False)
         )
         more = f" and {len(classes) - 4} more" if len(classes) > 4 else ""
-        said = f"{name}: classes {shown}{more}, so classification"
+        remark = f"{name}: classes {shown}{more}, so classification"
         other = "--regression"
     if wanted:
-        return y, kind, f"{said.rpartition(', so ')[0]}; {kind}, as requested."
+        return y, kind, f"{remark.rpartition(', so ')[0]}; {kind}, as requested."
     can_be = kind == "regression" or not np.isnan(numbers).any()
-    return y, kind, f"{said}{f' ({other} decides otherwise)' if can_be else ''}."
+    return y, kind, f"{remark}{f' ({other} decides otherwise)' if can_be else ''}."
 
 
 def _guess(

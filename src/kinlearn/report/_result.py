@@ -1,16 +1,15 @@
-"""What the pictures and the page read of an audit: its plain dict."""
+"""What pictures and page read of an audit, and how numbers and names are written."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from kinlearn.relatedness import TaskDistances
+
 if TYPE_CHECKING:
     from kinlearn.audit import SharingResult
-
-
-from kinlearn.relatedness import TaskDistances
 
 __all__ = [
     "NO_NUMBER",
@@ -20,6 +19,8 @@ __all__ = [
     "cluster_order",
     "plain",
     "result_dict",
+    "short_names",
+    "shorten",
     "signed",
     "sorted_gains",
 ]
@@ -124,6 +125,38 @@ def signed(value: float | None, decimals: int) -> str:
     written = plain(value, decimals)
     positive = value is not None and value > 0 and written.strip("0.,")
     return f"+{written}" if positive else written
+
+
+def shorten(name: Any, limit: int = 24) -> str:
+    """A label that leaves space for the picture."""
+    name = str(name)
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+def short_names(names: Iterable[Any], limit: int = 24) -> list[str]:
+    """Labels that leave space for the picture, and that differ where the names do."""
+    texts = [str(name) for name in names]
+    labels = {text: shorten(text, limit) for text in texts}
+    head = limit // 3
+    tail = limit - head - 1
+    for group in _alike(labels):
+        # where they differ, with as much of what goes before as fits
+        alike = [len(set(letters)) == 1 for letters in zip(*group, strict=False)]
+        differ = [*alike, False].index(False)
+        start = max(head, min(differ - 2, max(map(len, group)) - tail))
+        for text in group:
+            labels[text] = f"{text[:head]}…{shorten(text[start:], tail)}"
+    for group in _alike(labels):
+        labels.update(zip(group, group, strict=True))
+    return [labels[text] for text in texts]
+
+
+def _alike(labels: dict[str, str]) -> list[list[str]]:
+    """Groups of texts that have the same label."""
+    groups: dict = {}
+    for text, label in labels.items():
+        groups.setdefault(label, []).append(text)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def as_matrix(matrix: Any) -> np.ndarray:

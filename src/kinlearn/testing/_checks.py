@@ -14,13 +14,13 @@ from unittest import SkipTest
 import numpy as np
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from kinlearn.exceptions import TaskFallbackWarning, UnknownTaskWarning
 from kinlearn.tasks import with_task
-from kinlearn.testing._problems import fit_on, make_problem, set_up
 from kinlearn.utils import import_optional
 from kinlearn.utils._typing import Table
 
@@ -29,7 +29,39 @@ __all__ = ["FOR_ALL", "FOR_CLASSIFIERS", "FOR_N_JOBS", "FOR_UNKNOWN_TASKS"]
 _PACKAGE = Path(__file__).parents[1]
 
 
-def _answers(model: Any, X: Table) -> dict[str, np.ndarray]:
+def make_problem(
+    estimator: Any, *, n_samples: int = 120, n_tasks: int = 3, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Related tasks with a shared signal and a shift of each task: X, y, task.
+
+    The four features are non-negative and in thirds of a unit: few distinct values, so
+    that methods that bin are exact. y holds two classes, both in every task, or
+    numbers, as the estimator needs.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, size=(n_samples, 4)) / 3
+    task = np.arange(n_samples) % n_tasks
+    signal = X[:, 0] - X[:, 1] + 0.5 * task + 0.3 * rng.standard_normal(n_samples)
+    if is_classifier(estimator):
+        return X, (signal > np.median(signal)).astype(int), task
+    return X, signal, task
+
+
+def set_up(estimator: Any, **params: Any) -> Any:
+    """A clone with a fixed random state and parameters set."""
+    model = clone(estimator)
+    random = {name: 0 for name in model.get_params() if name.endswith("random_state")}
+    return model.set_params(**random, **params)
+
+
+def fit_on(
+    estimator: Any, X: Table, y: np.ndarray, task: np.ndarray, **params: Any
+) -> Any:
+    """Fit a clone on X with the task as its last column."""
+    return set_up(estimator, task=-1, **params).fit(with_task(X, task), y)
+
+
+def _predictions(model: Any, X: Table) -> dict[str, np.ndarray]:
     """All predictions of a model for rows."""
     out = {"predict": model.predict(X)}
     if hasattr(model, "predict_proba"):
@@ -76,10 +108,10 @@ def _must_raise(call: Callable[[], Any], *words: str) -> None:
     raise AssertionError(f"Bad input passed; expected an error with {words}.")
 
 
-def check_same_answers_from_every_container(estimator: Any) -> None:
+def check_same_predictions_from_every_container(estimator: Any) -> None:
     """Array, pandas, polars and sparse input of the same data agree."""
     X, y, task = make_problem(estimator)
-    reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
+    reference = _predictions(fit_on(estimator, X, y, task), with_task(X, task))
     for library in ("pandas", "polars"):
         try:
             frame = _frame(library, X, task)
@@ -87,37 +119,37 @@ def check_same_answers_from_every_container(estimator: Any) -> None:
             continue
         model = set_up(estimator, task="group").fit(frame, y)
         assert_array_equal(model.tasks_, [0, 1, 2])
-        _assert_same(_answers(model, frame), reference)
+        _assert_same(_predictions(model, frame), reference)
     if get_tags(estimator).input_tags.sparse:
         for kind in (sp.csr_array, sp.csc_matrix):
             packed = with_task(kind(X), task)
             model = set_up(estimator, task=-1).fit(packed, y)
             # iterative solvers may take another path on sparse rows
-            _assert_same(_answers(model, packed), reference, rtol=1e-2)
+            _assert_same(_predictions(model, packed), reference, rtol=1e-2)
 
 
 def check_renamed_tasks(estimator: Any) -> None:
     """Tasks under other names, in the same order, give the same model."""
     X, y, task = make_problem(estimator)
-    reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
+    reference = _predictions(fit_on(estimator, X, y, task), with_task(X, task))
     other = np.array([-7, 40, 1000])[task]
     model = fit_on(estimator, X, y, other)
     assert_array_equal(model.tasks_, [-7, 40, 1000])
-    _assert_same(_answers(model, with_task(X, other)), reference)
+    _assert_same(_predictions(model, with_task(X, other)), reference)
     if _is_random(estimator):
         return
     shuffled = np.array([2, 0, 1])[task]
     model = fit_on(estimator, X, y, shuffled)
-    _assert_same(_answers(model, with_task(X, shuffled)), reference, rtol=1e-4)
+    _assert_same(_predictions(model, with_task(X, shuffled)), reference, rtol=1e-4)
 
 
 def check_position_of_the_task_column(estimator: Any) -> None:
     """The task may stand in any column."""
     X, y, task = make_problem(estimator)
-    reference = _answers(fit_on(estimator, X, y, task), with_task(X, task))
+    reference = _predictions(fit_on(estimator, X, y, task), with_task(X, task))
     moved = np.column_stack([X[:, :2], task, X[:, 2:]])
     model = set_up(estimator, task=2).fit(moved, y)
-    _assert_same(_answers(model, moved), reference)
+    _assert_same(_predictions(model, moved), reference)
     assert model.n_features_in_ == 5
 
 
@@ -127,12 +159,12 @@ def check_permuted_rows(estimator: Any) -> None:
     packed = with_task(X, task)
     model = set_up(estimator, task=-1).fit(packed, y)
     order = np.random.default_rng(1).permutation(len(y))
-    reference = {k: v[order] for k, v in _answers(model, packed).items()}
-    _assert_same(_answers(model, packed[order]), reference)
+    reference = {k: v[order] for k, v in _predictions(model, packed).items()}
+    _assert_same(_predictions(model, packed[order]), reference)
     if _is_random(estimator):
         return
     again = set_up(estimator, task=-1).fit(packed[order], y[order])
-    _assert_same(_answers(again, packed[order]), reference, rtol=1e-4)
+    _assert_same(_predictions(again, packed[order]), reference, rtol=1e-4)
 
 
 def check_doubled_row_is_weight_two(estimator: Any) -> None:
@@ -153,7 +185,9 @@ def check_doubled_row_is_weight_two(estimator: Any) -> None:
         raise SkipTest(str(error)) from error
     times = np.repeat(np.arange(len(y)), weight)
     repeated = set_up(estimator, task=-1).fit(packed[times], y[times])
-    _assert_same(_answers(weighted, packed), _answers(repeated, packed), rtol=1e-3)
+    _assert_same(
+        _predictions(weighted, packed), _predictions(repeated, packed), rtol=1e-3
+    )
 
 
 def check_one_task_is_the_plain_estimator(estimator: Any) -> None:
@@ -162,7 +196,7 @@ def check_one_task_is_the_plain_estimator(estimator: Any) -> None:
     one = np.full(len(y), 5)
     plain = set_up(estimator, task=None).fit(X, y)
     model = fit_on(estimator, X, y, one)
-    _assert_same(_answers(model, with_task(X, one)), _answers(plain, X))
+    _assert_same(_predictions(model, with_task(X, one)), _predictions(plain, X))
 
 
 def check_noise_task(estimator: Any) -> None:
@@ -172,8 +206,8 @@ def check_noise_task(estimator: Any) -> None:
     y = y.copy()
     y[task == 2] = rng.permutation(y)[: (task == 2).sum()]
     model = fit_on(estimator, X, y, task)
-    for answer in _answers(model, with_task(X, task)).values():
-        assert answer.dtype.kind != "f" or np.isfinite(answer).all()
+    for values in _predictions(model, with_task(X, task)).values():
+        assert values.dtype.kind != "f" or np.isfinite(values).all()
 
 
 def check_task_of_one_row(estimator: Any) -> None:
@@ -186,8 +220,7 @@ def check_task_of_one_row(estimator: Any) -> None:
     except ValueError as error:
         assert "77" in str(error), f"the message does not name task 77: {error}"
         return
-    answer = model.predict(with_task(X[:1], task[:1]))
-    assert answer.shape == (1,)
+    assert model.predict(with_task(X[:1], task[:1])).shape == (1,)
 
 
 def check_missing_task_values(estimator: Any) -> None:
@@ -246,7 +279,7 @@ def check_pickled_model(estimator: Any) -> None:
     packed = with_task(X, task)
     model = set_up(estimator, task=-1).fit(packed, y)
     again = pickle.loads(pickle.dumps(model))
-    _assert_same(_answers(again, packed), _answers(model, packed), rtol=0)
+    _assert_same(_predictions(again, packed), _predictions(model, packed), rtol=0)
 
 
 def check_skops_model(estimator: Any) -> None:
@@ -269,7 +302,7 @@ def check_skops_model(estimator: Any) -> None:
     ]
     assert not foreign, f"the saved model holds types of other packages: {foreign}"
     again = skops.loads(data, trusted=unknown)
-    _assert_same(_answers(again, packed), _answers(model, packed), rtol=0)
+    _assert_same(_predictions(again, packed), _predictions(model, packed), rtol=0)
 
 
 def check_cross_validation_and_search(estimator: Any) -> None:
@@ -290,9 +323,9 @@ def _check_labels(model: Any, packed: Any, task: np.ndarray, sets: Any) -> None:
     """Predictions keep to the label sets; probabilities are zero outside alone."""
     assert_array_equal(model.classes_, ["cold", "no", "warm", "yes"])
     assert {t: list(v) for t, v in model.task_classes_.items()} == sets
-    answer = model.predict(packed)
+    predicted = model.predict(packed)
     for t, allowed in sets.items():
-        assert set(answer[task == t]) <= set(allowed)
+        assert set(predicted[task == t]) <= set(allowed)
     if hasattr(model, "predict_proba"):
         proba = model.predict_proba(packed)
         assert_allclose(proba.sum(axis=1), 1)
@@ -302,23 +335,23 @@ def _check_labels(model: Any, packed: Any, task: np.ndarray, sets: Any) -> None:
 
 
 def check_label_sets(estimator: Any) -> None:
-    """Tasks have the classes of all that they have one in common with, or as told."""
+    """Tasks have the classes of all that they have one in common with, or as given."""
     X, y, task = make_problem(estimator, n_samples=150)
     labels = np.array([["no", "yes"], ["cold", "warm"], ["no", "no"]])[task, y]
     packed = with_task(X, task)
-    answers, weather = ["no", "yes"], ["cold", "warm"]
-    told = {0: answers, 1: weather, 2: ["no", "warm", "in no row"]}
+    yes_no, weather = ["no", "yes"], ["cold", "warm"]
+    given = {0: yes_no, 1: weather, 2: ["no", "warm", "in no row"]}
     rules: list[tuple[Any, list[str]]] = [
-        ("connected", answers),
+        ("connected", yes_no),
         ("observed", ["no"]),
-        (told, ["no", "warm"]),
+        (given, ["no", "warm"]),
     ]
     for rule, of_last in rules:
         model = set_up(estimator, task=-1, label_sets=rule)
         with warnings.catch_warnings():  # nobody to learn from is worth a warning
             warnings.simplefilter("ignore", TaskFallbackWarning)
             model.fit(packed, labels)
-        _check_labels(model, packed, task, {0: answers, 1: weather, 2: of_last})
+        _check_labels(model, packed, task, {0: yes_no, 1: weather, 2: of_last})
     chain = np.array([["no", "yes"], ["cold", "warm"], ["no", "warm"]])[task, y]
     model = set_up(estimator, task=-1).fit(packed, chain)
     every = ["cold", "no", "warm", "yes"]
@@ -328,20 +361,20 @@ def check_label_sets(estimator: Any) -> None:
 
 
 def check_task_with_one_class(estimator: Any) -> None:
-    """Where a task shows one class, the others are possible, or none is as told."""
+    """Where a task shows one class, the others are possible, or none if so given."""
     X, y, task = make_problem(estimator)
     # the longer label must survive beside a task that has only the shorter one
     y = np.array(["no", "yes, always"])[np.where(task == 1, 0, y)]
     packed = with_task(X, task)
-    own = task == 1
+    single = task == 1
     model = set_up(estimator, task=-1).fit(packed, y)
     assert set(model.predict(packed)) <= {"no", "yes, always"}
     if hasattr(model, "predict_proba"):
-        proba = model.predict_proba(packed[own])
+        proba = model.predict_proba(packed[single])
         assert (proba > 0).all()
         assert_allclose(proba.sum(axis=1), 1)
     model = set_up(estimator, task=-1, label_sets="observed").fit(packed, y)
-    assert (model.predict(packed[own]) == "no").all()
+    assert (model.predict(packed[single]) == "no").all()
 
 
 def check_unknown_tasks(estimator: Any) -> None:
@@ -366,13 +399,13 @@ def check_unknown_tasks(estimator: Any) -> None:
     silent = fit_on(estimator, X, y, task, unknown_task="share")
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnknownTaskWarning)
-        shared, before = _answers(silent, strange), _answers(silent, known)
+        shared, before = _predictions(silent, strange), _predictions(silent, known)
     assert_array_equal(found, shared["predict"])
     for method, values in shared.items():
         assert values.dtype.kind != "f" or np.isfinite(values).all()
         assert_array_equal(values[~new], before[method][~new])
     strict = fit_on(estimator, X, y, task, unknown_task="error")
-    _assert_same(_answers(strict, known), before, rtol=0)
+    _assert_same(_predictions(strict, known), before, rtol=0)
     _must_raise(lambda: strict.predict(strange), "99", "10 of", "0, 1, 2")
 
 
@@ -382,7 +415,7 @@ def check_n_jobs_changes_nothing(estimator: Any) -> None:
     packed = with_task(X, task)
     one = fit_on(estimator, X, y, task, n_jobs=1)
     two = fit_on(estimator, X, y, task, n_jobs=2)
-    _assert_same(_answers(one, packed), _answers(two, packed), rtol=0)
+    _assert_same(_predictions(one, packed), _predictions(two, packed), rtol=0)
 
 
 def check_tables_of_mixed_columns(estimator: Any) -> None:
@@ -398,7 +431,7 @@ def check_tables_of_mixed_columns(estimator: Any) -> None:
         "new": np.where(X[:, 1] > 2, "yes", "no").tolist(),
         "group": task,
     }
-    answers = []
+    by_library = []
     for library in ("pandas", "polars"):
         try:
             module = import_optional(library, extra="all", purpose="This check")
@@ -412,17 +445,19 @@ def check_tables_of_mixed_columns(estimator: Any) -> None:
         odd["colour"] = ["never seen", None, *odd["colour"][2:]]
         odd["day"] = ["2031-05-05", None, *odd["day"][2:]]
         odd["new"] = ["perhaps", None, *odd["new"][2:]]
-        found = _answers(model, module.DataFrame(odd))
+        found = _predictions(model, module.DataFrame(odd))
         for values in found.values():
             assert len(values) == 6
             assert values.dtype.kind != "f" or np.isfinite(values).all()
-        answers.append({**_answers(model, frame), "of new rows": found["predict"]})
-    for other in answers[1:]:
-        _assert_same(other, answers[0])
+        by_library.append(
+            {**_predictions(model, frame), "of new rows": found["predict"]}
+        )
+    for other in by_library[1:]:
+        _assert_same(other, by_library[0])
 
 
 FOR_ALL = [
-    check_same_answers_from_every_container,
+    check_same_predictions_from_every_container,
     check_renamed_tasks,
     check_position_of_the_task_column,
     check_permuted_rows,

@@ -13,7 +13,7 @@ from kinlearn.datasets import (
     fetch_landmine,
     list_datasets,
 )
-from kinlearn.datasets.loaded import _listing, _store, _text_features
+from kinlearn.datasets.loaded import _catalogue, _store, _texts
 from kinlearn.datasets.loaded._catalogue import CATALOGUE, SHA256
 
 
@@ -127,7 +127,7 @@ def forbid_counting(monkeypatch):
     def fail(texts):
         raise AssertionError("counted again")
 
-    monkeypatch.setattr(_text_features, "_count_terms", fail)
+    monkeypatch.setattr(_texts, "_count_terms", fail)
 
 
 def test_counts_are_made_once(newsgroups, monkeypatch):
@@ -226,7 +226,7 @@ def test_datasets_are_loaded_by_name(landmine):
     assert X.shape == (12, 10)
     assert y.shape == (12,)
     demo = fetch_dataset("demo", data_home="anywhere", verify=True, as_frame=False)
-    listed = _listing._DEMO
+    listed = _catalogue._DEMO
     assert demo.data.shape == (listed.rows, listed.features + 1)
     assert len(demo.task_names) == listed.tasks
     with pytest.raises(ValueError, match=r"no data set 'mars'. Known: demo, landmine"):

@@ -2,13 +2,14 @@
 
 A cell is one contender on one fold. Workers fit and score; the parent alone
 writes to the store. A contender that fails, or whose worker dies, costs its own
-cells.
+cells. What makes two runs the same is plain data that can be compared.
 """
 
 import itertools
 import json
 import os
 import pickle
+import re
 import shutil
 import tempfile
 import time
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any, Self
 
 import joblib
@@ -27,16 +29,26 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from kinlearn.audit._contenders import Entry
 from kinlearn.audit._folds import Folds
-from kinlearn.audit._problem import Problem
+from kinlearn.audit._problem import Problem, hash_arrays
 from kinlearn.audit._scoring import Scoring
 from kinlearn.audit.run._store import MemoryStore
 from kinlearn.utils import SentOnce, one_by_one
 
-__all__ = ["Cell", "Comparison", "run_cells"]
+__all__ = [
+    "Cell",
+    "Comparison",
+    "describe",
+    "identity_of",
+    "run_cells",
+    "versions",
+]
 
 _MOST_WARNINGS = 5  # kept of one fit
 _LONGEST_TEXT = 500  # of a message
+_PACKAGES = ("kinlearn", "numpy", "scipy", "scikit-learn", "joblib")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +94,68 @@ class Cell:
         return self.cut.rows(comparison.problem, train, test)
 
 
+def versions() -> dict[str, str]:
+    """Versions of what the scores depend on."""
+    return {name: metadata.version(name) for name in _PACKAGES}
+
+
+def describe(value: Any) -> Any:
+    """A parameter, or an estimator with all of its own, as plain data."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else repr(value)
+    if isinstance(value, np.generic):
+        return describe(value.item())
+    if isinstance(value, list | tuple):
+        return [describe(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): describe(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return f"array {hash_arrays(value)}"
+    if isinstance(value, np.random.RandomState):
+        _, keys, *rest = value.get_state()
+        return f"RandomState {hash_arrays(keys, repr(rest))}"
+    if isinstance(value, type) or hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "get_params"):
+        kind = type(value)
+        return {
+            "class": f"{kind.__module__}.{kind.__qualname__}",
+            **{k: describe(v) for k, v in value.get_params(deep=False).items()},
+        }
+    return _ADDRESS.sub("", repr(value))
+
+
+def identity_of(
+    comparison: Comparison, entries: list[Entry], *, curve: bool, random_state: int
+) -> dict[str, Any]:
+    """What must be the same for two runs to be one."""
+    scoring = comparison.scoring
+    metric = scoring.metric
+    return {
+        "data": comparison.problem.fingerprint(),
+        "folds": comparison.folds.fingerprint(),
+        "metric": {
+            "name": scoring.name,
+            "function": describe(metric.function),
+            "settings": describe(metric.params),
+        },
+        "curve": curve,
+        "random_state": random_state,
+        "contender": {
+            entry.name: {"form": entry.contender.form, **_flat(entry.estimator)}
+            for entry in entries
+        },
+        "version": versions(),
+    }
+
+
+def _flat(estimator: Any) -> dict[str, Any]:
+    description = describe(estimator)
+    return description if isinstance(description, dict) else {"is": description}
+
+
 def run_cells(
     cells: list[Cell],
     comparison: Comparison,
@@ -97,14 +171,14 @@ def run_cells(
         return
     with _Shared(comparison, n_jobs) as shared:
         try:
-            for cell, record in _answers(waiting, shared, estimators, n_jobs):
+            for cell, record in _records(waiting, shared, estimators, n_jobs):
                 store.append(cell.key, record)
                 report(cell)
         except BrokenProcessPool:
             _run_one_by_one(waiting, shared, estimators, store, report)
 
 
-def _answers(
+def _records(
     cells: list[Cell], shared: "_Shared", estimators: dict[str, Any], n_jobs: int | None
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """(cell, record) in the order in which they end."""
@@ -130,7 +204,7 @@ def _run_one_by_one(
         if cell.key in store:
             continue
         try:
-            [(_, record)] = _answers([cell], shared, estimators, 2)
+            [(_, record)] = _records([cell], shared, estimators, 2)
         except BrokenProcessPool as error:
             text = str(error).partition("\n")[0]
             record = _failure(f"the worker process died ({text})")
@@ -207,8 +281,8 @@ def _run_cell(
         except Exception as error:  # noqa: BLE001 - whatever a contender may raise
             record = _failure(f"{type(error).__name__}: {error}")
     record["peak_mib"] = peak.mib()
-    said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
-    record["warnings"] = [text[:_LONGEST_TEXT] for text in said][:_MOST_WARNINGS]
+    texts = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
+    record["warnings"] = [text[:_LONGEST_TEXT] for text in texts][:_MOST_WARNINGS]
     return cell, record
 
 

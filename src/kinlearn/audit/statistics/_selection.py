@@ -17,9 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.audit.statistics._gains import TaskGain, difference, gains_by_task
 from kinlearn.audit.statistics._intervals import macro_mean
-from kinlearn.audit.statistics._scores import Scores
+from kinlearn.audit.statistics._scores import (
+    Scores,
+    TaskGain,
+    difference,
+    gains_by_task,
+)
 
 __all__ = ["Headline", "nested_selection"]
 

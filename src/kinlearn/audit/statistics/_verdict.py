@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kinlearn.audit.statistics._gains import PoolingGain, TaskGain
+from kinlearn.audit.statistics._scores import PoolingGain, TaskGain
 from kinlearn.audit.statistics._selection import Headline
 
 __all__ = ["Verdict", "figures", "listing", "percent", "plural", "standing", "verdict"]

@@ -1,18 +1,23 @@
 """Real data, read from files that the user has."""
 
-from kinlearn.datasets.loaded._images import fetch_mnist, fetch_ocr_letters, fetch_usps
-from kinlearn.datasets.loaded._listing import (
+from kinlearn.datasets.loaded._catalogue import (
     DatasetSummary,
     fetch_dataset,
     list_datasets,
 )
-from kinlearn.datasets.loaded._newsgroups import fetch_20newsgroups_tasks
-from kinlearn.datasets.loaded._nips2003 import fetch_nips2003
-from kinlearn.datasets.loaded._reuters import fetch_reuters21578
-from kinlearn.datasets.loaded._sentiment import fetch_sentiment
-from kinlearn.datasets.loaded._tabular import fetch_landmine, fetch_school
+from kinlearn.datasets.loaded._images import fetch_mnist, fetch_ocr_letters, fetch_usps
+from kinlearn.datasets.loaded._tabular import (
+    fetch_landmine,
+    fetch_nips2003,
+    fetch_school,
+)
+from kinlearn.datasets.loaded._texts import (
+    fetch_20newsgroups_tasks,
+    fetch_reuters21578,
+    fetch_sentiment,
+    fetch_webkb,
+)
 from kinlearn.datasets.loaded._uci import fetch_uci
-from kinlearn.datasets.loaded._webkb import fetch_webkb
 
 __all__ = [
     "DatasetSummary",

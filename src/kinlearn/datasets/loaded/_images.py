@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kinlearn.datasets._assemble import Loaded, numbered, to_bunch
+from kinlearn.datasets._assemble import Loaded, numbered
 from kinlearn.datasets._checks import Seed, as_count, as_option, as_random_state
-from kinlearn.datasets.loaded._catalogue import describe
-from kinlearn.datasets.loaded._store import DataHome, locate, read_npz
+from kinlearn.datasets.loaded._catalogue import DataHome
+from kinlearn.datasets.loaded._store import Request, read_npz
 
 __all__ = ["fetch_mnist", "fetch_ocr_letters", "fetch_usps"]
 
@@ -35,8 +35,8 @@ def _label_tasks(
     rows, codes, labels, task_names = [], [], [], []
     for t, wanted in enumerate(tasks):
         single = np.ndim(wanted) == 0 and not isinstance(wanted, str)
-        pair = [str(part) for part in ([wanted] if single else wanted)]
-        if len(pair) > 2 or any(part not in names for part in pair):
+        pair = [str(label) for label in ([wanted] if single else wanted)]
+        if len(pair) > 2 or any(label not in names for label in pair):
             raise ValueError(
                 f"tasks[{t}] must be one of the labels {', '.join(names)} or a pair "
                 f"of them; got {wanted!r}."
@@ -45,12 +45,12 @@ def _label_tasks(
             raise ValueError(f"tasks[{t}] names the same label twice: {wanted!r}.")
         first = y == names.index(pair[0])
         if len(pair) == 2:
-            part = np.flatnonzero(first | (y == names.index(pair[1])))
+            of_task = np.flatnonzero(first | (y == names.index(pair[1])))
         else:
-            part = np.arange(len(y))
-        rows.append(part)
-        codes.append(np.full(len(part), t))
-        labels.append(first[part].astype(np.int64))
+            of_task = np.arange(len(y))
+        rows.append(of_task)
+        codes.append(np.full(len(of_task), t))
+        labels.append(first[of_task].astype(np.int64))
         task_names.append("/".join(pair) if len(pair) == 2 else f"{pair[0]}/rest")
     joined = (np.concatenate(column) for column in (rows, codes, labels))
     return *joined, task_names
@@ -64,17 +64,17 @@ def _draw_rows(
     rng = as_random_state(random_state)
     kept = []
     for t in range(n_tasks):
-        own = np.flatnonzero(codes == t)
-        if len(own) < n:
+        rows = np.flatnonzero(codes == t)
+        if len(rows) < n:
             raise ValueError(
-                f"n_samples_per_task={n}, but tasks[{t}] has {len(own)} rows."
+                f"n_samples_per_task={n}, but tasks[{t}] has {len(rows)} rows."
             )
-        kept.append(np.sort(rng.choice(own, n, replace=False)))
+        kept.append(np.sort(rng.choice(rows, n, replace=False)))
     return np.concatenate(kept)
 
 
-def _hand_over(
-    name: str,
+def _with_tasks(
+    request: Request,
     X: np.ndarray,
     y: np.ndarray,
     names: list[str],
@@ -83,21 +83,14 @@ def _hand_over(
     tasks: Any,
     n_samples_per_task: int | None,
     random_state: Seed,
-    as_frame: bool,
-    return_X_y: bool,
     **by_row: Any,
 ) -> Loaded:
     """The bunch of the whole set, or of tasks made from it."""
-    common: dict[str, Any] = {
-        "descr": describe(name),
-        "feature_names": numbered(X.shape[1], "pixel"),
-        "as_frame": as_frame,
-        "return_X_y": return_X_y,
-    }
+    pixels = numbered(X.shape[1], "pixel")
     if tasks is None:
         if n_samples_per_task is not None:
             raise ValueError("n_samples_per_task needs tasks=, which is None.")
-        return to_bunch(X, y, target_names=names, **common, **by_row)
+        return request.bunch(X, y, feature_names=pixels, target_names=names, **by_row)
     if isinstance(tasks, str):
         as_option(tasks, "tasks", ("published",))
         tasks = published
@@ -107,14 +100,14 @@ def _hand_over(
     if n_samples_per_task is not None:
         kept = _draw_rows(codes, len(task_names), n_samples_per_task, random_state)
         rows, codes, labels = rows[kept], codes[kept], labels[kept]
-    return to_bunch(
+    return request.bunch(
         X[rows],
         labels,
+        feature_names=pixels,
         target_names=["other", "first"],
         task=codes,
         task_names=task_names,
         task_name="task",
-        **common,
         **{key: value[rows] for key, value in by_row.items()},
         row=rows,
     )
@@ -175,11 +168,10 @@ def fetch_ocr_letters(
     >>> letters.task_names[:2]  # doctest: +SKIP
     ['c/e', 'g/y']
     """
-    file = "ocr_letters/ocr_letters.npz"
-    path = locate("ocr_letters", file, data_home, verify=verify)
-    stored = read_npz(path, ["X", "y", "word_id", "in_train_fold"])
-    return _hand_over(
-        "ocr_letters",
+    request = Request("ocr_letters", data_home, verify, as_frame, return_X_y)
+    stored = read_npz(request.path(), ["X", "y", "word_id", "in_train_fold"])
+    return _with_tasks(
+        request,
         stored["X"].astype(np.float32),
         stored["y"].astype(np.int64),
         list(string.ascii_lowercase),
@@ -187,28 +179,24 @@ def fetch_ocr_letters(
         tasks=tasks,
         n_samples_per_task=n_samples_per_task,
         random_state=random_state,
-        as_frame=as_frame,
-        return_X_y=return_X_y,
         word=stored["word_id"],
         in_train_fold=stored["in_train_fold"],
     )
 
 
-def _fetch_digits(
-    name: str, *, subset: str, data_home: DataHome, verify: bool, **options: Any
-) -> Loaded:
+def _fetch_digits(request: Request, subset: str, **options: Any) -> Loaded:
     as_option(subset, "subset", ("all", "train", "test"))
-    path = locate(name, f"{name}/{name}.npz", data_home, verify=verify)
-    parts = ["train", "test"] if subset == "all" else [subset]
-    stored = read_npz(path, [f"{key}_{part}" for part in parts for key in "Xy"])
-    y = [stored[f"y_{part}"] for part in parts]
-    return _hand_over(
-        name,
-        np.vstack([stored[f"X_{part}"] for part in parts], dtype=np.float32),
+    splits = ["train", "test"] if subset == "all" else [subset]
+    keys = [f"{key}_{split}" for split in splits for key in "Xy"]
+    stored = read_npz(request.path(), keys)
+    y = [stored[f"y_{split}"] for split in splits]
+    return _with_tasks(
+        request,
+        np.vstack([stored[f"X_{split}"] for split in splits], dtype=np.float32),
         np.concatenate(y).astype(np.int64),
         [str(d) for d in range(10)],
         **options,
-        split=np.repeat(parts, [len(part) for part in y]),
+        split=np.repeat(splits, list(map(len, y))),
     )
 
 
@@ -265,16 +253,12 @@ def fetch_usps(
     >>> X, y = fetch_usps(tasks=[(3, 5), (4, 9)], return_X_y=True)  # doctest: +SKIP
     """
     return _fetch_digits(
-        "usps",
-        subset=subset,
-        data_home=data_home,
-        verify=verify,
+        Request("usps", data_home, verify, as_frame, return_X_y),
+        subset,
         published=DIGIT_PAIRS,
         tasks=tasks,
         n_samples_per_task=n_samples_per_task,
         random_state=random_state,
-        as_frame=as_frame,
-        return_X_y=return_X_y,
     )
 
 
@@ -332,14 +316,10 @@ def fetch_mnist(
     ... )  # doctest: +SKIP
     """
     return _fetch_digits(
-        "mnist",
-        subset=subset,
-        data_home=data_home,
-        verify=verify,
+        Request("mnist", data_home, verify, as_frame, return_X_y),
+        subset,
         published=ONE_VERSUS_REST,
         tasks=tasks,
         n_samples_per_task=n_samples_per_task,
         random_state=random_state,
-        as_frame=as_frame,
-        return_X_y=return_X_y,
     )

@@ -1,8 +1,7 @@
-"""Files on disk: where they lie, whether they are the right ones, caches.
+"""From files on disk to what a loader returns: found, checked, read, cached.
 
-Nothing here uses the network. A loader names a file of the catalogue; this
-module finds it, checks its SHA-256 and reads it, or raises an error that names what is
-missing.
+Nothing here uses the network. A loader makes a request, which finds a file of the
+catalogue and checks its SHA-256, or raises an error that names what is missing.
 """
 
 import csv
@@ -15,22 +14,27 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.datasets.loaded._catalogue import CATALOGUE, SHA256
+from kinlearn.datasets._assemble import Loaded, to_bunch
+from kinlearn.datasets.loaded._catalogue import (
+    CATALOGUE,
+    SHA256,
+    DataHome,
+    describe,
+    file_path,
+)
 from kinlearn.utils import replacing
+from kinlearn.utils._typing import Table
 
 __all__ = [
-    "DataHome",
-    "cache_home",
+    "Request",
     "cached_arrays",
-    "data_home",
-    "file_path",
-    "locate",
     "read_csr",
     "read_csv",
     "read_jsonl",
@@ -38,9 +42,6 @@ __all__ = [
     "read_npz",
     "sha256_of",
 ]
-
-# The data folder; None looks into the environment.
-DataHome: TypeAlias = str | os.PathLike[str] | None
 
 # What a damaged or foreign file makes the readers raise.
 _BROKEN = (
@@ -55,13 +56,6 @@ _BROKEN = (
 )
 
 
-def data_home(path: DataHome = None) -> Path:
-    """Folder of the data files: `path`, else KINLEARN_DATA, else ~/kinlearn_data."""
-    if path is None:
-        path = os.environ.get("KINLEARN_DATA") or Path.home() / "kinlearn_data"
-    return Path(path).expanduser()
-
-
 def cache_home() -> Path:
     """Folder of parsed forms: KINLEARN_CACHE, else the user's cache folder."""
     chosen = os.environ.get("KINLEARN_CACHE")
@@ -71,42 +65,56 @@ def cache_home() -> Path:
     return Path(base) / "kinlearn"
 
 
-def file_path(file: str, home: DataHome = None) -> Path:
-    """Path of a file of the catalogue, there or not."""
-    return data_home(home).joinpath(*file.split("/"))
-
-
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def locate(name: str, file: str, home: DataHome = None, *, verify: bool = True) -> Path:
-    """Path of a file that is there and is the right one, by its checksum.
+@dataclass(frozen=True)
+class Request:
+    """Which data set is to be loaded, from where, and as what it is returned."""
 
-    `name` is a key of the catalogue, `file` relative to the data folder.
-    """
-    path = file_path(file, home)
-    entry = CATALOGUE[name]
-    if not path.is_file():
-        origin = entry.home or "not known"
-        raise FileNotFoundError(
-            f"The data set {name!r} needs the file {path}, which is not there. "
-            "kinlearn downloads nothing: put the file there, or pass the folder "
-            "of the data by data_home= or the environment variable KINLEARN_DATA. "
-            f"Original source: {origin}. The guide page 'Data sets' describes the "
-            "form of the file."
-        )
-    if verify:
-        expected, found = SHA256[file], sha256_of(path)
-        if expected != found:
-            raise OSError(
-                f"The file {path} of the data set {name!r} has the SHA-256 checksum "
-                f"{found}, but {expected} is expected: it is damaged or another "
-                "version. Replace it, or pass verify=False to read it all the same."
+    name: str
+    data_home: DataHome
+    verify: bool
+    as_frame: bool
+    return_X_y: bool
+
+    def path(self, file: str = "") -> Path:
+        """Path of its file of this name, or of its only one: there, and checked."""
+        entry = CATALOGUE[self.name]
+        file = next(known for known in entry.files if known.endswith(file))
+        path = file_path(file, self.data_home)
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"The data set {self.name!r} needs the file {path}, which is not "
+                "there. kinlearn downloads nothing: put the file there, or pass the "
+                "folder of the data by data_home= or the environment variable "
+                f"KINLEARN_DATA. Original source: {entry.home}. The guide page 'Data "
+                "sets' describes the form of the file."
             )
-    return path
+        if self.verify:
+            expected, found = SHA256[file], sha256_of(path)
+            if expected != found:
+                raise OSError(
+                    f"The file {path} of the data set {self.name!r} has the SHA-256 "
+                    f"checksum {found}, but {expected} is expected: it is damaged or "
+                    "another version. Replace it, or pass verify=False to read it all "
+                    "the same."
+                )
+        return path
+
+    def bunch(self, X: Table, y: Any, **entries: Any) -> Loaded:
+        """What the loader returns; see :func:`to_bunch`."""
+        return to_bunch(
+            X,
+            y,
+            descr=describe(self.name),
+            as_frame=self.as_frame,
+            return_X_y=self.return_X_y,
+            **entries,
+        )
 
 
 def _unreadable(path: Path, why: object) -> OSError:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinlearn.datasets._assemble import Loaded, to_bunch
+from kinlearn.datasets._assemble import Loaded
 from kinlearn.datasets._checks import as_option
-from kinlearn.datasets.loaded._catalogue import CATALOGUE, describe
-from kinlearn.datasets.loaded._store import DataHome, locate, read_csv
+from kinlearn.datasets.loaded._catalogue import CATALOGUE, DataHome
+from kinlearn.datasets.loaded._store import Request, read_csv
 from kinlearn.utils import import_optional
 
 __all__ = ["fetch_uci"]
@@ -20,7 +20,7 @@ class Recipe(NamedTuple):
 
     `group` is the column that makes the tasks; `cuts` the limits between them,
     by column, where they are not the column's values; `kept` names the group
-    columns that stay features. `parts` names the tasks of a set that comes in two
+    columns that stay features. `file_names` names the tasks of a set that comes in two
     files.
     """
 
@@ -30,7 +30,7 @@ class Recipe(NamedTuple):
     cuts: dict[str, tuple[float, ...]] = {}
     kept: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    file_names: tuple[str, ...] = ()
 
 
 RECIPES = {
@@ -58,7 +58,7 @@ RECIPES = {
         dropped=("car_name",),
     ),
     "abalone": Recipe("rings", group="sex"),
-    "wine_quality": Recipe("quality", group="colour", parts=("red", "white")),
+    "wine_quality": Recipe("quality", group="colour", file_names=("red", "white")),
     "cmc": Recipe(
         "contraceptive_method_use",
         ("contraceptive_method_use", "wife_working"),
@@ -68,26 +68,21 @@ RECIPES = {
         "C_class_flares",
         group="part",
         dropped=("M_class_flares", "X_class_flares"),
-        parts=("flare1", "flare2"),
+        file_names=("flare1", "flare2"),
     ),
 }
 
 
-def _read(
-    name: str, recipe: Recipe, data_home: DataHome, verify: bool
-) -> dict[str, np.ndarray]:
-    """All columns of a set; the parts of one in two files become a column."""
-    key = f"uci:{name}"
-    parts = [
-        read_csv(locate(key, file, data_home, verify=verify))
-        for file in CATALOGUE[key].files
-    ]
+def _read(request: Request, recipe: Recipe) -> dict[str, np.ndarray]:
+    """All columns of a set; which of two files a row is from becomes a column."""
+    tables = [read_csv(request.path(file)) for file in CATALOGUE[request.name].files]
     columns: dict[Any, np.ndarray] = {
-        c: np.concatenate([part[c] for part in parts]) for c in parts[0]
+        c: np.concatenate([table[c] for table in tables]) for c in tables[0]
     }
-    if recipe.parts:
-        sizes = [len(next(iter(part.values()))) for part in parts]
-        columns[recipe.group] = np.repeat(np.array(recipe.parts, dtype=object), sizes)
+    if recipe.file_names:
+        sizes = [len(next(iter(table.values()))) for table in tables]
+        names = np.array(recipe.file_names, dtype=object)
+        columns[recipe.group] = np.repeat(names, sizes)
     return columns
 
 
@@ -205,7 +200,8 @@ def fetch_uci(
     {'1': 183, '0': 87}
     """
     recipe = RECIPES[as_option(name, "name", tuple(RECIPES))]
-    columns = _read(name, recipe, data_home, verify)
+    request = Request(f"uci:{name}", data_home, verify, as_frame, return_X_y)
+    columns = _read(request, recipe)
     target = recipe.target if target is None else target
     as_option(target, "target", tuple(columns))
     group = recipe.group if group == "published" else group
@@ -219,7 +215,7 @@ def fetch_uci(
     if group is not None:
         task, task_names = _make_tasks(group, columns[group], recipe.cuts.get(group))
     left_out: set[str | None] = {target, *recipe.dropped}
-    if recipe.parts:
+    if recipe.file_names:
         left_out.add(recipe.group)  # the file's name is never a feature
     if group not in recipe.kept:
         left_out.add(group)
@@ -235,17 +231,14 @@ def fetch_uci(
                 for c, v in features.items()
             ]
         )
-    return to_bunch(
+    return request.bunch(
         X,
         y,
-        descr=describe(f"uci:{name}"),
         feature_names=list(features),
         target_name=target,
         target_names=target_names,
         task=task,
         task_names=task_names,
         task_name="task",
-        as_frame=as_frame,
-        return_X_y=return_X_y,
         categories={c: names for c, (_, names) in coded.items()},
     )

@@ -117,7 +117,7 @@ def _sample(
     for place, name in enumerate(network.order):
         node = network.nodes[name]
         u = root_quantiles if place == 0 else rng.uniform(1e-12, 1.0, n)
-        own = _quantile(u, node.density, node.shape)
+        value = _quantile(u, node.density, node.shape)
         if node.parents:
             signal = sum(
                 sign * EDGES[edge](z[:, parent])
@@ -125,8 +125,8 @@ def _sample(
                     node.parents, node.edges, node.signs, strict=True
                 )
             ) / np.sqrt(len(node.parents))
-            own = np.sqrt(_DEPENDENCE) * signal + np.sqrt(1.0 - _DEPENDENCE) * own
-        z[:, name] = own
+            value = np.sqrt(_DEPENDENCE) * signal + np.sqrt(1.0 - _DEPENDENCE) * value
+        z[:, name] = value
     return network.center + z
 
 
@@ -195,8 +195,8 @@ def _one_task(
     cells = [np.argwhere(labels == k) for k in range(n_classes)]
     drawn = np.vstack(
         [
-            own[rng.randint(len(own), size=n)]
-            for own, n in zip(cells, counts, strict=True)
+            cell[rng.randint(len(cell), size=n)]
+            for cell, n in zip(cells, counts, strict=True)
         ]
     )
     pattern, upper = drawn[:, 0], drawn[:, 1]
@@ -336,17 +336,21 @@ def make_bayesnet_tasks(
 
     centers = _spread_centers(n_patterns, n_features, class_sep, rng)
     networks = [_random_network(n_features, center, rng) for center in centers]
-    parts, labels, first = [], [], 0
+    by_task, labels, first = [], [], 0
     for t, k in enumerate(classes):
-        own = _label_patterns(n_patterns, k, cut_prob, rng)
+        of_patterns = _label_patterns(n_patterns, k, cut_prob, rng)
         counts = np.full(k, n_rows)
-        X, y, *rest = _one_task(networks, own, k, counts, task_shift, label_noise, rng)
+        X, y, *rest = _one_task(
+            networks, of_patterns, k, counts, task_shift, label_noise, rng
+        )
         clean, pattern, upper = rest
-        parts.append((X, np.full(len(X), t), y + first, clean + first, pattern, upper))
-        labels.append(own + first)
+        by_task.append(
+            (X, np.full(len(X), t), y + first, clean + first, pattern, upper)
+        )
+        labels.append(of_patterns + first)
         first += int(k) if disjoint_labels else 0
     X, task, y, clean, pattern, upper = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
+        np.concatenate(column) for column in zip(*by_task, strict=True)
     )
     return hand_over(
         X,

@@ -27,7 +27,7 @@ _DIFFERENT = "Juniper"
 _REVERSED = "Larch"
 
 # name, mean, standard deviation, decimals, effect in eight clinics, in Juniper;
-# for the last three, which are yes or no, the mean is the share of yes
+# for the last three, which are yes or no, the mean is the fraction of yes
 _FEATURES = (
     ("age", 79.0, 8.0, 0, 4.0, 0.0),
     ("grip_strength", 22.0, 6.0, 1, -4.0, 0.0),

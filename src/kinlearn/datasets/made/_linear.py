@@ -110,23 +110,30 @@ def _chosen_design(
     return plan, counts
 
 
-def _draw(
-    plan: Design, counts: np.ndarray, rng: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Features, task and the value of the task's linear function with noise."""
+def _make(
+    plan: Design,
+    counts: np.ndarray,
+    random_state: Seed,
+    *,
+    labels: bool = False,
+    **options: Any,
+) -> Generated:
+    """Rows whose target is a task's linear function with noise, or its sign."""
+    rng = as_random_state(random_state)
     task = np.repeat(np.arange(len(counts)), counts)
     X = rng.uniform(plan.low, plan.high, (len(task), plan.coef.shape[1]))
-    value = np.einsum("ij,ij->i", X, plan.coef[task]) + plan.offset
-    noisy = value + plan.noise * rng.standard_normal(len(task))
-    return X, task, value, noisy
-
-
-def _truth(plan: Design) -> dict[str, Any]:
-    return {
+    clean = np.einsum("ij,ij->i", X, plan.coef[task]) + plan.offset
+    y = clean + plan.noise * rng.standard_normal(len(task))
+    if labels:
+        clean, y = (clean > 0).astype(np.int64), (y > 0).astype(np.int64)
+    truth = {
         "coef": plan.coef.copy(),
         "intercept": np.full(len(plan.coef), plan.offset),
         "noise": plan.noise,
     }
+    return hand_over(
+        X, task, y, truth, row_truth={"clean_y": clean}, rng=rng, **options
+    )
 
 
 def make_linear_classification(
@@ -223,15 +230,11 @@ def make_linear_classification(
         offset=offset,
         noise=noise,
     )
-    rng = as_random_state(random_state)
-    X, task, value, noisy = _draw(plan, counts, rng)
-    return hand_over(
-        X,
-        task,
-        (noisy > 0).astype(np.int64),
-        _truth(plan),
-        row_truth={"clean_y": (value > 0).astype(np.int64)},
-        rng=rng,
+    return _make(
+        plan,
+        counts,
+        random_state,
+        labels=True,
         shuffle=shuffle,
         as_frame=as_frame,
         return_truth=return_truth,
@@ -328,15 +331,10 @@ def make_linear_regression(
         offset=offset,
         noise=noise,
     )
-    rng = as_random_state(random_state)
-    X, task, value, noisy = _draw(plan, counts, rng)
-    return hand_over(
-        X,
-        task,
-        noisy,
-        _truth(plan),
-        row_truth={"clean_y": value},
-        rng=rng,
+    return _make(
+        plan,
+        counts,
+        random_state,
         shuffle=shuffle,
         as_frame=as_frame,
         return_truth=return_truth,

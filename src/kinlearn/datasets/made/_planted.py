@@ -49,9 +49,9 @@ def _plant(
     directions = _directions(n_clusters + n_outliers, n_features, rng)
     origin = cluster.copy()
     origin[cluster == -1] = n_clusters + np.arange(n_outliers)
-    own = rng.standard_normal((n_tasks, n_features)) / np.sqrt(n_features)
-    own[cluster == -1] = 0.0  # exactly the direction that no cluster has
-    coef = sign[:, None] * (directions[origin] + spread * own)
+    change = rng.standard_normal((n_tasks, n_features)) / np.sqrt(n_features)
+    change[cluster == -1] = 0.0  # exactly the direction that no cluster has
+    coef = sign[:, None] * (directions[origin] + spread * change)
     return coef, cluster, sign, directions[:n_clusters]
 
 
@@ -73,17 +73,18 @@ def _checked_sizes(
 
 
 def _make(
-    n_tasks: int,
-    n_clusters: int,
+    sizes: tuple[int, int, int, int],
     n_samples_per_task: int | Sequence[int],
     n_features: int,
-    n_outliers: int,
-    n_negative: int,
     spread: float,
     noise: float,
-    rng: np.random.RandomState,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-    sizes = _checked_sizes(n_tasks, n_clusters, n_outliers, n_negative)
+    random_state: Seed,
+    *,
+    labels: bool = False,
+    **options: Any,
+) -> Generated:
+    """Rows whose target is a task's linear function with noise, or its sign."""
+    rng = as_random_state(random_state)
     n_features = as_count(n_features, "n_features")
     counts = as_counts(n_samples_per_task, "n_samples_per_task", sizes[0])
     spread = as_number(spread, "spread", low=0.0)
@@ -91,8 +92,10 @@ def _make(
     coef, cluster, sign, centers = _plant(sizes, n_features, spread, rng)
     task = np.repeat(np.arange(len(counts)), counts)
     X = rng.standard_normal((len(task), n_features))
-    value = np.einsum("ij,ij->i", X, coef[task])
-    noisy = value + noise * rng.standard_normal(len(task))
+    clean = np.einsum("ij,ij->i", X, coef[task])
+    y = clean + noise * rng.standard_normal(len(task))
+    if labels:
+        clean, y = (clean > 0).astype(np.int64), (y > 0).astype(np.int64)
     truth = {
         "coef": coef,
         "cluster": cluster,
@@ -100,7 +103,9 @@ def _make(
         "centers": centers,
         "noise": noise,
     }
-    return X, task, value, noisy, truth
+    return hand_over(
+        X, task, y, truth, row_truth={"clean_y": clean}, rng=rng, **options
+    )
 
 
 def make_clustered_classification(
@@ -181,25 +186,14 @@ def make_clustered_classification(
     >>> truth.cluster.tolist(), truth.sign.tolist()
     ([0, 0, 1, 1, -1, 0], [1, 1, 1, 1, 1, -1])
     """
-    rng = as_random_state(random_state)
-    X, task, value, noisy, truth = _make(
-        n_tasks,
-        n_clusters,
+    return _make(
+        _checked_sizes(n_tasks, n_clusters, n_outliers, n_negative),
         n_samples_per_task,
         n_features,
-        n_outliers,
-        n_negative,
         spread,
         noise,
-        rng,
-    )
-    return hand_over(
-        X,
-        task,
-        (noisy > 0).astype(np.int64),
-        truth,
-        row_truth={"clean_y": (value > 0).astype(np.int64)},
-        rng=rng,
+        random_state,
+        labels=True,
         shuffle=shuffle,
         as_frame=as_frame,
         return_truth=return_truth,
@@ -277,25 +271,13 @@ def make_clustered_regression(
     >>> X.shape, y.dtype
     ((240, 11), dtype('float64'))
     """
-    rng = as_random_state(random_state)
-    X, task, value, noisy, truth = _make(
-        n_tasks,
-        n_clusters,
+    return _make(
+        _checked_sizes(n_tasks, n_clusters, n_outliers, n_negative),
         n_samples_per_task,
         n_features,
-        n_outliers,
-        n_negative,
         spread,
         noise,
-        rng,
-    )
-    return hand_over(
-        X,
-        task,
-        noisy,
-        truth,
-        row_truth={"clean_y": value},
-        rng=rng,
+        random_state,
         shuffle=shuffle,
         as_frame=as_frame,
         return_truth=return_truth,

@@ -26,9 +26,9 @@ def make_term_tasks(
 ) -> Generated:
     """Term counts of documents: classes within tasks, as in text clustering.
 
-    A document has `length` terms on average. A share `focus` of them comes from
+    A document has `length` terms on average. A fraction `focus` of them comes from
     its class's terms, the rest from terms that all classes of its task use. A
-    share `shared` of either vocabulary is the same in all tasks; the rest is
+    fraction `shared` of either vocabulary is the same in all tasks; the rest is
     the task's own.
 
     Parameters
@@ -44,11 +44,11 @@ def make_term_tasks(
     n_common_terms : int, default=20
         Terms that all classes of a task use alike.
     shared : float, default=0.0
-        Share of the terms, rounded to whole terms, that tasks have in common.
+        Fraction of the terms, rounded to whole terms, that tasks have in common.
         At 0 documents of different tasks have no term in common, as in the
         thesis's example; at 1 tasks do not differ at all.
     focus : float, default=0.7
-        Share of a document's terms that come from its class.
+        Fraction of a document's terms that come from its class.
     length : float, default=30
         Mean number of terms of a document (Poisson; at least one).
     shuffle : bool, default=True

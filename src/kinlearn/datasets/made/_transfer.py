@@ -85,7 +85,7 @@ def make_transfer_pair(
         the common and the rare class each in its own direction
         (label-dependent shift).
     source_label_noise : float, default=0.0
-        Share of source rows with the wrong label.
+        Fraction of source rows with the wrong label.
     shuffle : bool, default=True
         Mix the rows; False leaves sources first, the target last.
     as_frame : bool, default=False
@@ -148,11 +148,11 @@ def make_transfer_pair(
     means = np.zeros((n_sources + 1, 2, n_features))
     means[:, 1] = class_sep * _unit(rng, n_features)
     for k in range(n_sources):
-        share = (k + 1) / n_sources
+        fraction = (k + 1) / n_sources
         common = _unit(rng, n_features)
         rare = common if together else _unit(rng, n_features)
-        means[k, 0] += share * common_shift * common
-        means[k, 1] += share * rare_shift * rare
+        means[k, 0] += fraction * common_shift * common
+        means[k, 1] += fraction * rare_shift * rare
 
     sizes = [(n_source, source_ratio)] * n_sources + [(n_target, ratio)]
     labels = []

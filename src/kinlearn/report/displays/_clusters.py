@@ -1,5 +1,6 @@
 """Pictures of a clustering of several tasks: its affinity, and who is where."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -7,7 +8,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.report._style import HEAT_MAP, new_axes, short_names, text_colour
+from kinlearn.report._result import short_names
+from kinlearn.report.displays._base import HEAT_MAP, new_axes, text_colour
 from kinlearn.tasks import encode_tasks
 from kinlearn.utils._typing import ArrayLike
 
@@ -46,7 +48,41 @@ def _named_in(text: str, n_tasks: int, step: int) -> str:
     return f"{text}; one in {step} of {n_tasks} tasks is named" if step > 1 else text
 
 
-class ClusterAffinityDisplay:
+class _ClusterDisplay:
+    """A picture of a fitted clusterer, which `_of` reads."""
+
+    plot: Callable[..., Self]
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
+    ) -> Self:
+        """Draw what a fitted clusterer found.
+
+        Parameters
+        ----------
+        estimator : MultiTaskSymmetricNMF
+            Fitted; for a picture of the affinity with ``store_affinity=True``.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        **plot_options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        Self
+            The display, drawn.
+        """
+        check_is_fitted(estimator)
+        tasks = estimator.tasks_[estimator.row_tasks_]
+        return cls._of(estimator, tasks).plot(ax, **plot_options)
+
+    @classmethod
+    def _of(cls, estimator: Any, tasks: ArrayLike) -> Self:
+        raise NotImplementedError
+
+
+class ClusterAffinityDisplay(_ClusterDisplay):
     """The affinity between rows, sorted by task and then by cluster.
 
     Good clusters are bright squares on the diagonal of each task's block, and
@@ -128,34 +164,13 @@ class ClusterAffinityDisplay:
         return cls(affinity, labels, tasks).plot(ax, **plot_options)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
-    ) -> Self:
-        """Draw the affinity that a fitted clusterer kept.
-
-        Parameters
-        ----------
-        estimator : MultiTaskSymmetricNMF
-            Fitted with ``store_affinity=True``.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        **plot_options
-            Further arguments of :meth:`plot`.
-
-        Returns
-        -------
-        ClusterAffinityDisplay
-            The display, drawn.
-        """
-        check_is_fitted(estimator)
+    def _of(cls, estimator: Any, tasks: ArrayLike) -> Self:
         if not hasattr(estimator, "affinity_"):
             raise ValueError(
                 f"This {type(estimator).__name__} has no affinity_. Fit it with "
                 "store_affinity=True."
             )
-        tasks = estimator.tasks_[estimator.row_tasks_]
-        display = cls(estimator.affinity_, estimator.labels_, tasks)
-        return display.plot(ax, **plot_options)
+        return cls(estimator.affinity_, estimator.labels_, tasks)
 
     def plot(
         self,
@@ -249,10 +264,10 @@ def _as_dense(cells: Any) -> np.ndarray:
     return np.asarray(cells, dtype=np.float64)
 
 
-class ClusterTableDisplay:
+class ClusterTableDisplay(_ClusterDisplay):
     """How many rows of each task are in each cluster.
 
-    Colours are shares of the task's rows, so that small tasks are read as well as
+    Colours are fractions of the task's rows, so that small tasks are read as well as
     large ones; the numbers are counts, left out where there are more than 25 tasks or
     12 clusters. Make it with :meth:`from_labels` or
     :meth:`from_estimator`, which draw at once.
@@ -323,28 +338,8 @@ class ClusterTableDisplay:
         return cls(labels, tasks).plot(ax, **plot_options)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, ax: "Axes | None" = None, **plot_options: Any
-    ) -> Self:
-        """Draw the table of a fitted clusterer.
-
-        Parameters
-        ----------
-        estimator : MultiTaskSymmetricNMF
-            Fitted.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        **plot_options
-            Further arguments of :meth:`plot`.
-
-        Returns
-        -------
-        ClusterTableDisplay
-            The display, drawn.
-        """
-        check_is_fitted(estimator)
-        tasks = estimator.tasks_[estimator.row_tasks_]
-        return cls(estimator.labels_, tasks).plot(ax, **plot_options)
+    def _of(cls, estimator: Any, tasks: ArrayLike) -> Self:
+        return cls(estimator.labels_, tasks)
 
     def plot(
         self,
@@ -387,8 +382,12 @@ class ClusterTableDisplay:
         shown = min(len(clusters), _NAMED_CLUSTERS), min(len(names), _NAMED_TASKS)
         size = (2.6 + 0.9 * shown[0], 1.4 + 0.42 * shown[1])
         self.figure_, self.ax_ = new_axes(ax, size)
-        shares = self.counts_ / np.maximum(self.counts_.sum(axis=1, keepdims=True), 1)
-        self.im_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=1.0, aspect="auto")
+        fractions = self.counts_ / np.maximum(
+            self.counts_.sum(axis=1, keepdims=True), 1
+        )
+        self.im_ = self.ax_.imshow(
+            fractions, cmap=cmap, vmin=0.0, vmax=1.0, aspect="auto"
+        )
         few = shown == self.counts_.shape[::-1]
         self.ax_.set_xticks(
             range(len(clusters)),
@@ -402,7 +401,7 @@ class ClusterTableDisplay:
         if step > 1:
             self.ax_.set_xlabel(_named_in("clusters", len(names), step))
         for (i, j), count in np.ndenumerate(self.counts_) if few else ():
-            colour = text_colour(self.im_.cmap(self.im_.norm(shares[i, j])))
+            colour = text_colour(self.im_.cmap(self.im_.norm(fractions[i, j])))
             self.ax_.text(j, i, str(count), ha="center", va="center", color=colour)
         if colorbar:
             self.figure_.colorbar(self.im_, ax=self.ax_, label="share of the task")

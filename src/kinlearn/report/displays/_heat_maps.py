@@ -1,56 +1,58 @@
-"""What the heat maps of tasks share: names on both axes, numbers in the cells."""
+"""Heat maps of tasks: names on both axes, numbers in the cells."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinlearn.report._result import as_matrix, cluster_order, result_dict
-from kinlearn.report._style import HEAT_MAP, new_axes, short_names, text_colour
-from kinlearn.utils._typing import ArrayLike
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
-
-    from kinlearn.audit import SharingResult
-
-
-from typing import TYPE_CHECKING
-
 from kinlearn.relatedness import TaskDistances, task_distances
-from kinlearn.utils._typing import RandomState, Table
+from kinlearn.report._result import as_matrix, cluster_order, short_names
+from kinlearn.report.displays._base import (
+    HEAT_MAP,
+    AuditDisplay,
+    new_axes,
+    text_colour,
+)
+from kinlearn.utils._typing import ArrayLike, RandomState, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-__all__ = [
-    "DISTANCE_TITLES",
-    "TaskAffinityDisplay",
-    "TaskDistanceDisplay",
-    "draw_heat_map",
-]
+__all__ = ["DISTANCE_TITLES", "TaskAffinityDisplay", "TaskDistanceDisplay"]
 
+# of both signs: pale at zero, and distinct to colour-blind eyes
+_SIGNED_MAP = "PuOr"
 _WRITTEN_TASKS = 12
 
 
-def draw_heat_map(
-    ax: Any,
-    values: np.ndarray,
-    tasks: Sequence[Any],
-    *,
-    include_values: bool | None,
-    values_format: str,
-    max_labels: int,
-    im_kw: dict[str, Any],
-) -> tuple[Any, list[Any]]:
-    """Draw a square matrix between tasks."""
-    im = ax.imshow(values, **{"interpolation": "nearest", **im_kw})
-    _name_tasks(ax, tasks, max_labels)
-    if include_values or (include_values is None and len(tasks) <= _WRITTEN_TASKS):
-        return im, _write_values(ax, im, values_format)
-    return im, []
+class _HeatMap:
+    """Draws a square matrix between tasks."""
+
+    def _draw(
+        self,
+        ax: Any,
+        values: np.ndarray,
+        tasks: Sequence[Any],
+        *,
+        include_values: bool | None,
+        values_format: str,
+        max_labels: int,
+        colorbar: str | None,
+        im_kw: dict[str, Any],
+    ) -> Self:
+        side = float(np.clip(2.5 + 0.24 * len(tasks), 4.0, 11.0))
+        self.figure_, self.ax_ = new_axes(ax, (side + 1.0, side))
+        self.im_ = self.ax_.imshow(values, **{"interpolation": "nearest", **im_kw})
+        _name_tasks(self.ax_, tasks, max_labels)
+        if include_values is None:
+            include_values = len(tasks) <= _WRITTEN_TASKS
+        self.text_ = []
+        if include_values:
+            self.text_ = _write_values(self.ax_, self.im_, values_format)
+        if colorbar is not None:
+            self.figure_.colorbar(self.im_, ax=self.ax_, label=colorbar)
+        return self
 
 
 def _name_tasks(ax: Any, tasks: Any, max_labels: int) -> None:
@@ -81,11 +83,7 @@ def _write_values(ax: Any, im: Any, values_format: str) -> list[Any]:
     ]
 
 
-# of both signs: pale at zero, and distinct to colour-blind eyes
-_SIGNED_MAP = "PuOr"
-
-
-class TaskAffinityDisplay:
+class TaskAffinityDisplay(AuditDisplay, _HeatMap):
     """Heat map of the affinity between tasks that a model learned.
 
     Make it with :meth:`from_result`, which draws at once.
@@ -132,37 +130,14 @@ class TaskAffinityDisplay:
         self.contender = contender
 
     @classmethod
-    def from_result(
-        cls,
-        result: "SharingResult | Mapping[str, Any]",
-        *,
-        ax: "Axes | None" = None,
-        **plot_options: Any,
-    ) -> Self:
-        """Draw the affinity of an audit.
-
-        Parameters
-        ----------
-        result : SharingResult or dict
-            What ``compare_sharing`` gave, or its ``to_dict()``.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        **plot_options
-            Further arguments of :meth:`plot`.
-
-        Returns
-        -------
-        TaskAffinityDisplay
-            The display, drawn.
-        """
-        found = (result_dict(result)["relatedness"] or {}).get("affinity")
+    def _of(cls, data: Mapping[str, Any]) -> Self:
+        found = (data["relatedness"] or {}).get("affinity")
         if not found:
             raise ValueError(
                 "This result holds no affinity: none of its contenders learns one. Its "
                 "distances can be drawn with TaskDistanceDisplay."
             )
-        display = cls(found["matrix"], found["tasks"], contender=found["contender"])
-        return display.plot(ax, **plot_options)
+        return cls(found["matrix"], found["tasks"], contender=found["contender"])
 
     def plot(
         self,
@@ -221,25 +196,21 @@ class TaskAffinityDisplay:
         if known.size and known.min() < 0 < known.max():
             furthest = float(np.abs(known).max())
             limits = {"vmin": -furthest, "vmax": furthest}
-        side = float(np.clip(2.5 + 0.24 * len(order), 4.0, 11.0))
-        self.figure_, self.ax_ = new_axes(ax, (side + 1.0, side))
-        self.im_, self.text_ = draw_heat_map(
-            self.ax_,
+        of = f" ({self.contender})" if self.contender else ""
+        return self._draw(
+            ax,
             values,
             [self.tasks[k] for k in order.tolist()],
             include_values=include_values,
             values_format=values_format,
             max_labels=max_labels,
+            colorbar=f"Affinity{of}" if colorbar else None,
             im_kw={
                 "cmap": cmap or (_SIGNED_MAP if limits else HEAT_MAP),
                 **limits,
                 **(im_kw or {}),
             },
         )
-        if colorbar:
-            of = f" ({self.contender})" if self.contender else ""
-            self.figure_.colorbar(self.im_, ax=self.ax_, label=f"Affinity{of}")
-        return self
 
 
 DISTANCE_TITLES = {
@@ -252,7 +223,7 @@ DISTANCE_TITLES = {
 }
 
 
-class TaskDistanceDisplay:
+class TaskDistanceDisplay(_HeatMap):
     """Heat map of the distances between tasks.
 
     Make it with :meth:`from_data` or :meth:`from_distances`, which draw at once.
@@ -406,20 +377,15 @@ class TaskDistanceDisplay:
         TaskDistanceDisplay
             The display itself.
         """
-        n_tasks = self.distances.n_tasks
+        n_tasks, method = self.distances.n_tasks, self.distances.method
         order = self.distances.order() if cluster else np.arange(n_tasks)
-        side = float(np.clip(2.5 + 0.24 * n_tasks, 4.0, 11.0))
-        self.figure_, self.ax_ = new_axes(ax, (side + 1.0, side))
-        self.im_, self.text_ = draw_heat_map(
-            self.ax_,
+        return self._draw(
+            ax,
             self.distances.values[np.ix_(order, order)],
             self.distances.tasks[order].tolist(),
             include_values=include_values,
             values_format=values_format,
             max_labels=max_labels,
+            colorbar=DISTANCE_TITLES.get(method, method) if colorbar else None,
             im_kw={"cmap": cmap, "vmin": 0.0, **(im_kw or {})},
         )
-        if colorbar:
-            title = DISTANCE_TITLES.get(self.distances.method, self.distances.method)
-            self.figure_.colorbar(self.im_, ax=self.ax_, label=title)
-        return self

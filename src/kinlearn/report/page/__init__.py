@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinlearn.report._result import result_dict
-from kinlearn.report.page._html import Html, join, tag
-from kinlearn.report.page._pieces import Reading
+from kinlearn.report.page._html import Html, Reading, join, tag
 from kinlearn.report.page._sections_models import leaderboard, top
 from kinlearn.report.page._sections_related import affinity, distances, rows_per_task
 from kinlearn.report.page._sections_run import failed, what_was_run, winner

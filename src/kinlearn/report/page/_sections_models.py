@@ -4,21 +4,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from kinlearn.report._result import VERDICTS, plain
-from kinlearn.report.page._html import Html, join, tag
-from kinlearn.report.page._pieces import (
+from kinlearn.report.page._charts import Strips
+from kinlearn.report.page._html import (
     Cell,
+    Html,
     Reading,
     Section,
-    behind,
+    css_name,
+    details,
     figure,
+    join,
     marker,
+    p_value,
     paragraph,
     seconds,
-    share,
     table,
+    tag,
     task_label,
+    terms,
 )
-from kinlearn.report.page._plots import Strips
 from kinlearn.report.page._svg import Scale, padded
 
 __all__ = ["leaderboard", "top"]
@@ -47,14 +51,14 @@ def top(reading: Reading) -> Html:
         else None,
         f"measured by {numbers.label}, {numbers.better}",
     ]
-    details = data["verdict"]["details"]
+    lede, more = data["verdict"]["details"][:2], data["verdict"]["details"][2:]
     return tag(
         "header",
         tag("p", "Does sharing help?", class_="kicker"),
         tag("h1", data["verdict"]["sentence"]),
-        [tag("p", detail, class_="lede") for detail in details[:2]],
-        tag("ul", [tag("li", detail) for detail in details[2:]], class_="more-details")
-        if len(details) > 2
+        [tag("p", sentence, class_="lede") for sentence in lede],
+        tag("ul", [tag("li", sentence) for sentence in more], class_="more-details")
+        if more
         else None,
         _figures(reading),
         tag("ul", [tag("li", fact) for fact in facts if fact], class_="facts"),
@@ -91,7 +95,7 @@ def _figures(reading: Reading) -> Html | None:
                 "Tasks",
                 join(
                     tag("span", marker(kind), tag("b", f"{counts[kind]:,}"), f" {kind}",
-                        class_=f"count {kind.replace(' ', '-')}")
+                        class_=f"count {css_name(kind)}")
                     for kind in shown
                 ),
                 _proportions(counts),
@@ -127,7 +131,7 @@ def _proportions(counts: dict[str, int]) -> Html:
         if count:
             bars.append(
                 tag("rect", x=f"{x:.2f}%", width=f"{width:.2f}%", height="100%",
-                    class_=f"share {kind.replace(' ', '-')}")
+                    class_=f"share {css_name(kind)}")
             )  # fmt: skip
         x += width
     return tag("svg", bars, class_="proportions", aria_hidden="true")
@@ -162,18 +166,14 @@ def leaderboard(reading: Reading) -> Section:
             zip(ended, intervals, strict=True), start=1
         )
     ]
-    cv = data["cv"]
-    folds = f"{cv['n_splits']} folds" + (
-        f", drawn {cv['n_repeats']} times" if cv["n_repeats"] > 1 else ""
-    )
     return Section(
         "models",
         "Which model does best",
         join(
             paragraph(
                 "All contenders were fitted and scored on the same folds "
-                f"({folds}). In the mean of tasks every task counts alike; over all "
-                "rows, large tasks count more."
+                f"({reading.folds(' folds')}). In the mean of tasks every task counts "
+                "alike; over all rows, large tasks count more."
             ),
             figure(
                 strips.grid(),
@@ -259,42 +259,33 @@ def _test_note(data: Mapping[str, Any]) -> Html | None:
         word = "more than" if p < 0.05 else "no more than"
         sentences.append(
             f"Over tasks, the contenders' ranks differ {word} chance explains "
-            f"(Friedman's test, {overall['n_tasks']:,} tasks, {share(p)})."
+            f"(Friedman's test, {overall['n_tasks']:,} tasks, {p_value(p)})."
         )
     if overall.get("wilcoxon_p") is not None:
         p = overall["wilcoxon_p"]
         word = "is unlikely to be" if p < 0.05 else "may be"
         sentences.append(
             "The difference between the best sharing and the best non-sharing model "
-            f"{word} chance (Wilcoxon's test over tasks, {share(p)})."
+            f"{word} chance (Wilcoxon's test over tasks, {p_value(p)})."
         )
     return paragraph(*sentences)
 
 
 def _forms(contenders: list[dict[str, Any]]) -> Html:
     seen = {contender["form"] for contender in contenders}
-    terms = [
-        join(tag("dt", form), tag("dd", words))
-        for form, words in _FORMS.items()
-        if form in seen
-    ]
-    return behind("What the ways to share mean", tag("dl", terms, class_="terms"))
+    shown = [(form, meaning) for form, meaning in _FORMS.items() if form in seen]
+    return details("What the ways to share mean", terms(shown))
 
 
 def _warnings(contenders: list[dict[str, Any]]) -> Html | None:
-    terms = [
-        join(
-            tag("dt", contender["name"]),
-            [tag("dd", text[:_LONGEST_WARNING]) for text in contender["warnings"]],
-        )
-        for contender in contenders
-        if contender.get("warnings")
+    found = [
+        (c["name"], [tag("dd", text[:_LONGEST_WARNING]) for text in c["warnings"]])
+        for c in contenders
+        if c.get("warnings")
     ]
-    if not terms:
+    if not found:
         return None
-    return behind(
-        f"Warnings of {len(terms)} models", tag("dl", terms, class_="terms stacked")
-    )
+    return details(f"Warnings of {len(found)} models", terms(found, "terms stacked"))
 
 
 def _score_table(reading: Reading, contenders: list[dict[str, Any]]) -> Html | None:
@@ -326,7 +317,7 @@ def _score_table(reading: Reading, contenders: list[dict[str, Any]]) -> Html | N
             f"{len(shown)} of {len(contenders)} models (all numbers: see the end of "
             "the page)"
         )
-    return behind(
+    return details(
         "Every model on every task",
         table(
             [

@@ -6,20 +6,27 @@ import numpy as np
 
 from kinlearn.report._result import as_matrix, plain
 from kinlearn.report.displays import DISTANCE_TITLES
-from kinlearn.report.page._heat import HeatMap
-from kinlearn.report.page._html import Html, join, tag
-from kinlearn.report.page._pieces import (
+from kinlearn.report.page._charts import (
+    HeatMap,
+    curve_series,
+    distance_plot,
+    rows_curve,
+)
+from kinlearn.report.page._html import (
+    Html,
     Reading,
     Section,
-    behind,
+    details,
     figure,
-    marker,
+    join,
+    marker_key,
+    numbers_behind,
     paragraph,
     scrolling,
     table,
+    tag,
     task_label,
 )
-from kinlearn.report.page._plots import curve_series, distance_plot, rows_curve
 
 __all__ = ["affinity", "distances", "rows_per_task"]
 
@@ -74,7 +81,7 @@ def distances(reading: Reading) -> Section | None:
         join(
             paragraph(
                 "Distances compare the tasks' data before any model is fitted.",
-                _answer(tests),
+                _conclusion(tests),
                 related.get("note"),
             ),
             _predictions(tests),
@@ -135,14 +142,8 @@ def rows_per_task(reading: Reading) -> Section | None:
                     f"{reading.interval}."
                 ),
             ),
-            behind(
-                "The numbers behind the chart",
-                table(
-                    columns,
-                    rows,
-                    caption=f"{numbers.label} by rows per task",
-                    css="dense",
-                ),
+            numbers_behind(
+                "chart", columns, rows, caption=f"{numbers.label} by rows per task"
             ),
         ),
     )
@@ -163,11 +164,11 @@ def _left_out(reading: Reading, heat: HeatMap) -> str | None:
 
 def _drawn(heat: HeatMap, *, name: str, key: str, reads: str) -> Html:
     pairs = heat.nearest(1)
-    spoken = [(t, p[0]) for t, p in zip(heat.tasks, pairs, strict=True) if p]
+    nearest = [(t, p[0]) for t, p in zip(heat.tasks, pairs, strict=True) if p]
     best = max if heat.affinity else min
     description = f"{len(heat.tasks)} tasks in clustering order."
-    if spoken:
-        a, (b, value) = best(spoken, key=lambda pair: pair[1][1])
+    if nearest:
+        a, (b, value) = best(nearest, key=lambda pair: pair[1][1])
         description += f" Most alike are {a} and {b} ({plain(value, 2)})."
     return join(
         figure(
@@ -176,11 +177,11 @@ def _drawn(heat: HeatMap, *, name: str, key: str, reads: str) -> Html:
             caption=reads,
             css="map",
         ),
-        _behind(heat, name),
+        _table_of(heat, name),
     )
 
 
-def _behind(heat: HeatMap, name: str) -> Html:
+def _table_of(heat: HeatMap, name: str) -> Html:
     if len(heat.tasks) <= _MATRIX_TASKS:
         columns = [("Task", ""), *((task_label(t, 16), "number") for t in heat.tasks)]
         rows = [
@@ -205,16 +206,14 @@ def _behind(heat: HeatMap, name: str) -> Html:
             ]
             for task, near in zip(heat.tasks, heat.nearest(_NEAREST), strict=True)
         ]
-    return behind(
-        "The numbers behind the map", table(columns, rows, caption=name, css="dense")
-    )
+    return numbers_behind("map", columns, rows, caption=name)
 
 
 def _title(distance: str) -> str:
     return DISTANCE_TITLES.get(distance, distance)
 
 
-def _answer(tests: list[dict[str, Any]]) -> str:
+def _conclusion(tests: list[dict[str, Any]]) -> str:
     if not tests:
         return "There are too few scored tasks to test whether they predict the gain."
     # the more distances are tried, the clearer the best of them must be
@@ -284,16 +283,13 @@ def _scatter(
                 "How to read it: one marker per task. A slope from upper left to "
                 "lower right would mean that far tasks gain less; a shapeless cloud, "
                 "that this distance does not predict the gain. ",
-                tag("span", marker("helped"), "helped, ", marker("hurt"), "hurt, ",
-                    marker("unclear"), "unclear.", class_="keys"),
+                marker_key(),
             ),
         ),
-        behind(
-            "The numbers behind the chart",
-            table(columns, rows, caption="Distance and gain by task", css="dense",
-                  sortable=True),
+        numbers_behind(
+            "chart", columns, rows, caption="Distance and gain by task", sortable=True
         ),
-    )  # fmt: skip
+    )
 
 
 def _points(
@@ -321,7 +317,7 @@ def _lower(title: str) -> str:
 def _map_of(reading: Reading, name: str, square: dict[str, Any]) -> Html:
     heat = _heat_map(reading, square, affinity=False)
     title = _title(name)
-    return behind(
+    return details(
         f"Map of distances: {title}",
         paragraph(_left_out(reading, heat)),
         _drawn(

@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from kinlearn.report.page._html import Html, join, tag
-from kinlearn.report.page._pieces import (
+from kinlearn.report.page._html import (
+    Html,
     Reading,
     Section,
-    behind,
     code_block,
+    details,
+    join,
     paragraph,
     seconds,
+    tag,
     task_label,
+    terms,
 )
 
 __all__ = ["failed", "numbers_file", "what_was_run", "winner"]
@@ -75,35 +78,26 @@ def failed(reading: Reading) -> Section | None:
 def what_was_run(reading: Reading) -> Section:
     """Data, folds, parameters, seeds, versions, time."""
     data, run = reading.data, reading.data["run"]
-    about, cv = data["data"], data["cv"]
+    about = data["data"]
     classes = about["classes"]
     entries = [
         ("Question", f"{data['kind']}, scored by {data['metric']['name']}"),
         ("Data", f"{about['n_rows']:,} rows, {about['n_features']:,} features"),
         ("Tasks", join(f"{about['n_tasks']:,}, in ", task_label(about["task_name"]))),
         ("Classes", _listed(classes) if classes else None),
-        ("Folds", _folds(cv)),
+        ("Folds", f"{reading.folds()}, by {data['cv']['splitter']}"),
         ("Random state", run["random_state"]),
         ("Started", run["started"]),
         ("Time", seconds(run["seconds"])),
         ("Parameters", _pairs(run["parameters"])),
         ("Versions", _pairs(run["versions"])),
     ]
-    terms = [
-        join(tag("dt", word), tag("dd", "none" if value is None else value))
-        for word, value in entries
-        if value is not None or word == "Random state"
+    known = [
+        (term, "none" if value is None else value)
+        for term, value in entries
+        if value is not None or term == "Random state"
     ]
-    return Section(
-        "run",
-        "What was run",
-        join(tag("dl", terms, class_="terms"), _download(data)),
-    )
-
-
-def _folds(cv: Mapping[str, Any]) -> str:
-    times = f", drawn {cv['n_repeats']} times" if cv["n_repeats"] > 1 else ""
-    return f"{cv['n_splits']}{times}, by {cv['splitter']}"
+    return Section("run", "What was run", join(terms(known), _download(data)))
 
 
 def _pairs(mapping: Mapping[str, Any] | None) -> Html | None:
@@ -113,11 +107,8 @@ def _pairs(mapping: Mapping[str, Any] | None) -> Html | None:
     short, long = [], []
     for key, value in mapping.items():
         if isinstance(value, Mapping):
-            terms = [
-                join(tag("dt", name), tag("dd", str(item)[:_LONGEST_VALUE]))
-                for name, item in value.items()
-            ]
-            long.append(behind(key, tag("dl", terms, class_="terms stacked")))
+            items = [(name, str(item)[:_LONGEST_VALUE]) for name, item in value.items()]
+            long.append(details(key, terms(items, "terms stacked")))
         else:
             short.append(tag("li", f"{key} = {str(value)[:_LONGEST_VALUE]}"))
     return join(tag("ul", short, class_="pairs"), long)

@@ -3,20 +3,24 @@
 from typing import Any
 
 from kinlearn.report._result import VERDICTS, Numbers, plain, sorted_gains
-from kinlearn.report.page._html import Html, join, tag
-from kinlearn.report.page._pieces import (
+from kinlearn.report.page._charts import Strips, gain_overview
+from kinlearn.report.page._html import (
     Cell,
+    Html,
     Reading,
     Section,
-    behind,
+    css_name,
     figure,
+    join,
     marker,
+    marker_key,
     names,
+    numbers_behind,
     paragraph,
     table,
+    tag,
     task_label,
 )
-from kinlearn.report.page._plots import Strips, gain_overview
 from kinlearn.report.page._svg import Scale, gain_limits
 
 __all__ = ["gains", "suspects", "unscored"]
@@ -148,8 +152,7 @@ def _chart(found: list[dict[str, Any]], reading: Reading) -> Html:
             "to the smallest. Right of the line at zero sharing did better, left of "
             "it worse; the bar is where the true gain plausibly lies, and a marker "
             "without a bar has too few rows, or folds that are all alike. ",
-            tag("span", marker("helped"), "helped, ", marker("hurt"), "hurt, ",
-                marker("unclear"), "unclear.", class_="keys"),
+            marker_key(),
             " An arrow means that the bar goes on." if cut else "",
         ),
     )  # fmt: skip
@@ -161,7 +164,7 @@ def _verdict(gain: dict[str, Any]) -> Html:
         "span",
         marker(kind),
         join(kind, tag("small", ", too few rows")) if few else kind,
-        class_=f"verdict {kind.replace(' ', '-')}",
+        class_=f"verdict {css_name(kind)}",
     )
 
 
@@ -225,11 +228,8 @@ def _numbers(found: list[dict[str, Any]], numbers: Numbers) -> Html:
         ("Verdict", ""),
         ("Why no interval", ""),
     ]
-    return behind(
-        "The numbers behind the chart",
-        table(
-            columns, rows, caption=f"Gains by task{note}", css="dense", sortable=True
-        ),
+    return numbers_behind(
+        "chart", columns, rows, caption=f"Gains by task{note}", sortable=True
     )
 
 
@@ -273,17 +273,17 @@ def suspects(reading: Reading) -> Section | None:
         return None
     used = [entry for entry in found if not entry["left_out"]]
     gone = [entry for entry in found if entry["left_out"]]
-    parts: list[Any] = []
+    body: list[Any] = []
     if used:
-        parts.append(paragraph("These columns are used. If one of them is not known "
+        body.append(paragraph("These columns are used. If one of them is not known "
                                "when predictions are made, all scores below are too "
                                "good."))  # fmt: skip
-        parts.append(_listed([entry["sentence"] for entry in used]))
+        body.append(_listed([entry["sentence"] for entry in used]))
     if gone:
-        parts.append(paragraph("These columns were left out:"))
-        parts.append(_listed([f"{entry['column']}: {entry['why']}." for entry in gone]))
+        body.append(paragraph("These columns were left out:"))
+        body.append(_listed([f"{entry['column']}: {entry['why']}." for entry in gone]))
     title = "Look at these columns first" if used else "Columns that were left out"
-    return Section("columns", title, join(*parts))
+    return Section("columns", title, join(*body))
 
 
 def _listed(lines: list[str]) -> Html:

@@ -25,7 +25,7 @@ __all__ = [
     "picture",
 ]
 
-# Ends of intervals beyond this share of the others are cut off, with an arrow:
+# Ends of intervals beyond this fraction of the others are cut off, with an arrow:
 # one task of five rows must not flatten the picture of the rest.
 _SHOWN_ENDS = 0.9
 
@@ -49,8 +49,8 @@ class Scale:
         low, high, value = self.low, self.high, min(max(value, self.low), self.high)
         if self.log:
             low, high, value = np.log(low), np.log(high), np.log(value)
-        share = float((value - low) / (high - low))
-        return self.start + share * (self.end - self.start)
+        fraction = float((value - low) / (high - low))
+        return self.start + fraction * (self.end - self.start)
 
     def ticks(self, at_most: int) -> tuple[list[float], int]:
         """Round numbers inside, no more than so many (but two at the least)."""
@@ -70,14 +70,14 @@ class Scale:
         return [float(k * step) for k in np.arange(first, last + 1)], decimals
 
 
-def padded(values: Sequence[float], *, share: float = 0.06) -> tuple[float, float]:
+def padded(values: Sequence[float], *, fraction: float = 0.06) -> tuple[float, float]:
     """Limits a little wider than the numbers, and never of no width."""
     low, high = min(values), max(values)
     span = high - low
     if span < 1e-6 * max(abs(low), abs(high)):
         span = 0.0  # what rounding left of equal numbers has no ticks
-    room = share * span or abs(high) * 0.05 or 0.05
-    return low - room, high + room
+    margin = fraction * span or abs(high) * 0.05 or 0.05
+    return low - margin, high + margin
 
 
 def gain_limits(gains: list[dict[str, Any]]) -> tuple[float, float]:

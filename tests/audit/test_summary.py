@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import friedmanchisquare, wilcoxon
 
-from kinlearn.audit.statistics._overall import overall_tests
 from kinlearn.audit.statistics._selection import nested_selection
+from kinlearn.audit.statistics._summary import overall_tests
 from tests.reference.audit_cubes import make_cube
 
 

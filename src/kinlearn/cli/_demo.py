@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from kinlearn.audit import compare_sharing, default_contenders
-from kinlearn.cli._console import Voice
-from kinlearn.cli._progress import progress_on
-from kinlearn.cli.commands.compare import save_page, show_result
+from kinlearn.cli._compare import save_page, show_result
+from kinlearn.cli._console import Output, progress_on
 from kinlearn.datasets import load_demo
 from kinlearn.sharing import PerTask, Pooled
 from kinlearn.trees import MultiTaskExtraTreesClassifier
@@ -37,17 +36,17 @@ def _contenders(X: Any, y: Any, task: str) -> dict[str, Any]:
     return models
 
 
-def run_demo(voice: Voice, *, out: Path, n_jobs: int | None) -> None:
+def run_demo(output: Output, *, out: Path, n_jobs: int | None) -> None:
     """Compare the contenders on the demo data, show the result, write the page."""
     data = load_demo(as_frame=True)
-    voice.show(
+    output.show(
         f"{len(data.data)} patients of {len(data.task_names)} clinics (made-up data). "
         "Will a patient be readmitted within a year?\n"
         "Should the clinics share a model? Area under the ROC curve (AUC), "
         "cross-validated: 0.5 is guessing.\n"
     )
     models = _contenders(data.data, data.target, data.task)
-    with progress_on(voice) as progress:
+    with progress_on(output) as progress:
         result = compare_sharing(
             data.data,
             data.target,
@@ -60,10 +59,10 @@ def run_demo(voice: Voice, *, out: Path, n_jobs: int | None) -> None:
             progress=progress,
         )
     document = result.to_dict()
-    show_result(document, voice)
-    save_page(document, out, voice)
-    voice.show(
+    show_result(document, output)
+    save_page(document, out, output)
+    output.show(
         f"{document['run']['seconds']:.0f} s. On your own table: kin compare data.csv "
         "--target COLUMN --task COLUMN --out report.html"
     )
-    voice.give(document)
+    output.print_json(document)

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
-from kinlearn.cli._console import Voice, make_table
+from kinlearn.cli._console import Output, make_table
 from kinlearn.cli._errors import UserError, data_errors, suggest
+from kinlearn.cli._files import write_table
 from kinlearn.cli._training import Training
-from kinlearn.cli._write import write_table
 from kinlearn.relatedness import TaskDistances, task_distances
 
 __all__ = ["METHODS", "check_methods", "relate_tasks"]
@@ -38,7 +38,7 @@ def check_methods(text: str, target: str | None) -> list[str]:
 
 def relate_tasks(
     training: Training,
-    voice: Voice,
+    output: Output,
     *,
     methods: list[str],
     out: Path | None = None,
@@ -46,7 +46,7 @@ def relate_tasks(
     seed: int = 0,
 ) -> None:
     """Measure and show the distances between all tasks."""
-    voice.note(f"{training.describe()}.")
+    output.note(f"{training.describe()}.")
     found = {}
     with data_errors():
         encoder = training.encoder(categories="indicators", fill=True)
@@ -62,12 +62,12 @@ def relate_tasks(
             )
     rows = training.X[training.task].value_counts()
     for method, distances in found.items():
-        voice.show(_table(distances, rows, training.task, METHODS[method]))
+        output.show(_table(distances, rows, training.task, METHODS[method]))
     pairs = _pairs(found)
     if out is not None:
         write_table(pairs, out)
-        voice.show(f"Distances of all {len(pairs)} pairs in {out}.")
-    voice.give(
+        output.show(f"Distances of all {len(pairs)} pairs in {out}.")
+    output.print_json(
         {
             "task": training.task,
             "rows": {str(t): int(rows[t]) for t in training.tasks},

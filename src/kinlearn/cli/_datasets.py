@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from kinlearn.cli._console import Voice, make_table
+from kinlearn.cli._console import Output, make_table
 from kinlearn.cli._errors import UserError, one_line, suggest
-from kinlearn.cli._write import check_table_output, write_table
+from kinlearn.cli._files import check_table_output, write_table
 from kinlearn.datasets import fetch_dataset, list_datasets
 
 __all__ = ["get_dataset", "show_datasets"]
 
 
-def show_datasets(voice: Voice, home: Path | None = None) -> None:
+def show_datasets(output: Output, home: Path | None = None) -> None:
     """List the data sets and whether they are on this machine."""
     entries = list_datasets(home)
     rows = [
@@ -24,18 +24,18 @@ def show_datasets(voice: Voice, home: Path | None = None) -> None:
         )
         for entry in entries
     ]
-    voice.show(
+    output.show(
         make_table(
             None, ("name", ">rows", ">features", ">tasks", "kind", "here"), rows,
             "here: the files are in the data folder (--data-home, KINLEARN_DATA). "
             "kinlearn downloads nothing.",
         )
     )  # fmt: skip
-    voice.give([entry._asdict() for entry in entries])
+    output.print_json([entry._asdict() for entry in entries])
 
 
 def get_dataset(
-    name: str, voice: Voice, *, out: Path | None = None, home: Path | None = None
+    name: str, output: Output, *, out: Path | None = None, home: Path | None = None
 ) -> None:
     """Write a data set to a table that the other commands read."""
     known = [entry.name for entry in list_datasets(home)]
@@ -61,10 +61,10 @@ def get_dataset(
         raise UserError(one_line(error)) from error
     target = None if data.target is None else data.target.name
     write_table(data.frame, out)
-    voice.show(f"{len(data.frame)} rows of {name} in {out}.")
+    output.show(f"{len(data.frame)} rows of {name} in {out}.")
     if data.task is not None and target is not None:
-        voice.show(f"Try: kin compare {out} --target {target} --task {data.task}")
-    voice.give(
+        output.show(f"Try: kin compare {out} --target {target} --task {data.task}")
+    output.print_json(
         {
             "name": name,
             "file": str(out),

@@ -13,11 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from kinlearn.audit import compare_sharing, default_contenders
-from kinlearn.cli._console import Voice, make_table
+from kinlearn.cli._console import Output, make_table, progress_on
 from kinlearn.cli._errors import UserError, data_errors, one_line, suggest
-from kinlearn.cli._progress import progress_on
+from kinlearn.cli._files import replacing
 from kinlearn.cli._training import Training
-from kinlearn.cli._write import replacing
 from kinlearn.exceptions import SuspectColumnWarning
 from kinlearn.report import write_page
 
@@ -51,7 +50,7 @@ _STYLES = {"helped": "green", "hurt": "red", "unclear": "", "not scored": "dim"}
 
 def compare_table(
     training: Training,
-    voice: Voice,
+    output: Output,
     *,
     out: Path | None,
     store: Path | None,
@@ -66,14 +65,15 @@ def compare_table(
     columns: dict[str, Any],
 ) -> None:
     """Compare the contenders on a table, show the result, write the page."""
-    voice.note(f"{training.describe()}.")
+    output.note(f"{training.describe()}.")
     X = training.encoder(categories="category").fit_transform(training.X)
     y: Any = training.y
     estimators = _choose(X, training, models, no_kin, seed)
     if _KIN in estimators:
-        voice.note(_COST)
-    told = warnings.catch_warnings(action="ignore", category=SuspectColumnWarning)
-    with told, _in_our_words(metric), progress_on(voice) as progress:
+        output.note(_COST)
+    # the notes name these columns already
+    ignored = warnings.catch_warnings(action="ignore", category=SuspectColumnWarning)
+    with ignored, _comparison_errors(metric), progress_on(output) as progress:
         result = compare_sharing(
             X,
             y,
@@ -88,7 +88,7 @@ def compare_table(
             random_state=seed,
             store=store,
             progress=progress,
-            so_far=partial(_say_so_far, voice, progress),
+            so_far=partial(_report_so_far, output, progress),
         )
     document = result.to_dict()
     document["data"]["target_name"] = training.target
@@ -97,14 +97,14 @@ def compare_table(
     document["run"]["code"] = fit_in_python(best, training, seed)
     options = {**columns, "seed": seed or None}
     document["run"]["command"] = fit_command(best, training, options)
-    show_result(document, voice)
+    show_result(document, output)
     if out is not None:
-        save_page(document, out, voice)
-    voice.give(document)
+        save_page(document, out, output)
+    output.print_json(document)
 
 
 @contextmanager
-def _in_our_words(metric: str | None) -> Iterator[None]:
+def _comparison_errors(metric: str | None) -> Iterator[None]:
     """What the comparison refuses, in the words of the command line."""
     try:
         with data_errors(_NAMES):
@@ -114,10 +114,10 @@ def _in_our_words(metric: str | None) -> Iterator[None]:
         raise UserError(f"{hint}{one_line(error, 200)}") from error
 
 
-def _say_so_far(voice: Voice, progress: Any, sentence: str) -> None:
+def _report_so_far(output: Output, progress: Any, sentence: str) -> None:
     """Report the scores of all others while Kin is still to come."""
-    voice.note(f"Before {_KIN}: {sentence} The verdict comes with {_KIN}.")
-    voice.speak()
+    output.note(f"Before {_KIN}: {sentence} The verdict comes with {_KIN}.")
+    output.print_notes()
     progress.begin_anew(_KIN)
 
 
@@ -171,19 +171,19 @@ def _choose(
     return chosen
 
 
-def save_page(document: dict[str, Any], out: Path, voice: Voice) -> None:
+def save_page(document: dict[str, Any], out: Path, output: Output) -> None:
     """Write the page and print where."""
     with replacing(out) as temporary:
         write_page(document, temporary)
-    voice.show(f"Report with charts: {out}")
+    output.show(f"Report with charts: {out}")
 
 
-def show_result(document: dict[str, Any], voice: Voice) -> None:
+def show_result(document: dict[str, Any], output: Output) -> None:
     """Print the verdict, the leaderboard and the table of the tasks."""
-    voice.show(_leaderboard(document), _by_task(document))
+    output.show(_leaderboard(document), _by_task(document))
     verdict = document["verdict"]
-    voice.show(Text(verdict["sentence"], style="bold"))
-    voice.show(*(f"- {detail}" for detail in verdict["details"]))
+    output.show(Text(verdict["sentence"], style="bold"))
+    output.show(*(f"- {detail}" for detail in verdict["details"]))
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -309,13 +309,13 @@ _READERS = {
 def fit_command(winner: str, training: Training, options: Mapping[str, Any]) -> str:
     """The call of ``kin fit`` that saves the winner."""
     source: Any = training.source
-    words = ["kin", "fit", str(source.path), "--target", str(training.target)]
-    words += ["--task", training.task, f"--{training.kind}"]
-    words += ["--model", "kin" if winner == "Kin" else winner]
+    arguments = ["kin", "fit", str(source.path), "--target", str(training.target)]
+    arguments += ["--task", training.task, f"--{training.kind}"]
+    arguments += ["--model", "kin" if winner == "Kin" else winner]
     for name, value in options.items():
         values = value if isinstance(value, list | tuple) else [value]
-        words += [w for v in values if v is not None for w in (f"--{name}", str(v))]
-    return shlex.join([*words, "--save", "model.skops"])
+        arguments += [w for v in values if v is not None for w in (f"--{name}", str(v))]
+    return shlex.join([*arguments, "--save", "model.skops"])
 
 
 def fit_in_python(winner: str, training: Training, seed: int) -> str:
@@ -323,14 +323,14 @@ def fit_in_python(winner: str, training: Training, seed: int) -> str:
     source: Any = training.source
     target, task = training.target, training.task
     reader = _READERS.get(source.path.suffix.lower(), "read_csv")
-    words = [repr(str(source.path))]
+    arguments = [repr(str(source.path))]
     if reader == "read_csv":
         usual = {"sep": ",", "encoding": "utf-8"}
-        words += [f"{k}={v!r}" for k, v in source.reading.items() if v != usual[k]]
+        arguments += [f"{k}={v!r}" for k, v in source.reading.items() if v != usual[k]]
         text = [kind["name"] for kind in training.kinds if kind["kind"] == "category"]
         text += [task] if training.tasks.dtype == object else []
-        words += [f"dtype={dict.fromkeys(text, 'str')!r}"] if text else []
-        words += ["skipinitialspace=True"]
+        arguments += [f"dtype={dict.fromkeys(text, 'str')!r}"] if text else []
+        arguments += ["skipinitialspace=True"]
     columns = [kind["name"] for kind in training.kinds if kind["kind"] != "dropped"]
     y = f"table[{target!r}]"
     if training.kind == "regression" and not _is_number(source.frame[target]):
@@ -343,7 +343,7 @@ def fit_in_python(winner: str, training: Training, seed: int) -> str:
             "import pandas as pd",
             "from kinlearn.audit import default_contenders",
             "",
-            f"table = pd.{reader}({', '.join(words)})",
+            f"table = pd.{reader}({', '.join(arguments)})",
             f"table = table.dropna(subset={[target, task]!r})",
             f"X, y = table[{[*columns, task]!r}], {y}",
             f"model = default_contenders(X, y, {options})[{winner!r}].fit(X, y)",

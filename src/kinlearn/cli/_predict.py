@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import sklearn.utils
 
-from kinlearn.cli._console import Voice
-from kinlearn.cli._errors import UserError, data_errors, listed, told_by_os
-from kinlearn.cli._files import Source, as_text
-from kinlearn.cli._quick import import_skops
-from kinlearn.cli._write import write_table
+from kinlearn.cli import _process
+from kinlearn.cli._console import Output
+from kinlearn.cli._errors import UserError, data_errors, file_error, listed
+from kinlearn.cli._files import Source, as_text, write_table
 from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.persistence import SavedModel, open_model
 from kinlearn.tables import unreadable_cells
@@ -23,21 +23,41 @@ __all__ = ["open_saved", "predict_rows"]
 
 def open_saved(path: Path, trusted: Sequence[str] = ()) -> SavedModel:
     """Read a model file, or raise an error of one line."""
-    import_skops()
+    _import_skops()
     try:
         return open_model(path, trusted=trusted)
     except (FileNotFoundError, IsADirectoryError) as error:
         raise UserError(str(error)) from error
     except OSError as error:
-        raise told_by_os(error, path, "read") from error
+        raise file_error(error, path, "read") from error
     except (ValueError, ImportError) as error:
         raise UserError(str(error)) from error
+
+
+def _import_skops() -> None:
+    """Import skops without all of scikit-learn.
+
+    For its list of trusted types skops imports every module of scikit-learn, which
+    takes longer than to load a model; ``kinlearn.persistence`` finds out by itself
+    which types are estimators of scikit-learn's. In a process of others, skops is left
+    as it is.
+    """
+    if not _process["is_own"] or "skops" in sys.modules:
+        return
+    all_estimators = sklearn.utils.all_estimators
+    sklearn.utils.all_estimators = list
+    try:
+        import skops.io  # noqa: F401
+    except ImportError:
+        pass  # the error comes where it is needed
+    finally:
+        sklearn.utils.all_estimators = all_estimators
 
 
 def predict_rows(
     saved: SavedModel,
     source: Source,
-    voice: Voice,
+    output: Output,
     *,
     out: Path | None = None,
     proba: bool = False,
@@ -54,36 +74,36 @@ def predict_rows(
         raise UserError(f"{manifest['model']} has no probabilities. Drop --proba.")
     for name in ids:
         source.need(name, "--id")
-    X = _features(saved, source, voice)
+    X = _features(saved, source, output)
     table = {name: source.frame[name] for name in ids}
     if task is not None:
-        X[task] = _tasks(source, manifest, unknown, voice)
+        X[task] = _tasks(source, manifest, unknown, output)
         table.setdefault(task, source.frame[task])
     with data_errors(), warnings.catch_warnings():
         if manifest["tasks"]:  # there is a remark already, if there is to be one
             warnings.simplefilter("ignore", UnknownTaskWarning)
         rows = X if manifest.get("named", True) else X.to_numpy()
-        answers = {"prediction": saved.model.predict(rows)}
+        predictions = {"prediction": saved.model.predict(rows)}
         if proba:
             chances = saved.model.predict_proba(rows)
             for j, one in enumerate(manifest["classes"]):
-                answers[f"probability_{one}"] = chances[:, j]
-    clash = [name for name in answers if name in table]
+                predictions[f"probability_{one}"] = chances[:, j]
+    clash = [name for name in predictions if name in table]
     if clash:
         raise UserError(
             f"The column {clash[0]!r} of {source.path.name} has the name of an "
             "output column. Rename it, or leave --id out."
         )
-    frame = pd.DataFrame({**table, **answers})
-    if voice.json:
+    frame = pd.DataFrame({**table, **predictions})
+    if output.json:
         cells = frame.astype(object).where(frame.notna(), None)
-        voice.give(cells.map(_plain).to_dict(orient="records"))
+        output.print_json(cells.map(_plain).to_dict(orient="records"))
     if out is not None:
         write_table(frame, out)
         of = "" if manifest["target"] is None else f" of {manifest['target']!r}"
-        voice.show(f"{len(frame)} predictions{of} in {out}.")
-    elif not voice.json:
-        voice.speak()
+        output.show(f"{len(frame)} predictions{of} in {out}.")
+    elif not output.json:
+        output.print_notes()
         frame.to_csv(sys.stdout, index=False)
 
 
@@ -91,7 +111,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _features(saved: SavedModel, source: Source, voice: Voice) -> pd.DataFrame:
+def _features(saved: SavedModel, source: Source, output: Output) -> pd.DataFrame:
     """X as the model takes it; the task column is not read yet."""
     manifest, frame = saved.manifest, source.frame.copy(deep=False)
     kinds = {kind["name"]: kind for kind in manifest["columns"]}
@@ -111,13 +131,13 @@ def _features(saved: SavedModel, source: Source, voice: Voice) -> pd.DataFrame:
     known = {*order, *kinds, manifest["target"]}
     extra = [name for name in frame.columns if name not in known]
     if extra:
-        voice.note(
+        output.note(
             f"Columns that the model does not know are ignored: {listed(extra)}."
         )
     plain = ("value", "cell")  # what a model of Python knows of its columns
     meant = [k for n, k in kinds.items() if n in frame and k["kind"] not in plain]
     for name, (count, first) in unreadable_cells(frame, meant).items():
-        voice.note(
+        output.note(
             f"Column {name!r}: {count} cells are no {kinds[name]['kind']} (first: "
             f"{first!r}); taken as missing."
         )
@@ -145,7 +165,7 @@ def _as_pandas_reads(column: pd.Series) -> pd.Series:
 
 
 def _tasks(
-    source: Source, manifest: dict[str, Any], unknown: str, voice: Voice
+    source: Source, manifest: dict[str, Any], unknown: str, output: Output
 ) -> np.ndarray:
     known = manifest["tasks"]
     if not known:  # a model that does not tell: it decides itself
@@ -170,7 +190,7 @@ def _tasks(
         n = int((~text.isin(lookup)).sum())
         which = [f"an unknown {manifest['task']} ({listed(new, 4)})"] * bool(new)
         which += [f"no {manifest['task']}"] * bool(absent.any())
-        voice.note(
+        output.note(
             f"{n} rows have {' or '.join(which)}: predicted from what is common."
         )
     if all(isinstance(task, int | float) for task in known):

@@ -12,24 +12,23 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from kinlearn.audit import default_contenders
-from kinlearn.cli._console import Voice
+from kinlearn.cli._console import Output, Steps, progress_on
 from kinlearn.cli._errors import UserError, data_errors, suggest
+from kinlearn.cli._files import written
 from kinlearn.cli._models import is_contender, make_model
-from kinlearn.cli._progress import Steps, progress_on
 from kinlearn.cli._training import Training
-from kinlearn.cli._write import written
 from kinlearn.persistence import save
 
-__all__ = ["findings", "fit_model", "in_words"]
+__all__ = ["describe_findings", "findings", "fit_model"]
 
 
 @contextmanager
-def _told(estimator: Any, voice: Voice) -> Iterator[None]:
+def _progress_of(estimator: Any, output: Output) -> Iterator[None]:
     """A progress bar for models that take callbacks, and no trace of it in them."""
     if not hasattr(estimator, "set_callbacks"):
         yield
         return
-    with progress_on(voice, "fitting") as advance:
+    with progress_on(output, "fitting") as advance:
         estimator.set_callbacks(Steps(advance))
         try:
             yield
@@ -40,7 +39,7 @@ def _told(estimator: Any, voice: Voice) -> Iterator[None]:
 def fit_model(
     training: Training,
     path: Path,
-    voice: Voice,
+    output: Output,
     *,
     model: str,
     form: str | None = None,
@@ -71,11 +70,11 @@ def fit_model(
             scale=scale,
         )
     pipeline = Pipeline([("prepare", preparation), ("model", estimator)])
-    voice.speak()
+    output.print_notes()
     start = time.perf_counter()
     # Pools that spin slow a busy machine down; --jobs is for those who have cores.
     threads = threadpool_limits(n_jobs if n_jobs and n_jobs > 0 else 1)
-    with data_errors(), threads, _told(estimator, voice):
+    with data_errors(), threads, _progress_of(estimator, output):
         pipeline.fit(training.X, training.y)
     seconds = time.perf_counter() - start
     manifest = {
@@ -92,16 +91,18 @@ def fit_model(
     with written(path):
         save(pipeline, path, about=manifest)
     found = findings(estimator)
-    voice.show(
+    output.show(
         f"Fitted {manifest['model']} ({training.kind}) to {training.describe()} in "
         f"{seconds:.1f} s.",
-        *in_words(found, kind=training.kind, task=training.task),
+        *describe_findings(found, kind=training.kind, task=training.task),
         f"Saved as {path}. Predict with: kin predict {path} NEW.csv --out "
         "predictions.csv",
     )
     summary = {key: value for key, value in manifest.items() if key != "columns"}
     found["suspects"] = training.suspect_records
-    voice.give({**summary, **found, "saved": str(path), "seconds": round(seconds, 3)})
+    output.print_json(
+        {**summary, **found, "saved": str(path), "seconds": round(seconds, 3)}
+    )
 
 
 def _contender(
@@ -162,7 +163,9 @@ def _scores(found: dict[str, Any], kind: str) -> str:
     )
 
 
-def in_words(found: dict[str, Any], *, kind: str | None, task: str) -> list[str]:
+def describe_findings(
+    found: dict[str, Any], *, kind: str | None, task: str
+) -> list[str]:
     """The same for people."""
     if not found:
         return []
