@@ -85,7 +85,7 @@ TRUSTED = frozenset(
         "kinlearn.svm.estimators._machines.Machines",
         "kinlearn.svm.estimators._multi_task_classifier.MultiTaskSVC",
         "kinlearn.svm.estimators._multi_task_regressor.MultiTaskSVR",
-        "kinlearn.svm.kernels._space.Space",
+        "kinlearn.svm._kernel.Space",
         "kinlearn.svm.estimators._svm_plus_classifier.SVMPlusClassifier",
         "kinlearn.svm.estimators._svm_plus_regressor.SVMPlusRegressor",
         "kinlearn.tables._categories.CategoryColumn",

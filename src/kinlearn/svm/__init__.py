@@ -1,5 +1,7 @@
 """Support vector machines for related tasks and privileged columns."""
 
+from kinlearn.svm._analytic import analytic_C, analytic_epsilon
+from kinlearn.svm._tuning import TwoStageResult, tune_in_two_stages
 from kinlearn.svm.estimators import (
     MultiTaskSVC,
     MultiTaskSVR,
@@ -7,8 +9,6 @@ from kinlearn.svm.estimators import (
     SVMPlusClassifier,
     SVMPlusRegressor,
 )
-from kinlearn.svm.problem import analytic_C, analytic_epsilon
-from kinlearn.svm.tuning import TwoStageResult, tune_in_two_stages
 
 __all__ = [
     "MultiTaskSVC",

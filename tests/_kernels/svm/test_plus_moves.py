@@ -73,7 +73,7 @@ def test_no_violation_is_no_feasible_descent(seed):
     F, H = gradients(Q, R, a, b, cost)
     n_groups = group.max() + 1
     n_moves = [3, 10**6][seed % 2]
-    descend(Q, R, z, group, n_groups, F, H, a, b, 1e-9, n_moves)
+    descend(Q, R, z, group, F, H, a, b, 1e-9, n_moves)
     offsets, witness = np.empty((n_groups, 6)), np.empty(10, dtype=np.intp)
     violation, _, _ = certify(F, H, a, b, z, group, offsets, witness)
     members = (np.arange(n_groups)[:, None] == group).astype(float)
@@ -93,9 +93,7 @@ def test_each_move_lowers_the_objective_and_stays_feasible(seed):
     F, H = gradients(Q, R, a, b, cost)
     before = objective(Q, R, a, b, cost)
     for _ in range(40):
-        n_iter, violation = descend(
-            Q, R, z, group, group.max() + 1, F, H, a, b, 1e-9, 1
-        )
+        n_iter, violation = descend(Q, R, z, group, F, H, a, b, 1e-9, 1)
         after = objective(Q, R, a, b, cost)
         assert after < before or n_iter == 0
         before = after

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from kinlearn._kernels.svm._kernel_rows import Kernel, KernelRows
-from kinlearn._kernels.svm._rows import RowCache
+from kinlearn._kernels.svm._rows import Kernel, KernelRows, RowCache
 
 PARAMETERS = {
     "linear": (Kernel.LINEAR, {}),

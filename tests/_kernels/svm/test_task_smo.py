@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kinlearn.svm.kernels import Space, TaskKernel
-from kinlearn.svm.problem import classification, regression
+from kinlearn.svm._kernel import Space, TaskKernel
+from kinlearn.svm._problem import classification, regression
 from kinlearn.svm.solvers import feasible_start, solve_smo
 from tests.reference.svm_dual import multi_task_kernel, multi_task_svc, multi_task_svr
 
@@ -86,7 +86,7 @@ def check(problem, kernel, Q, task, C, twin, bias):
     left = conditions(
         Q[np.ix_(rows, rows)],
         problem.y,
-        problem.task,
+        problem.group,
         found.beta,
         problem.low,
         problem.high,
@@ -103,7 +103,7 @@ def check(problem, kernel, Q, task, C, twin, bias):
         return
     for t, value in zip(np.unique(task), price, strict=True):
         edge = 1e-3 * (problem.high - problem.low)
-        inside = (problem.task == t) & (np.abs(found.beta) > edge)
+        inside = (problem.group == t) & (np.abs(found.beta) > edge)
         inside &= found.beta > problem.low + edge
         inside &= found.beta < problem.high - edge
         if inside.any():  # else more than one bias is best
@@ -159,14 +159,14 @@ def test_shrinking_changes_nothing(epsilon, bias):
     Q = multi_task_kernel(
         kernel.decision.between(kernel.X, kernel.X),
         kernel.correction.between(kernel.X, kernel.X),
-        problem.task[np.argsort(problem.rows)],
+        problem.group[np.argsort(problem.rows)],
         2.0,
     )
     rows = problem.rows
     left = conditions(
         Q[np.ix_(rows, rows)],
         problem.y,
-        problem.task,
+        problem.group,
         shrunk.beta,
         problem.low,
         problem.high,
@@ -205,12 +205,12 @@ def test_start_is_made_feasible_for_smaller_bounds():
     sign = np.zeros(300)
     sign[problem.rows] = problem.y
     task = np.zeros(300, dtype=np.int32)
-    task[problem.rows] = problem.task
+    task[problem.rows] = problem.group
     smaller = classification(task, 4, sign, np.full(300, 0.7))
     start = feasible_start(smaller, by_row)
     assert (start >= smaller.low).all()
     assert (start <= smaller.high).all()
-    assert_allclose(np.bincount(smaller.task, weights=start), 0.0, atol=1e-9)
+    assert_allclose(np.bincount(smaller.group, weights=start), 0.0, atol=1e-9)
     assert np.abs(start).max() > 0.1
 
 

@@ -15,7 +15,7 @@ from kinlearn import with_task
 from kinlearn.exceptions import FeatureScaleWarning
 from kinlearn.model_selection import TaskStratifiedKFold
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR, SVMPlusClassifier
-from kinlearn.svm.problem import TaskProblem
+from kinlearn.svm._problem import Problem
 from kinlearn.svm.solvers import linear_pays
 from tests.interrupt import seconds_to_stop
 from tests.reference.svm_dual import multi_task_kernel
@@ -250,7 +250,7 @@ def test_auto_goes_to_smo_where_the_linear_solver_does_not_end(monkeypatch):
 
     X, y, _, _ = problem()
     expected = MultiTaskSVC(kernel="linear", solver="smo").fit(X, y)
-    monkeypatch.setattr(_linear, "_MAX_ITER", 2)
+    monkeypatch.setattr(_linear, "MAX_STEPS", 2)
     model = MultiTaskSVC(kernel="linear").fit(X, y)
     assert_array_equal(model.dual_objective_, expected.dual_objective_)
     monkeypatch.undo()
@@ -261,10 +261,10 @@ def test_auto_goes_to_smo_where_the_linear_solver_does_not_end(monkeypatch):
 
 def test_linear_solver_is_not_taken_for_thousands_of_rows_and_features():
     rows = np.arange(20_000)
-    large = TaskProblem(rows, rows * 0, 1, rows, rows, rows)
+    large = Problem(rows, rows * 0, 1, rows, rows, rows)
     assert not linear_pays(large, sp.csr_array((20_000, 20_000)))
     assert linear_pays(large, np.empty((20_000, 500)))
-    many = TaskProblem(rows, rows, 20_000, rows, rows, rows)
+    many = Problem(rows, rows, 20_000, rows, rows, rows)
     assert not linear_pays(many, np.empty((20_000, 5)))
 
 
@@ -573,12 +573,12 @@ def test_a_matrix_that_is_no_kernel_ends_well():
 
 
 def test_sparse_rows_without_densifying(monkeypatch):
-    from kinlearn.svm.kernels import _space
+    from kinlearn.svm import _kernel
 
     X, y, _, task = problem()
     X[np.abs(X) < 0.7] = 0.0
     expected = MultiTaskSVC(task=-1, tol=1e-5).fit(with_task(X, task), y)
-    monkeypatch.setattr(_space, "_DENSE_CELLS", 0)
+    monkeypatch.setattr(_kernel, "_DENSE_CELLS", 0)
     Z = with_task(sp.csr_array(X), task)
     model = MultiTaskSVC(task=-1, tol=1e-5).fit(Z, y)
     assert_allclose(

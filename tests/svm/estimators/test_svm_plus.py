@@ -443,7 +443,7 @@ def test_analytic_parameters():
     same = SVMPlusRegressor(C=model.C_, epsilon=model.epsilon_).fit(x, value)
     assert_allclose(same.predict(x), model.predict(x))
     K = rbf_kernel(x)
-    with pytest.raises(ValueError, match="Give a number"):
+    with pytest.raises(ValueError, match="Give epsilon as a number"):
         SVMPlusRegressor(epsilon="analytic", kernel="precomputed").fit(K, value)
 
 

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn import with_task
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
-from kinlearn.svm.kernels import Space, TaskKernel
-from kinlearn.svm.problem import classification, regression
+from kinlearn.svm._kernel import Space, TaskKernel
+from kinlearn.svm._problem import classification, regression
 from kinlearn.svm.solvers import solve_linear
 from tests.reference.svm_dual import multi_task_kernel, multi_task_svc, multi_task_svr
 from tests.seeds import seeds
@@ -23,7 +23,7 @@ def conditions(Q, problem, beta, bias):
     fall = np.where(beta > problem.low, slope + np.where(beta > 0, eps, -eps), -np.inf)
     if not bias:
         return max(fall.max(), -rise.min(), 0.0)
-    own = [problem.task == t for t in np.unique(problem.task)]
+    own = [problem.group == t for t in np.unique(problem.group)]
     return max(0.0, *(fall[rows].max() - rise[rows].min() for rows in own))
 
 
@@ -34,7 +34,7 @@ def check_figures(found, problem, Q, bias):
     assert (beta <= problem.high).all()
     size = np.abs(beta).sum()
     if bias:
-        sums = np.bincount(problem.task, weights=beta)
+        sums = np.bincount(problem.group, weights=beta)
         assert_allclose(sums, 0.0, atol=1e-9 * max(size, 1.0))
     objective = 0.5 * beta @ Q @ beta - beta @ problem.y + problem.epsilon * size
     rounding = 1e-14 * size * (1 + np.abs(Q).max() * size)

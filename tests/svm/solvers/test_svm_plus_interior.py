@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from kinlearn.svm.solvers._dense import near_optimum
+from kinlearn.svm.solvers._plus_block import Block
 
 
 def draw(seed, penalty):
@@ -56,7 +56,7 @@ def best_change(Q, R, z, group, F, H, a, b):
 @pytest.mark.parametrize("seed", range(10))
 def test_the_point_is_feasible_and_near_the_optimum(seed, penalty):
     block = Q, R, z, group, F, H, a, b = draw(seed, penalty)
-    new_a, new_b = near_optimum(*block)
+    new_a, new_b = Block(*block).near_optimum()
     assert (new_a >= 0).all()
     assert (new_b >= 0).all()
     assert ((new_a == 0) | (new_b == 0)).any()  # at the bound, not near it
@@ -73,12 +73,14 @@ def test_without_an_inside_there_is_no_point():
     Q, R, z, _, F, H, a, b = draw(0, 1.0)
     group = np.repeat([0, 1], [3, len(z) - 3])
     zero = np.where(group == 0, 0.0, 1.0)  # a group that has nothing to share out
-    assert near_optimum(Q, R, z, group, F, H, a * zero, b * zero) is None
+    block = Block(Q, R, z, group, F, H, a * zero, b * zero)
+    assert block.near_optimum() is None
     ones, one = np.ones_like(z), np.zeros_like(group)  # one class: a stays 0
-    assert near_optimum(Q, R, ones, one, F, H, np.zeros_like(a), b) is None
+    block = Block(Q, R, ones, one, F, H, np.zeros_like(a), b)
+    assert block.near_optimum() is None
 
 
 def test_what_is_not_a_number_gives_no_point():
     Q, R, z, group, F, H, a, b = draw(1, 1.0)
     F[0] = np.nan
-    assert near_optimum(Q, R, z, group, F, H, a, b) is None
+    assert Block(Q, R, z, group, F, H, a, b).near_optimum() is None

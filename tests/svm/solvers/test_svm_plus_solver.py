@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kinlearn.svm.kernels import RowStore, _rows, make_space
-from kinlearn.svm.problem import plus_classification as classification
-from kinlearn.svm.problem import plus_regression as regression
+from kinlearn.svm import _kernel
+from kinlearn.svm._kernel import StoredRows, make_space
+from kinlearn.svm._problem import classification, regression
 from kinlearn.svm.solvers import _plus, solve_plus
 from tests.reference import svm_plus as qp
 from tests.seeds import seeds
@@ -38,8 +38,8 @@ def solve(problem, X, privileged, decision, correcting, penalty, tol=1e-3, **opt
     most = options.pop("most")
     return solve_plus(
         problem,
-        RowStore(decision, X, problem.rows, most),
-        RowStore(correcting, privileged, problem.rows, most),
+        StoredRows(decision, X, problem.rows, most),
+        StoredRows(correcting, privileged, problem.rows, most),
         penalty,
         tol=tol,
         **options,
@@ -48,27 +48,32 @@ def solve(problem, X, privileged, decision, correcting, penalty, tol=1e-3, **opt
 
 def assert_solved(solution, problem, K, correcting, penalty, tol=1e-3):
     """Feasible, and no worse than any point may be by the optimality conditions."""
-    a, b, z = solution.a, solution.b, problem.z
-    scale = problem.cost.max() * len(z)
+    a, b = solution.variables
+    sides, n = problem.sides, len(problem.rows)  # too high comes first in the dual
+    z, p, cost = (x[::-1].ravel() for x in (sides.sign, sides.linear, sides.cost))
+    sample, group = np.tile(np.arange(n), len(sides.sign)), problem.group
+    group = np.concatenate([group + 100 * k for k in range(len(sides.sign))])
+    scale = cost.max() * len(z)
     assert (a >= 0).all()
     assert (b >= 0).all()
     assert_allclose(z @ a, 0, atol=1e-9 * scale)
-    u = a + b - problem.cost
-    sums = np.bincount(problem.group, weights=u)
+    u = a + b - cost
+    sums = np.bincount(group, weights=u)
     assert_allclose(sums, 0, atol=1e-9 * scale)
     K = K[np.ix_(problem.rows, problem.rows)]
-    K = K[np.ix_(problem.sample, problem.sample)]
+    K = K[np.ix_(sample, sample)]
     R = correcting[np.ix_(problem.rows, problem.rows)] / penalty
-    R = R[np.ix_(problem.sample, problem.sample)]
-    R = R * (problem.group[:, None] == problem.group)
+    R = R[np.ix_(sample, sample)]
+    R = R * (group[:, None] == group)
     value = z * (K @ (z * a))
-    objective = problem.linear @ a + 0.5 * a @ value + 0.5 * u @ R @ u
+    objective = p @ a + 0.5 * a @ value + 0.5 * u @ R @ u
     assert_allclose(solution.objective, objective, rtol=1e-7, atol=1e-9 * scale)
     # a > 0 on the margin, b > 0 where the slack is 0; nothing beyond the margin
-    margin = problem.linear + value + z * solution.bias + solution.slack
+    slack = solution.slack.ravel()
+    margin = p + value + z * solution.intercept[0] + slack
     assert margin.min() > -2 * tol
     assert abs(margin[a > 0]).max(initial=0) < 2 * tol
-    assert abs(solution.slack[b > 0]).max(initial=0) < 2 * tol
+    assert abs(slack[b > 0]).max(initial=0) < 2 * tol
 
 
 @pytest.mark.parametrize("start", seeds(2, 0, 200, 25))
@@ -76,7 +81,7 @@ def assert_solved(solution, problem, K, correcting, penalty, tol=1e-3):
 def test_classification_reaches_the_optimum(n_groups, start):
     for seed in range(start, start + 25):
         X, extra, k, k_star, cost, group, penalty, sign, _ = draw(seed, n_groups)
-        problem = classification(sign, cost, group)
+        problem = classification(group, group.max() + 1, sign, cost)
         found = solve(problem, X, extra, k, k_star, penalty)
         assert found.converged
         assert found.violation <= 1e-3
@@ -91,7 +96,7 @@ def test_classification_reaches_the_optimum(n_groups, start):
 def test_regression_reaches_the_optimum(n_groups, start):
     for seed in range(start, start + 25):
         X, extra, k, k_star, cost, group, penalty, _, y = draw(seed, n_groups, 30)
-        problem = regression(y, cost, group, 0.1)
+        problem = regression(group, group.max() + 1, y, cost, 0.1)
         found = solve(problem, X, extra, k, k_star, penalty)
         assert found.converged
         K, R = k.between(X, X), k_star.between(extra, extra)
@@ -104,24 +109,25 @@ def test_regression_reaches_the_optimum(n_groups, start):
 def test_decision_and_slacks_are_those_of_the_primal(seed):
     X, extra, k, k_star, cost, group, penalty, sign, y = draw(seed, 1 + seed % 3)
     K, R = k.between(X, X), k_star.between(extra, extra)
-    problem = classification(sign, cost, group)
+    problem = classification(group, group.max() + 1, sign, cost)
     found = solve(problem, X, extra, k, k_star, penalty, tol=1e-7)
     primal = qp.classify_primal(K, R, sign, cost, group, penalty)
     assert_allclose(found.objective, primal.objective, rtol=1e-4)
-    free = ((found.a > 0) & (found.b > 0)).any()
-    decision = K[:, problem.rows] @ (problem.z * found.a) + found.bias
-    if free:  # else the bias may be any within an interval
+    a, b = found.variables
+    decision = K[:, problem.rows] @ found.beta + found.intercept
+    if ((a > 0) & (b > 0)).any():  # else the bias may be any within an interval
         assert_allclose(decision, primal.decision, atol=1e-3)
-        assert_allclose(found.slack, primal.slack[problem.rows], atol=2e-3)
-    problem = regression(y, cost, group, 0.1)
+        assert_allclose(found.slack[0], primal.slack[problem.rows], atol=2e-3)
+    problem = regression(group, group.max() + 1, y, cost, 0.1)
     found = solve(problem, X, extra, k, k_star, penalty, tol=1e-7)
     primal = qp.regress_primal(K, R, y, cost, group, penalty, 0.1)
     assert_allclose(found.objective, primal.objective, rtol=1e-4)
-    decision = K[:, problem.rows] @ np.bincount(problem.sample, problem.z * found.a)
+    a, b = found.variables
+    decision = K[:, problem.rows] @ found.beta
     shift = np.mean(primal.decision - decision)
     assert_allclose(decision + shift, primal.decision, atol=1e-3)
-    if ((found.a > 0) & (found.b > 0)).any():
-        assert_allclose(found.bias, shift, atol=1e-3)
+    if ((a > 0) & (b > 0)).any():
+        assert_allclose(found.intercept, shift, atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -146,24 +152,23 @@ def test_blocks_and_few_rows_kept_find_the_same(monkeypatch, kind, n_groups, mos
     group, cost = rng.integers(0, n_groups, 150), np.full(150, 2.0)
     y = X[:, 0] + 0.5 * extra[:, 0] + 0.5 * rng.normal(size=150)
     if kind == "classes":
-        problem = classification(np.sign(y), cost, group)
+        problem = classification(group, n_groups, np.sign(y), cost)
     else:
-        problem = regression(y, cost, group, 0.1)
+        problem = regression(group, group.max() + 1, y, cost, 0.1)
     k, k_star = make_space(X, "rbf"), make_space(extra, "rbf")
     whole = solve(problem, X, extra, k, k_star, 0.5, tol=1e-6)
-    monkeypatch.setattr(_rows, "WHOLE", 10)  # rows on demand, in float32
+    monkeypatch.setattr(_kernel, "_WHOLE_ROWS", 10)  # rows on demand, in float32
     monkeypatch.setattr(_plus, "_BLOCK", 64)
     found = solve(problem, X, extra, k, k_star, 0.5, tol=1e-4, most=most)
     assert found.converged
     assert_allclose(found.objective, whole.objective, rtol=1e-5)
-    lowered = [f.z * s.a for f, s in ((problem, whole), (problem, found))]
-    one, two = (k.between(X, X[problem.rows[problem.sample]]) @ c for c in lowered)
+    one, two = (k.between(X, X[problem.rows]) @ s.beta for s in (whole, found))
     assert_allclose(one, two, atol=2e-3)
 
 
 def test_few_moves_are_told_as_not_converged():
     X, extra, k, k_star, cost, group, penalty, sign, _ = draw(1, 1)
-    problem = classification(sign, cost, group)
+    problem = classification(group, group.max() + 1, sign, cost)
     found = solve(problem, X, extra, k, k_star, penalty, max_iter=3)
     assert found.n_iter == 3
     assert not found.converged

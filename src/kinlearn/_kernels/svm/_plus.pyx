@@ -32,8 +32,12 @@ from libc.stdlib cimport free, malloc
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, float_t, i8_t, i32_t, intp_t
 
 
-cdef extern from "svm/_plus_loops.h" nogil:
+cdef extern from "svm/_loops.h" nogil:
     void kinlearn_add64(f64_t a, const f64_t* x, intp_t n, f64_t* sums) noexcept
+    void kinlearn_add_four32(const f64_t* a, const f32_t** x, intp_t n,
+                             f64_t* sums) noexcept
+    void kinlearn_add_four64(const f64_t* a, const f64_t** x, intp_t n,
+                             f64_t* sums) noexcept
 
     ctypedef struct kinlearn_extreme:
         f64_t value
@@ -44,15 +48,15 @@ cdef extern from "svm/_plus_loops.h" nogil:
                                 intp_t stop, kinlearn_extreme* out) noexcept
     intp_t kinlearn_plus_partner_a(const f64_t* F, const f64_t* H, const f64_t* a,
                                    const f64_t* z, const f64_t* Q, const f64_t* R,
-                                   const f64_t* q, const f64_t* r, f64_t own,
+                                   const f64_t* q, const f64_t* r, f64_t slope_i,
                                    f64_t sign, f64_t diagonal, intp_t start,
                                    intp_t stop) noexcept
     intp_t kinlearn_plus_partner_b(const f64_t* H, const f64_t* b, const f64_t* R,
-                                   const f64_t* r, f64_t own, f64_t diagonal,
+                                   const f64_t* r, f64_t slope_i, f64_t diagonal,
                                    intp_t start, intp_t stop) noexcept
     intp_t kinlearn_plus_partner_s(const f64_t* F, const f64_t* a, const f64_t* b,
                                    const f64_t* z, const f64_t* Q, const f64_t* q,
-                                   f64_t own, f64_t sign, f64_t diagonal,
+                                   f64_t slope_i, f64_t sign, f64_t diagonal,
                                    intp_t start, intp_t stop) noexcept
 
 cdef f64_t TINY = 1e-12  # stands in for curvature that is not positive
@@ -208,7 +212,7 @@ cdef void _measure(
 ) noexcept nogil:
     """Step and gain of a move that lowers the objective by `slope` at first."""
     cdef intp_t v, w
-    cdef f64_t curve = 0.0, limit = INFINITY, room
+    cdef f64_t curve = 0.0, limit = INFINITY, cell, slack
     # a variable that occurs twice (one b in both halves) is made one
     v = 0
     while v < move.n:
@@ -226,15 +230,15 @@ cdef void _measure(
     move.blocker = -1
     for v in range(move.n):
         for w in range(move.n):
-            room = R[move.at[v] * m + move.at[w]]
+            cell = R[move.at[v] * m + move.at[w]]
             if move.kind[v] == 0 and move.kind[w] == 0:
-                room += Q[move.at[v] * m + move.at[w]]
-            curve += move.coef[v] * move.coef[w] * room
+                cell += Q[move.at[v] * m + move.at[w]]
+            curve += move.coef[v] * move.coef[w] * cell
         if move.coef[v] < 0.0:
-            room = a[move.at[v]] if move.kind[v] == 0 else b[move.at[v]]
-            room = room / -move.coef[v]
-            if room < limit:
-                limit = room
+            slack = a[move.at[v]] if move.kind[v] == 0 else b[move.at[v]]
+            slack = slack / -move.coef[v]
+            if slack < limit:
+                limit = slack
                 move.blocker = v
     move.step = slope / max(curve, TINY)
     if move.step >= limit:
@@ -357,7 +361,6 @@ def descend(
     const f64_t[:, ::1] R,
     const f64_t[::1] z,
     const i32_t[::1] group,
-    intp_t n_groups,
     f64_t[::1] F,
     f64_t[::1] H,
     f64_t[::1] a,
@@ -375,8 +378,6 @@ def descend(
         -1 or 1.
     group : int32 array of shape (m,)
         Groups, ascending, counted from 0 within the block.
-    n_groups : int
-        Number of groups.
     F, H, a, b : arrays of shape (m,), changed
         Gradients and variables.
     tol : float
@@ -391,7 +392,7 @@ def descend(
     violation : float
         The violation found last.
     """
-    cdef intp_t m = Q.shape[0], n_iter = 0, v, i, j, first
+    cdef intp_t m = Q.shape[0], n_groups = group[m - 1] + 1, n_iter = 0, v, i, j, first
     cdef f64_t change, coef
     cdef Found found
     cdef Move move
@@ -503,13 +504,6 @@ def certify(
     return found.violation, found.down.slope, found.up.slope
 
 
-cdef extern from "svm/_plus_loops.h" nogil:
-    void kinlearn_add_four32(const f64_t* a, const f32_t** x, intp_t n,
-                             f64_t* sums) noexcept
-    void kinlearn_add_four64(const f64_t* a, const f64_t** x, intp_t n,
-                             f64_t* sums) noexcept
-
-
 def accumulate(
     const float_t[:, ::1] rows,
     const intp_t[::1] slots,
@@ -583,7 +577,7 @@ def gather(
         The block.
     """
     cdef intp_t i, j, start = 0, stop = 0, k = slots.shape[0]
-    cdef f64_t own
+    cdef f64_t row_factor
     cdef const float_t* row
     cdef f64_t* goal
     with nogil:
@@ -594,10 +588,10 @@ def gather(
                     stop += 1
             row = &rows[slots[i], 0]
             goal = &out[i, 0]
-            own = factor[i]
+            row_factor = factor[i]
             for j in range(start):
                 goal[j] = 0.0
             for j in range(start, stop):
-                goal[j] = own * factor[j] * row[columns[j]]
+                goal[j] = row_factor * factor[j] * row[columns[j]]
             for j in range(stop, k):
                 goal[j] = 0.0

@@ -4,7 +4,7 @@
 # moves the rows that still matter to the front); `place` says which row of the data
 # stands where. Nothing here is safe for two threads at once.
 
-from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, intp_t
+from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t
 
 cdef enum:
     BLOCK = 16  # rows that are computed together at the most
@@ -12,7 +12,7 @@ cdef enum:
     CHUNK = 1024  # columns of them that stay in the processor's cache meanwhile
 
 
-cdef inline intp_t n_pieces(intp_t length, intp_t size) noexcept nogil:
+cdef inline intp_t n_chunks(intp_t length, intp_t size) noexcept nogil:
     return (length + size - 1) // size if length > 0 else 0
 
 
@@ -33,6 +33,48 @@ cdef class RowSource:
     # sums[j - start] += sum_i coef[i] K[which[i], j], for columns start ... stop - 1
     cdef void add_product(self, const intp_t* which, const f64_t* coef, intp_t k,
                           intp_t start, intp_t stop, f64_t* sums) noexcept nogil
+
+
+cpdef enum Kernel:
+    LINEAR = 0
+    RBF = 1
+    POLY = 2
+    PRECOMPUTED = 3
+
+
+cdef class KernelRows(RowSource):
+    cdef intp_t n_features
+    cdef Kernel kernel
+    cdef f64_t gamma, coef0
+    cdef int degree
+    # Dense: one of these, feature by feature, in the order of the positions.
+    cdef f32_t[::1, :] packed32
+    cdef f64_t[::1, :] packed64
+    # Precomputed: one of these, in the order of the data.
+    cdef const f32_t[:, ::1] matrix32
+    cdef const f64_t[:, ::1] matrix64
+    # Sparse: rows of the data, and one of them as a dense one.
+    cdef const i32_t[::1] indices
+    cdef const i64_t[::1] indptr
+    cdef const f64_t[::1] data
+    cdef f64_t[::1] dense
+    cdef intp_t[::1] base  # precomputed and sparse: place -> row of the data
+    cdef bint single, sparse
+    cdef f64_t[::1] norm  # squared lengths by position (PRECOMPUTED: the diagonal)
+    cdef f32_t[::1] query32, dots32
+    cdef f64_t[::1] query64, dots64
+    cdef f64_t[::1] work
+
+    cdef void _fill32(self, const intp_t* which, intp_t k, intp_t start, intp_t stop,
+                      f32_t** out) noexcept nogil
+    cdef void _fill64(self, const intp_t* which, intp_t k, intp_t start, intp_t stop,
+                      f32_t** out) noexcept nogil
+    cdef void _fill_sparse(self, intp_t i, intp_t start, intp_t stop,
+                           f32_t* out) noexcept nogil
+    cdef void _fill_precomputed(self, intp_t i, intp_t start, intp_t stop,
+                                f32_t* out) noexcept nogil
+    cdef void _finish64(self, const f64_t* dots, f64_t norm, intp_t start, intp_t stop,
+                        f32_t* out) noexcept nogil
 
 
 # The last used rows of a RowSource, in float32, bounded in bytes.
@@ -68,19 +110,3 @@ cdef class RowCache:
     cdef void _unlink(self, i32_t slot) noexcept nogil
     cdef void _link_newest(self, i32_t slot) noexcept nogil
     cdef void _forget(self) noexcept nogil
-
-
-cdef class TaskRows(RowSource):
-    cdef RowSource decision
-    cdef RowSource correction  # or None: the decision kernel again
-    cdef f64_t share  # 1 / correction_penalty
-    cdef readonly intp_t n_tasks
-    cdef i32_t[::1] task  # by position
-    cdef i32_t[::1] work
-    cdef f32_t[::1] buffer
-    # The positions of a task: among the active ones, and among the others.
-    cdef intp_t[::1] first, last, tail_first, tail_last
-
-    cdef void find_segments(self, intp_t length) noexcept nogil
-    cdef void _add_correction(self, const intp_t* which, intp_t k, intp_t start,
-                              intp_t stop, f32_t** out) noexcept nogil

@@ -1,13 +1,20 @@
-"""Rows of a kernel matrix: what gives them, what keeps the last used ones, and those
-of SVM+MTL, K + [same task] K* / correction_penalty.
+"""Rows of kernel matrices: what computes them, in blocks through BLAS, and what keeps
+the last used ones.
 """
 
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
+from scipy.linalg.cython_blas cimport dgemm, dgemv, sgemm, sgemv
 
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, intp_t
-from kinlearn._kernels.svm._loops cimport kinlearn_add
+from kinlearn._kernels.svm._loops cimport (
+    kinlearn_add,
+    kinlearn_poly32,
+    kinlearn_poly64,
+    kinlearn_rbf32,
+    kinlearn_rbf64,
+)
 
 
 cdef class RowSource:
@@ -37,13 +44,13 @@ cdef class RowSource:
                           intp_t start, intp_t stop, f64_t* sums) noexcept nogil:
         cdef f32_t cells[BLOCK * CHUNK]
         cdef f32_t* out[BLOCK]
-        cdef intp_t left, right, i, b, n_block, piece, block
+        cdef intp_t left, right, i, b, n_block, chunk, block
         for b in range(BLOCK):
             out[b] = cells + b * CHUNK
-        for piece in range(n_pieces(stop - start, CHUNK)):
-            left = start + piece * CHUNK
+        for chunk in range(n_chunks(stop - start, CHUNK)):
+            left = start + chunk * CHUNK
             right = min(left + CHUNK, stop)
-            for block in range(n_pieces(k, BLOCK)):
+            for block in range(n_chunks(k, BLOCK)):
                 i = block * BLOCK
                 n_block = min(BLOCK, k - i)
                 self.fill(which + i, n_block, left, right, out)
@@ -51,7 +58,7 @@ cdef class RowSource:
                     kinlearn_add(coef[i + b], out[b], right - left,
                                  sums + left - start)
 
-    # ------------------------------------------------------ doors for Python
+    # ----------------------------------------------------------- for Python
 
     def rows(self, const intp_t[::1] which):
         """Some rows, over all columns.
@@ -66,13 +73,13 @@ cdef class RowSource:
         float32 array of shape (k, n_rows)
             The rows.
         """
-        cdef intp_t i, b, n_block, piece, k = which.shape[0]
+        cdef intp_t i, b, n_block, chunk, k = which.shape[0]
         cdef f32_t* out[BLOCK]
         result = np.empty((k, self.n_rows), dtype=np.float32)
         cdef f32_t[:, ::1] cells = result
         with nogil:
-            for piece in range(n_pieces(k, BLOCK)):
-                i = piece * BLOCK
+            for chunk in range(n_chunks(k, BLOCK)):
+                i = chunk * BLOCK
                 n_block = min(BLOCK, k - i)
                 for b in range(n_block):
                     out[b] = &cells[i + b, 0]
@@ -111,9 +118,9 @@ cdef class RowSource:
         cdef f64_t[::1] values = np.asarray(coef)[which]
         result = np.zeros(self.n_rows)
         cdef f64_t[::1] sums = result
-        cdef intp_t piece, left, k = which.shape[0]
-        for piece in range(n_pieces(k, PRODUCT_ROWS)):
-            left = piece * PRODUCT_ROWS
+        cdef intp_t chunk, left, k = which.shape[0]
+        for chunk in range(n_chunks(k, PRODUCT_ROWS)):
+            left = chunk * PRODUCT_ROWS
             with nogil:
                 self.add_product(&which[left], &values[left],
                                  min(PRODUCT_ROWS, k - left), 0, self.n_rows, &sums[0])
@@ -121,22 +128,240 @@ cdef class RowSource:
         return result
 
 
+cdef class KernelRows(RowSource):
+    """Rows of K for linear, rbf, poly or precomputed kernels.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Which one.
+    gamma, coef0, degree : float, float, int
+        Its parameters: ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``.
+    packed : float32 or float64 array of shape (n_rows, n_features), in F order
+        The data, which this object reorders; or None.
+    matrix : float32 or float64 array of shape (n_rows, n_rows), in C order
+        The kernel matrix, if it is precomputed; or None.
+    csr : tuple of int64, int32 and float64 arrays
+        Boundaries, columns and values of sparse data; or None.
+    base : intp array of shape (n_rows,)
+        Which rows of the matrix or of the sparse data, in which order; None is all.
+    n_features : int
+        Number of columns of sparse data.
+
+    Notes
+    -----
+    `kinlearn.svm` packs the data: in single precision where the error is small,
+    and centred for the rbf kernel, whose distances come from products.
+    """
+
+    def __init__(self, Kernel kernel, f64_t gamma=1.0, f64_t coef0=0.0, int degree=3,
+                 *, packed=None, matrix=None, csr=None, base=None, intp_t n_features=0):
+        cdef intp_t i, e, r
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        if csr is not None:
+            self.sparse = True
+            self.indptr, self.indices, self.data = csr
+            self._take_base(base, self.indptr.shape[0] - 1)
+            self.n_features = n_features
+            self.dense = np.zeros(n_features)
+            self.norm = np.zeros(self.n_rows)
+            for i in range(self.n_rows):
+                r = self.base[i]
+                for e in range(self.indptr[r], self.indptr[r + 1]):
+                    self.norm[i] += self.data[e] * self.data[e]
+        elif matrix is not None:
+            self._take_base(base, matrix.shape[0])
+            self.single = matrix.dtype == np.float32
+            if self.single:
+                self.matrix32 = matrix
+            else:
+                self.matrix64 = matrix
+            self.norm = np.diagonal(matrix).astype(np.float64)[np.asarray(self.base)]
+        else:
+            RowSource.__init__(self, packed.shape[0])
+            self.n_features = packed.shape[1]
+            self.single = packed.dtype == np.float32
+            if self.single:
+                self.packed32 = packed
+                self.query32 = np.empty(BLOCK * max(self.n_features, 1), np.float32)
+                self.dots32 = np.empty(BLOCK * CHUNK, np.float32)
+            else:
+                self.packed64 = packed
+                self.query64 = np.empty(BLOCK * max(self.n_features, 1))
+            self.norm = np.einsum("ij,ij->i", packed, packed, dtype=np.float64)
+        self.dots64 = np.empty(BLOCK * CHUNK)
+        self.work = np.empty(self.n_rows)
+
+    def _take_base(self, base, intp_t n_rows):
+        self.base = np.arange(n_rows) if base is None else base
+        RowSource.__init__(self, self.base.shape[0])
+
+    cdef f64_t diagonal(self, intp_t i) noexcept nogil:
+        if self.kernel == RBF:
+            return 1.0
+        if self.kernel == POLY:
+            return (self.gamma * self.norm[i] + self.coef0) ** self.degree
+        return self.norm[i]
+
+    cdef void fill(self, const intp_t* which, intp_t k, intp_t start, intp_t stop,
+                   f32_t** out) noexcept nogil:
+        cdef intp_t b
+        if stop <= start:
+            return
+        if self.kernel == PRECOMPUTED:
+            for b in range(k):
+                self._fill_precomputed(which[b], start, stop, out[b])
+        elif self.sparse:
+            for b in range(k):
+                self._fill_sparse(which[b], start, stop, out[b])
+        elif self.single:
+            self._fill32(which, k, start, stop, out)
+        else:
+            self._fill64(which, k, start, stop, out)
+
+    cdef void _fill32(self, const intp_t* which, intp_t k, intp_t start, intp_t stop,
+                      f32_t** out) noexcept nogil:
+        cdef intp_t b, f, j, left, right, chunk
+        cdef int d = <int>self.n_features, ld = <int>self.n_rows
+        cdef int m, n = <int>k, width = CHUNK, one = 1
+        cdef f32_t unit = 1.0, zero = 0.0
+        cdef f32_t* q = &self.query32[0]
+        cdef f32_t* dots = &self.dots32[0]
+        cdef f32_t* x
+        for f in range(d):
+            for b in range(k):
+                q[b * d + f] = self.packed32[which[b], f]
+        for chunk in range(n_chunks(stop - start, CHUNK)):
+            left = start + chunk * CHUNK
+            right = min(left + CHUNK, stop)
+            m = <int>(right - left)
+            x = &self.packed32[left, 0]
+            if k == 1:
+                sgemv("N", &m, &d, &unit, x, &ld, q, &one, &zero, dots, &one)
+            else:
+                sgemm("N", "N", &m, &n, &d, &unit, x, &ld, q, &d, &zero, dots, &width)
+            for b in range(k):
+                if self.kernel == RBF:
+                    kinlearn_rbf32(dots + b * CHUNK, &self.norm[left], m,
+                                   self.norm[which[b]], self.gamma,
+                                   out[b] + left - start)
+                elif self.kernel == POLY:
+                    kinlearn_poly32(dots + b * CHUNK, m, self.gamma, self.coef0,
+                                    self.degree, out[b] + left - start)
+                else:
+                    for j in range(m):
+                        out[b][left - start + j] = dots[b * CHUNK + j]
+
+    cdef void _fill64(self, const intp_t* which, intp_t k, intp_t start, intp_t stop,
+                      f32_t** out) noexcept nogil:
+        cdef intp_t b, f, left, right, chunk
+        cdef int d = <int>self.n_features, ld = <int>self.n_rows
+        cdef int m, n = <int>k, width = CHUNK, one = 1
+        cdef f64_t unit = 1.0, zero = 0.0
+        cdef f64_t* q = &self.query64[0]
+        cdef f64_t* dots = &self.dots64[0]
+        cdef f64_t* x
+        for f in range(d):
+            for b in range(k):
+                q[b * d + f] = self.packed64[which[b], f]
+        for chunk in range(n_chunks(stop - start, CHUNK)):
+            left = start + chunk * CHUNK
+            right = min(left + CHUNK, stop)
+            m = <int>(right - left)
+            x = &self.packed64[left, 0]
+            if k == 1:
+                dgemv("N", &m, &d, &unit, x, &ld, q, &one, &zero, dots, &one)
+            else:
+                dgemm("N", "N", &m, &n, &d, &unit, x, &ld, q, &d, &zero, dots, &width)
+            for b in range(k):
+                self._finish64(dots + b * CHUNK, self.norm[which[b]], left, right,
+                               out[b] + left - start)
+
+    cdef void _finish64(self, const f64_t* dots, f64_t norm, intp_t start, intp_t stop,
+                        f32_t* out) noexcept nogil:
+        cdef intp_t j
+        if self.kernel == RBF:
+            kinlearn_rbf64(dots, &self.norm[start], stop - start, norm, self.gamma, out)
+        elif self.kernel == POLY:
+            kinlearn_poly64(dots, stop - start, self.gamma, self.coef0, self.degree,
+                            out)
+        else:
+            for j in range(stop - start):
+                out[j] = <f32_t>dots[j]
+
+    cdef void _fill_sparse(self, intp_t i, intp_t start, intp_t stop,
+                           f32_t* out) noexcept nogil:
+        cdef intp_t e, j, left, right, chunk, r = self.base[self.place[i]], s
+        cdef f64_t* dots = &self.dots64[0]
+        cdef f64_t total
+        for e in range(self.indptr[r], self.indptr[r + 1]):
+            self.dense[self.indices[e]] = self.data[e]
+        for chunk in range(n_chunks(stop - start, CHUNK)):
+            left = start + chunk * CHUNK
+            right = min(left + CHUNK, stop)
+            for j in range(left, right):
+                s = self.base[self.place[j]]
+                total = 0.0
+                for e in range(self.indptr[s], self.indptr[s + 1]):
+                    total += self.data[e] * self.dense[self.indices[e]]
+                dots[j - left] = total
+            self._finish64(dots, self.norm[i], left, right, out + left - start)
+        for e in range(self.indptr[r], self.indptr[r + 1]):
+            self.dense[self.indices[e]] = 0.0
+
+    cdef void _fill_precomputed(self, intp_t i, intp_t start, intp_t stop,
+                                f32_t* out) noexcept nogil:
+        cdef intp_t j, r = self.base[self.place[i]]
+        if self.single:
+            for j in range(start, stop):
+                out[j - start] = self.matrix32[r, self.base[self.place[j]]]
+        else:
+            for j in range(start, stop):
+                out[j - start] = <f32_t>self.matrix64[r, self.base[self.place[j]]]
+
+    cdef void reorder(self, const intp_t* order, intp_t m) noexcept nogil:
+        cdef intp_t f, p
+        for p in range(m):
+            self.work[p] = self.norm[order[p]]
+        for p in range(m):
+            self.norm[p] = self.work[p]
+            self.work[p] = <f64_t>self.place[order[p]]  # exact below 2^53
+        for p in range(m):
+            self.place[p] = <intp_t>self.work[p]
+        if self.sparse or self.kernel == PRECOMPUTED:
+            return
+        for f in range(self.n_features):
+            if self.single:
+                for p in range(m):
+                    self.work[p] = self.packed32[order[p], f]
+                for p in range(m):
+                    self.packed32[p, f] = <f32_t>self.work[p]
+            else:
+                for p in range(m):
+                    self.work[p] = self.packed64[order[p], f]
+                for p in range(m):
+                    self.packed64[p, f] = self.work[p]
+
+
 cdef class RowCache:
-    """Rows of a matrix, computed once and kept while there is room.
+    """Rows of a matrix, computed once and kept while memory allows.
 
     Parameters
     ----------
     source : RowSource
         Computes the rows.
     n_bytes : int
-        Room; some rows are kept in any case.
+        Memory for them; some rows are kept in any case.
 
     Attributes
     ----------
     length : int
         Number of active positions, which every row covers.
     n_slots, n_used, n_computed : int
-        Rows that there is room for, that are there, and that were computed so far.
+        Rows that fit in, that are there, and that were computed so far.
     """
 
     def __init__(self, RowSource source, intp_t n_bytes):
@@ -147,7 +372,7 @@ cdef class RowCache:
         self.cells = np.empty(n_cells, dtype=np.float32)
         self.n_slots = min(n, n_cells // max(n, 1))
         self.slot_of = np.empty(n, dtype=np.int32)
-        # shrinking makes room for more slots, never for more than there are rows
+        # shorter rows leave memory for more slots, never for more than there are rows
         self.position = np.empty(n, dtype=np.int32)
         self.before = np.empty(n, dtype=np.int32)
         self.after = np.empty(n, dtype=np.int32)
@@ -272,7 +497,7 @@ cdef class RowCache:
         self.n_slots = min(n, self.cells.shape[0] // max(n, 1))
         self._forget()
 
-    # ------------------------------------------------------ doors for Python
+    # ----------------------------------------------------------- for Python
 
     def rows(self, const intp_t[::1] which):
         """Some rows, through the store.
@@ -297,6 +522,51 @@ cdef class RowCache:
                 cells[b, j] = source[j]
         return result
 
+    def stored(self):
+        """The memory of the rows, which `hold` fills.
+
+        Returns
+        -------
+        float32 array of shape (n_slots, length)
+            Not to be changed.
+        """
+        cells = np.asarray(self.cells)[:self.n_slots * self.length]
+        return cells.reshape(self.n_slots, self.length)
+
+    def hold(self, const intp_t[::1] which):
+        """Have several rows at once, those that are missing computed in blocks.
+
+        Parameters
+        ----------
+        which : intp array of shape (k,)
+            Active positions, at most `n_slots` different ones.
+
+        Returns
+        -------
+        intp array of shape (k,)
+            Where `stored` has them until the next call.
+        """
+        cdef intp_t b, i, chunk, n_block
+        cdef i32_t slot
+        cdef f32_t* out[BLOCK]
+        for b in range(which.shape[0]):
+            slot = self.slot_of[which[b]]
+            if slot >= 0:
+                self._touch(slot)
+        slot_of = np.asarray(self.slot_of)
+        positions = np.asarray(which)
+        cdef intp_t[::1] missing = np.unique(positions[slot_of[positions] < 0])
+        with nogil:
+            for chunk in range(n_chunks(missing.shape[0], BLOCK)):
+                i = chunk * BLOCK
+                n_block = min(BLOCK, missing.shape[0] - i)
+                for b in range(n_block):
+                    slot = self._take_slot(missing[i + b])
+                    out[b] = &self.cells[slot * self.length]
+                self.source.fill(&missing[i], n_block, 0, self.length, out)
+        self.n_computed += missing.shape[0]
+        return slot_of[positions].astype(np.intp)
+
     def shrink_to(self, const intp_t[::1] keep):
         """Keep some of the active positions.
 
@@ -310,121 +580,3 @@ cdef class RowCache:
     def restore_all(self):
         """Make all positions active, in the order of the data."""
         self.restore()
-
-
-cdef class TaskRows(RowSource):
-    """The kernel of tasks that share one function and add one of their own each.
-
-    Rows must come sorted by task. Then the rows of a task are neighbours, and only
-    their part of the correcting kernel's row is computed. Shrinking keeps the
-    order among the active positions; see `find_segments`.
-
-    Parameters
-    ----------
-    decision : RowSource
-        The kernel that all tasks share.
-    correction : RowSource or None
-        The kernel of the tasks' own functions; None is the decision kernel, which is
-        then computed once.
-    share : float
-        Factor of the correcting kernel; 0 leaves it out.
-    task : int32 array of shape (n_rows,), ascending
-        Task codes.
-    n_tasks : int
-        How many there are.
-    """
-
-    def __init__(self, RowSource decision, RowSource correction, f64_t share,
-                 task, intp_t n_tasks):
-        RowSource.__init__(self, decision.n_rows)
-        self.decision = decision
-        self.correction = correction
-        self.share = share
-        self.n_tasks = n_tasks
-        self.task = np.array(task, dtype=np.int32)
-        self.work = np.empty(self.n_rows, dtype=np.int32)
-        self.buffer = np.empty(BLOCK * CHUNK, dtype=np.float32)
-        self.first = np.zeros(n_tasks, dtype=np.intp)
-        self.last = np.zeros(n_tasks, dtype=np.intp)
-        self.tail_first = np.zeros(n_tasks, dtype=np.intp)
-        self.tail_last = np.zeros(n_tasks, dtype=np.intp)
-        self.find_segments(self.n_rows)
-
-    cdef void find_segments(self, intp_t length) noexcept nogil:
-        """Where each task begins and ends, both sides of `length` sorted by task."""
-        cdef intp_t t, p = 0
-        for t in range(self.n_tasks):
-            self.first[t] = p
-            while p < length and self.task[p] == t:
-                p += 1
-            self.last[t] = p
-        p = length
-        for t in range(self.n_tasks):
-            self.tail_first[t] = p
-            while p < self.n_rows and self.task[p] == t:
-                p += 1
-            self.tail_last[t] = p
-
-    cdef f64_t diagonal(self, intp_t i) noexcept nogil:
-        cdef f64_t own = self.decision.diagonal(i)
-        if self.share == 0.0:
-            return own
-        if self.correction is None:
-            return own * (1.0 + self.share)
-        return own + self.share * self.correction.diagonal(i)
-
-    cdef void fill(self, const intp_t* which, intp_t k, intp_t start, intp_t stop,
-                   f32_t** out) noexcept nogil:
-        cdef intp_t b
-        cdef bint together = True
-        self.decision.fill(which, k, start, stop, out)
-        if self.share == 0.0:
-            return
-        for b in range(1, k):
-            together = together and self.task[which[b]] == self.task[which[0]]
-        if together:
-            self._add_correction(which, k, start, stop, out)
-        else:
-            for b in range(k):
-                self._add_correction(which + b, 1, start, stop, out + b)
-
-    cdef void _add_correction(self, const intp_t* which, intp_t k, intp_t start,
-                              intp_t stop, f32_t** out) noexcept nogil:
-        """Add the correcting kernel to rows of one task."""
-        cdef intp_t left, right, chunk, piece, end, side, b, j, t = self.task[which[0]]
-        cdef f32_t* cells[BLOCK]
-        cdef f32_t scale = <f32_t>(1.0 + self.share), share = <f32_t>self.share
-        for b in range(k):
-            cells[b] = &self.buffer[b * CHUNK]
-        for side in range(2):
-            if side == 0:
-                left = max(start, self.first[t])
-                right = min(stop, self.last[t])
-            else:
-                left = max(start, self.tail_first[t])
-                right = min(stop, self.tail_last[t])
-            if self.correction is None:
-                for b in range(k):
-                    for j in range(left, right):
-                        out[b][j - start] *= scale
-                continue
-            for piece in range(n_pieces(right - left, CHUNK)):
-                chunk = left + piece * CHUNK
-                end = min(chunk + CHUNK, right)
-                self.correction.fill(which, k, chunk, end, cells)
-                for b in range(k):
-                    for j in range(chunk, end):
-                        out[b][j - start] += share * cells[b][j - chunk]
-
-    cdef void reorder(self, const intp_t* order, intp_t m) noexcept nogil:
-        cdef intp_t p
-        self.decision.reorder(order, m)
-        if self.correction is not None:
-            self.correction.reorder(order, m)
-        for p in range(m):
-            self.work[p] = self.task[order[p]]
-        for p in range(m):
-            self.task[p] = self.work[p]
-            self.work[p] = <i32_t>self.place[order[p]]
-        for p in range(m):
-            self.place[p] = self.work[p]

@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.svm._kernel import TaskKernel
+from kinlearn.svm._problem import Problem, Solution
 from kinlearn.svm.estimators._machines import Correction, Machines
-from kinlearn.svm.kernels import TaskKernel
-from kinlearn.svm.problem import Solution, TaskProblem
 from kinlearn.svm.solvers import feasible_start, solve_smo
 
 __all__ = ["keep_bounding_rows", "near_common_bias", "solve_correction"]
 
 
-def near_common_bias(
-    problem: TaskProblem, bias: np.ndarray, common: float
-) -> np.ndarray:
+def near_common_bias(problem: Problem, bias: np.ndarray, common: float) -> np.ndarray:
     """Biases, where rows of one side alone leave them open, close to the common one.
 
     Such rows bound the bias of their task from one side, and the solver puts it at the
@@ -24,7 +22,7 @@ def near_common_bias(
 
     Parameters
     ----------
-    problem : TaskProblem
+    problem : Problem
         A machine's problem.
     bias : float64 array of shape (n_tasks,)
         By the solver.
@@ -37,7 +35,7 @@ def near_common_bias(
         The biases.
     """
     rise, fall = (
-        np.bincount(problem.task, weights=side, minlength=problem.n_tasks) > 0
+        np.bincount(problem.group, weights=side, minlength=problem.n_groups) > 0
         for side in (problem.high > 0, problem.low < 0)
     )
     bias = np.where(rise & ~fall, np.maximum(bias, common), bias)
@@ -45,7 +43,7 @@ def near_common_bias(
 
 
 def _bounding_rows(
-    problem: TaskProblem, beta: np.ndarray, common: Callable[[np.ndarray], np.ndarray]
+    problem: Problem, beta: np.ndarray, common: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """Rows that bound the biases of tasks where no row has a coefficient.
 
@@ -54,7 +52,7 @@ def _bounding_rows(
 
     Parameters
     ----------
-    problem : TaskProblem
+    problem : Problem
         A machine's problem.
     beta : float64 array of shape (n,)
         Its solution.
@@ -66,9 +64,9 @@ def _bounding_rows(
     intp array
         Rows of the data.
     """
-    used = np.bincount(problem.task, weights=beta != 0, minlength=problem.n_tasks)
-    idle = np.flatnonzero(used[problem.task] == 0)
-    rows, task = problem.rows[idle], problem.task[idle]
+    used = np.bincount(problem.group, weights=beta != 0, minlength=problem.n_groups)
+    idle = np.flatnonzero(used[problem.group] == 0)
+    rows, task = problem.rows[idle], problem.group[idle]
     if len(rows) == 0:
         return rows
     rest = problem.y[idle] - common(rows)
@@ -85,7 +83,7 @@ def _bounding_rows(
 
 def keep_bounding_rows(
     machines: Machines,
-    problems: Sequence[TaskProblem],
+    problems: Sequence[Problem],
     beta: np.ndarray,
     X: Any,
     task: np.ndarray,
@@ -100,7 +98,7 @@ def keep_bounding_rows(
     ----------
     machines : Machines
         Fitted machines, not of precomputed kernels.
-    problems : list of TaskProblem
+    problems : list of Problem
         What they solve.
     beta : float64 array of shape (n_machines, n_samples)
         Coefficients.
@@ -131,7 +129,7 @@ def keep_bounding_rows(
 def solve_correction(
     machines: Machines,
     rows: Correction,
-    problems: Sequence[TaskProblem],
+    problems: Sequence[Problem],
     bias: np.ndarray,
     **options: Any,
 ) -> tuple[Correction, np.ndarray, list[Solution]]:
@@ -143,7 +141,7 @@ def solve_correction(
         The common part, the correcting kernel and its price.
     rows : Correction
         The rows; the solver starts from their coefficients.
-    problems : list of TaskProblem
+    problems : list of Problem
         The machines' problems of these rows, without a common part.
     bias : float64 array of shape (n_machines,)
         What the task added to the common biases so far, for machines without rows.

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.svm.kernels import Space, TaskKernel
+from kinlearn.svm._kernel import Space, TaskKernel
 from kinlearn.utils import group_rows
 
 __all__ = ["Blocks", "Correction", "Machines"]
@@ -297,11 +297,9 @@ class Machines:
             Its values.
         """
         X, _ = self.blocks.split(X)
-        if self.coef is not None:
-            return _linear(X, self.coef) + self.common_intercept
         vectors, _ = self.blocks.split(self.vectors)
-        out = self.decision.expand(X, vectors, self.support, self.dual_coef)
-        return out + self.common_intercept
+        expansion = vectors, self.support, self.dual_coef, self.coef
+        return self.decision.expand(X, *expansion) + self.common_intercept
 
     def task_part(self, X: Any, task: np.ndarray) -> np.ndarray:
         """What the rows' tasks add to the common part, bias included.
@@ -327,16 +325,16 @@ class Machines:
             bias = self.intercept[:, t] - self.common_intercept
             if self.inverse_penalty == 0:
                 out[rows] = bias
-            elif self.task_coef is not None:
-                out[rows] = _linear(X[rows], self.task_coef[:, t]) + bias
-            else:
-                rests_on = self.correction_of(t)
-                _, vectors = self.blocks.split(rests_on.vectors)
-                support = self.support[self.indptr[t] : self.indptr[t + 1]]
-                values = self.correction.expand(
-                    X[rows], vectors, support, rests_on.dual_coef
-                )
-                out[rows] = self.inverse_penalty * values + bias
+                continue
+            rests_on = self.correction_of(t)
+            _, vectors = self.blocks.split(rests_on.vectors)
+            support = self.support[self.indptr[t] : self.indptr[t + 1]]
+            coef = None if self.task_coef is None else self.task_coef[:, t]
+            values = self.correction.expand(
+                X[rows], vectors, support, rests_on.dual_coef, coef
+            )
+            factor = self.inverse_penalty if coef is None else 1.0
+            out[rows] = factor * values + bias
         return out
 
     def correction_of(self, t: int | None) -> Correction:
@@ -409,7 +407,3 @@ class Machines:
 
 def _weighted_sum(dual_coef: np.ndarray, vectors: Any) -> np.ndarray:
     return np.asarray(dual_coef @ vectors, dtype=np.float64)
-
-
-def _linear(X: Any, coef: np.ndarray) -> np.ndarray:
-    return np.asarray(X @ coef.T, dtype=np.float64)

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.svm.estimators._checks import (
-    PARAMETERS,
+from kinlearn.svm._kernel import TaskKernel, correction_space, decision_space
+from kinlearn.svm._problem import Problem, Solution
+from kinlearn.svm.estimators._base import (
+    SVMMixin,
     check_symmetric,
+    coefficients,
     indexable,
     warn_if_unfinished,
     warn_of_scales,
@@ -22,13 +25,9 @@ from kinlearn.svm.estimators._later import (
     solve_correction,
 )
 from kinlearn.svm.estimators._machines import Blocks, Machines
-from kinlearn.svm.kernels import TaskKernel, correction_space, decision_space
-from kinlearn.svm.problem import Solution, TaskProblem
 from kinlearn.svm.solvers import feasible_start, linear_pays, solve_linear, solve_smo
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import TaskData, TaskMixin
-from kinlearn.utils import rounds_with_callbacks
-from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 
@@ -37,28 +36,20 @@ __all__ = ["MultiTaskSVMBase"]
 _REMEDY = "Scale the features, lower C"
 
 
-class MultiTaskSVMBase(
-    CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
-):
+class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
     """What the classifier and the regressor share."""
 
     _table_encoding = NUMBERS
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
-        **PARAMETERS,
+        **SVMMixin._parameter_constraints,
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", "smo", "linear"})],
         "shrinking": ["boolean"],
-        "warm_start": ["boolean"],
     }
 
     intercept_: np.ndarray
-
-    def _row_weights(self, data: TaskData) -> np.ndarray:
-        if data.sample_weight is None:
-            return np.ones(data.n_samples)
-        return data.sample_weight
 
     def _make_kernel(self, data: TaskData) -> tuple[TaskKernel, Blocks]:
         """Kernels with parameters as numbers, and the columns they work on."""
@@ -92,25 +83,24 @@ class MultiTaskSVMBase(
         X: Table,
         y: ArrayLike,
         data: TaskData,
-        problems: Sequence[TaskProblem],
+        problems: Sequence[Problem],
         cost: np.ndarray,
         weight: np.ndarray,
     ) -> list[Solution]:
         """Solve each problem, and keep the machines; X and y are for callbacks."""
         kernel, blocks = self._make_kernel(data)
-        old = self._old_beta(data, len(problems))
-        beta = np.zeros((len(problems), data.n_samples))
-        intercept = np.zeros((len(problems), data.n_tasks))
-        solutions = []
-        with rounds_with_callbacks(self, X, y, len(problems), "machine") as on_machine:
-            for m, problem in enumerate(problems):
-                with on_machine(m):
-                    solution = self._solve(problem, kernel, old[m])
-                beta[m, problem.rows] = solution.beta
-                present = np.bincount(problem.task, minlength=data.n_tasks) > 0
-                intercept[m] = np.where(present, solution.intercept, np.nan)
-                solutions.append(solution)
+        starts = self._old_beta(data, len(problems))
+
+        def solve(problem: Problem, old: np.ndarray | None) -> Solution:
+            return self._solve(problem, kernel, old)
+
+        solutions = self._solve_each(X, y, problems, starts, solve)
         warn_if_unfinished(self, solutions, _REMEDY)
+        beta = coefficients(problems, solutions, data.n_samples)
+        intercept = np.zeros((len(problems), data.n_tasks))
+        for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
+            present = np.bincount(problem.group, minlength=data.n_tasks) > 0
+            intercept[m] = np.where(present, solution.intercept, np.nan)
         rows = indexable(data.X), data.task, data.y, cost
         machines = Machines.build(kernel, blocks, *rows, beta, intercept, weight)
         if self.fit_intercept:
@@ -122,15 +112,15 @@ class MultiTaskSVMBase(
             if not machines.is_precomputed:
                 machines = keep_bounding_rows(machines, problems, beta, *rows)
         self._machines = machines
-        self.support_ = self._machines.support
+        self.support_ = machines.support
         self._n_samples_fit = data.n_samples
         return solutions
 
     def _solve(
-        self, problem: TaskProblem, kernel: TaskKernel, old: np.ndarray | None
+        self, problem: Problem, kernel: TaskKernel, old: np.ndarray | None
     ) -> Solution:
         if len(problem.rows) == 0:  # two classes without weight
-            none = np.zeros(problem.n_tasks)
+            none = np.zeros(problem.n_groups)
             return Solution(np.zeros(0), none, 0, 0.0, 0.0, True)
         options = {
             "tol": self.tol,
@@ -228,7 +218,7 @@ class MultiTaskSVMBase(
         """Costs of later rows."""
 
     @abstractmethod
-    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[TaskProblem]:
+    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[Problem]:
         """The problems of the rows of one task, machine by machine."""
 
     def _old_beta(self, data: TaskData, n_machines: int) -> Any:

@@ -5,18 +5,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from kinlearn.svm._kernel import Gamma, KernelName
+from kinlearn.svm._problem import Problem, class_scores
 from kinlearn.svm.estimators._multi_task_base import MultiTaskSVMBase
-from kinlearn.svm.kernels import Gamma, KernelName
-from kinlearn.svm.problem import (
-    TaskProblem,
-    class_pairs,
-    class_scores,
-    classification,
-    signs_of_pair,
-)
 from kinlearn.tasks import class_weights
 from kinlearn.utils._callbacks import with_callbacks
-from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
 __all__ = ["MultiTaskSVC"]
@@ -192,8 +185,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     _parameter_constraints: dict = {
         **MultiTaskSVMBase._parameter_constraints,
         **MultiTaskSVMBase._label_parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "multi_class": [StrOptions({"ovo", "ovr"})],
+        **MultiTaskSVMBase._class_constraints,
     }
 
     def __init__(
@@ -276,21 +268,12 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
                 f"class_weight={self.class_weight!r} leaves none. Give a class of y "
                 "more than 0."
             )
-        pairs = class_pairs(len(data.classes), self.multi_class)
-        signs = [signs_of_pair(data.y, pair) for pair in pairs]
-        problems = [
-            classification(data.task, data.n_tasks, sign, cost) for sign in signs
-        ]
+        problems = self._class_problems(data.y, len(data.classes), cost, data.task)
         weight = np.array([_task_weights(p, data.n_tasks) for p in problems])
-        solutions = self._solve_all(
-            X, y, data, problems, cost, weight.reshape(-1, data.n_tasks)
-        )
+        self._solve_all(X, y, data, problems, cost, weight.reshape(-1, data.n_tasks))
         self.dual_coef_ = self._machines.dual_coef
         self.intercept_ = self._machines.intercept
         self.common_intercept_ = self._machines.common_intercept
-        self.n_iter_ = np.array([max(s.n_iter, 1) for s in solutions], dtype=int)
-        self.dual_objective_ = np.array([s.objective for s in solutions])
-        self.violation_ = np.array([s.violation for s in solutions])
         return self
 
     def partial_fit(
@@ -348,10 +331,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         labels = self.classes_[later.y].tolist()
         return cost * np.array([self.class_weight.get(v, 1.0) for v in labels])
 
-    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[TaskProblem]:
-        pairs = class_pairs(len(self.classes_), self.multi_class)
+    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[Problem]:
         task = np.zeros(len(y), dtype=np.int32)
-        return [classification(task, 1, signs_of_pair(y, p), cost) for p in pairs]
+        return self._class_problems(y, len(self.classes_), cost, task)
 
     def _scores(self, task: np.ndarray, values: np.ndarray) -> np.ndarray:
         """A score of each class, from the machines' values."""
@@ -434,10 +416,10 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         return self.classes_[np.where(allowed, scores, -np.inf).argmax(axis=1)]
 
 
-def _task_weights(problem: TaskProblem, n_tasks: int) -> np.ndarray:
+def _task_weights(problem: Problem, n_tasks: int) -> np.ndarray:
     """What each task counts in the common bias: its costs, if it has both classes."""
     cost = problem.high - problem.low
-    total = np.bincount(problem.task, weights=cost, minlength=n_tasks)
-    positive = np.bincount(problem.task, weights=problem.high, minlength=n_tasks)
+    total = np.bincount(problem.group, weights=cost, minlength=n_tasks)
+    positive = np.bincount(problem.group, weights=problem.high, minlength=n_tasks)
     both = np.where((positive > 0) & (positive < total), total, 0.0)
     return both if both.any() else total

@@ -1,18 +1,14 @@
 """SVM+MTL for numbers (Cai 2011, chapter 5)."""
 
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
+from kinlearn.svm._kernel import Gamma, KernelName
+from kinlearn.svm._problem import Problem, regression
 from kinlearn.svm.estimators._multi_task_base import MultiTaskSVMBase
-from kinlearn.svm.kernels import Gamma, KernelName
-from kinlearn.svm.problem import TaskProblem, analytic_C, analytic_epsilon, regression
-from kinlearn.tasks import TaskData
 from kinlearn.utils._callbacks import with_callbacks
-from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["MultiTaskSVR"]
@@ -150,8 +146,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
 
     _parameter_constraints: dict = {
         **MultiTaskSVMBase._parameter_constraints,
-        "C": [*MultiTaskSVMBase._parameter_constraints["C"], StrOptions({"analytic"})],
-        "epsilon": [Interval(Real, 0, None, closed="left"), StrOptions({"analytic"})],
+        **MultiTaskSVMBase._number_constraints,
     }
 
     def __init__(
@@ -222,24 +217,19 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         self._validate_params()
         data = self._fit_data(X, y, sample_weight, labels="numbers")
         weight = self._row_weights(data)
-        self.C_ = analytic_C(data.y, weight) if self.C == "analytic" else self.C
-        if self.epsilon == "analytic":
-            self.epsilon_ = self._noise_epsilon(data, weight)
-        else:
-            self.epsilon_ = self.epsilon
+        features = "precomputed" not in (self.kernel, self.correction_kernel)
+        self._set_cost_and_tube(data, weight, data.task, features)
         problem = regression(
             data.task, data.n_tasks, data.y, self.C_ * weight, self.epsilon_
         )
         task_weight = np.bincount(data.task, weights=weight, minlength=data.n_tasks)
-        (solution,) = self._solve_all(
-            X, y, data, [problem], self.C_ * weight, task_weight[None]
-        )
+        self._solve_all(X, y, data, [problem], self.C_ * weight, task_weight[None])
         self.dual_coef_ = self._machines.dual_coef[0]
         self.intercept_ = self._machines.intercept[0]
         self.common_intercept_ = float(self._machines.common_intercept[0])
-        self.n_iter_ = max(solution.n_iter, 1)
-        self.dual_objective_ = solution.objective
-        self.violation_ = solution.violation
+        (self.n_iter_,) = self.n_iter_.tolist()
+        (self.dual_objective_,) = self.dual_objective_.tolist()
+        (self.violation_,) = self.violation_.tolist()
         return self
 
     def partial_fit(
@@ -280,19 +270,9 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     def _later_cost(self, later: Any) -> np.ndarray:
         return self.C_ * later.sample_weight
 
-    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[TaskProblem]:
+    def _problems(self, y: np.ndarray, cost: np.ndarray) -> list[Problem]:
         task = np.zeros(len(y), dtype=np.int32)
         return [regression(task, 1, y, cost, self.epsilon_)]
-
-    def _noise_epsilon(self, data: TaskData, weight: np.ndarray) -> float:
-        if "precomputed" in (self.kernel, self.correction_kernel):
-            raise ValueError(
-                'epsilon="analytic" looks for neighbours among the features, and a '
-                "precomputed kernel has none. Give epsilon as a number."
-            )
-        rows = np.flatnonzero(weight > 0)
-        X = data.X.tocsr() if sp.issparse(data.X) else data.X
-        return analytic_epsilon(X[rows], data.y[rows], data.task[rows])
 
     def predict(self, X: Table) -> np.ndarray:
         """Values of the functions of the rows' tasks.

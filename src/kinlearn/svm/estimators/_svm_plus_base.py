@@ -9,16 +9,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.svm.estimators._checks import (
-    PARAMETERS,
+from kinlearn.svm._kernel import Space, StoredRows, correction_space, decision_space
+from kinlearn.svm._problem import Problem, Solution
+from kinlearn.svm.estimators._base import (
+    SVMMixin,
     check_symmetric,
+    coefficients,
     indexable,
     warn_if_unfinished,
     warn_of_scales,
 )
-from kinlearn.svm.kernels import RowStore, Space, correction_space, decision_space
-from kinlearn.svm.problem import PlusProblem
-from kinlearn.svm.solvers import PlusSolution, solve_plus
+from kinlearn.svm.solvers import solve_plus, start_plus
 from kinlearn.tables import TableEncoder
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import (
@@ -28,8 +29,6 @@ from kinlearn.tasks import (
     check_task_rows,
     remember_columns,
 )
-from kinlearn.utils import rounds_with_callbacks
-from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["SVMPlusBase", "without_task"]
@@ -54,14 +53,13 @@ def without_task(columns: TaskColumns) -> TaskColumns:
     return replace(columns, task=None, privileged=unseen)
 
 
-class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
+class SVMPlusBase(SVMMixin, BaseEstimator):
     """Columns that exist in training only, two kernels, and the machines."""
 
     _parameter_constraints: dict = {
-        **PARAMETERS,
+        **SVMMixin._parameter_constraints,
         "privileged": "no_validation",
         "group": [str, Integral, None],
-        "warm_start": ["boolean"],
     }
 
     table_encoder_: TableEncoder | None = None
@@ -92,11 +90,6 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         self.table_encoder_ = data.encoder
         self.feature_names_ = data.feature_names
         return data
-
-    def _weights(self, data: TaskData) -> np.ndarray:
-        if data.sample_weight is None:
-            return np.ones(data.n_samples)
-        return data.sample_weight
 
     def _groups(self, data: TaskData) -> np.ndarray:
         """Group codes; without privileged columns and groups each row is its own."""
@@ -152,62 +145,49 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
     # --------------------------------------------------------------- solving
 
     def _solve_all(
-        self, X: Table, y: ArrayLike, data: TaskData, problems: Sequence[PlusProblem]
-    ) -> list[PlusSolution]:
+        self, X: Table, y: ArrayLike, data: TaskData, problems: Sequence[Problem]
+    ) -> list[Solution]:
         """Solve each problem, and keep the machines; X and y are for callbacks."""
         decision, correction = self._make_spaces(data)
+
+        def solve(problem: Problem, start: Any) -> Solution:
+            return self._solve(problem, decision, correction, start)
+
         starts = self._starts(problems)
-        solutions = []
-        with rounds_with_callbacks(self, X, y, len(problems), "machine") as on_machine:
-            for m, (problem, start) in enumerate(zip(problems, starts, strict=True)):
-                with on_machine(m):
-                    solution = self._solve(problem, decision, correction, start)
-                    solutions.append(solution)
-        warn_if_unfinished(
-            self,
-            solutions,
-            "Scale the features, lower C, raise correction_penalty",
-        )
-        beta = np.zeros((len(problems), data.n_samples))
-        for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
-            rows = problem.rows[problem.sample]
-            np.add.at(beta[m], rows, problem.z * solution.a)
+        solutions = self._solve_each(X, y, problems, starts, solve)
+        remedy = "Scale the features, lower C, raise correction_penalty"
+        warn_if_unfinished(self, solutions, remedy)
+        beta = coefficients(problems, solutions, data.n_samples)
         self._space, X = decision
         self.support_ = np.flatnonzero((beta != 0).any(axis=0))
         self.support_vectors_ = X[self.support_]
         if self.kernel == "precomputed":  # their kernel with new rows is given
             self.support_vectors_ = self.support_vectors_[:, :0]
         self.dual_coef_ = beta[:, self.support_]
-        self.intercept_ = np.array([s.bias for s in solutions])
-        self.n_iter_ = np.array([max(s.n_iter, 1) for s in solutions], dtype=int)
-        self.dual_objective_ = np.array([s.objective for s in solutions])
-        self.violation_ = np.array([s.violation for s in solutions])
+        self.intercept_ = np.concatenate([s.intercept for s in solutions])
         if self.warm_start:
-            self._solved = [
-                (problem, solution.a, solution.b)
-                for problem, solution in zip(problems, solutions, strict=True)
-            ]
+            self._solved = list(zip(problems, solutions, strict=True))
         return solutions
 
     def _starts(
-        self, problems: Sequence[PlusProblem]
+        self, problems: Sequence[Problem]
     ) -> list[tuple[np.ndarray, np.ndarray] | None]:
         """Where each machine begins: with `warm_start`, at the last solution."""
         solved = getattr(self, "_solved", []) if self.warm_start else []
         if len(solved) != len(problems):
             return [None] * len(problems)
         return [
-            problem.start(*former)
+            start_plus(problem, *former)
             for problem, former in zip(problems, solved, strict=True)
         ]
 
     def _solve(
         self,
-        problem: PlusProblem,
+        problem: Problem,
         decision: tuple[Space, Any],
         correction: tuple[Space, Any] | None,
         start: tuple[np.ndarray, np.ndarray] | None,
-    ) -> PlusSolution:
+    ) -> Solution:
         n = len(problem.rows)
         same = correction is not None and (
             decision[0] == correction[0] and decision[1] is correction[1]
@@ -215,10 +195,10 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
         n_stores = 1 if same or correction is None else 2
         most = int(self.cache_size * 2**20 / n_stores / (4 * max(n, 1)))
         most = max(most, min(n, 512))  # what a block works with must fit in
-        store = RowStore(decision[0], decision[1], problem.rows, most)
+        store = StoredRows(decision[0], decision[1], problem.rows, most)
         other = store if same else None
         if correction is not None and not same:
-            other = RowStore(correction[0], correction[1], problem.rows, most)
+            other = StoredRows(correction[0], correction[1], problem.rows, most)
         return solve_plus(
             problem,
             store,
@@ -251,10 +231,9 @@ class SVMPlusBase(CallbackSupportMixin, BaseEstimator):
             estimator=type(self).__name__,
         ).X
         X = indexable(X)
-        if self._space.kernel == "linear":
-            return np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
-        expansion = X, self.support_vectors_, self.support_, self.dual_coef_
-        return self._space.expand(*expansion) + self.intercept_
+        coef = self.coef_ if self._space.kernel == "linear" else None
+        expansion = self.support_vectors_, self.support_, self.dual_coef_, coef
+        return self._space.expand(X, *expansion) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

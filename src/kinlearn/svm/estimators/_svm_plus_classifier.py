@@ -6,17 +6,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from kinlearn.svm._kernel import Gamma, KernelName
+from kinlearn.svm._problem import class_scores
 from kinlearn.svm.estimators._svm_plus_base import SVMPlusBase
-from kinlearn.svm.kernels import Gamma, KernelName
-from kinlearn.svm.problem import (
-    class_pairs,
-    class_scores,
-    plus_classification,
-    signs_of_pair,
-)
 from kinlearn.tasks import TaskData, class_weights
 from kinlearn.utils._callbacks import with_callbacks
-from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["SVMPlusClassifier"]
@@ -179,8 +173,7 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
 
     _parameter_constraints: dict = {
         **SVMPlusBase._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "multi_class": [StrOptions({"ovo", "ovr"})],
+        **SVMPlusBase._class_constraints,
     }
 
     def __init__(
@@ -249,21 +242,17 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         self.classes_ = data.classes
         cost = self.C * self._class_costs(data)
         groups = self._groups(data)
-        pairs = class_pairs(len(self.classes_), self.multi_class)
-        problems = [
-            plus_classification(signs_of_pair(data.y, pair), cost, groups)
-            for pair in pairs
-        ]
+        problems = self._class_problems(data.y, len(self.classes_), cost, groups)
         solutions = self._solve_all(X, y, data, problems)
-        values = np.full((data.n_samples, len(pairs)), np.nan)
+        values = np.full((data.n_samples, len(problems)), np.nan)
         for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
-            values[problem.rows, m] = solution.slack
-        self.correcting_values_ = values[:, 0] if len(pairs) == 1 else values
+            values[problem.rows, m] = solution.slack[0]
+        self.correcting_values_ = values[:, 0] if len(problems) == 1 else values
         return self
 
     def _class_costs(self, data: TaskData) -> np.ndarray:
         """Weights of rows and classes; every class must have some."""
-        weight = self._weights(data)
+        weight = self._row_weights(data)
         if self.class_weight is not None:
             by_class = class_weights(self.class_weight, data.classes[data.y])
             weight = weight * by_class

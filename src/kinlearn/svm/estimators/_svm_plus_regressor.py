@@ -1,18 +1,15 @@
 """SVM+ for numbers, with privileged columns or groups (Cai 2011, chapter 5)."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from kinlearn.svm._kernel import Gamma, KernelName
+from kinlearn.svm._problem import regression
 from kinlearn.svm.estimators._svm_plus_base import SVMPlusBase
-from kinlearn.svm.kernels import Gamma, KernelName
-from kinlearn.svm.problem import analytic_C, analytic_epsilon, plus_regression
-from kinlearn.tasks import TaskData
 from kinlearn.utils._callbacks import with_callbacks
-from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["SVMPlusRegressor"]
@@ -140,8 +137,7 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
 
     _parameter_constraints: dict = {
         **SVMPlusBase._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"analytic"})],
-        "epsilon": [Interval(Real, 0, None, closed="left"), StrOptions({"analytic"})],
+        **SVMPlusBase._number_constraints,
     }
 
     def __init__(
@@ -205,27 +201,15 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         """
         self._validate_params()
         data = self._fit_rows(X, y, sample_weight, "numbers")
-        weight = self._weights(data)
-        self.C_ = analytic_C(data.y, weight) if self.C == "analytic" else float(self.C)
-        self.epsilon_ = self._tube(data, weight)
-        problem = plus_regression(
-            data.y, self.C_ * weight, self._groups(data), self.epsilon_
-        )
+        weight = self._row_weights(data)
+        self._set_cost_and_tube(data, weight, None, self.kernel != "precomputed")
+        groups = self._groups(data)
+        cost = self.C_ * weight
+        problem = regression(groups, groups.max() + 1, data.y, cost, self.epsilon_)
         (solution,) = self._solve_all(X, y, data, [problem])
         self.correcting_values_ = np.full((data.n_samples, 2), np.nan)
-        self.correcting_values_[problem.rows] = solution.slack.reshape(2, -1).T
+        self.correcting_values_[problem.rows] = solution.slack.T
         return self
-
-    def _tube(self, data: TaskData, weight: np.ndarray) -> float:
-        if self.epsilon != "analytic":
-            return float(self.epsilon)
-        if self.kernel == "precomputed":
-            raise ValueError(
-                'epsilon="analytic" looks for neighbours by features, and X is a '
-                "precomputed kernel. Give a number."
-            )
-        rows = np.flatnonzero(weight)
-        return analytic_epsilon(data.X[rows], data.y[rows])
 
     def predict(self, X: Table) -> np.ndarray:
         """Values of the regression function.

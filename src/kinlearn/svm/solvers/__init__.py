@@ -1,14 +1,14 @@
 """Solvers: SMO, interior points for linear kernels, and block descent of SVM+."""
 
 from kinlearn.svm.solvers._linear import linear_pays, solve_linear
-from kinlearn.svm.solvers._plus import PlusSolution, solve_plus
+from kinlearn.svm.solvers._plus import solve_plus, start_plus
 from kinlearn.svm.solvers._smo import feasible_start, solve_smo
 
 __all__ = [
-    "PlusSolution",
     "feasible_start",
     "linear_pays",
     "solve_linear",
     "solve_plus",
     "solve_smo",
+    "start_plus",
 ]

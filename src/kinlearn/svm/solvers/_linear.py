@@ -1,64 +1,68 @@
-"""SVM+MTL with two linear kernels, by an interior-point method in the weights.
+"""SVM+MTL with two linear kernels, by interior points in the weights.
 
 With linear kernels the dual has n variables but its matrix has low rank. Every step
-of a primal-dual interior-point method then is a ridge regression with weights: its
-normal equations have a block of n_features for each task (M_t below) and one that
-couples them. A few dozen steps suffice whatever n and C are, where pairs of rows
-(SMO) or single ones (coordinate descent) take ever more.
+of the interior-point method then is a ridge regression with weights: its normal
+equations have a block of n_features for each task (M_t below) and one that couples
+them. A few dozen steps suffice whatever n and C are, where pairs of rows (SMO) or
+single ones (coordinate descent) take ever more.
 
 Symbols: a in [0, c] are the variables, b = sum of sign * a the coefficient of each
 row (two variables for a row with a tube, one for a row with a class); q_t = X_t'b_t,
-w = sum of q_t, w_t = inverse_penalty q_t; z and v are the prices of a >= 0 and a <= c.
+w = sum of q_t, w_t = inverse_penalty q_t.
 """
 
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve
 
-from kinlearn.svm.kernels import TaskKernel
-from kinlearn.svm.problem import Solution, TaskProblem
+from kinlearn.svm._kernel import TaskKernel
+from kinlearn.svm._problem import Problem, Solution
+from kinlearn.svm.solvers._interior import MAX_STEPS, InteriorPoint
 
 __all__ = ["linear_pays", "solve_linear"]
 
-_MAX_ITER = 100
-_CHUNK = 2048  # rows whose products are summed at a time
-_STEPS = 20  # and what else they cost
-_MAX_TASKS = 500
-# Multiplications that are always worth it, a second or so: SMO may be quicker, but it
-# may also take millions of steps, where C is large or the rows are few.
+# When the method pays. Multiplications that are always worth it, a second or so: SMO
+# may be quicker, but it may also take millions of steps, where C is large or the rows
+# are few.
 _CHEAP = 2e10
+_USUAL_STEPS = 20
+_MAX_TASKS = 500  # each has factors of its own
 _MAX_CELLS = 2**27  # of sparse data, which becomes dense
+_CHUNK = 2048  # rows whose products are summed at a time, for the processor's cache
 # From so many features on, the factors of a step cost more than all else: then
 # steps are corrected more often.
 _WIDE = 100
 _CORRECTIONS = 4
-# From so many cells on, the normal equations are formed in single precision, in half
-# the time, until the weights of the rows differ too much for it. Their error is made
-# good by the next step, which goes by exact residuals.
+# The normal equations may be inexact, since the next step goes by exact residuals: how
+# far the rows of a task that are left out may change them,
+_COUNTS = 1e-3
+# and from so many cells on, their products are formed in single precision, until the
+# weights of the rows differ too much for it. 100,000 x 50 take 0.85 of the time,
+# 40,000 x 500 take 0.68; variables, residuals and factors are in double precision.
 _ROUGH_CELLS = 2**22
 _ROUGH_UNTIL = 1e-6  # mean product of a variable and its price
-_COUNTS = 1e-3  # how far the rows of a task that are left out may change them
 # Late steps are refined until the rows' changes agree with those of the weights.
 _REFINE_FROM = 1e-3  # mean product of a variable and its price, by C
 _REFINEMENTS = 3
-_EXACT = 1e-9
-_SNAP = 100.0  # prices
-_POLISH_ROUNDS = 5
-_HALVINGS = 100
+_EXACT = 1e-9  # of the weights: more digits than any tol shows
+# A variable is put on its bound if that changes its row's value by less than so many
+# times its price: enough for those that are still on the way, too few for free ones.
+_SNAP = 100.0
+_POLISH_ROUNDS = 5  # each puts more rows on their bounds; what is left is little
+_HALVINGS = 100  # of an interval: to the last digit
 _ROUNDING = 1e-14  # of a sum, by the sum of its terms' sizes
 _SHORTEN = 0.9  # a multiple below which coefficients are too large
 
 
-def linear_pays(problem: TaskProblem, X: Any) -> bool:
+def linear_pays(problem: Problem, X: Any) -> bool:
     """Whether the linear solver ends soon, or is likely to be the quicker one.
 
     Parameters
     ----------
-    problem : TaskProblem
+    problem : Problem
         What to solve.
     X : ndarray or sparse matrix of shape (n_samples, n_features)
         The data.
@@ -70,9 +74,9 @@ def linear_pays(problem: TaskProblem, X: Any) -> bool:
     """
     n, n_features = len(problem.rows), X.shape[1]
     size = min(n, n_features)
-    if problem.n_tasks > _MAX_TASKS or (sp.issparse(X) and n * size > _MAX_CELLS):
+    if problem.n_groups > _MAX_TASKS or (sp.issparse(X) and n * size > _MAX_CELLS):
         return False
-    work = _STEPS * (n * size**2 + 3.0 * problem.n_tasks * size**3)
+    work = _USUAL_STEPS * (n * size**2 + 3.0 * problem.n_groups * size**3)
     if n_features > n:
         work += 10.0 * n**3
     return work < max(_CHEAP, float(n) ** 2 * (n_features + 20))
@@ -90,29 +94,13 @@ def _features(X: Any) -> np.ndarray:
     return np.ascontiguousarray(X, dtype=np.float64)
 
 
-@dataclass
-class _State:
-    """The iterate: variables, their prices, weights of each task, biases.
-
-    The weights q are variables of their own, equal to X'b only in the end. Values
-    computed from them stay exact when the rows' steps are known to few digits, as
-    happens to free rows close to the optimum.
-    """
-
-    a: np.ndarray
-    z: np.ndarray
-    v: np.ndarray
-    q: np.ndarray
-    bias: np.ndarray
-
-
 class _Tasks:
     """The rows task by task, and products with them."""
 
     def __init__(
         self,
         X: np.ndarray,
-        problem: TaskProblem,
+        problem: Problem,
         inverse_penalty: float,
         has_bias: bool,
     ) -> None:
@@ -123,9 +111,9 @@ class _Tasks:
         # by which a row's coefficient changes its own value, or what is usual
         self.curvature = (1 + inverse_penalty) * (self.norms + self.norms.mean())
         self.has_bias = has_bias
-        bounds = np.searchsorted(problem.task, np.arange(problem.n_tasks + 1))
+        bounds = np.searchsorted(problem.group, np.arange(problem.n_groups + 1))
         self.parts = [slice(a, b) for a, b in itertools.pairwise(bounds) if b > a]
-        self.codes = problem.task[[part.start for part in self.parts]]
+        self.codes = problem.group[[part.start for part in self.parts]]
         self.of_row = np.repeat(
             np.arange(len(self.parts)), [part.stop - part.start for part in self.parts]
         )
@@ -169,7 +157,6 @@ class _Normal:
 
     def __init__(self, tasks: _Tasks, d: np.ndarray, rough: bool) -> None:
         self.tasks = tasks
-        self.d = d
         size = tasks.X.shape[1]
         system = np.eye(size)
         self.m, totals = tasks.sums(d)
@@ -226,8 +213,59 @@ class _Normal:
         return q, bias, tasks.values(q) + bias[tasks.of_row]
 
 
+class _LinearSystem:
+    """The dual as a `NewtonSystem`, with the weights of each task, and the biases.
+
+    The weights q are variables of their own, equal to X'b only in the end. Values
+    computed from them stay exact when the rows' steps are known to few digits, as
+    happens to free rows close to the optimum.
+    """
+
+    def __init__(self, tasks: _Tasks, problem: Problem) -> None:
+        self.tasks = tasks
+        sides = problem.sides
+        self.sign, self.linear, self.cost = sides.sign, sides.linear, sides.cost
+        self.bias = np.zeros(len(tasks.parts))
+        self.q = np.zeros((len(tasks.parts), tasks.X.shape[1]))
+        self.values = tasks.values(self.q)  # of the rows, without biases
+        self.n_corrections = _CORRECTIONS if tasks.X.shape[1] >= _WIDE else 0
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        values = self.values + self.bias[self.tasks.of_row]
+        return self.sign * values + self.linear
+
+    def factor(self, x: np.ndarray, weight: np.ndarray, mu: float) -> None:
+        self.inverse = 1.0 / weight
+        rough = self.tasks.rough is not self.tasks.X and mu > _ROUGH_UNTIL
+        self.normal = _Normal(self.tasks, self.inverse.sum(axis=0), rough)
+        self.sums, self.gap = self.tasks.sums((self.sign * x).sum(axis=0))
+        self.refines = not rough and mu <= _REFINE_FROM * self.cost.max()
+
+    def direction(self, right: np.ndarray, final: bool) -> tuple[np.ndarray, Any]:
+        sign, sums, q = self.sign, self.sums, self.q
+        rho = (sign * self.inverse * right).sum(axis=0)
+        by_q, by_bias, values = self.normal.solve(rho, sums - q, -self.gap)
+        by_x = self.inverse * (right - sign * values)
+        # Where weights differ by many orders of magnitude, the rows' changes do not
+        # sum to those of the weights: solved again for what is missing.
+        for _ in range(_REFINEMENTS if final and self.refines else 0):
+            change, total = self.tasks.sums((sign * by_x).sum(axis=0))
+            missing = sums + change - q - by_q
+            if np.abs(missing).max() <= _EXACT * np.abs(q + by_q).max():
+                break
+            more = self.normal.solve(np.zeros(len(rho)), missing, -self.gap - total)
+            by_q, by_bias, values = by_q + more[0], by_bias + more[1], values + more[2]
+            by_x = self.inverse * (right - sign * values)
+        return by_x, (by_q, by_bias)
+
+    def advance(self, length: float, change: Any) -> None:
+        self.q = self.q + length * change[0]
+        self.bias = self.bias + length * change[1]
+        self.values = self.tasks.values(self.q)
+
+
 def _violation(
-    problem: TaskProblem, beta: np.ndarray, values: np.ndarray, tasks: _Tasks
+    problem: Problem, beta: np.ndarray, values: np.ndarray, tasks: _Tasks
 ) -> tuple[float, np.ndarray]:
     """Greatest violation at coefficients, and the best bias of each task."""
     slope = values - problem.y
@@ -257,7 +295,7 @@ def _violation(
 
 
 def solve_linear(
-    problem: TaskProblem,
+    problem: Problem,
     kernel: TaskKernel,
     *,
     tol: float,
@@ -268,14 +306,14 @@ def solve_linear(
 
     Parameters
     ----------
-    problem : TaskProblem
+    problem : Problem
         What to solve.
     kernel : TaskKernel
         The two kernels, with the data.
     tol : float
         Violation to stop at.
     max_iter : int
-        Steps at the most; -1 is 100.
+        Steps at the most; -1 is `MAX_STEPS`.
     fit_intercept : bool
         Whether tasks have biases.
 
@@ -286,56 +324,42 @@ def solve_linear(
     """
     X = _features(kernel.X[problem.rows])
     tasks = _Tasks(X, problem, 1.0 / kernel.penalty, fit_intercept)
-    tube = (problem.low < 0) & (problem.high > 0)
-    both = bool(tube.any())
-    sign = np.array([[1.0], [-1.0]]) if both else np.where(problem.high > 0, 1.0, -1.0)
-    sign = np.broadcast_to(sign, (1 + both, len(X)))
-    c = problem.high[None] if both else (problem.high - problem.low)[None]
-    cost = problem.epsilon - sign * problem.y
-    c = np.broadcast_to(c, sign.shape)
-    state = _start(c, cost, (len(tasks.parts), X.shape[1]))
-    limit = max_iter if max_iter >= 0 else _MAX_ITER
+    system = _LinearSystem(tasks, problem)
+    prices = np.maximum(1.0, np.abs(system.linear))
+    point = InteriorPoint(system, 0.5 * system.cost, prices, system.cost)
+    limit = max_iter if max_iter >= 0 else MAX_STEPS
     found = []
     for n_iter in range(limit + 1):
-        values = tasks.values(state.q)
-        beta = _coefficients(tasks, state, sign, c)
-        if _violation(problem, beta, values, tasks)[0] <= tol:
-            found.append(_solution(problem, tasks, state.q, beta, n_iter, tol))
+        beta = _coefficients(system, point)
+        if _violation(problem, beta, system.values, tasks)[0] <= tol:
+            found.append(_solution(problem, tasks, system.q, beta, n_iter, tol))
             if found[-1].converged:
                 return found[-1]
-        stalled = n_iter < limit and not _step(tasks, state, values, sign, c, cost)
+        stalled = n_iter < limit and not point.step()
         if stalled:
             break
-    found.append(_solution(problem, tasks, state.q, beta, n_iter, tol, stalled))
+    found.append(_solution(problem, tasks, system.q, beta, n_iter, tol, stalled))
     return min(found, key=lambda solution: solution.violation)
 
 
-def _start(c: np.ndarray, cost: np.ndarray, shape: tuple[int, int]) -> _State:
-    price = np.maximum(1.0, np.abs(cost))
-    return _State(
-        0.5 * c, price.copy(), price.copy(), np.zeros(shape), np.zeros(shape[0])
-    )
-
-
-def _coefficients(
-    tasks: _Tasks, state: _State, sign: np.ndarray, c: np.ndarray
-) -> np.ndarray:
+def _coefficients(system: _LinearSystem, point: InteriorPoint) -> np.ndarray:
     """The coefficient of each row from its variables, those near a bound put on it.
 
     A variable is near its bound if putting it there changes the row's own value by not
     much more than its price, which other rows then make up for. (A fraction of c
     would not do: where C is large, all of the solution may be less.)
     """
-    a, s = state.a, c - state.a
-    a = np.where((a <= s) & (a * tasks.curvature < _SNAP * state.z), 0.0, a)
-    a = np.where((a > s) & (s * tasks.curvature < _SNAP * state.v), c, a)
+    a, s = point.distances
+    near = point.distances * system.tasks.curvature < _SNAP * point.prices
+    a = np.where((a <= s) & near[0], 0.0, a)
+    a = np.where((a > s) & near[1], system.cost, a)
     if len(a) == 2:  # a row is above its tube or below it, never both
         a = a - a.min(axis=0)
-    return (sign * a).sum(axis=0)
+    return (system.sign * a).sum(axis=0)
 
 
 def _solution(
-    problem: TaskProblem,
+    problem: Problem,
     tasks: _Tasks,
     q: np.ndarray,
     beta: np.ndarray,
@@ -360,7 +384,7 @@ def _solution(
         if factor < _SHORTEN:
             beta, values = factor * beta, factor * values
             violation, bias = _violation(problem, beta, values, tasks)
-    intercept = np.zeros(problem.n_tasks)
+    intercept = np.zeros(problem.n_groups)
     intercept[tasks.codes] = bias
     objective = 0.5 * beta @ values - beta @ problem.y
     objective += problem.epsilon * np.abs(beta).sum()
@@ -375,14 +399,14 @@ def _solution(
     )
 
 
-def _free(problem: TaskProblem, beta: np.ndarray, part: slice) -> np.ndarray:
+def _free(problem: Problem, beta: np.ndarray, part: slice) -> np.ndarray:
     """Rows of a task that are at no bound and not at the corner of the tube."""
     low, high, beta = problem.low[part], problem.high[part], beta[part]
     return part.start + np.flatnonzero((beta > low) & (beta < high) & (beta != 0))
 
 
 def _polish(
-    problem: TaskProblem, tasks: _Tasks, q: np.ndarray, beta: np.ndarray
+    problem: Problem, tasks: _Tasks, q: np.ndarray, beta: np.ndarray
 ) -> np.ndarray:
     """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
     beta = beta.copy()
@@ -410,7 +434,7 @@ def _shortest(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
     return A @ np.linalg.lstsq(A.T @ A, goal)[0]  # many rows: well conditioned
 
 
-def _balance(problem: TaskProblem, tasks: _Tasks, beta: np.ndarray) -> np.ndarray:
+def _balance(problem: Problem, tasks: _Tasks, beta: np.ndarray) -> np.ndarray:
     """Make coefficients sum to 0 in each task: the free ones, or if need be all."""
     beta = beta.copy()
     if not tasks.has_bias:
@@ -437,97 +461,3 @@ def _shift(
         else:
             right = middle
     return np.clip(beta - right, low, high)
-
-
-def _step(
-    tasks: _Tasks,
-    state: _State,
-    values: np.ndarray,
-    sign: np.ndarray,
-    c: np.ndarray,
-    cost: np.ndarray,
-) -> bool:
-    """One predictor-corrector step; False where it leads nowhere.
-
-    `values` are those of ``state.q``, without biases.
-    """
-    a, z, v = state.a, state.z, state.v
-    s = c - a
-    b = (sign * a).sum(axis=0)
-    sums, gap = tasks.sums(b)
-    residual = sign * (values + state.bias[tasks.of_row]) + cost - z + v
-    mu = ((a * z).sum() + (s * v).sum()) / (2 * a.size)
-    if mu <= 0 or a.min() <= 0 or s.min() <= 0:
-        return False  # as close as numbers go
-    D = 1.0 / (z / a + v / s)
-    rough = tasks.rough is not tasks.X and mu > _ROUGH_UNTIL
-    try:
-        normal = _Normal(tasks, D.sum(axis=0), rough)
-    except LinAlgError:  # weights of the rows that differ too much for numbers
-        return False
-
-    refinements = 0 if rough or mu > _REFINE_FROM * c.max() else _REFINEMENTS
-
-    def direction(
-        first: np.ndarray, second: np.ndarray, refinements: int
-    ) -> tuple[np.ndarray, ...]:
-        r = -residual + first / a - second / s
-        rho = (sign * D * r).sum(axis=0)
-        dq, bias, values = normal.solve(rho, sums - state.q, -gap)
-        da = D * (r - sign * values)
-        # Where weights differ by many orders of magnitude, the rows' changes do not
-        # sum to those of the weights: solved again for what is missing.
-        for _ in range(refinements):
-            change, total = tasks.sums((sign * da).sum(axis=0))
-            missing = sums + change - state.q - dq
-            if np.abs(missing).max() <= _EXACT * np.abs(state.q + dq).max():
-                break
-            more = normal.solve(np.zeros(len(b)), missing, -gap - total)
-            dq, bias, values = dq + more[0], bias + more[1], values + more[2]
-            da = D * (r - sign * values)
-        return da, (first - z * da) / a, (second + v * da) / s, dq, bias
-
-    da, dz, dv, _, _ = direction(-a * z, -s * v, 0)
-    reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
-    ahead = ((a + reach * da) * (z + reach * dz)).sum()
-    ahead += ((s - reach * da) * (v + reach * dv)).sum()
-    centre = (ahead / (2 * a.size) / mu) ** 3 * mu
-    first, second = centre - a * z - da * dz, centre - s * v + da * dv
-    da, dz, dv, dq, bias = direction(first, second, refinements)
-    reach = _reach((a, da), (s, -da), (z, dz), (v, dv))
-    # Further corrections with the same factors (Gondzio 1996): a step is dear only
-    # for its factors, so it is worth making long.
-    for _ in range(_CORRECTIONS if tasks.X.shape[1] >= _WIDE else 0):
-        far = min(1.0, 1.5 * reach + 0.3)
-        first = first + _towards(centre, (a + far * da) * (z + far * dz))
-        second = second + _towards(centre, (s - far * da) * (v + far * dv))
-        trial = direction(first, second, refinements)
-        longer = _reach((a, trial[0]), (s, -trial[0]), (z, trial[1]), (v, trial[2]))
-        if longer < reach + 0.01:
-            break
-        reach, (da, dz, dv, dq, bias) = longer, trial
-    reach *= 0.995
-    if not np.isfinite(reach) or reach < 1e-10:
-        return False
-    state.a = a + reach * da
-    state.z = z + reach * dz
-    state.v = v + reach * dv
-    state.q = state.q + reach * dq
-    state.bias = state.bias + reach * bias
-    return True
-
-
-def _towards(centre: float, product: np.ndarray) -> np.ndarray:
-    """What brings products that lie far from the centre nearer to it."""
-    return np.clip(
-        np.clip(product, 0.1 * centre, 10 * centre) - product, -10 * centre, None
-    )
-
-
-def _reach(*pairs: tuple[np.ndarray, np.ndarray]) -> float:
-    """How far all of them stay positive, at most 1."""
-    reach = 1.0
-    for x, dx in pairs:
-        ratio = np.where(dx < 0, x / np.minimum(dx, -1e-300), -np.inf).max()
-        reach = min(reach, -ratio)
-    return reach

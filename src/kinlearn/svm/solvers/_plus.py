@@ -1,86 +1,71 @@
-"""Block descent for SVM+: blocks of rows, solved by elementary moves and Newton steps.
+r"""Block descent for SVM+.
 
-Each round picks a block of rows, lowers the objective over it by the moves of
-`kinlearn._kernels.svm._plus`, and brings the gradients of all rows up to date. The
-block always holds the most violating moves, by which the method converges. Where a
-block needs many moves (a small `correction_penalty`, a large C), the problem is ill
-conditioned: Newton steps over the variables above 0 end it, after an interior point
-method if these variables are not yet the right ones.
+With a sign :math:`z_i`, a cost :math:`c_i` and a group for each row, and
+:math:`u = a + b - c`, every dual is
+
+.. math::
+
+    \min_{a, b \ge 0} \; p'a + \tfrac12 a'(zz' \circ K)a
+        + \tfrac{1}{2 \gamma} u'(S \circ K^*)u,
+    \qquad z'a = 0, \quad \sum_{i \in g} u_i = 0 \text{ for each group } g,
+
+where S is 1 within groups, else 0. Classification has p = -1 and z = y. Regression
+has each sample twice: with z = -1 and :math:`p = \epsilon + y` for predictions that
+are too high, with z = 1 and :math:`p = \epsilon - y` for those too low, and groups
+of their own for either side. At the optimum, :math:`\xi = S \circ K^* u / \gamma + d_g`
+are the correcting functions on the rows. If every row is a group of its own, u is 0,
+a is at most c, and the model is the plain SVM.
+
+Each round picks a block of rows, lowers the objective over it, and brings the
+gradients of all rows up to date. The block always holds the most violating moves, by
+which the method converges.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
-import scipy.linalg
 
-from kinlearn._kernels.svm._plus import accumulate, certify, descend
-from kinlearn.svm.kernels import RowStore
-from kinlearn.svm.problem import PlusProblem
-from kinlearn.svm.solvers._dense import near_optimum
+from kinlearn._kernels.svm._plus import accumulate, certify
+from kinlearn.svm._kernel import StoredRows
+from kinlearn.svm._problem import Problem, Solution
+from kinlearn.svm.solvers._plus_block import Block
 
-__all__ = ["PlusSolution", "solve_plus"]
+__all__ = ["solve_plus", "start_plus"]
 
-_BLOCK = 512  # samples; regression has two rows for each
-_MOVES = 10  # for each row of a block, before Newton steps are tried
-_FEW, _MANY = 4, 25  # Newton steps before and after the interior point method
-_RIDGE = 1e-11  # of the mean curvature: makes singular systems solvable
-
-
-@dataclass(frozen=True)
-class PlusSolution:
-    """What the solver found, by row of the dual.
-
-    Attributes
-    ----------
-    a, b : float64 arrays of shape (m,)
-        Variables.
-    bias : float
-        Bias of the decision function.
-    slack : float64 array of shape (m,)
-        Correcting functions on the rows.
-    n_iter : int
-        Moves and Newton steps.
-    objective : float
-        Dual objective, which is minimised.
-    violation : float
-        Greatest descent along an elementary move; 0 at the optimum.
-    converged : bool
-        Whether the violation is at most `tol`.
-    stalled : bool
-        Whether rounding ended it before that: no move gets any closer.
-    """
-
-    a: np.ndarray
-    b: np.ndarray
-    bias: float
-    slack: np.ndarray
-    n_iter: int
-    objective: float
-    violation: float
-    converged: bool
-    stalled: bool
+_BLOCK = 512  # samples: two matrices of that size fit into the processor's cache
 
 
 class _State:
-    """Variables and gradients of a dual, and what a block needs of them."""
+    """Variables and gradients of a dual, and what a block needs of them.
+
+    `sample` is the place of each row of the dual in the rows of the problem.
+    """
 
     def __init__(
         self,
-        problem: PlusProblem,
-        decision: RowStore,
-        correcting: RowStore | None,
+        problem: Problem,
+        decision: StoredRows,
+        correcting: StoredRows | None,
         penalty: float,
     ) -> None:
-        self.problem = problem
         self.decision = decision
         self.correcting = correcting
         self.penalty = penalty
-        m = len(problem.z)
-        self.a, self.b = np.zeros(m), problem.cost.copy()
-        self.F, self.H = problem.linear.copy(), np.zeros(m)
-        bounds = np.flatnonzero(np.diff(problem.group)) + 1
+        sides, self.n_samples = problem.sides, len(problem.rows)
+        n_sides = len(sides.sign)
+        # predictions too high come first
+        self.z = np.ascontiguousarray(sides.sign[::-1]).ravel()
+        self.linear = sides.linear[::-1].ravel()
+        self.cost = sides.cost[::-1].ravel()
+        self.sample = np.tile(np.arange(self.n_samples), n_sides)
+        codes = np.unique(problem.group, return_inverse=True)[1]
+        self.n_groups = n_sides * (codes[-1] + 1)
+        group = [codes + side * (codes[-1] + 1) for side in range(n_sides)]
+        self.group = np.concatenate(group).astype(np.int32)
+        m = len(self.z)
+        self.a, self.b = np.zeros(m), self.cost.copy()
+        self.F, self.H = self.linear.copy(), np.zeros(m)
+        bounds = np.flatnonzero(np.diff(self.group)) + 1
         self._cuts = np.concatenate([[0], bounds, [m]])
-        self.extremes = np.empty((problem.n_groups, 6))
+        self.extremes = np.empty((self.n_groups, 6))
         self.witness = np.empty(10, dtype=np.intp)
         self._memory = np.zeros(0)
 
@@ -93,38 +78,30 @@ class _State:
 
     def certify(self) -> float:
         """Violation over all rows; leaves `extremes` and `witness`."""
-        violation, self.low, self.high = certify(
-            self.F,
-            self.H,
-            self.a,
-            self.b,
-            self.problem.z,
-            self.problem.group,
-            self.extremes,
-            self.witness,
-        )
+        point = self.F, self.H, self.a, self.b, self.z, self.group
+        violation, self.low, self.high = certify(*point, self.extremes, self.witness)
         return violation
 
     @property
     def objective(self) -> float:
         """p'a + 1/2 a'Qa + 1/2 u'Ru, by F = p + Qa and H = Ru."""
-        u = self.a + self.b - self.problem.cost
-        return 0.5 * ((self.problem.linear + self.F) @ self.a + self.H @ u)
+        u = self.a + self.b - self.cost
+        return 0.5 * ((self.linear + self.F) @ self.a + self.H @ u)
 
     def move(self, block: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """Take new values for the rows of a block."""
-        problem, sample = self.problem, self.problem.sample[block]
+        sample = self.sample[block]
         by_a = a - self.a[block]
         by_u = (by_a + b - self.b[block]) / self.penalty
         self.a[block], self.b[block] = a, b
-        change = np.zeros(len(problem.rows))
-        coef = by_a * problem.z[block]
+        change = np.zeros(self.n_samples)
+        coef = by_a * self.z[block]
         accumulate(self.decision.cells, self.decision.slots(sample), coef, 0, change)
-        self.F += problem.z * change[problem.sample]
+        self.F += self.z * change[self.sample]
         if self.correcting is None:
             return
         slots = self.correcting.slots(sample)
-        groups = problem.group[block]
+        groups = self.group[block]
         for g in np.unique(groups):
             mine = groups == g
             start, stop = self._cuts[g], self._cuts[g + 1]
@@ -132,7 +109,7 @@ class _State:
                 self.correcting.cells,
                 slots[mine],
                 by_u[mine],
-                problem.sample[start],
+                self.sample[start],
                 self.H[start:stop],
             )
 
@@ -143,14 +120,13 @@ def _pick_block(state: _State, size: int, former: np.ndarray) -> np.ndarray:
     A move needs partners, so that a block of the worst violators alone could move
     little if all of them wish to grow. Roles are those of a and b in the moves.
     """
-    problem = state.problem
     bias = -0.5 * (state.low + state.high)
     grow, fall = state.extremes[:, 2], state.extremes[:, 5]
     offset = 0.5 * (grow + np.where(np.isfinite(fall), fall, grow))
-    in_s = state.F + problem.z * (bias if np.isfinite(bias) else 0.0)
-    in_b = state.H - offset[problem.group]
+    in_s = state.F + state.z * (bias if np.isfinite(bias) else 0.0)
+    in_b = state.H - offset[state.group]
     in_a = in_s + in_b
-    positive, has_a, has_b = problem.z > 0, state.a > 0, state.b > 0
+    positive, has_a, has_b = state.z > 0, state.a > 0, state.b > 0
     roles = [
         np.where(can, value, -np.inf)
         for can, value in (
@@ -178,124 +154,21 @@ def _pick_block(state: _State, size: int, former: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate([new, rest]))
 
 
-def _newton(
-    Q: np.ndarray,
-    R: np.ndarray,
-    z: np.ndarray,
-    group: np.ndarray,
-    F: np.ndarray,
-    H: np.ndarray,
-    a: np.ndarray,
-    b: np.ndarray,
-    most: int,
-) -> tuple[int, bool]:
-    """Minimise over the variables above 0, with their number falling on the way.
-
-    Returns the number of steps, and whether they ended at a minimum; all arrays but
-    Q, R, z and group are changed.
-    """
-    for step in range(most):
-        rows_a, rows_b = np.flatnonzero(a > 0), np.flatnonzero(b > 0)
-        n_a, rows = len(rows_a), np.concatenate([rows_a, rows_b])
-        P = R[np.ix_(rows, rows)]
-        P[:n_a, :n_a] += Q[np.ix_(rows_a, rows_a)]
-        gradient = H[rows]
-        gradient[:n_a] += F[rows_a]
-        fixed = (np.unique(group[rows])[:, None] == group[rows]).astype(np.float64)
-        if n_a:
-            signs = np.zeros(len(rows))
-            signs[:n_a] = z[rows_a]
-            fixed = np.vstack([fixed, signs])
-        change = _constrained_minimum(P, gradient, fixed)
-        if change is None or not gradient @ change < 0:
-            return step, False
-        x = np.concatenate([a[rows_a], b[rows_b]])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            length_to_0 = np.where(change < 0, -x / change, np.inf)
-        first = np.argmin(length_to_0)
-        length = min(1.0, length_to_0[first])
-        new = np.maximum(x + length * change, 0.0)
-        if length < 1.0:
-            new[first] = 0.0
-        by_a, by_u = np.zeros(len(a)), np.zeros(len(a))
-        by_a[rows_a] = new[:n_a] - x[:n_a]
-        by_u[rows_b] = new[n_a:] - x[n_a:]
-        by_u += by_a
-        a[rows_a], b[rows_b] = new[:n_a], new[n_a:]
-        F += Q @ by_a
-        H += R @ by_u
-        if length == 1.0:
-            return step + 1, True
-    return most, False
-
-
-def _leap(
-    Q: np.ndarray,
-    R: np.ndarray,
-    z: np.ndarray,
-    group: np.ndarray,
-    F: np.ndarray,
-    H: np.ndarray,
-    a: np.ndarray,
-    b: np.ndarray,
-) -> bool:
-    """Go near the minimum, if that is found and lower; return whether it was."""
-    found = near_optimum(Q, R, z, group, F, H, a, b)
-    if found is None:
-        return False
-    by_a, by_u = found[0] - a, found[0] + found[1] - a - b
-    by_F, by_H = Q @ by_a, R @ by_u
-    if not (F + 0.5 * by_F) @ by_a + (H + 0.5 * by_H) @ by_u < 0:
-        return False
-    a[:], b[:] = found
-    F += by_F
-    H += by_H
-    return True
-
-
-def _constrained_minimum(
-    P: np.ndarray, gradient: np.ndarray, fixed: np.ndarray
-) -> np.ndarray | None:
-    """Minimise 1/2 x'Px + gradient'x with fixed x = 0; None if that fails."""
-    n = len(gradient)
-    P = P + _RIDGE * max(np.trace(P) / n, 1e-300) * np.eye(n)
-    try:
-        factor = scipy.linalg.cho_factor(P, check_finite=False)
-    except scipy.linalg.LinAlgError:  # not positive definite
-        return None
-    both = scipy.linalg.cho_solve(factor, np.column_stack([gradient, fixed.T]))
-    plain, by_fixed = both[:, 0], both[:, 1:]
-    price = scipy.linalg.lstsq(fixed @ by_fixed, fixed @ plain)[0]
-    change = by_fixed @ price - plain
-    # near singular systems leave the constraints by rounding: go back to them
-    change -= fixed.T @ scipy.linalg.lstsq(fixed @ fixed.T, fixed @ change)[0]
-    return change if np.isfinite(change).all() else None
-
-
 def _solve_block(
-    state: _State, block: np.ndarray, tol: float, most: int
+    state: _State, rows: np.ndarray, tol: float, most: int
 ) -> tuple[int, np.ndarray, np.ndarray]:
     """Lower the objective over a block; return the moves made and the new values."""
-    problem = state.problem
-    sample, z = problem.sample[block], problem.z[block]
-    groups, group = np.unique(problem.group[block], return_inverse=True)
-    group = group.astype(np.int32)
-    Q, R = state.matrices(len(block))
+    sample, z = state.sample[rows], state.z[rows]
+    group = np.unique(state.group[rows], return_inverse=True)[1].astype(np.int32)
+    Q, R = state.matrices(len(rows))
     state.decision.block(sample, z, np.zeros_like(group), Q)
     if state.correcting is not None:
-        root = np.full(len(block), state.penalty**-0.5)
+        root = np.full(len(rows), state.penalty**-0.5)
         state.correcting.block(sample, root, group, R)
-    a, b, F, H = (each[block] for each in (state.a, state.b, state.F, state.H))
-    limit = min(_MOVES * len(block), most)
-    n_iter, violation = descend(Q, R, z, group, len(groups), F, H, a, b, tol, limit)
-    if violation > tol and n_iter == limit < most:
-        everything = Q, R, z, group, F, H, a, b
-        n_steps, ended = _newton(*everything, _FEW)
-        if not ended:
-            n_steps += _leap(*everything)
-            n_steps += _newton(*everything, _MANY)[0]
-        n_iter += n_steps
-    return n_iter, a, b
+    values = (each[rows] for each in (state.F, state.H, state.a, state.b))
+    block = Block(Q, R, z, group, *values)
+    n_iter = block.solve(tol, most)
+    return n_iter, block.a, block.b
 
 
 def _start_from(state: _State, start: tuple[np.ndarray, np.ndarray], size: int) -> None:
@@ -307,25 +180,60 @@ def _start_from(state: _State, start: tuple[np.ndarray, np.ndarray], size: int) 
         state.move(some, a[some], b[some])
 
 
+def start_plus(
+    problem: Problem, former: Problem, solution: Solution
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """A feasible point, by the solution of a problem like this one.
+
+    All constraints stay met when variables and costs grow by one factor, so that the
+    solution of another C can be taken, too.
+
+    Parameters
+    ----------
+    problem, former : Problem
+        What to solve, and what was solved.
+    solution : Solution
+        What was found then.
+
+    Returns
+    -------
+    pair of float64 arrays of shape (m,), or None
+        The point; None if rows, signs, groups or relative costs differ.
+    """
+    now, then = problem.sides, former.sides
+    alike = (
+        np.array_equal(problem.rows, former.rows)
+        and np.array_equal(now.sign, then.sign)
+        and np.array_equal(problem.group, former.group)
+    )
+    if not alike or solution.variables is None:
+        return None
+    factor = now.cost[0, 0] / then.cost[0, 0]
+    if not np.allclose(now.cost, factor * then.cost, rtol=1e-12, atol=0):
+        return None
+    a, b = solution.variables
+    return factor * a, factor * b
+
+
 def solve_plus(
-    problem: PlusProblem,
-    decision: RowStore,
-    correcting: RowStore | None,
+    problem: Problem,
+    decision: StoredRows,
+    correcting: StoredRows | None,
     penalty: float,
     *,
     tol: float,
     max_iter: int,
     start: tuple[np.ndarray, np.ndarray] | None = None,
-) -> PlusSolution:
+) -> Solution:
     """Solve the dual of an SVM+ model.
 
     Parameters
     ----------
-    problem : PlusProblem
-        The dual.
-    decision : RowStore
+    problem : Problem
+        The rows with their groups.
+    decision : StoredRows
         K over ``problem.rows``.
-    correcting : RowStore or None
+    correcting : StoredRows or None
         K*, or None if every row is a group of its own.
     penalty : float
         The gamma of the dual.
@@ -338,17 +246,17 @@ def solve_plus(
 
     Returns
     -------
-    PlusSolution
+    Solution
         What was found.
     """
-    m = len(problem.z)
+    state = _State(problem, decision, correcting, penalty)
+    m, n = len(state.z), state.n_samples
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * m)
-    state = _State(problem, decision, correcting, penalty)
-    size = m if decision.whole else _BLOCK * (m // len(problem.rows))
+    size = m if decision.whole else _BLOCK * (m // n)
     for store in (decision, correcting):
-        if store is not None and store.n_slots < len(problem.rows):
-            size = min(size, store.n_slots)
+        if store is not None and len(store.cells) < n:
+            size = min(size, len(store.cells))
     if start is not None:
         _start_from(state, start, size)
     n_iter, block = 0, np.arange(m if m <= size else 0)
@@ -366,16 +274,16 @@ def solve_plus(
         n_iter += n_moves
         state.move(block, a, b)
     bias, slack = _multipliers(state)
-    return PlusSolution(
-        a=state.a,
-        b=state.b,
-        bias=bias,
-        slack=slack,
+    return Solution(
+        beta=(state.z * state.a).reshape(-1, n).sum(axis=0),
+        intercept=np.array([bias]),
         n_iter=n_iter,
         objective=float(state.objective),
         violation=float(violation),
         converged=bool(violation <= tol),
         stalled=bool(violation > tol and n_iter < max_iter),
+        variables=(state.a, state.b),
+        slack=slack.reshape(-1, n),
     )
 
 
@@ -385,20 +293,19 @@ def _multipliers(state: _State) -> tuple[float, np.ndarray]:
     a > 0 makes F + z bias + slack 0, and b > 0 makes the slack H + d_g 0: rows with
     both give the bias, those with either the offset d_g of their group.
     """
-    problem = state.problem
     free = (state.a > 0) & (state.b > 0)
     if free.any():
-        bias = -np.mean(problem.z[free] * state.F[free])
+        bias = -np.mean(state.z[free] * state.F[free])
     else:
         bias = -0.5 * (state.low + state.high)
-    sums, counts = np.zeros(problem.n_groups), np.zeros(problem.n_groups)
+    sums, counts = np.zeros(state.n_groups), np.zeros(state.n_groups)
     for has, value in (
         (state.b > 0, state.H),
-        (state.a > 0, state.F + state.H + problem.z * bias),
+        (state.a > 0, state.F + state.H + state.z * bias),
     ):
-        group = problem.group[has & (counts[problem.group] == 0)]
-        values = value[has & (counts[problem.group] == 0)]
-        sums += np.bincount(group, weights=values, minlength=problem.n_groups)
-        counts += np.bincount(group, minlength=problem.n_groups)
-    slack = state.H - (sums / counts)[problem.group]
+        group = state.group[has & (counts[state.group] == 0)]
+        values = value[has & (counts[state.group] == 0)]
+        sums += np.bincount(group, weights=values, minlength=state.n_groups)
+        counts += np.bincount(group, minlength=state.n_groups)
+    slack = state.H - (sums / counts)[state.group]
     return float(bias), np.maximum(slack, 0.0)

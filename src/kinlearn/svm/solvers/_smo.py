@@ -3,18 +3,18 @@
 import numpy as np
 
 from kinlearn._kernels.svm._task_smo import TaskSMO
-from kinlearn.svm.kernels import TaskKernel
-from kinlearn.svm.problem import Solution, TaskProblem
+from kinlearn.svm._kernel import TaskKernel
+from kinlearn.svm._problem import Problem, Solution
 
 __all__ = ["feasible_start", "solve_smo"]
 
 
-def feasible_start(problem: TaskProblem, beta: np.ndarray | None) -> np.ndarray:
+def feasible_start(problem: Problem, beta: np.ndarray | None) -> np.ndarray:
     """An old solution, made smaller task by task until it keeps the bounds.
 
     Parameters
     ----------
-    problem : TaskProblem
+    problem : Problem
         The new problem.
     beta : float64 array of shape (n_samples,) or None
         An old solution by row of the data, whose sums by task are zero.
@@ -27,19 +27,19 @@ def feasible_start(problem: TaskProblem, beta: np.ndarray | None) -> np.ndarray:
     if beta is None:
         return np.zeros(len(problem.rows))
     start = beta[problem.rows]
-    outside = np.bincount(problem.task, weights=start, minlength=problem.n_tasks)
+    outside = np.bincount(problem.group, weights=start, minlength=problem.n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         slack = np.where(start > 0, problem.high / start, problem.low / start)
     slack[start == 0] = np.inf
-    factor = np.ones(problem.n_tasks)
-    np.minimum.at(factor, problem.task, slack)
+    factor = np.ones(problem.n_groups)
+    np.minimum.at(factor, problem.group, slack)
     scale = np.abs(start).max(initial=0.0)
     factor[np.abs(outside) > 1e-9 * max(scale, 1.0)] = 0.0  # rows were left out
-    return np.clip(start * factor[problem.task], problem.low, problem.high)
+    return np.clip(start * factor[problem.group], problem.low, problem.high)
 
 
 def solve_smo(
-    problem: TaskProblem,
+    problem: Problem,
     kernel: TaskKernel,
     *,
     tol: float,
@@ -53,7 +53,7 @@ def solve_smo(
 
     Parameters
     ----------
-    problem : TaskProblem
+    problem : Problem
         What to solve.
     kernel : TaskKernel
         Q.
@@ -76,7 +76,7 @@ def solve_smo(
         What was found.
     """
     solver = TaskSMO(
-        kernel.rows(problem.rows, problem.task, problem.n_tasks),
+        kernel.rows(problem.rows, problem.group, problem.n_groups),
         int(cache_size * 2**20),
         problem.y,
         problem.low,

@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from kinlearn.svm._analytic import analytic_C, analytic_epsilon
+from kinlearn.svm._kernel import make_space
 from kinlearn.svm.estimators import MultiTaskSVMBase, SVMPlusBase, without_task
-from kinlearn.svm.kernels import make_space
-from kinlearn.svm.problem import analytic_C, analytic_epsilon
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import TaskData, check_task_data, check_task_rows
 from kinlearn.utils import deal_to_folds

@@ -1,7 +1,7 @@
-"""What all support vector machines declare, and check before and after they solve."""
+"""What all support vector machines declare, check and do in their fits."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,15 +10,25 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.exceptions import FeatureScaleWarning
-from kinlearn.svm.kernels import KERNELS
-from kinlearn.svm.problem import Solution
-from kinlearn.svm.solvers import PlusSolution
+from kinlearn.svm._analytic import analytic_C, analytic_epsilon
+from kinlearn.svm._kernel import KERNELS
+from kinlearn.svm._problem import (
+    Problem,
+    Solution,
+    class_pairs,
+    classification,
+    signs_of_pair,
+)
+from kinlearn.tasks import TaskData
+from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
-from kinlearn.utils._typing import TaskColumn
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = [
-    "PARAMETERS",
+    "SVMMixin",
     "check_symmetric",
+    "coefficients",
     "indexable",
     "warn_if_unfinished",
     "warn_of_scales",
@@ -34,21 +44,100 @@ _GAMMA = [
     StrOptions({"scale", "auto", "median"}),
 ]
 
-PARAMETERS: dict = {
-    "C": [_POSITIVE],
-    "kernel": [StrOptions(set(KERNELS))],
-    "gamma": _GAMMA,
-    "degree": [_NOT_NEGATIVE],
-    "coef0": [Real],
-    "correction_kernel": [StrOptions(set(KERNELS)), None],
-    "correction_gamma": [*_GAMMA, None],
-    "correction_degree": [_NOT_NEGATIVE, None],
-    "correction_coef0": [Real, None],
-    "correction_penalty": [_POSITIVE],
-    "tol": [_POSITIVE],
-    "max_iter": [Interval(Integral, -1, None, closed="left")],
-    "cache_size": [_POSITIVE],
-}
+
+class SVMMixin(CallbackSupportMixin):
+    """Parameters that all machines have, their problems, and the loop over these."""
+
+    _parameter_constraints: dict = {
+        "C": [_POSITIVE],
+        "kernel": [StrOptions(set(KERNELS))],
+        "gamma": _GAMMA,
+        "degree": [_NOT_NEGATIVE],
+        "coef0": [Real],
+        "correction_kernel": [StrOptions(set(KERNELS)), None],
+        "correction_gamma": [*_GAMMA, None],
+        "correction_degree": [_NOT_NEGATIVE, None],
+        "correction_coef0": [Real, None],
+        "correction_penalty": [_POSITIVE],
+        "tol": [_POSITIVE],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "cache_size": [_POSITIVE],
+        "warm_start": ["boolean"],
+    }
+    _class_constraints: dict = {
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+    }
+    _number_constraints: dict = {
+        "C": [_POSITIVE, StrOptions({"analytic"})],
+        "epsilon": [Interval(Real, 0, None, closed="left"), StrOptions({"analytic"})],
+    }
+
+    def _row_weights(self, data: TaskData) -> np.ndarray:
+        if data.sample_weight is None:
+            return np.ones(data.n_samples)
+        return data.sample_weight
+
+    def _class_problems(
+        self, y: np.ndarray, n_classes: int, cost: np.ndarray, group: np.ndarray
+    ) -> list[Problem]:
+        """A problem for each machine of two classes."""
+        n_groups = int(group.max(initial=-1)) + 1
+        return [
+            classification(group, n_groups, signs_of_pair(y, pair), cost)
+            for pair in class_pairs(n_classes, self.multi_class)
+        ]
+
+    def _set_cost_and_tube(
+        self,
+        data: TaskData,
+        weight: np.ndarray,
+        task: np.ndarray | None,
+        features: bool,
+    ) -> None:
+        """C_ and epsilon_, which may go by the data, if that has features."""
+        analytic = self.C == "analytic"
+        self.C_ = analytic_C(data.y, weight) if analytic else float(self.C)
+        if self.epsilon != "analytic":
+            self.epsilon_ = float(self.epsilon)
+            return
+        if not features:
+            raise ValueError(
+                'epsilon="analytic" looks for neighbours among the features, and a '
+                "precomputed kernel has none. Give epsilon as a number."
+            )
+        rows = np.flatnonzero(weight > 0)
+        task = None if task is None else task[rows]
+        self.epsilon_ = analytic_epsilon(indexable(data.X)[rows], data.y[rows], task)
+
+    def _solve_each(
+        self,
+        X: Table,
+        y: ArrayLike,
+        problems: Sequence[Problem],
+        starts: Sequence[Any],
+        solve: Callable[[Problem, Any], Solution],
+    ) -> list[Solution]:
+        """Solve each problem from where it starts; X and y are for callbacks."""
+        solutions = []
+        with rounds_with_callbacks(self, X, y, len(problems), "machine") as on_machine:
+            for m, (problem, start) in enumerate(zip(problems, starts, strict=True)):
+                with on_machine(m):
+                    solutions.append(solve(problem, start))
+        self.n_iter_ = np.array([max(s.n_iter, 1) for s in solutions], dtype=int)
+        self.dual_objective_ = np.array([s.objective for s in solutions])
+        self.violation_ = np.array([s.violation for s in solutions])
+        return solutions
+
+
+def coefficients(
+    problems: Sequence[Problem], solutions: Sequence[Solution], n_samples: int
+) -> np.ndarray:
+    """Coefficients of all rows of the data in each machine; 0 for those left out."""
+    beta = np.zeros((len(problems), n_samples))
+    for m, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
+        beta[m, problem.rows] += solution.beta
+    return beta
 
 
 def indexable(X: Any) -> Any:
@@ -98,7 +187,7 @@ def check_symmetric(K: Any, name: str, estimator: str) -> None:
 
 def warn_if_unfinished(
     estimator: Any,
-    solutions: Sequence[Solution | PlusSolution],
+    solutions: Sequence[Solution],
     remedy: str,
     stacklevel: int = 5,
 ) -> None:
@@ -108,7 +197,7 @@ def warn_if_unfinished(
     ----------
     estimator : estimator
         What is fitted.
-    solutions : list of Solution or PlusSolution
+    solutions : list of Solution
         What the solver found.
     remedy : str
         What to do about it; the limit of iterations is added where it was met.

@@ -1,4 +1,8 @@
-"""A kernel with its parameters as numbers, and the data in the form it wants."""
+"""Kernels with their parameters as numbers, and rows of their matrices for the solvers.
+
+`Space` is one kernel; `TaskKernel` is that of SVM+MTL, of which SMO sees some rows at a
+time; `StoredRows` has those that block descent of SVM+ works with.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -7,13 +11,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from kinlearn._kernels.svm._kernel_rows import Kernel, KernelRows
+from kinlearn._kernels.svm._plus import gather
+from kinlearn._kernels.svm._rows import Kernel, KernelRows, RowCache
+from kinlearn._kernels.svm._task_smo import TaskRows
 
 __all__ = [
     "KERNELS",
     "Gamma",
     "KernelName",
     "Space",
+    "StoredRows",
+    "TaskKernel",
     "correction_space",
     "decision_space",
     "make_space",
@@ -36,6 +44,9 @@ _SINGLE_FROM = 3000
 _SINGLE_LIMIT = 32.0
 # Sparse data of at most so many cells is packed densely: BLAS is that much faster.
 _DENSE_CELLS = 2**25
+# Up to so many rows SVM+ makes the whole matrix, in double precision: it is cheap
+# there, and large C (1e6) needs more digits than single precision has.
+_WHOLE_ROWS = 1200
 _PACK_COLUMNS = 64
 _VARIANCE_ROWS = 1024
 _MEDIAN_ROWS = 1000
@@ -144,17 +155,25 @@ class Space:
         return out
 
     def expand(
-        self, X: Any, vectors: Any, support: np.ndarray, coef: np.ndarray
+        self,
+        X: Any,
+        vectors: Any,
+        support: np.ndarray,
+        dual_coef: np.ndarray,
+        coef: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Sums over support vectors, some rows of X at a time: (n, n_machines).
+        """Values of machines for new rows, without biases: (n, n_machines).
 
-        A precomputed kernel has them in the columns `support` of X, others in
-        `vectors`; `coef` has a row for each machine.
+        Sums over the support vectors by `dual_coef`, which has a row for each machine,
+        some rows of X at a time. A precomputed kernel has the vectors in the columns
+        `support` of X, others in `vectors`; for a linear one their sums may be given.
         """
-        out = np.zeros((X.shape[0], len(coef)))
-        if coef.shape[1] == 0:
+        if coef is not None:
+            return np.asarray(X @ coef.T, dtype=np.float64)
+        out = np.zeros((X.shape[0], len(dual_coef)))
+        if dual_coef.shape[1] == 0:
             return out
-        step = max(1, _EXPANDED_CELLS // coef.shape[1])
+        step = max(1, _EXPANDED_CELLS // dual_coef.shape[1])
         for left in range(0, X.shape[0], step):
             rows = X[left : left + step]
             if self.kernel == "precomputed":
@@ -162,8 +181,91 @@ class Space:
                 K = K.toarray() if sp.issparse(K) else K
             else:
                 K = self.between(rows, vectors)
-            out[left : left + step] = K @ coef.T
+            out[left : left + step] = K @ dual_coef.T
         return out
+
+
+@dataclass(frozen=True)
+class TaskKernel:
+    """The kernel of SVM+MTL, Q = K + [same task] K* / correction_penalty.
+
+    Attributes
+    ----------
+    decision, correction : Space
+        Kernels.
+    X, X_correction : ndarray or sparse matrix
+        Rows of the training data, or precomputed matrices; may be the same.
+    penalty : float
+        Weight of the tasks' corrections, the thesis's gamma.
+    """
+
+    decision: Space
+    correction: Space
+    X: Any
+    X_correction: Any
+    penalty: float
+
+    @property
+    def same(self) -> bool:
+        """Whether the correcting kernel is the decision kernel again."""
+        return self.decision == self.correction and self.X is self.X_correction
+
+    def rows(self, rows: np.ndarray, task: np.ndarray, n_tasks: int) -> TaskRows:
+        """Rows of Q, for rows of the data and their tasks."""
+        inverse_penalty = 1.0 / self.penalty
+        correction = None
+        if inverse_penalty > 0.0 and not self.same:
+            correction = self.correction.rows(self.X_correction, rows)
+        decision = self.decision.rows(self.X, rows)
+        return TaskRows(decision, correction, inverse_penalty, task, n_tasks)
+
+
+class StoredRows:
+    """Rows of a kernel matrix that stay in memory while a block works with them.
+
+    Parameters
+    ----------
+    space : Space
+        The kernel.
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        The data; for a precomputed kernel the matrix.
+    rows : intp array of shape (n,)
+        The rows of X that count, in the order of the matrix.
+    most : int
+        Rows that may be kept, if there are too many to keep all.
+
+    Attributes
+    ----------
+    cells : float32 or float64 array of shape (n_slots, n)
+        What is kept; `slots` returns where a row is.
+    """
+
+    def __init__(self, space: Space, X: Any, rows: np.ndarray, most: int) -> None:
+        self._cache: RowCache | None = None  # None: the whole matrix is here
+        if len(rows) > _WHOLE_ROWS:
+            self._cache = RowCache(space.rows(X, rows), most * len(rows) * 4)
+            self.cells = self._cache.stored()
+        elif space.kernel == "precomputed":
+            part = X[rows][:, rows]
+            part = part.toarray() if sp.issparse(part) else part
+            self.cells = np.ascontiguousarray(part, dtype=np.float64)
+        else:
+            self.cells = np.ascontiguousarray(space.between(X[rows], X[rows]))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the whole matrix is here."""
+        return self._cache is None
+
+    def slots(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of `cells` with rows of the matrix; they stay until the next call."""
+        return rows if self._cache is None else self._cache.hold(rows)
+
+    def block(
+        self, rows: np.ndarray, factor: np.ndarray, group: np.ndarray, out: np.ndarray
+    ) -> None:
+        """The matrix between rows, times the factors of both; 0 between groups."""
+        gather(self.cells, self.slots(rows), rows, factor, group, out)
 
 
 def _matrix(K: Any) -> np.ndarray:
