@@ -8,8 +8,12 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 
 from kinlearn import with_task
 from kinlearn.cluster import MultiTaskSymmetricNMF
-from kinlearn.cluster._affinity import Affinity, build_affinity
-from kinlearn.cluster._fold_in import cross_product, cross_product_by_task
+from kinlearn.cluster._affinity import (
+    Affinity,
+    build_affinity,
+    cross_product,
+    cross_product_by_task,
+)
 from tests.reference.symmetric_nmf import degree_normalised, shared_affinity
 
 

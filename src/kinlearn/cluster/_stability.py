@@ -12,7 +12,7 @@ __all__ = ["CANDIDATES", "agreement", "choose_lambda"]
 # Not 0: clusters would be those of each task alone, but without common names.
 CANDIDATES = (0.01, 0.1, 0.25, 0.5, 1.0)
 _PAIRS = 5
-_SHARE = 0.7
+_FRACTION = 0.7
 
 
 def agreement(
@@ -20,20 +20,8 @@ def agreement(
 ) -> float:
     """How well two clusterings of the same rows agree, within tasks.
 
-    Parameters
-    ----------
-    one, two : int arrays of shape (n,)
-        Labels.
-    task : int array of shape (n,)
-        Task codes.
-    n_tasks : int
-        Number of tasks.
-
-    Returns
-    -------
-    float
-        Mean over tasks of the adjusted Rand index; 0 for a task that either
-        clustering leaves in one piece, which would agree by doing nothing.
+    The mean over tasks of the adjusted Rand index; 0 for a task that either clustering
+    leaves in one cluster, which would agree by doing nothing.
     """
     values = []
     for t in range(n_tasks):
@@ -54,31 +42,15 @@ def choose_lambda(
 ) -> tuple[float | None, dict[float, float]]:
     """The least weight between tasks at which clusters depend little on the rows drawn.
 
-    Pairs of samples of 70% of each task are clustered with each candidate, and
-    compared on the rows that both have. Common clusters are found from more rows,
-    so they are more stable even where they are wrong for the tasks; therefore the
-    smallest candidate within one standard error of the best is taken.
+    Pairs of samples of 70% of each task are clustered with each candidate, by
+    ``cluster(rows, lambda_inter)``, and compared on the rows that both have. Common
+    clusters are found from more rows, so they are more stable even where they are wrong
+    for the tasks; therefore the smallest candidate within one standard error of the
+    best is taken.
 
-    Parameters
-    ----------
-    cluster : callable
-        ``cluster(rows, lambda_inter)`` returns the labels of rows.
-    task : int array of shape (n,)
-        Task codes.
-    n_tasks : int
-        Number of tasks.
-    order : intp array of shape (n,)
-        An order of the rows that depends on their values alone.
-    rng : Generator
-        Draws the samples.
-
-    Returns
-    -------
-    best : float or None
-        The choice; None if no candidate's clusters agree better than chance, as with
-        tasks of one row.
-    scores : dict
-        Candidate: mean agreement.
+    Returned are the choice (None if no candidate's clusters agree better than chance,
+    as with tasks of one row) and the mean agreement by candidate. `order`, of the rows,
+    depends on their values alone.
     """
     scores: dict[float, list[float]] = {value: [] for value in CANDIDATES}
     for _ in range(_PAIRS):
@@ -101,12 +73,12 @@ def choose_lambda(
 def _draw(
     task: np.ndarray, n_tasks: int, order: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Rows of every task, as many as the share, in ascending order."""
+    """Rows of every task, as many as the fraction, in ascending order."""
     indptr, by_task = group_rows(np.ascontiguousarray(task[order]), n_tasks)
-    parts = []
+    drawn = []
     _, first = np.unique(task[order], return_index=True)
     for t in task[order][np.sort(first)]:  # their codes must not matter
         rows = order[by_task[indptr[t] : indptr[t + 1]]]
-        count = max(min(2, len(rows)), round(_SHARE * len(rows)))
-        parts.append(rng.choice(rows, count, replace=False))
-    return np.sort(np.concatenate(parts))
+        count = max(min(2, len(rows)), round(_FRACTION * len(rows)))
+        drawn.append(rng.choice(rows, count, replace=False))
+    return np.sort(np.concatenate(drawn))

@@ -10,16 +10,26 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kinlearn.cluster._affinity import Affinity, build_affinity, explicit_affinity
-from kinlearn.cluster._checks import (
+from kinlearn.cluster._affinity import (
+    Affinity,
+    build_affinity,
+    cross_product_by_task,
+    explicit_affinity,
+)
+from kinlearn.cluster._rows import (
+    canonical_order,
+    check_fractions,
     check_lambdas,
     check_rows,
-    check_shares,
     refuse_texts,
 )
-from kinlearn.cluster._fold_in import cross_product_by_task, fold_in
-from kinlearn.cluster._order import canonical_order
-from kinlearn.cluster._solver import LARGE_RESIDUAL, Problem, Solution, solve_starts
+from kinlearn.cluster._solver import (
+    LARGE_RESIDUAL,
+    Problem,
+    Solution,
+    fold_in,
+    solve_starts,
+)
 from kinlearn.cluster._stability import choose_lambda
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskData, TaskMixin
@@ -282,7 +292,7 @@ class MultiTaskSymmetricNMF(
                 f"n_samples={data.n_samples} should be >= n_clusters="
                 f"{self.n_clusters}. Set a lower n_clusters."
             )
-        shares = check_shares(self.shares, self.n_clusters, data.tasks)
+        shares = check_fractions(self.shares, self.n_clusters, data.tasks)
         pairwise = self.affinity == "precomputed"
         order = canonical_order(rows, data.task, pairwise=pairwise)
         random = check_random_state(self.random_state)

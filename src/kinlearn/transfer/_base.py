@@ -1,7 +1,6 @@
-"""What the transfer estimators share: targets, rows, rounds, and who predicts."""
+"""What the transfer estimators have in common: targets, rows, and who predicts."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any, Literal
 
@@ -16,13 +15,9 @@ from kinlearn.transfer._boost import Boosted, Transfer, WeightHistory
 from kinlearn.utils import check_takes_weights
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import Table
 
-__all__ = ["TransferBase", "fold_of_target", "no_round"]
-
-
-def no_round(_: int) -> nullcontext[None]:
-    """For boosting without callbacks."""
-    return nullcontext()
+__all__ = ["BoostsEstimator", "TransferBase", "fold_of_target", "rows_of"]
 
 
 def fold_of_target(
@@ -30,19 +25,7 @@ def fold_of_target(
 ) -> np.ndarray:
     """Fold of each row of the target; -1 for the source, which is never left out.
 
-    Parameters
-    ----------
-    transfer : Transfer
-        The rows. Each class of the target is dealt evenly.
-    n_folds : int
-        Number of folds.
-    rng : RandomState
-        Deals the rows.
-
-    Returns
-    -------
-    int array of shape (m,)
-        Folds.
+    Each class of the target is dealt evenly.
     """
     fold = np.full(len(transfer.rows), -1)
     rows = rng.permutation(np.flatnonzero(transfer.is_target))
@@ -52,7 +35,30 @@ def fold_of_target(
     return fold
 
 
-class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
+def rows_of(X: Any, transfer: Transfer) -> Any:
+    """Features of the rows of a transfer; no copy if they are all."""
+    return X if len(transfer.rows) == X.shape[0] else X[transfer.rows]
+
+
+class BoostsEstimator(TaskMixin, BaseEstimator):
+    """What an `estimator` that is boosted, or None, takes as input."""
+
+    def _encoding(self) -> dict[str, Any]:
+        return CODES if self.estimator is None else encoding_for(self.estimator)
+
+    def _check_estimator(self, kind: Literal["classifier", "regressor"]) -> None:
+        if self.estimator is not None:
+            check_takes_weights(self.estimator, kind)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = None if self.estimator is None else get_tags(self.estimator).input_tags
+        tags.input_tags.sparse = True if inner is None else inner.sparse
+        tags.input_tags.allow_nan = True if inner is None else inner.allow_nan
+        return tags
+
+
+class TransferBase(CallbackSupportMixin, BoostsEstimator):
     """Targets and sources, and the rounds as scikit-learn's callbacks see them."""
 
     boosts_: dict[object, Boosted]
@@ -66,13 +72,6 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
     }
 
     # --------------------------------------------------------------- fitting
-
-    def _encoding(self) -> dict[str, Any]:
-        return CODES if self.estimator is None else encoding_for(self.estimator)
-
-    def _check_estimator(self, kind: Literal["classifier", "regressor"]) -> None:
-        if self.estimator is not None:
-            check_takes_weights(self.estimator, kind)
 
     def _target_codes(self, data: TaskData) -> Sequence[int]:
         """The targets: the one that was named, or every task in turn."""
@@ -110,29 +109,41 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
 
     # ------------------------------------------------------------ predicting
 
-    def _rows_of_targets(self, task: np.ndarray) -> Iterator[tuple[object, np.ndarray]]:
-        """(target, rows that its model predicts); unknown tasks are of nobody's.
+    def _by_target(
+        self,
+        X: Table,
+        predict: Callable[[Any, Any], np.ndarray],
+        columns: tuple[int, ...] = (),
+    ) -> np.ndarray:
+        """Predictions of each row's model, ``predict(target, X)``.
 
-        With one target, its model predicts every row.
+        With one target, its model predicts every row; with several, rows of unknown
+        tasks have the mean of all models.
         """
+        rows = self._predict_data(X)
         targets = list(self.boosts_)
         if len(targets) == 1:
-            yield targets[0], np.arange(len(task))
-            return
+            return predict(targets[0], rows.X)
+        out = np.zeros((rows.n_samples, *columns))
         for code, target in enumerate(targets):
-            rows = np.flatnonzero(task == code)
-            if len(rows):
-                yield target, rows
+            index = np.flatnonzero(rows.task == code)
+            if len(index):
+                out[index] = predict(target, rows.X[index])
+        unknown = np.flatnonzero(rows.task < 0)
+        if len(unknown):
+            some = rows.X[unknown]
+            out[unknown] = np.mean([predict(each, some) for each in targets], axis=0)
+        return out
 
     @property
     def source_weight_(self) -> dict[Any, dict[Any, float]]:
-        """For each target, the share of each source in the last round's weight."""
+        """For each target, the fraction of each source in the last round's weight."""
         check_is_fitted(self)
         names = self.tasks_.tolist()
         return {
             target: {
-                name: float(share)
-                for name, share in zip(
+                name: float(fraction)
+                for name, fraction in zip(
                     names, boosted.history.task_share[-1], strict=True
                 )
                 if name != target
@@ -145,10 +156,3 @@ class TransferBase(CallbackSupportMixin, TaskMixin, BaseEstimator):
         """For each target, where the weight was in each round."""
         check_is_fitted(self)
         return {target: boosted.history for target, boosted in self.boosts_.items()}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = None if self.estimator is None else get_tags(self.estimator).input_tags
-        tags.input_tags.sparse = True if inner is None else inner.sparse
-        tags.input_tags.allow_nan = True if inner is None else inner.allow_nan
-        return tags

@@ -3,32 +3,28 @@
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import KinlearnWarning
-from kinlearn.tables.internal import CODES, encoding_for
 from kinlearn.tasks import TaskData, TaskMixin
-from kinlearn.transfer._weight_updates import CHANCE, source_factor, target_factor
-from kinlearn.transfer._weighted_trees import BinnedRows, TreeVotes
-from kinlearn.utils import check_takes_weights, clone_for_round
+from kinlearn.transfer._base import BoostsEstimator
+from kinlearn.transfer._boost import Transfer, Weights, boost
+from kinlearn.transfer._learners import BinnedRows, ModelLearner, TreeLearner
+from kinlearn.transfer._weight_updates import Update, is_wrong, wrong_weight
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["AuxiliaryOverSampler"]
 
-# From labels and weights of a draw to predictions for it and for the source.
-_Learn: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
 _STRATEGIES = {"auto", "not majority", "minority"}
 
 
-class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
+class AuxiliaryOverSampler(BoostsEstimator):
     r"""Fill up rare classes of a target with real rows of a source.
 
     SMOTE makes rows up between those of the rare class, of which there may be
@@ -187,16 +183,12 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         self._open(X, y)
         return self
 
-    def _encoding(self) -> dict[str, Any]:
-        return CODES if self.estimator is None else encoding_for(self.estimator)
-
     def _open(
         self, X: Table, y: ArrayLike
     ) -> tuple[TaskData, np.ndarray, dict[int, int]]:
         """Checked data, and the rows of the target."""
         self._validate_params()
-        if self.estimator is not None:
-            check_takes_weights(self.estimator, "classifier")
+        self._check_estimator("classifier")
         data = self._fit_data(X, y, labels="classes")
         if data.target is None and data.n_tasks > 1:
             raise ValueError(
@@ -208,7 +200,7 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         strategy = self.sampling_strategy
         if callable(strategy):
             strategy = strategy(data.classes[data.y[rows]])
-            _check_answer(strategy)
+            _check_strategy(strategy)
         wanted = _rows_wanted(strategy, data.classes, counts)
         names = data.classes.tolist()
         self.sampling_strategy_ = {names[c]: int(n) for c, n in wanted.items()}
@@ -272,41 +264,37 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
         place = np.full(len(data.classes), -1, dtype=np.int32)
         place[present] = np.arange(len(present), dtype=np.int32)
         y, y_source = place[data.y[rows]], place[data.y[source]]
-        new_learner = self._learners(data.X[rows], data.X[source], len(present), rng)
+        new_learner = self._learners(data.X[rows], data.X[source], rng)
         for _ in range(self.n_repeats):
             draw = _balanced_draw(y, rng)
-            log = self._boost(y[draw], y_source, new_learner(draw))
-            weight = np.exp(log - log.max())
-            scores[source] += weight / weight.sum() / self.n_repeats
+            is_target = np.repeat([True, False], [len(draw), len(source)])
+            transfer = Transfer(
+                rows=np.append(draw, source).astype(np.int32),
+                y=np.append(y[draw], y_source),
+                task=1 - is_target.astype(np.int32),
+                is_target=is_target,
+                start=np.ones(len(is_target)),
+                n_tasks=2,
+                n_classes=len(present),
+            )
+            weights = Weights(transfer)
+            boost(
+                weights,
+                new_learner(draw),
+                Update(is_wrong, mean_error=wrong_weight),
+                n_rounds=self.n_estimators,
+            )
+            scores[source] += weights.of_source() / self.n_repeats
         return scores
 
     def _learners(
-        self, X: Any, X_source: Any, n_classes: int, rng: np.random.RandomState
-    ) -> Callable[[np.ndarray], _Learn]:
-        """What makes, for a draw, a function from labels and weights to predictions."""
+        self, X: Any, X_source: Any, rng: np.random.RandomState
+    ) -> Callable[[np.ndarray], ModelLearner | TreeLearner]:
+        """What makes, for a draw of rows of the target, what is fitted to them."""
         if self.estimator is None:
             binned = BinnedRows.of(X)
-            return lambda draw: _tree_learner(binned, draw, X_source, n_classes)
-        return lambda draw: _model_learner(self.estimator, X[draw], X_source, rng)
-
-    def _boost(self, y: np.ndarray, y_source: np.ndarray, learn: _Learn) -> np.ndarray:
-        """Logarithms of the source rows' weights after boosting on a draw."""
-        log = np.zeros(len(y))
-        log_source = np.zeros(len(y_source))
-        log_beta = np.log(source_factor(len(y_source), self.n_estimators))
-        for _ in range(self.n_estimators):
-            weight = np.exp(log - log.max())
-            weight /= weight.sum()
-            answer, of_source = learn(y, weight)
-            wrong = answer != y
-            error = weight[wrong].sum()
-            if error >= CHANCE:
-                break
-            log_source += log_beta * (of_source != y_source)
-            if error == 0.0:
-                break
-            log += wrong * np.log(target_factor(error))
-        return log_source
+            return lambda _: TreeLearner(binned, X_source=X_source)
+        return lambda draw: ModelLearner(self.estimator, X[draw], rng, X_source)
 
     # -------------------------------------------------------------- the rows
 
@@ -336,14 +324,11 @@ class AuxiliaryOverSampler(TaskMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = None if self.estimator is None else get_tags(self.estimator).input_tags
         tags.target_tags.required = True
-        tags.input_tags.sparse = True if inner is None else inner.sparse
-        tags.input_tags.allow_nan = True if inner is None else inner.allow_nan
         return tags
 
 
-def _check_answer(strategy: Any) -> None:
+def _check_strategy(strategy: Any) -> None:
     """Refuse what a callable may not return, as `fit` refuses it of a user."""
     named = isinstance(strategy, str) and strategy in _STRATEGIES
     ratio = isinstance(strategy, Real) and float(strategy) > 0
@@ -407,33 +392,6 @@ def _balanced_draw(y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     )
 
 
-def _tree_learner(
-    binned: BinnedRows, draw: np.ndarray, X_source: Any, n_classes: int
-) -> _Learn:
-    def learn(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        everyone = np.ones(len(draw), dtype=np.uint8)
-        steps, answer = binned.grow(
-            draw.astype(np.int32), y, weight, everyone, n_classes,
-            max_depth=None, trim=CHANCE,
-        )  # fmt: skip
-        votes = np.zeros((X_source.shape[0], n_classes))
-        TreeVotes.join([steps]).add_votes(X_source, np.ones(1), votes)
-        return answer, votes.argmax(axis=1)
-
-    return learn
-
-
-def _model_learner(
-    estimator: Any, X: Any, X_source: Any, rng: np.random.RandomState
-) -> _Learn:
-    def learn(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        model = clone_for_round(estimator, rng)
-        model.fit(X, y, sample_weight=weight * len(weight))
-        return model.predict(X), model.predict(X_source)
-
-    return learn
-
-
 def _as_target(X: Any, rows: np.ndarray, position: int | None, one: int) -> Any:
     """Rows of X, each with the task value of the row `one`."""
     out = safe_indexing(X, rows)
@@ -444,8 +402,8 @@ def _as_target(X: Any, rows: np.ndarray, position: int | None, one: int) -> Any:
         out[:, position] = same[:, position]
         return out
     if sp.issparse(out):
-        parts = [out[:, :position], same[:, [position]], out[:, position + 1 :]]
-        return sp.hstack(parts, format="csr", dtype=X.dtype)
+        columns = [out[:, :position], same[:, [position]], out[:, position + 1 :]]
+        return sp.hstack(columns, format="csr", dtype=X.dtype)
     frame, target = nw.from_native(out), nw.from_native(same)
     name = frame.columns[position]
     return frame.with_columns(target[name]).to_native()

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -13,21 +14,25 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
-from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
-from kinlearn.transfer._boost import Boosted, Transfer
-from kinlearn.transfer._boost_numbers import (
+from kinlearn.transfer._base import TransferBase, fold_of_target, rows_of
+from kinlearn.transfer._boost import Boosted, Transfer, Weights, boost
+from kinlearn.transfer._learners import ModelLearner
+from kinlearn.transfer._weight_updates import (
     TINY,
-    RegressorLearner,
-    boost_numbers,
+    Update,
+    relative_residual,
     source_shrink,
-    weighted_median,
 )
-from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["TrAdaBoostRegressor"]
+
+_ONE_STAGE = Update(relative_residual)
+# AdaBoost.R2': the source keeps its weights, and only rows of the target gain.
+_HELD_SOURCE = Update(partial(relative_residual, of_target=True), moves_source=False)
 
 
 class TrAdaBoostRegressor(RegressorMixin, TransferBase):
@@ -90,7 +95,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         For each target the mean absolute error of each stage on held-out target
         rows; empty in the one-stage form.
     source_weight_ : dict
-        For each target a dict: share of each source in the weight of the last
+        For each target a dict: fraction of each source in the weight of the last
         round. A useless source falls behind the useful ones.
     weight_history_ : dict
         For each target a history: ``task_share``, ``target_error`` and ``vote``,
@@ -124,7 +129,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
       A source that misleads less than that is not noticed; `two_stage` looks at
       rows that were left out.
     - In the two-stage form, rows without an error never lose weight. If too few
-      others are left to reach a stage's share, the source is scaled as a whole.
+      others are left to reach a stage's fraction, the source is scaled as a whole.
 
     References
     ----------
@@ -211,10 +216,10 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         with rounds_with_callbacks(self, X, y, len(targets) * n_steps) as on_step:
             for target in targets:
                 transfer = self._transfer(data, target, start)
-                rows = transfer.rows
-                some = data.X if len(rows) == data.n_samples else data.X[rows]
                 fit = self._fit_stages if self.two_stage else self._fit_once
-                self.boosts_[names[target]], errors = fit(some, transfer, on_step)
+                self.boosts_[names[target]], errors = fit(
+                    rows_of(data.X, transfer), transfer, on_step
+                )
                 self.stage_errors_[names[target]] = errors
         del self._rng
         self._warn_of_useless_sources()
@@ -232,33 +237,46 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
                 stacklevel=4,
             )
 
-    def _learner(self, X: Any) -> RegressorLearner:
+    def _learner(self, X: Any) -> ModelLearner:
         estimator = self.estimator
         if estimator is None:
             estimator = DecisionTreeRegressor(max_depth=3)
-        return RegressorLearner(estimator, X, self._rng)
+        return ModelLearner(estimator, X, self._rng)
+
+    def _boost(
+        self,
+        X: Any,
+        weights: Weights,
+        update: Update,
+        on_round: Callable[[int], AbstractContextManager[Any]] = quiet_round,
+    ) -> Boosted:
+        return boost(
+            weights,
+            self._learner(X),
+            update,
+            n_rounds=self.n_estimators,
+            keep=self.keep,
+            on_round=on_round,
+        )
 
     def _fit_once(
         self,
         X: Any,
         transfer: Transfer,
         on_round: Callable[[int], AbstractContextManager[Any]],
-        frozen: np.ndarray | None = None,
     ) -> tuple[Boosted, np.ndarray]:
-        settings: dict[str, Any] = {"n_rounds": self.n_estimators, "keep": self.keep}
-        boosted = boost_numbers(
-            transfer, self._learner(X), on_round=on_round, frozen=frozen, **settings
-        )
-        own = transfer.is_target
+        boosted = self._boost(X, Weights(transfer), _ONE_STAGE, on_round)
+        of_target = transfer.is_target
         mute = not boosted.votes.any() and transfer.has_source
-        if mute and frozen is None and own.sum() > 1:
-            boosted = boost_numbers(
-                transfer.some(own), self._learner(X[own]), on_round=no_round, **settings
-            )
+        if mute and of_target.sum() > 1:
+            alone = Weights(transfer.some(of_target))
+            boosted = self._boost(X[of_target], alone, _ONE_STAGE)
             boosted = replace(boosted, alone=True)
-        if not boosted.votes.any():  # the first learner is better than none
-            boosted = replace(boosted, votes=np.eye(1, len(boosted.votes))[0])
-        return boosted, np.empty(0)
+        return _with_a_vote(boosted), np.empty(0)
+
+    def _fit_held(self, X: Any, transfer: Transfer, weight: np.ndarray) -> Boosted:
+        """Boost with the weights of a stage, those of the source held."""
+        return _with_a_vote(self._boost(X, Weights(transfer, weight), _HELD_SOURCE))
 
     def _fit_stages(
         self,
@@ -276,20 +294,19 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         for stage in range(self.n_stages):
             with on_stage(stage):
                 error = self._held_out_error(X, transfer, weight, fold)
-                boosted, _ = self._fit_once(X, transfer, no_round, weight)
+                boosted = self._fit_held(X, transfer, weight)
                 if best is None or error < min(errors):
                     best = boosted
                 errors.append(error)
                 if stage + 1 == self.n_stages or not transfer.has_source:
                     break
-                share = first + (stage + 1) / (self.n_stages - 1) * (1 - first)
-                model = self._learner(X)
-                residual = np.abs(model.learn(transfer, weight) - transfer.y)
+                fraction = first + (stage + 1) / (self.n_stages - 1) * (1 - first)
+                predicted = self._learner(X).fit(transfer, weight)
                 weight = source_shrink(
                     weight,
-                    residual / max(residual.max(), 1e-300),
+                    relative_residual(predicted, transfer.y, is_target),
                     is_target,
-                    min(share, 1 - 1e-6),
+                    min(fraction, 1 - 1e-6),
                 )
         return best, np.array(errors)
 
@@ -302,10 +319,9 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
             out = fold == k
             if out.sum() == transfer.is_target.sum():
                 continue  # nothing of the target would be left
-            train = transfer.some(~out)
-            boosted, _ = self._fit_once(X[~out], train, no_round, weight[~out])
-            answer = _median_of(boosted, X[out])
-            total += (transfer.start[out] * np.abs(answer - transfer.y[out])).sum()
+            boosted = self._fit_held(X[~out], transfer.some(~out), weight[~out])
+            predicted = _median_of(boosted, X[out])
+            total += (transfer.start[out] * np.abs(predicted - transfer.y[out])).sum()
             n += transfer.start[out].sum()
         return total / n if n else 0.0
 
@@ -322,20 +338,37 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         ndarray of shape (n_samples,)
             Numbers.
         """
-        rows = self._predict_data(X)
-        out = np.empty(rows.n_samples)
-        for target, index in self._rows_of_targets(rows.task):
-            out[index] = _median_of(self.boosts_[target], rows.X[index])
-        unknown = np.flatnonzero(rows.task < 0)
-        if len(unknown) and len(self.boosts_) > 1:
-            some = rows.X[unknown]
-            out[unknown] = np.mean(
-                [_median_of(each, some) for each in self.boosts_.values()], axis=0
-            )
-        return out
+        return self._by_target(
+            X, lambda target, some: _median_of(self.boosts_[target], some)
+        )
+
+
+def _with_a_vote(boosted: Boosted) -> Boosted:
+    """The same; if none has a vote, the first learner, which is better than none."""
+    if boosted.votes.any():
+        return boosted
+    return replace(boosted, votes=np.eye(1, len(boosted.votes))[0])
 
 
 def _median_of(boosted: Boosted, X: Any) -> np.ndarray:
     voting = np.flatnonzero(boosted.votes)
-    answers = np.column_stack([boosted.learners[t].predict(X) for t in voting])
-    return weighted_median(answers, boosted.votes[voting])
+    predictions = np.column_stack([boosted.learners[t].predict(X) for t in voting])
+    return weighted_median(predictions, boosted.votes[voting])
+
+
+def weighted_median(predictions: np.ndarray, votes: np.ndarray) -> np.ndarray:
+    """For each row the prediction at which half of the columns' votes is reached.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.transfer._regressor import weighted_median
+    >>> weighted_median(np.array([[3.0, 1.0, 2.0]]), np.array([1.0, 1.0, 5.0]))
+    array([2.])
+    """
+    order = np.argsort(predictions, axis=1)
+    below = np.cumsum(votes[order], axis=1)
+    place = (below >= below[:, -1:] / 2).argmax(axis=1)
+    return np.take_along_axis(
+        predictions, np.take_along_axis(order, place[:, None], axis=1), axis=1
+    )[:, 0]

@@ -12,7 +12,8 @@ engine:
 
 A target row is multiplied by :math:`\beta_{tar}` if it is wrong, a source row of
 label l by :math:`C^l` and, if it is wrong, by :math:`\beta_{src}` too. Then all
-weights are normalised together.
+weights are normalised together. Errors of numbers lie between right and wrong, and
+are exponents of the factors. `Update` has what the methods differ in.
 """
 
 from collections.abc import Callable
@@ -20,20 +21,28 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.optimize import brentq
 
 __all__ = [
     "CHANCE",
+    "TINY",
     "RoundErrors",
+    "Update",
     "balanced_correction",
     "dynamic_correction",
     "find_correction",
     "fixed_correction",
+    "is_wrong",
     "learner_vote",
     "rare_correction",
+    "relative_residual",
     "source_factor",
+    "source_shrink",
     "target_factor",
+    "wrong_weight",
 ]
 
+TINY = 1e-300  # the least weight of a row: 0 has no logarithm
 # Target errors from here on are no better than chance. After its round, a learner
 # has an error of exactly 1/2 under the new weights; rounding must not make it pass.
 CHANCE = 0.5 - 1e-6
@@ -51,12 +60,12 @@ class RoundErrors:
     Attributes
     ----------
     target : float
-        Wrong share of the target's weight.
+        Wrong fraction of the target's weight.
     source : float array of shape (n_classes,)
-        Weight of the wrong source rows of each label, as a share of the weight
+        Weight of the wrong source rows of each label, as a fraction of the weight
         of ALL source rows.
     within : float array of shape (n_classes,)
-        The same as a share of the weight of the label's own source rows; 0 for a
+        The same as a fraction of the weight of the label's own source rows; 0 for a
         label without any.
     beta_source : float
         Factor of a wrong source row.
@@ -66,6 +75,60 @@ class RoundErrors:
     source: np.ndarray
     within: np.ndarray
     beta_source: float
+
+
+def weighted_mean(weight: np.ndarray, error: np.ndarray) -> float:
+    """Mean error by weights that sum to one."""
+    return float((weight * error).sum())
+
+
+def wrong_weight(weight: np.ndarray, wrong: np.ndarray) -> float:
+    """The same of rows that are right or wrong; it rounds otherwise."""
+    return float(weight[wrong].sum())
+
+
+@dataclass(frozen=True)
+class Update:
+    """How weights follow from predictions: what the methods differ in.
+
+    Attributes
+    ----------
+    row_errors : callable
+        From predictions, truth and which rows are the target's to errors from 0 to 1.
+    correct : callable, default=None
+        From `RoundErrors` to a factor for each label of the source; None is 1.
+    ends : bool, default=True
+        Whether boosting ends at a target error of 0 or of 1/2, as AdaBoost does.
+        Otherwise the target begins anew there, and in the second case the source
+        fades; without a source boosting ends all the same.
+    moves_source : bool, default=True
+        Whether the source's weights change.
+    mean_error : callable, default=weighted_mean
+        From weights that sum to one and errors to their mean.
+    """
+
+    row_errors: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    correct: Callable[[RoundErrors], np.ndarray] | None = None
+    ends: bool = True
+    moves_source: bool = True
+    mean_error: Callable[[np.ndarray, np.ndarray], float] = weighted_mean
+
+
+def is_wrong(predicted: np.ndarray, y: np.ndarray, _: np.ndarray) -> np.ndarray:
+    """Errors of classes."""
+    return predicted != y
+
+
+def relative_residual(
+    predicted: np.ndarray,
+    y: np.ndarray,
+    is_target: np.ndarray,
+    of_target: bool = False,
+) -> np.ndarray:
+    """Errors of numbers: over the largest of all rows, or of the target's."""
+    residual = np.abs(predicted - y)
+    largest = (residual[is_target] if of_target else residual).max()
+    return residual / largest if largest > 0 else np.zeros(len(residual))
 
 
 def source_factor(n_source: float, n_rounds: int) -> float:
@@ -107,7 +170,7 @@ def learner_vote(target_error: float, n_target: float) -> float:
     Parameters
     ----------
     target_error : float
-        Wrong share of the target's weight.
+        Wrong fraction of the target's weight.
     n_target : float
         Number of target rows, or their weight.
 
@@ -143,7 +206,7 @@ def fixed_correction(errors: RoundErrors, cost: float = 1.0) -> np.ndarray:
 
 
 def dynamic_correction(errors: RoundErrors) -> np.ndarray:
-    """Dynamic-TrAdaBoost: a right source row keeps its share of all weight."""
+    """Dynamic-TrAdaBoost: a right source row keeps its fraction of all weight."""
     return np.full(len(errors.source), _target_growth(errors.target))
 
 
@@ -153,7 +216,7 @@ def rare_correction(errors: RoundErrors) -> np.ndarray:
 
 
 def balanced_correction(errors: RoundErrors) -> np.ndarray:
-    """Each label of the source keeps its share of all weight."""
+    """Each label of the source keeps its fraction of all weight."""
     kept = 1.0 - errors.within * (1.0 - errors.beta_source)
     return _target_growth(errors.target) / kept
 
@@ -194,3 +257,44 @@ def find_correction(
     if correction is None or isinstance(correction, str):
         return _BY_NAME[correction]
     return partial(fixed_correction, cost=correction)
+
+
+def source_shrink(
+    start: np.ndarray, error: np.ndarray, is_target: np.ndarray, fraction: float
+) -> np.ndarray:
+    """Weights of the next stage: the source loses until the target has its fraction.
+
+    Parameters
+    ----------
+    start : float array of shape (m,)
+        Weights of this stage.
+    error : float array of shape (m,)
+        Errors of the rows, from 0 to 1.
+    is_target : bool array of shape (m,)
+        Rows that keep their weight.
+    fraction : float
+        Of all weight, what the target is to have.
+
+    Returns
+    -------
+    float array of shape (m,)
+        Weights that sum to one: those of the source times beta to the power of
+        their error. Where no beta reaches the fraction (rows without an error keep
+        their weight), the source as a whole is scaled down to it.
+    """
+    source, target = start[~is_target], start[is_target].sum()
+    wanted = target * (1.0 - fraction) / fraction  # weight that the source may keep
+
+    def excess(log_beta: float) -> float:
+        return (source * np.exp(error[~is_target] * log_beta)).sum() - wanted
+
+    kept = source
+    if excess(0.0) > 0:
+        low = -700.0
+        if excess(low) < 0:
+            kept = source * np.exp(error[~is_target] * brentq(excess, low, 0.0))
+        else:
+            kept = source * (wanted / source.sum())
+    out = np.array(start)
+    out[~is_target] = kept
+    return np.maximum(out / out.sum(), TINY)

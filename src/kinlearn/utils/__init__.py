@@ -1,7 +1,13 @@
 """Small tools that know nothing of tasks."""
 
 from kinlearn.utils._files import replacing
-from kinlearn.utils._groups import deal_to_folds, group_rows, row_groups, row_hashes
+from kinlearn.utils._groups import (
+    deal_to_folds,
+    group_rows,
+    mix_bits,
+    row_groups,
+    row_hashes,
+)
 from kinlearn.utils._jobs import SentOnce, one_by_one
 from kinlearn.utils._optional import import_optional
 from kinlearn.utils._rounds import (
@@ -22,6 +28,7 @@ __all__ = [
     "deal_to_folds",
     "group_rows",
     "import_optional",
+    "mix_bits",
     "one_by_one",
     "quiet_round",
     "replacing",

@@ -5,7 +5,7 @@ import numpy as np
 from kinlearn._kernels._grouping import deal_cells, group_by_code
 from kinlearn.utils._typing import ArrayLike
 
-__all__ = ["deal_to_folds", "group_rows", "row_groups", "row_hashes"]
+__all__ = ["deal_to_folds", "group_rows", "mix_bits", "row_groups", "row_hashes"]
 
 
 def group_rows(codes: ArrayLike, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
@@ -26,8 +26,8 @@ def group_rows(codes: ArrayLike, n_groups: int) -> tuple[np.ndarray, np.ndarray]
     return indptr, order
 
 
-def _mixed(h: np.ndarray) -> np.ndarray:
-    """Spread the bits of each number over all 64."""
+def mix_bits(h: np.ndarray) -> np.ndarray:
+    """The last steps of SplitMix64: every bit of a uint64 depends on all."""
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return h ^ (h >> np.uint64(31))
@@ -39,11 +39,11 @@ def row_hashes(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     So neither the order of the rows nor repeated rows (or weights instead of them)
     change who is held out together with whom.
     """
-    h = _mixed((y.astype(np.float64) + 0.0).view(np.uint64))
+    h = mix_bits((y.astype(np.float64) + 0.0).view(np.uint64))
     for column in columns:
         # + 0 makes -0 and 0 alike; all NaN are one missing value.
         plain = np.where(np.isnan(column), np.float32(np.nan), column + np.float32(0))
-        h = _mixed(h + np.uint64(0x9E3779B97F4A7C15) + plain.view(np.uint32))
+        h = mix_bits(h + np.uint64(0x9E3779B97F4A7C15) + plain.view(np.uint32))
     return h
 
 

@@ -11,9 +11,9 @@ from kinlearn.cluster import _affinity
 from kinlearn.cluster._affinity import (
     Affinity,
     TermAffinity,
+    _task_groups,
     build_affinity,
     explicit_affinity,
-    task_groups,
 )
 from kinlearn.cluster._solver import Problem
 from tests.interrupt import seconds_to_stop
@@ -105,7 +105,7 @@ def test_the_affinity_that_is_never_made_equals_the_matrix(kind, name):
     ],
 )
 def test_groups_of_tasks_are_a_factorisation(lambdas):
-    read, write = task_groups(lambdas)
+    read, write = _task_groups(lambdas)
     assert_allclose(read @ write.T, lambdas)
 
 

@@ -43,19 +43,19 @@ cdef struct Split:
     f64_t score
 
 
-def grow_tree(const u8_t[:, ::1] lines, const i64_t[::1] indptr,
-              const i32_t[::1] columns, const u8_t[::1] codes,
+def grow_tree(const u8_t[:, ::1] row_bins, const i64_t[::1] indptr,
+              const i32_t[::1] columns, const u8_t[::1] cell_bins,
               const u8_t[::1] common, const i32_t[::1] n_bins,
               const i32_t[::1] rows, const i32_t[::1] labels,
               const i64_t[::1] weights, const u8_t[::1] is_target,
-              i32_t n_classes, intp_t max_depth, f64_t trim, i32_t[::1] answers):
+              i32_t n_classes, intp_t max_depth, f64_t trim, i32_t[::1] predictions):
     """Grow one tree.
 
     Parameters
     ----------
-    lines : uint8 array of shape (n, n_features), or of no rows
+    row_bins : uint8 array of shape (n, n_features), or of no rows
         Bins, where all are stored; the bin ``n_bins[f]`` is a missing value.
-    indptr, columns, codes : arrays, or of length 1 and 0
+    indptr, columns, cell_bins : arrays, or of length 1 and 0
         Otherwise the bins that are not the common one of their feature, row by
         row, ascending in the column.
     common : uint8 array of shape (n_features,)
@@ -64,15 +64,15 @@ def grow_tree(const u8_t[:, ::1] lines, const i64_t[::1] indptr,
         Bins of each feature, the missing one not counted.
     rows : int32 array of shape (m,)
         Rows to grow on.
-    labels, weights, is_target, answers : arrays of shape (m,)
+    labels, weights, is_target, predictions : arrays of shape (m,)
         Of these rows: class, weight (1 at least), whether it is one of the
-        target, and the class that the tree answers (filled).
+        target, and the class that the tree predictions (filled).
     n_classes : int
         Number of classes.
     max_depth : int
         Largest depth.
     trim : float
-        End at the first depth, from 1 on, at which less than this share of the
+        End at the first depth, from 1 on, at which less than this fraction of the
         target's weight is wrong; 0 is never.
 
     Returns
@@ -81,11 +81,11 @@ def grow_tree(const u8_t[:, ::1] lines, const i64_t[::1] indptr,
         The nodes; the children of a node follow it.
     """
     cdef Grower grower = Grower(
-        lines, indptr, columns, codes, common, n_bins, rows, labels, weights,
+        row_bins, indptr, columns, cell_bins, common, n_bins, rows, labels, weights,
         is_target, n_classes)
     with nogil:
         grower.grow(max_depth, trim)
-        grower.answer(answers)
+        grower.predict(predictions)
     # not of the memoryview: a Ctrl-C in its conversion would become a ValueError
     return grower.nodes_[:grower.n_nodes].copy()
 
@@ -93,10 +93,10 @@ def grow_tree(const u8_t[:, ::1] lines, const i64_t[::1] indptr,
 cdef class Grower:
     """Rows in the order of the nodes, histograms, and the tree as it grows."""
 
-    cdef const u8_t[:, ::1] lines
+    cdef const u8_t[:, ::1] row_bins
     cdef const i64_t[::1] indptr
     cdef const i32_t[::1] columns, n_bins, rows
-    cdef const u8_t[::1] codes, common
+    cdef const u8_t[::1] cell_bins, common
     cdef bint sparse
     cdef intp_t n_rows, n_features, n_classes, visits
     # each node owns a stretch of these, ascending in `place`, the row's number
@@ -117,16 +117,16 @@ cdef class Grower:
     cdef intp_t n_nodes
     cdef i64_t wrong, all_target
 
-    def __init__(self, lines, indptr, columns, codes, common, n_bins, rows, labels,
-                 weights, is_target, n_classes):
-        self.lines = lines
+    def __init__(self, row_bins, indptr, columns, cell_bins, common, n_bins, rows,
+                 labels, weights, is_target, n_classes):
+        self.row_bins = row_bins
         self.indptr = indptr
         self.columns = columns
-        self.codes = codes
+        self.cell_bins = cell_bins
         self.common = common
         self.n_bins = n_bins
         self.rows = rows
-        self.sparse = self.lines.shape[0] == 0
+        self.sparse = self.row_bins.shape[0] == 0
         self.n_rows = n = rows.shape[0]
         self.n_features = self.n_bins.shape[0]
         self.n_classes = n_classes
@@ -212,7 +212,7 @@ cdef class Grower:
         if self.sparse:
             self._add_sparse(start, end)
         else:
-            self._add_lines(start, end)
+            self._add_dense(start, end)
         self._best_split(&best)
         if best.feature < 0:
             return 0
@@ -235,7 +235,7 @@ cdef class Grower:
 
     # --------------------------------------------------------- the histograms
 
-    cdef void _add_lines(self, intp_t start, intp_t end) noexcept nogil:
+    cdef void _add_dense(self, intp_t start, intp_t end) noexcept nogil:
         cdef intp_t i, f, K = self.n_classes, d = self.n_features
         cdef i32_t place
         cdef i64_t w
@@ -245,7 +245,7 @@ cdef class Grower:
         for i in range(start, end):
             place = self.place[i]
             w = self.weight[place]
-            line = &self.lines[self.rows[place], 0]
+            line = &self.row_bins[self.rows[place], 0]
             cells = &self.histogram[0] + self.label[place]
             for f in range(d):
                 cells[first[f] + line[f] * K] += w
@@ -257,20 +257,22 @@ cdef class Grower:
         cdef intp_t i, j, k, b, K = self.n_classes
         cdef i32_t place, f
         cdef i64_t w, rest, row
-        cdef i64_t* cells = &self.histogram[0]
+        cdef i64_t* cells
         self.n_touched = 0
         for i in range(start, end):
             place = self.place[i]
             w = self.weight[place]
             row = self.rows[place]
+            cells = &self.histogram[0] + self.label[place]
             for j in range(self.indptr[row], self.indptr[row + 1]):
                 f = self.columns[j]
                 if not self.is_touched[f]:
                     self.is_touched[f] = True
                     self.touched[self.n_touched] = f
                     self.n_touched += 1
-                cells[self.first_cell[f] + self.codes[j] * K + self.label[place]] += w
+                cells[self.first_cell[f] + self.cell_bins[j] * K] += w
             self.visits += self.indptr[row + 1] - self.indptr[row]
+        cells = &self.histogram[0]
         for i in range(self.n_touched):
             f = self.touched[i]
             self.is_touched[f] = False
@@ -352,7 +354,7 @@ cdef class Grower:
     cdef inline i32_t _bin_of(self, i64_t row, i32_t feature) noexcept nogil:
         cdef i64_t low, high, middle
         if not self.sparse:
-            return self.lines[row, feature]
+            return self.row_bins[row, feature]
         low = self.indptr[row]
         high = self.indptr[row + 1]
         while low < high:
@@ -362,19 +364,19 @@ cdef class Grower:
             else:
                 high = middle
         if low < self.indptr[row + 1] and self.columns[low] == feature:
-            return self.codes[low]
+            return self.cell_bins[low]
         return self.common[feature]
 
     cdef intp_t _partition(self, intp_t start, intp_t end, Split* split) noexcept nogil:
         cdef intp_t i, n_left = start, n_right = 0
         cdef i64_t balance = 0
-        cdef i32_t place, code
+        cdef i32_t place, bin_
         cdef bint left, lost = False
         for i in range(start, end):
             place = self.place[i]
-            code = self._bin_of(self.rows[place], split.feature)
-            left = code <= split.bin
-            if code == self.n_bins[split.feature]:
+            bin_ = self._bin_of(self.rows[place], split.feature)
+            left = bin_ <= split.bin
+            if bin_ == self.n_bins[split.feature]:
                 left = split.missing_left
                 lost = True
             balance += self.weight[place] if left else -self.weight[place]
@@ -390,12 +392,12 @@ cdef class Grower:
             split.missing_left = balance >= 0
         return n_left
 
-    cdef void answer(self, i32_t[::1] answers) noexcept nogil:
+    cdef void predict(self, i32_t[::1] predictions) noexcept nogil:
         cdef intp_t v, i
         for v in range(self.n_nodes):
             if self.nodes[v].left < 0:
                 for i in range(self.nodes[v].start, self.nodes[v].end):
-                    answers[self.place[i]] = self.nodes[v].label
+                    predictions[self.place[i]] = self.nodes[v].label
 
 
 # What a walk reads of a node. A leaf has left = -1.
@@ -427,7 +429,7 @@ cdef inline i32_t _label(const Step* steps, const float_t* x) noexcept nogil:
 
 def add_votes(const float_t[:, ::1] X, const Step[::1] steps,
               const i32_t[::1] roots, const f64_t[::1] votes, f64_t[:, ::1] out):
-    """Add the vote of each tree to the class that it answers.
+    """Add the vote of each tree to the class that it predictions.
 
     Parameters
     ----------

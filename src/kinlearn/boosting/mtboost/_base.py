@@ -1,7 +1,8 @@
-"""What MTBoost for classes and for numbers share: parameters, rounds, relations."""
+"""What MTBoost has in common for classes and for numbers."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -13,22 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.mtboost._covariance import TaskCovariance
-from kinlearn.boosting.mtboost._later import find_later_weights
-from kinlearn.boosting.mtboost._learners import EstimatorLearner, LinearLearner
-from kinlearn.boosting.mtboost._least_squares import TaskLevels
+from kinlearn.boosting.mtboost._learners import EstimatorLearner
+from kinlearn.boosting.mtboost._least_squares import TaskLevels, make_least_squares
 from kinlearn.boosting.mtboost._rounds import (
-    LogisticLoss,
+    Learner,
+    Loss,
     Settings,
-    SquaredLoss,
+    find_later_weights,
     play_rounds,
 )
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import LabelSets, TaskMixin
-from kinlearn.utils import (
-    check_takes_weights,
-    quiet_round,
-    rounds_with_callbacks,
-)
+from kinlearn.utils import check_takes_weights, quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
@@ -36,6 +33,17 @@ from kinlearn.utils._typing import ArrayLike, Table
 __all__ = ["MTBoostBase"]
 
 _CHUNK = 2**22  # outputs of learners that are held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class _Played:
+    """What rounds came to; `rounds` are those that are kept."""
+
+    learner: Learner
+    rounds: list[tuple]  # what is kept of the fit, scale, weights, loss, objective
+    losses: list[float]  # of rows held back, after each round
+    covariance: TaskCovariance | None
+    n_codes: int
 
 
 class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
@@ -64,6 +72,12 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     }
 
     hypotheses_: Any
+
+    @property
+    @abstractmethod
+    def _kind(self) -> str:
+        """What outputs of learners are: "sign", "clipped" or "number"."""
+
     # --------------------------------------------------------------- fitting
 
     def _check_estimator(self, kind: str | None = None) -> None:
@@ -82,50 +96,38 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         return np.where(held, 0.0, weight), np.where(held, weight, 0.0)
 
     def _learner(
-        self, data: Any, weight: np.ndarray, kind: str, rng: np.random.RandomState
-    ) -> EstimatorLearner | LinearLearner:
+        self, data: Any, weight: np.ndarray, rng: np.random.RandomState
+    ) -> Learner:
         """What fits the rounds."""
         if self.estimator is not None:
-            return EstimatorLearner(self.estimator, data.X, rng, kind)
+            return EstimatorLearner(self.estimator, data.X, rng, self._kind)
         levels = TaskLevels(data.task, data.n_tasks, self.task_levels)
-        return LinearLearner(data.X, weight, self.base_penalty, levels, self.form)
+        return make_least_squares(data.X, weight, self.base_penalty, levels, self.form)
 
     def _boost(
         self,
         X: Table,
         y: ArrayLike,
         data: Any,
-        make_loss: Callable[[np.ndarray], LogisticLoss | SquaredLoss],
+        make_loss: Callable[[np.ndarray], Loss],
         scores: np.ndarray,
-        kind: str,
     ) -> None:
         """Run the rounds and keep what they found."""
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
-            learner, found, losses, covariance, n_codes = self._play(
-                data, make_loss, scores, kind, on_round
-            )
-        self._covariance = covariance
+            played = self._play(data, make_loss, scores, on_round)
+        self._covariance = played.covariance
         self.__dict__.pop("validation_losses_", None)  # of an earlier fit
-        if losses:
-            self.validation_losses_ = np.array(losses)
-        self._keep(learner, found, n_codes, kind)
+        self._keep(played)
 
     def _play(
         self,
         data: Any,
-        make_loss: Callable[[np.ndarray], LogisticLoss | SquaredLoss],
+        make_loss: Callable[[np.ndarray], Loss],
         scores: np.ndarray,
-        kind: str,
         on_round: Callable[[int], Any],
         covariance: TaskCovariance | None = None,
-    ) -> tuple[
-        EstimatorLearner | LinearLearner,
-        list[tuple],
-        list[float],
-        TaskCovariance | None,
-        int,
-    ]:
-        """Run rounds: learner, rounds that are kept, losses of rows held back.
+    ) -> "_Played":
+        """Run rounds.
 
         Rows that are held back take part with weight 0, so that their scores come
         along with those of the others.
@@ -134,7 +136,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         weight, held = self._hold_back(data, rng)
         loss = make_loss(weight)
         watched = None if held is None else make_loss(held)
-        learner = self._learner(data, weight, kind, rng)
+        learner = self._learner(data, weight, rng)
         settings = Settings(
             n_inner=self.n_inner,
             inner_tol=self.inner_tol,
@@ -142,12 +144,12 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             penalty=self.sharing_penalty,
             ridge=self.covariance_ridge,
             start=self.start,
-            kind=kind,
+            kind=self._kind,
         )
         found, losses = [], []
         rounds = play_rounds(loss, learner, scores, settings, rng, covariance)
         for number in range(self.n_estimators if loss.n_codes else 0):
-            with on_round(number) as told:
+            with on_round(number) as callbacks:
                 one = next(rounds, None)
             if one is None:
                 break
@@ -157,30 +159,26 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             best = int(np.argmin(losses)) if losses else number
             if best == number:
                 covariance = one.covariance
-            tired = number - best >= self.n_iter_no_change
-            if tired or told.stop or one.progress <= self.tol:
+            no_better = number - best >= self.n_iter_no_change
+            if no_better or callbacks.stop or one.progress <= self.tol:
                 break
         if losses:
             del found[int(np.argmin(losses)) + 1 :]
-        return learner, found, losses, covariance, loss.n_codes
+        return _Played(learner, found, losses, covariance, loss.n_codes)
 
-    def _keep(
-        self,
-        learner: EstimatorLearner | LinearLearner,
-        found: list[tuple],
-        n_codes: int,
-        kind: str,
-    ) -> None:
-        kept, scales, weights, losses, objectives = (
-            list(column) for column in (zip(*found, strict=True) if found else [()] * 5)
-        )
+    def _keep(self, played: "_Played") -> None:
+        """Set what the rounds found."""
+        found = zip(*played.rounds, strict=True) if played.rounds else [()] * 5
+        kept, scales, weights, losses, objectives = (list(column) for column in found)
+        if played.losses:
+            self.validation_losses_ = np.array(played.losses)
         self.n_estimators_ = len(kept)
-        self.weights_ = np.array(weights).reshape(len(kept), n_codes)
+        self.weights_ = np.array(weights).reshape(len(kept), played.n_codes)
         self.train_loss_ = np.array(losses)
         self.objective_ = np.array(objectives)
-        self.hypotheses_ = (
-            learner.finish(kept, np.array(scales), kind) if kept else None
-        )
+        self.hypotheses_ = None
+        if kept:
+            self.hypotheses_ = played.learner.finish(kept, np.array(scales), self._kind)
 
     # ----------------------------------------------------- what comes later
 
@@ -233,17 +231,13 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             self._add_tasks(later.take(np.flatnonzero(is_new)))
         if known.n_samples == 0:
             return self
-        make_loss, scores, here, kind = self._further(known)
+        make_loss, scores, here = self._further(known)
         before = None
         if self.n_estimators_:
             before = TaskCovariance.of(self.weights_[:, here], self.covariance_ridge)
-        learner, found, losses, _, _ = self._play(
-            known, make_loss, scores, kind, quiet_round, before
-        )
-        if losses:
-            self.validation_losses_ = np.array(losses)
-        if found:
-            self._append(learner, found, here, kind)
+        played = self._play(known, make_loss, scores, quiet_round, before)
+        if played.rounds:
+            self._append(played, here)
         return self
 
     def _check_rows(self, later: Any) -> None:
@@ -252,19 +246,15 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     @abstractmethod
     def _further(
         self, known: Any
-    ) -> tuple[
-        Callable[[np.ndarray], LogisticLoss | SquaredLoss], np.ndarray, np.ndarray, str
-    ]:
-        """Loss, scores so far, codes that have rows, and the kind of outputs."""
+    ) -> tuple[Callable[[np.ndarray], Loss], np.ndarray, np.ndarray]:
+        """Loss, scores so far, and which codes have rows."""
 
-    def _append(
-        self, learner: Any, found: list[tuple], here: np.ndarray, kind: str
-    ) -> None:
+    def _append(self, played: "_Played", here: np.ndarray) -> None:
         """Keep further rounds, in which other codes have no weight."""
         n_codes = self.weights_.shape[1]
         old = self.weights_, self.train_loss_, self.objective_, self.hypotheses_
-        self._keep(learner, found, int(here.sum()), kind)
-        weights = np.zeros((len(found), n_codes))
+        self._keep(played)
+        weights = np.zeros((len(played.rounds), n_codes))
         weights[:, here] = self.weights_
         self.weights_ = np.concatenate([old[0], weights])
         self.train_loss_ = np.concatenate([old[1], self.train_loss_])
@@ -277,10 +267,10 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     def _known_scores(self, rows: Any, row: np.ndarray, code: np.ndarray) -> np.ndarray:
         """Scores of pairs of row and code by the learners so far."""
         out = np.zeros(len(row))
-        for part, outputs in self._outputs(rows):
-            at = np.flatnonzero((row >= part.start) & (row < part.stop))
+        for some, outputs in self._outputs(rows):
+            at = np.flatnonzero((row >= some.start) & (row < some.stop))
             out[at] = np.einsum(
-                "ij,ij->i", outputs[row[at] - part.start], self.weights_.T[code[at]]
+                "ij,ij->i", outputs[row[at] - some.start], self.weights_.T[code[at]]
             )
         return out
 
@@ -291,7 +281,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     def _add_weights(
         self,
         later: Any,
-        loss: LogisticLoss | SquaredLoss,
+        loss: Loss,
         scores: np.ndarray,
         new: np.ndarray,
     ) -> None:
@@ -352,8 +342,15 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             return
         size = max(_CHUNK // self.n_estimators_, 1)
         for start in range(0, rows.n_samples, size):
-            part = slice(start, min(start + size, rows.n_samples))
-            yield part, self.hypotheses_.outputs(rows.X[part], rows.task[part])
+            some = slice(start, min(start + size, rows.n_samples))
+            yield some, self.hypotheses_.outputs(rows.X[some], rows.task[some])
+
+    def _all_outputs(self, rows: Any) -> np.ndarray:
+        """The same of all rows, for what goes round by round."""
+        out = np.empty((rows.n_samples, self.n_estimators_))
+        for some, outputs in self._outputs(rows):
+            out[some] = outputs
+        return out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from kinlearn.boosting._start_weights import row_weights, weighted_label_sets
 from kinlearn.boosting.mtboost._base import MTBoostBase
 from kinlearn.boosting.mtboost._label_codes import ClassScores, LabelCodes
-from kinlearn.boosting.mtboost._rounds import LogisticLoss
+from kinlearn.boosting.mtboost._rounds import Loss
 from kinlearn.tasks import LabelSets
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
@@ -242,6 +242,10 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self.label_sets = label_sets
         self.random_state = random_state
 
+    @property
+    def _kind(self) -> str:
+        return self.output
+
     @with_callbacks
     def fit(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -270,13 +274,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         self._codes = codes = LabelCodes.of(data, self._label_sets)
         offsets = codes.offsets(weight[codes.row])
-
-        def make_loss(row_weight: np.ndarray) -> LogisticLoss:
-            return LogisticLoss(
-                codes.row, codes.code, codes.sign, row_weight, codes.n_codes
-            )
-
-        self._boost(X, y, data, make_loss, offsets[codes.code], self.output)
+        make_loss = codes.losses(np.full(codes.n_codes, True))
+        self._boost(X, y, data, make_loss, offsets[codes.code])
         self._scores = ClassScores.of(
             codes, self.weights_, offsets, _only_class(data, self._label_sets, weight)
         )
@@ -334,24 +333,15 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
 
     def _further(
         self, known: Any
-    ) -> tuple[Callable[[np.ndarray], LogisticLoss], np.ndarray, np.ndarray, str]:
+    ) -> tuple[Callable[[np.ndarray], Loss], np.ndarray, np.ndarray]:
         codes = LabelCodes.of(known, self._label_sets)
         here = np.bincount(codes.code, minlength=codes.n_codes) > 0
-        number = np.cumsum(here) - 1
         scores = self._scores.offsets[codes.code]
         scores = scores + self._known_scores(known, codes.row, codes.code)
+        return codes.losses(here), scores, here
 
-        def make_loss(weight: np.ndarray) -> LogisticLoss:
-            return LogisticLoss(
-                codes.row, number[codes.code], codes.sign, weight, int(here.sum())
-            )
-
-        return make_loss, scores, here, self.output
-
-    def _append(
-        self, learner: Any, found: list[tuple], here: np.ndarray, kind: str
-    ) -> None:
-        super()._append(learner, found, here, kind)
+    def _append(self, played: Any, here: np.ndarray) -> None:
+        super()._append(played, here)
         offsets = self._scores.offsets[: self._codes.n_codes]
         only = self._scores.alone[:-1]
         self._scores = ClassScores.of(self._codes, self.weights_, offsets, only)
@@ -361,11 +351,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         label_sets = counted.find_label_sets(self._label_sets, self.label_sets)
         codes = LabelCodes.of(later, label_sets)
         new = later.is_new[codes.task]
-        number = np.cumsum(new) - 1
         offsets = codes.offsets(weight[codes.row])
-        loss = LogisticLoss(
-            codes.row, number[codes.code], codes.sign, weight, int(new.sum())
-        )
+        loss = codes.losses(new)(weight)
         self._add_weights(later, loss, offsets[codes.code], new)
         offsets[~new] = self._scores.offsets[: len(new) - loss.n_codes]
         only = _only_class(later, label_sets, weight)
@@ -382,16 +369,14 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     def _class_scores(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         rows = self._predict_data(X)
         scores = self._scores.start(rows.task)
-        for part, outputs in self._outputs(rows):
-            self._scores.add(outputs, rows.task[part], scores[part])
+        for some, outputs in self._outputs(rows):
+            self._scores.add(outputs, rows.task[some], scores[some])
         return rows.task, scores
 
     def _staged_scores(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = self._predict_data(X)
         scores = self._scores.start(rows.task)
-        outputs = np.empty((rows.n_samples, self.n_estimators_))
-        for part, some in self._outputs(rows):
-            outputs[part] = some
+        outputs = self._all_outputs(rows)
         for t in range(self.n_estimators_):
             one = slice(t, t + 1)
             self._scores.add(outputs[:, one], rows.task, scores, one)

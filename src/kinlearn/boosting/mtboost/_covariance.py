@@ -25,7 +25,7 @@ __all__ = ["TaskCovariance"]
 
 @dataclass(frozen=True, eq=False)
 class TaskCovariance:
-    """The matrix Omega, in parts.
+    """The matrix Omega, factored.
 
     Attributes
     ----------
@@ -43,38 +43,12 @@ class TaskCovariance:
 
     @classmethod
     def start(cls, n_tasks: int, ridge: float) -> Self:
-        """Before the first round: all tasks alike and apart, I / m.
-
-        Parameters
-        ----------
-        n_tasks : int
-            Number of tasks.
-        ridge : float
-            Epsilon.
-
-        Returns
-        -------
-        TaskCovariance
-            Of rank 0.
-        """
+        """Before the first round: all tasks alike and apart, I / m."""
         return cls(np.empty((n_tasks, 0)), np.empty(0), ridge)
 
     @classmethod
     def of(cls, weights: np.ndarray, ridge: float) -> Self:
-        """After some rounds.
-
-        Parameters
-        ----------
-        weights : float64 array of shape (n_rounds, n_tasks)
-            Their weights.
-        ridge : float
-            Epsilon.
-
-        Returns
-        -------
-        TaskCovariance
-            The same as of one round after the other.
-        """
+        """After rounds with weights of shape (n_rounds, n_tasks), all at once."""
         _, values, vectors = np.linalg.svd(weights, full_matrices=False)
         return cls(np.ascontiguousarray(vectors.T), values, ridge)
 
@@ -94,18 +68,7 @@ class TaskCovariance:
         return self.trace**2
 
     def with_round(self, weights: np.ndarray) -> "TaskCovariance":
-        """The matrix after one more round.
-
-        Parameters
-        ----------
-        weights : float64 array of shape (n_tasks,)
-            The round's weights.
-
-        Returns
-        -------
-        TaskCovariance
-            Another one; this one stays as it is.
-        """
+        """The matrix after one more round; this one stays as it is."""
         inside = self.vectors.T @ weights
         outside = weights - self.vectors @ inside
         # twice is enough for orthogonality in double precision
@@ -124,37 +87,15 @@ class TaskCovariance:
         return TaskCovariance(basis @ turned.T, values, self.ridge)
 
     def times(self, vector: np.ndarray) -> np.ndarray:
-        """Omega times a vector.
-
-        Parameters
-        ----------
-        vector : float64 array of shape (n_tasks,)
-            Any.
-
-        Returns
-        -------
-        float64 array of shape (n_tasks,)
-            The product.
-        """
-        parts = self._above * (self.vectors.T @ vector)
-        return (self.vectors @ parts + self.ridge * vector) / self.trace
+        """Omega times a vector."""
+        along = self._above * (self.vectors.T @ vector)
+        return (self.vectors @ along + self.ridge * vector) / self.trace
 
     def draw(self, rng: np.random.RandomState) -> np.ndarray:
-        """Weights from the normal distribution with this covariance.
-
-        Parameters
-        ----------
-        rng : RandomState
-            The source.
-
-        Returns
-        -------
-        float64 array of shape (n_tasks,)
-            Weights.
-        """
+        """Weights from the normal distribution with this covariance."""
         common = np.sqrt(self._above) * rng.standard_normal(len(self.values))
-        own = np.sqrt(self.ridge) * rng.standard_normal(len(self.vectors))
-        return (self.vectors @ common + own) / np.sqrt(self.trace)
+        alone = np.sqrt(self.ridge) * rng.standard_normal(len(self.vectors))
+        return (self.vectors @ common + alone) / np.sqrt(self.trace)
 
     def shrink(
         self, slope: np.ndarray, curvature: np.ndarray, penalty: float
@@ -163,21 +104,8 @@ class TaskCovariance:
 
         It is :math:`-\Omega E (I + E \Omega E / \lambda)^{-1} E^{-1} b / \lambda` with
         slope b and the root E of the curvature, in which nothing cancels and
-        nothing is divided by Omega; the inverse is one of `rank` unknowns.
-
-        Parameters
-        ----------
-        slope : float64 array of shape (n_tasks,)
-            Zero where the curvature is zero.
-        curvature : float64 array of shape (n_tasks,)
-            Not negative.
-        penalty : float
-            Lambda, positive.
-
-        Returns
-        -------
-        float64 array of shape (n_tasks,)
-            Weights.
+        nothing is divided by Omega; the inverse is one of `rank` unknowns. The slope is
+        zero where the curvature is; that is not negative, and the penalty positive.
         """
         root = np.sqrt(curvature)
         right = np.divide(slope, root, out=np.zeros_like(slope), where=root > 0)
@@ -193,13 +121,7 @@ class TaskCovariance:
         return -self.times(root * found) / penalty
 
     def matrix(self) -> np.ndarray:
-        """Omega itself.
-
-        Returns
-        -------
-        float64 array of shape (n_tasks, n_tasks)
-            Of trace 1.
-        """
+        """Omega itself, of trace 1."""
         out = (self.vectors * self._above) @ self.vectors.T
         out[np.diag_indices_from(out)] += self.ridge
         return out / self.trace

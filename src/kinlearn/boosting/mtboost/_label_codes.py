@@ -4,11 +4,13 @@ A task of two classes has one code, +1 for its second class. A task of more has 
 for each class against its others. A task of one class has none, and needs none.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
+from kinlearn.boosting.mtboost._rounds import LogisticLoss
 from kinlearn.tasks import LabelSets
 
 __all__ = ["ClassScores", "LabelCodes"]
@@ -41,20 +43,10 @@ class LabelCodes:
 
     @classmethod
     def of(cls, data: Any, label_sets: LabelSets) -> Self:
-        """The codes of rows.
+        """The codes of rows (a TaskData or LaterData with classes).
 
-        Parameters
-        ----------
-        data : TaskData or LaterData
-            With classes.
-        label_sets : LabelSets
-            Classes of each task among its rows of positive weight; a row of any
-            other class is -1 in every code.
-
-        Returns
-        -------
-        LabelCodes
-            Its codes.
+        `label_sets` are the classes of each task among its rows of positive weight; a
+        row of any other class is -1 in every code.
         """
         n_labels = np.diff(label_sets.indptr)
         n_codes = np.where(n_labels > 2, n_labels, n_labels - 1)
@@ -77,12 +69,12 @@ class LabelCodes:
         times = n_codes[data.task]
         row = np.repeat(np.arange(data.n_samples), times)
         number = np.arange(len(row)) - (np.cumsum(times) - times)[row]
-        own = number_of[data.task[row], data.y[row]]
+        label = number_of[data.task[row], data.y[row]]
         binary = n_labels[data.task[row]] == 2
         return cls(
             row=row,
             code=first[data.task[row]] + number,
-            sign=np.where(np.where(binary, own == 1, own == number), 1.0, -1.0),
+            sign=np.where(np.where(binary, label == 1, label == number), 1.0, -1.0),
             task=np.repeat(np.arange(data.n_tasks), n_codes),
             cell_code=cell_code,
             cell_sign=cell_sign,
@@ -94,46 +86,27 @@ class LabelCodes:
         return len(self.task)
 
     def without_pairs(self) -> Self:
-        """The codes alone, without the training rows.
-
-        Returns
-        -------
-        LabelCodes
-            What a fitted model keeps.
-        """
+        """The codes alone, without the training rows: what a fitted model keeps."""
         none = self.row[:0]
         return replace(self, row=none, code=none, sign=self.sign[:0])
 
+    def losses(self, kept: np.ndarray) -> Callable[[np.ndarray], LogisticLoss]:
+        """What makes, of weights of the rows, the loss of some of the codes."""
+        number, n_kept = np.cumsum(kept) - 1, int(kept.sum())
+        code = number[self.code]
+        return lambda weight: LogisticLoss(self.row, code, self.sign, weight, n_kept)
+
     def offsets(self, weight: np.ndarray) -> np.ndarray:
-        """Log-odds of the codes, half a row added on each side.
-
-        Parameters
-        ----------
-        weight : float64 array of shape (n_pairs,)
-            Weights of the pairs.
-
-        Returns
-        -------
-        float64 array of shape (n_codes,)
-            The score of each code before the first round.
-        """
+        """Log-odds of the codes, half a row added on each side, by weights of pairs."""
         total = np.bincount(self.code, weight, minlength=self.n_codes)
         signed = np.bincount(self.code, weight * self.sign, minlength=self.n_codes)
         return np.log((total + signed + 1) / (total - signed + 1))
 
     def between_tasks(self, matrix: np.ndarray) -> np.ndarray:
-        """A matrix over codes as one over tasks.
+        """A covariance of codes as one of tasks.
 
-        Parameters
-        ----------
-        matrix : float64 array of shape (n_codes, n_codes)
-            Covariance.
-
-        Returns
-        -------
-        float64 array of shape (n_tasks, n_tasks)
-            Where each task has at most one code, the entries; otherwise the sum
-            over the classes that both tasks have. Zero for a task without code.
+        Where each task has at most one code, the entries; otherwise the sum over the
+        classes that both tasks have. Zero for a task without code.
         """
         n_tasks = len(self.cell_code)
         out = np.zeros((n_tasks, n_tasks))
@@ -141,9 +114,9 @@ class LabelCodes:
             out[np.ix_(self.task, self.task)] = matrix
             return out
         for code, sign in zip(self.cell_code.T, self.cell_sign.T, strict=True):
-            own = np.flatnonzero(code >= 0)
-            part = matrix[np.ix_(code[own], code[own])]
-            out[np.ix_(own, own)] += part * np.outer(sign[own], sign[own])
+            has = np.flatnonzero(code >= 0)
+            block = matrix[np.ix_(code[has], code[has])]
+            out[np.ix_(has, has)] += block * np.outer(sign[has], sign[has])
         return out
 
 
@@ -180,36 +153,22 @@ class ClassScores:
         offsets: np.ndarray,
         only: np.ndarray,
     ) -> Self:
-        """The scores of a boosted model.
+        """The scores of a boosted model, by the codes' weights and offsets.
 
-        Parameters
-        ----------
-        codes : LabelCodes
-            The codes.
-        weights : float64 array of shape (n_rounds, n_codes)
-            Weights of the learners.
-        offsets : float64 array of shape (n_codes,)
-            Scores before the first round.
-        only : float64 array of shape (n_tasks, n_classes)
-            The score of a task's only class.
-
-        Returns
-        -------
-        ClassScores
-            With the average task added: its score of a class is the mean over the
-            tasks that have the class.
+        `only` is the score of a task's only class. The average task is added: its score
+        of a class is the mean over the tasks that have the class.
         """
         n_classes = codes.cell_code.shape[1]
         mean_weights = np.zeros((len(weights), n_classes))
         mean_offsets = np.zeros(n_classes)
         # of two classes, what is for one is against the other
-        said = only - only[:, ::-1] if n_classes == 2 else only
+        known = only - only[:, ::-1] if n_classes == 2 else only
         for k in range(n_classes):
-            own = np.flatnonzero(codes.cell_code[:, k] >= 0)
-            n_tasks = max(len(own) + np.count_nonzero(said[:, k]), 1)
-            code, sign = codes.cell_code[own, k], codes.cell_sign[own, k]
+            has = np.flatnonzero(codes.cell_code[:, k] >= 0)
+            n_tasks = max(len(has) + np.count_nonzero(known[:, k]), 1)
+            code, sign = codes.cell_code[has, k], codes.cell_sign[has, k]
             mean_weights[:, k] = weights[:, code] @ sign / n_tasks
-            mean_offsets[k] = (offsets[code] @ sign + said[:, k].sum()) / n_tasks
+            mean_offsets[k] = (offsets[code] @ sign + known[:, k].sum()) / n_tasks
         last = codes.n_codes + np.arange(n_classes)
         return cls(
             weights=np.hstack([weights, mean_weights]),
@@ -220,18 +179,7 @@ class ClassScores:
         )
 
     def start(self, task: np.ndarray) -> np.ndarray:
-        """Scores before the first round.
-
-        Parameters
-        ----------
-        task : int array of shape (n,)
-            Task codes, -1 for the average task.
-
-        Returns
-        -------
-        float64 array of shape (n, n_classes)
-            Scores; 0 for classes that a task lacks.
-        """
+        """Scores before the first round; 0 for classes that a task lacks."""
         return self.sign[task] * self.offsets[self.column[task]] + self.alone[task]
 
     def add(
@@ -241,20 +189,8 @@ class ClassScores:
         scores: np.ndarray,
         rounds: slice = slice(None),
     ) -> None:
-        """Add the outputs of learners, weighted.
-
-        Parameters
-        ----------
-        outputs : float64 array of shape (n, n_rounds)
-            Outputs of the learners.
-        task : int array of shape (n,)
-            Task codes.
-        scores : float64 array of shape (n, n_classes)
-            Added to.
-        rounds : slice, default=slice(None)
-            The rounds that the outputs are of.
-        """
+        """Add the outputs of the learners of some rounds, weighted."""
         weights = self.weights[rounds].T
         for k in range(scores.shape[1]):
-            own = weights[self.column[task, k]]
-            scores[:, k] += self.sign[task, k] * np.einsum("ij,ij->i", outputs, own)
+            of_row = weights[self.column[task, k]]
+            scores[:, k] += self.sign[task, k] * np.einsum("ij,ij->i", outputs, of_row)

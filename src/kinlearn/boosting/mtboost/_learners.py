@@ -2,7 +2,8 @@
 
 A learner has ``fit(target, root)``, which gives the outputs of all rows and what is to
 be kept; ``correlate``, or None; and ``finish``, which turns what was kept into
-hypotheses with ``outputs(X, task)``.
+hypotheses with ``outputs(X, task)``, an output of each row (of a task, -1 if it is not
+known) and round. Weighted least squares is such a learner; here is the other one.
 """
 
 from collections.abc import Sequence
@@ -11,85 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.boosting.mtboost._least_squares import TaskLevels, make_least_squares
 from kinlearn.utils import clone_for_round
 
 __all__ = [
     "EstimatorLearner",
     "FittedModels",
     "LinearHypotheses",
-    "LinearLearner",
     "shape_outputs",
 ]
 
 
 def shape_outputs(raw: np.ndarray, kind: str) -> np.ndarray:
-    """Outputs as the tasks weigh them.
-
-    Parameters
-    ----------
-    raw : float64 array
-        Outputs of learners.
-    kind : {"sign", "clipped", "number"}
-        Their signs, limited to [-1, 1], or as they are.
-
-    Returns
-    -------
-    float64 array
-        Of the same shape.
-    """
+    """Outputs as tasks weigh them: their signs, limited to [-1, 1], or as they are."""
     if kind == "sign":
         return np.where(raw > 0, 1.0, -1.0)
     return np.clip(raw, -1.0, 1.0) if kind == "clipped" else raw
-
-
-class LinearLearner:
-    """Weighted linear least squares.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-        Features.
-    weight : float64 array of shape (n,)
-        Weights of the rows.
-    penalty : float
-        Ridge, in units of the rows' spread.
-    levels : TaskLevels
-        Of the tasks.
-    form : {"auto", "primal", "dual", "iterative"}
-        How it is solved.
-    """
-
-    def __init__(
-        self, X: Any, weight: np.ndarray, penalty: float, levels: TaskLevels, form: str
-    ) -> None:
-        self._form = make_least_squares(X, weight, penalty, levels, form)
-        self.correlate = self._form.correlate
-        self.fit = self._form.fit
-
-    def finish(
-        self, kept: Sequence[Any], scales: np.ndarray, kind: str
-    ) -> "LinearHypotheses":
-        """The fits as hypotheses for new rows.
-
-        Parameters
-        ----------
-        kept : list
-            What `fit` gave, by round.
-        scales : float64 array of shape (n_rounds,)
-            Outputs are multiplied by them.
-        kind : {"sign", "clipped", "number"}
-            What outputs are.
-
-        Returns
-        -------
-        LinearHypotheses
-            Coefficients and intercepts.
-        """
-        coef, intercept = self._form.coefficients(kept)
-        intercept = np.column_stack([intercept, intercept.mean(axis=1)])
-        scales = scales[:, None]
-        return LinearHypotheses(coef * scales, intercept * scales, kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,37 +48,14 @@ class LinearHypotheses:
     kind: str
 
     def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
-        """Values for rows.
-
-        Parameters
-        ----------
-        X : ndarray or sparse array of shape (n, d)
-            Rows.
-        task : int array of shape (n,)
-            Their tasks; -1 is not known.
-
-        Returns
-        -------
-        float64 array of shape (n, n_rounds)
-            Values.
-        """
+        """Values for rows."""
         raw = X @ self.coef.T + self.intercept.T[task]
         return shape_outputs(raw, self.kind)
 
     def with_tasks(self, place: np.ndarray, n_tasks: int) -> "LinearHypotheses":
         """The same with tasks inserted, which have the mean intercept.
 
-        Parameters
-        ----------
-        place : int array of shape (n_old_tasks,)
-            New code of each task.
-        n_tasks : int
-            Number of tasks then.
-
-        Returns
-        -------
-        LinearHypotheses
-            Another one.
+        `place` is the new code of each task.
         """
         intercept = np.repeat(self.intercept[:, -1:], n_tasks + 1, axis=1)
         intercept[:, place] = self.intercept[:, :-1]
@@ -182,21 +96,9 @@ class EstimatorLearner:
         self._kind = kind
 
     def fit(self, target: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Fit a clone; the outputs of all rows and the fitted clone.
+        """Fit a clone to labels times `root`, the roots of the weights.
 
-        Parameters
-        ----------
-        target : float64 array of shape (n,)
-            Labels times `root`.
-        root : float64 array of shape (n,)
-            Roots of the weights.
-
-        Returns
-        -------
-        outputs : float64 array of shape (n,)
-            Its predictions for the rows.
-        kept : estimator or float
-            The fitted clone; a number if there was one label only.
+        Kept is the fitted clone; a number if there was one label only.
         """
         rows = np.flatnonzero(root > 0)
         some = self._X if len(rows) == len(root) else self._X[rows]
@@ -207,27 +109,12 @@ class EstimatorLearner:
                 return np.full(len(root), float(label[0])), float(label[0])
         model = clone_for_round(self._estimator, self._rng)
         model.fit(some, label, sample_weight=root[rows] ** 2)
-        return _answers(model, self._X, self._kind), model
+        return _predict(model, self._X, self._kind), model
 
     def finish(
         self, kept: Sequence[Any], scales: np.ndarray, kind: str
     ) -> "FittedModels":
-        """The fitted models as hypotheses for new rows.
-
-        Parameters
-        ----------
-        kept : list
-            What `fit` gave, by round.
-        scales : float64 array of shape (n_rounds,)
-            Outputs are multiplied by them.
-        kind : {"sign", "clipped", "number"}
-            What outputs are.
-
-        Returns
-        -------
-        FittedModels
-            The models.
-        """
+        """The fitted models as hypotheses for new rows."""
         return FittedModels(list(kept), scales, kind)
 
 
@@ -250,24 +137,11 @@ class FittedModels:
     kind: str
 
     def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
-        """Predictions for rows.
-
-        Parameters
-        ----------
-        X : ndarray or sparse array of shape (n, d)
-            Rows.
-        task : int array of shape (n,)
-            Their tasks; -1 is not known.
-
-        Returns
-        -------
-        float64 array of shape (n, n_rounds)
-            Predictions.
-        """
+        """Predictions for rows."""
         out = np.empty((X.shape[0], len(self.models)))
         for t, model in enumerate(self.models):
             constant = isinstance(model, float)
-            out[:, t] = model if constant else _answers(model, X, self.kind)
+            out[:, t] = model if constant else _predict(model, X, self.kind)
         return shape_outputs(out * self.scales, self.kind)
 
     def with_tasks(self, place: np.ndarray, n_tasks: int) -> "FittedModels":
@@ -280,7 +154,7 @@ class FittedModels:
         return FittedModels([*self.models, *other.models], scales, self.kind)
 
 
-def _answers(model: Any, X: Any, kind: str) -> np.ndarray:
+def _predict(model: Any, X: Any, kind: str) -> np.ndarray:
     if kind == "clipped" and hasattr(model, "predict_proba"):
         return 2.0 * model.predict_proba(X)[:, 1] - 1
     return np.asarray(model.predict(X), dtype=np.float64)

@@ -11,7 +11,9 @@ levels c of the tasks
 for ever new labels l and weights v, where :math:`\gamma` is the mean squared norm of
 the centred rows and :math:`\rho` is in its units: the scale of X decides nothing. The
 caller passes the root S of the weights and the labels times S; then rows without
-weight need no special care.
+weight need no special care. ``fit(target, root)`` gives the scores ``a'x + b + c`` of
+all rows and what is kept of the fit, ``correlate`` the scores of a step along the
+gradient, and ``finish`` turns what was kept of fits into functions of new rows.
 
 Three forms give the same result: the primal one factors a matrix of features, the dual
 one a matrix of rows, the last one nothing. Sparse rows are never made dense.
@@ -24,6 +26,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from kinlearn.boosting.mtboost._learners import LinearHypotheses
 
 __all__ = ["CentredRows", "DualForm", "PrimalForm", "TaskLevels", "make_least_squares"]
 
@@ -53,20 +57,20 @@ class CentredRows:
                 "rows. Scale the features, for example with "
                 "kinlearn.keep_task(MaxAbsScaler(), task=...)."
             )
-        share = weight / weight.sum()
-        self.mean = np.asarray(X.T @ share, dtype=np.float64)
-        self.share = share
+        fraction = weight / weight.sum()
+        self.mean = np.asarray(X.T @ fraction, dtype=np.float64)
+        self.fraction = fraction
         if sp.issparse(X):
             self.X = sp.csr_array(X, dtype=np.float64)
             squared = self.X.multiply(self.X)
-            squares = squared @ self._keep_varying(squared.T @ share)
+            squares = squared @ self._keep_varying(squared.T @ fraction)
             self.offset = self.mean
         else:
             self.X = X - self.mean
             squares = np.einsum("ij,ij->i", self.X, self.X)
             self.offset = np.zeros_like(self.mean)
         # mean squared distance from the mean; 1 where all rows are the same
-        norm = float(share @ squares)
+        norm = float(fraction @ squares)
         spread = norm - float(self.offset @ self.offset)
         self.spread = spread if spread > 1e-12 * norm else 1.0
         self.transposed = sp.csr_array(self.X.T) if sp.issparse(X) else self.X.T
@@ -104,10 +108,10 @@ class CentredRows:
         if not sp.issparse(self.X):
             return self.X @ self.X.T
         K = (self.X @ self.transposed).toarray()
-        centre = K @ self.share
+        centre = K @ self.fraction
         K -= centre[:, None]
         K -= centre[None, :]
-        K += self.share @ centre
+        K += self.fraction @ centre
         return K
 
 
@@ -138,20 +142,39 @@ class TaskLevels:
 
     def row_sums(self, X: Any, weight: np.ndarray) -> np.ndarray:
         """Weighted sums of rows by task, an array of shape (d, n_tasks)."""
-        parts = weight[self._order], self._order, self._start
-        table = sp.csr_array(parts, shape=(self.n_tasks, len(self.task)))
+        cells = weight[self._order], self._order, self._start
+        table = sp.csr_array(cells, shape=(self.n_tasks, len(self.task)))
         found = table @ X
         return (found.toarray() if sp.issparse(found) else found).T
 
 
-class _Form(ABC):
-    """What the forms share: rows, penalty, and coefficients for new rows."""
+class LeastSquares(ABC):
+    """What the forms have in common: rows, penalty, and coefficients for new rows.
+
+    Parameters
+    ----------
+    rows : CentredRows
+        The rows.
+    penalty : float
+        Ridge, in units of the rows' spread.
+    levels : TaskLevels
+        Of the tasks.
+    """
 
     def __init__(self, rows: CentredRows, penalty: float, levels: TaskLevels) -> None:
         self.rows = rows
         self.penalty = float(np.clip(penalty, *_PENALTIES))
         self.ridge = self.penalty * rows.spread
         self.levels = levels
+
+    @abstractmethod
+    def fit(
+        self, target: np.ndarray, root: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, float, np.ndarray]]:
+        """Fit labels times `root` by weights, which sum to more than zero.
+
+        Kept are coefficients or multipliers of the rows, intercept and levels.
+        """
 
     @abstractmethod
     def _primal(self, kept: Sequence[np.ndarray]) -> np.ndarray:
@@ -169,64 +192,28 @@ class _Form(ABC):
         if self.levels.wanted:
             columns = alpha.reshape(len(alpha), -1)
             for k, column in enumerate(columns.T):
-                own = self.rows.spread * self.levels.sums(column)[self.levels.task]
-                out.reshape(len(alpha), -1)[:, k] += own
+                level = self.rows.spread * self.levels.sums(column)
+                out.reshape(len(alpha), -1)[:, k] += level[self.levels.task]
         return out
 
-    def coefficients(
-        self, fits: Sequence[tuple[np.ndarray, float, np.ndarray]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts of fits, for rows that are not centred.
-
-        Parameters
-        ----------
-        fits : list of (array, float, array)
-            What `fit` gave.
-
-        Returns
-        -------
-        coef : float64 array of shape (n_fits, d)
-            Coefficients.
-        intercept : float64 array of shape (n_fits, n_tasks)
-            Intercepts by task.
-        """
-        coef = self._primal([a for a, _, _ in fits])
-        levels = np.array([b + c for _, b, c in fits])
-        return coef, levels - (coef @ self.rows.mean)[:, None]
+    def finish(
+        self, kept: Sequence[Any], scales: np.ndarray, kind: str
+    ) -> LinearHypotheses:
+        """What `fit` kept of rounds, times their scales, for rows not centred."""
+        coef = self._primal([a for a, _, _ in kept])
+        intercept = np.array([b + c for _, b, c in kept])
+        intercept = intercept - (coef @ self.rows.mean)[:, None]
+        intercept = np.column_stack([intercept, intercept.mean(axis=1)])
+        scales = scales[:, None]
+        return LinearHypotheses(coef * scales, intercept * scales, kind)
 
 
-class PrimalForm(_Form):
-    """For few features: normal equations, factored in each fit.
-
-    Parameters
-    ----------
-    rows : CentredRows
-        The rows.
-    penalty : float
-        Ridge, in units of the rows' spread.
-    levels : TaskLevels
-        Of the tasks.
-    """
+class PrimalForm(LeastSquares):
+    """For few features: normal equations, factored in each fit."""
 
     def fit(
         self, target: np.ndarray, root: np.ndarray
     ) -> tuple[np.ndarray, tuple[np.ndarray, float, np.ndarray]]:
-        """Fit; the scores of all rows and what is kept of the fit.
-
-        Parameters
-        ----------
-        target : float64 array of shape (n,)
-            Labels times `root`.
-        root : float64 array of shape (n,)
-            Roots of the weights, which sum to more than zero.
-
-        Returns
-        -------
-        scores : float64 array of shape (n,)
-            ``a'x + b`` of the rows.
-        kept : (array, float, array)
-            Coefficients, intercept and levels of the tasks.
-        """
         rows, weight, levels = self.rows, root * root, self.levels
         A = _weighted_gram(rows, root)
         right = rows.backward(root * target)
@@ -234,13 +221,13 @@ class PrimalForm(_Form):
         if levels.wanted:
             # For given a and b, a level is a shrunken mean of what is left; put in,
             # it takes these terms away.
-            own = levels.row_sums(rows.X, weight)
+            of_task = levels.row_sums(rows.X, weight)
             weights, labels = levels.sums(weight), levels.sums(root * target)
-            own -= np.outer(rows.offset, weights)
+            of_task -= np.outer(rows.offset, weights)
             shrunk = 1 / (weights + self.penalty)
-            A -= (own * shrunk) @ own.T
-            right -= own @ (shrunk * labels)
-            sums = own @ (self.penalty * shrunk)
+            A -= (of_task * shrunk) @ of_task.T
+            right -= of_task @ (shrunk * labels)
+            sums = of_task @ (self.penalty * shrunk)
             total = weights @ (self.penalty * shrunk)
             label = float(labels @ (self.penalty * shrunk))
         mean = sums / total
@@ -251,7 +238,7 @@ class PrimalForm(_Form):
         intercept = label / total - float(mean @ coef)
         level = np.zeros(levels.n_tasks)
         if levels.wanted:
-            level = shrunk * (labels - own.T @ coef - intercept * weights)
+            level = shrunk * (labels - of_task.T @ coef - intercept * weights)
         scores = rows.forward(coef) + intercept + level[levels.task]
         return scores, (coef, intercept, level)
 
@@ -285,26 +272,14 @@ def _weighted_gram(rows: CentredRows, root: np.ndarray) -> np.ndarray:
     return A
 
 
-class DualForm(_Form):
+class DualForm(LeastSquares):
     """For many features: a system of as many unknowns as rows.
 
     :math:`(S K S + \\rho I) z = S (l - b)` is solved by conjugate gradients. Their
     preconditioner is a Cholesky factor in single precision, which is kept over fits
     for as long as a few steps reach the tolerance with it; in the last fits of a round
-    the weights hardly change.
-
-    Parameters
-    ----------
-    rows : CentredRows
-        The rows.
-    penalty : float
-        Ridge, in units of the rows' spread.
-    levels : TaskLevels
-        Of the tasks.
-    factor : bool, default=True
-        Whether to keep all products of rows, and factor; otherwise neither.
-    tol : float, default=1e-8
-        Relative residual at which conjugate gradients end.
+    the weights hardly change. Without `factor`, products of rows are not kept, and
+    nothing is factored. `tol` is the relative residual at which the steps end.
     """
 
     def __init__(
@@ -330,22 +305,6 @@ class DualForm(_Form):
     def fit(
         self, target: np.ndarray, root: np.ndarray
     ) -> tuple[np.ndarray, tuple[np.ndarray, float, np.ndarray]]:
-        """Fit; the scores of all rows and what is kept of the fit.
-
-        Parameters
-        ----------
-        target : float64 array of shape (n,)
-            Labels times `root`.
-        root : float64 array of shape (n,)
-            Roots of the weights, which sum to more than zero.
-
-        Returns
-        -------
-        scores : float64 array of shape (n,)
-            ``a'x + b`` of the rows.
-        kept : (array, float, array)
-            Multipliers of the rows, intercept and levels of the tasks.
-        """
         z = self._solve(np.column_stack([target, root]), root)
         # the multipliers sum to zero, or the intercept could be better
         intercept = float(root @ z[:, 0]) / float(root @ z[:, 1])
@@ -438,26 +397,11 @@ def make_least_squares(
     penalty: float,
     levels: TaskLevels | None = None,
     form: str = "auto",
-) -> PrimalForm | DualForm:
-    """The form that is cheapest for these rows.
+) -> LeastSquares:
+    """The form that is cheapest for these rows, or the one that is named.
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-        The rows.
-    weight : float64 array of shape (n,)
-        Weights of the rows for their mean and spread.
-    penalty : float
-        Ridge, in units of the rows' spread.
-    levels : TaskLevels, default=None
-        Of the tasks; None is none.
-    form : {"auto", "primal", "dual", "iterative"}, default="auto"
-        The form, or by the cost of one fit.
-
-    Returns
-    -------
-    PrimalForm or DualForm
-        The learner.
+    `weight` is that of the rows for their mean and spread; without `levels` tasks have
+    none.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.mtboost._base import MTBoostBase
-from kinlearn.boosting.mtboost._rounds import SquaredLoss
+from kinlearn.boosting.mtboost._rounds import Loss, SquaredLoss
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
@@ -139,6 +139,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     array([ 1.8, -3.6])
     """
 
+    _kind = "number"
+
     def __init__(
         self,
         estimator: Any = None,
@@ -204,26 +206,25 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         self._check_estimator("regressor")
         data = self._fit_data(X, y, sample_weight, labels="numbers")
         weight = row_weights(data)
-        total = np.bincount(data.task, weight, minlength=data.n_tasks)
-        sums = np.bincount(data.task, weight * data.y, minlength=data.n_tasks)
+        total, sums = _task_sums(data, weight)
         self._mean = sums.sum() / total.sum()
         self.offsets_ = (sums + self._mean) / (total + 1)
         left = data.y - self.offsets_[data.task]
         top = np.abs(left).max() or 1.0  # whose square might overflow, or vanish
         spread = top * np.sqrt(float(weight @ (left / top) ** 2) / total.sum())
         self._unit = spread if spread > 0 else 1.0
-
-        def make_loss(row_weight: np.ndarray) -> SquaredLoss:
-            return SquaredLoss(
-                np.arange(data.n_samples),
-                data.task.astype(np.intp),
-                left / self._unit,
-                row_weight,
-                data.n_tasks,
-            )
-
-        self._boost(X, y, data, make_loss, np.zeros(data.n_samples), "number")
+        make_loss = self._losses(data, self.offsets_, np.full(data.n_tasks, True))
+        self._boost(X, y, data, make_loss, np.zeros(data.n_samples))
         return self
+
+    def _losses(
+        self, data: Any, offsets: np.ndarray, kept: np.ndarray
+    ) -> Callable[[np.ndarray], Loss]:
+        """What makes, of weights of the rows, the loss of some of the tasks."""
+        task, n_kept = (np.cumsum(kept) - 1)[data.task], int(kept.sum())
+        left = (data.y - offsets[data.task]) / self._unit
+        rows = np.arange(data.n_samples)
+        return lambda weight: SquaredLoss(rows, task, left, weight, n_kept)
 
     def partial_fit(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -256,31 +257,16 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
 
     def _further(
         self, known: Any
-    ) -> tuple[Callable[[np.ndarray], SquaredLoss], np.ndarray, np.ndarray, str]:
+    ) -> tuple[Callable[[np.ndarray], Loss], np.ndarray, np.ndarray]:
         here = np.bincount(known.task, minlength=known.n_tasks) > 0
-        number = np.cumsum(here) - 1
-        left = (known.y - self.offsets_[known.task]) / self._unit
-        rows = np.arange(known.n_samples)
-
-        def make_loss(weight: np.ndarray) -> SquaredLoss:
-            return SquaredLoss(rows, number[known.task], left, weight, int(here.sum()))
-
-        scores = self._known_scores(known, rows, known.task)
-        return make_loss, scores, here, "number"
+        scores = self._known_scores(known, np.arange(known.n_samples), known.task)
+        return self._losses(known, self.offsets_, here), scores, here
 
     def _add_later(self, later: Any, weight: np.ndarray) -> None:
-        total = np.bincount(later.task, weight, minlength=later.n_tasks)
-        sums = np.bincount(later.task, weight * later.y, minlength=later.n_tasks)
+        total, sums = _task_sums(later, weight)
         offsets = (sums + self._mean) / (total + 1)
         offsets[later.place] = self.offsets_
-        number = np.cumsum(later.is_new) - 1
-        loss = SquaredLoss(
-            np.arange(later.n_samples),
-            number[later.task],
-            (later.y - offsets[later.task]) / self._unit,
-            weight,
-            int(later.is_new.sum()),
-        )
+        loss = self._losses(later, offsets, later.is_new)(weight)
         self._add_weights(later, loss, np.zeros(later.n_samples), later.is_new)
         self.offsets_ = offsets
 
@@ -308,8 +294,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         rows = self._predict_data(X)
         offsets, weights = self._levels_and_weights()
         out = offsets[rows.task]
-        for part, outputs in self._outputs(rows):
-            out[part] += np.einsum("ij,ij->i", outputs, weights[rows.task[part]])
+        for some, outputs in self._outputs(rows):
+            out[some] += np.einsum("ij,ij->i", outputs, weights[rows.task[some]])
         return out
 
     def staged_predict(self, X: Table) -> Iterator[np.ndarray]:
@@ -328,9 +314,15 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         rows = self._predict_data(X)
         offsets, weights = self._levels_and_weights()
         out = offsets[rows.task]
-        outputs = np.empty((rows.n_samples, self.n_estimators_))
-        for part, some in self._outputs(rows):
-            outputs[part] = some
+        outputs = self._all_outputs(rows)
         for t in range(self.n_estimators_):
             out += outputs[:, t] * weights[rows.task, t]
             yield out.copy()
+
+
+def _task_sums(data: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weight of each task's rows, and their weighted sum of y."""
+    return (
+        np.bincount(data.task, weight, minlength=data.n_tasks),
+        np.bincount(data.task, weight * data.y, minlength=data.n_tasks),
+    )

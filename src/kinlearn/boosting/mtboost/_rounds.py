@@ -14,28 +14,38 @@ Every update of the weights lowers the sum of this bound and of :math:`\frac\lam
 objective.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 
 from kinlearn.boosting.mtboost._covariance import TaskCovariance
-from kinlearn.boosting.mtboost._learners import (
-    EstimatorLearner,
-    LinearLearner,
-    shape_outputs,
-)
+from kinlearn.boosting.mtboost._learners import EstimatorLearner, shape_outputs
+from kinlearn.boosting.mtboost._least_squares import LeastSquares
 
-__all__ = ["LogisticLoss", "Round", "Settings", "SquaredLoss", "play_rounds"]
+__all__ = [
+    "Learner",
+    "LogisticLoss",
+    "Loss",
+    "Round",
+    "Settings",
+    "SquaredLoss",
+    "find_later_weights",
+    "play_rounds",
+]
+
+Learner: TypeAlias = LeastSquares | EstimatorLearner
 
 _POWER_STEPS = 10
 _MATRIX_CODES = 10  # up to which one product for each is cheaper than the steps
 _EXACT_STEPS = 20
 
 
-class _Loss:
+class Loss(ABC):
     """Pairs of (row, code), and sums over them.
 
     Parameters
@@ -81,39 +91,46 @@ class _Loss:
         """Bounds of their second derivatives."""
         return self.curvature * self.by_code(self.pair_weight * output[self.row] ** 2)
 
+    @abstractmethod
+    def value(self, scores: np.ndarray) -> float:
+        """The loss of all pairs."""
 
-class LogisticLoss(_Loss):
+    @abstractmethod
+    def residual(self, scores: np.ndarray) -> np.ndarray:
+        """Minus its derivative by the scores."""
+
+    @abstractmethod
+    def aim(
+        self, residual: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the next learner fits, given its weights so far.
+
+        For each row the label times the root of its weight, and that root.
+        """
+
+    @abstractmethod
+    def scale(self, output: np.ndarray) -> float:
+        """What the outputs of a learner are multiplied with."""
+
+
+class LogisticLoss(Loss):
     """ln(1 + exp(-y F)), with a second derivative of at most 1/4."""
 
     curvature = 0.25
 
     def value(self, scores: np.ndarray) -> float:
-        """The loss of all pairs."""
         return float(self.pair_weight @ np.logaddexp(0, -self.y * scores))
 
     def residual(self, scores: np.ndarray) -> np.ndarray:
-        """Minus its derivative by the scores."""
         return self.pair_weight * self.y * expit(-self.y * scores)
 
     def aim(
         self, residual: np.ndarray, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the next learner fits: signs, weighted by how much they matter.
+        """Signs, weighted by how much they matter.
 
-        The best learner with values in {-1, 1} has the least weighted error.
-
-        Parameters
-        ----------
-        residual : float64 array of shape (n_pairs,)
-            As above.
-        weights : float64 array of shape (n_codes,)
-            Weights of the learner so far.
-
-        Returns
-        -------
-        target, root : float64 arrays of shape (n_rows,)
-            Signs times roots of weights, and these; the weights sum to those of the
-            rows.
+        The best learner with values in {-1, 1} has the least weighted error. The
+        weights sum to those of the rows.
         """
         pull = self.by_row(residual * weights[self.code])
         root = np.sqrt(np.abs(pull))
@@ -121,45 +138,29 @@ class LogisticLoss(_Loss):
         root *= np.sqrt(self.weight.sum() / total) if total > 0 else 0.0
         return np.sign(pull) * root, root
 
-    @staticmethod
-    def scale(_: np.ndarray) -> float:
-        """Outputs are bounded as they are."""
-        return 1.0
+    def scale(self, output: np.ndarray) -> float:
+        return 1.0  # they are bounded as they are
 
 
-class SquaredLoss(_Loss):
+class SquaredLoss(Loss):
     """(y - F)^2 / 2: the bound on the loss is the loss."""
 
     curvature = 1.0
 
     def value(self, scores: np.ndarray) -> float:
-        """The loss of all rows."""
         return 0.5 * float(self.pair_weight @ (self.y - scores) ** 2)
 
     def residual(self, scores: np.ndarray) -> np.ndarray:
-        """Minus its derivative by the scores."""
         return self.pair_weight * (self.y - scores)
 
     def aim(
         self, residual: np.ndarray, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the next learner fits: residuals times the task's weight.
+        """Residuals times the task's weight, of mean square 1.
 
         Of all learners with the same mean square, one in the direction of the
         gradient lowers the loss most. (Residuals over the weight would suit these
         weights exactly, and leave nothing to learn for a task of small weight.)
-
-        Parameters
-        ----------
-        residual : float64 array of shape (n_pairs,)
-            As above.
-        weights : float64 array of shape (n_codes,)
-            Weights of the learner so far.
-
-        Returns
-        -------
-        target, root : float64 arrays of shape (n_rows,)
-            Labels times roots of weights, and these; the labels' mean square is 1.
         """
         root = np.sqrt(self.weight)
         pull = self.by_row(residual * weights[self.code])
@@ -170,7 +171,6 @@ class SquaredLoss(_Loss):
         return target * np.sqrt(self.weight.sum() / square), root
 
     def scale(self, output: np.ndarray) -> float:
-        """What makes the mean square of a learner's outputs 1."""
         square = float(self.weight @ output**2)
         return np.sqrt(self.weight.sum() / square) if square > 0 else 0.0
 
@@ -237,34 +237,17 @@ class Round:
 
 
 def play_rounds(
-    loss: LogisticLoss | SquaredLoss,
-    learner: LinearLearner | EstimatorLearner,
+    loss: Loss,
+    learner: Learner,
     scores: np.ndarray,
     settings: Settings,
     rng: np.random.RandomState,
     covariance: TaskCovariance | None = None,
 ) -> Iterator[Round]:
-    """Run rounds for as long as there is something to learn.
+    """Run rounds for as long as there is something to learn, and yield them.
 
-    Parameters
-    ----------
-    loss : LogisticLoss or SquaredLoss
-        With rows, codes and labels.
-    learner : LinearLearner or EstimatorLearner
-        Fits the rounds.
-    scores : float64 array of shape (n_pairs,)
-        Where the scores begin; changed in place.
-    settings : Settings
-        How.
-    rng : RandomState
-        For the weights that rounds begin with.
-    covariance : TaskCovariance, default=None
-        After earlier rounds; None is before the first.
-
-    Yields
-    ------
-    Round
-        One after another.
+    Scores, where they begin, change in place; `covariance` is that after earlier
+    rounds, None before the first.
     """
     if covariance is None:
         covariance = TaskCovariance.start(loss.n_codes, settings.ridge)
@@ -316,8 +299,8 @@ def play_rounds(
 
 
 def _first_weights(
-    loss: LogisticLoss | SquaredLoss,
-    learner: LinearLearner | EstimatorLearner,
+    loss: Loss,
+    learner: Learner,
     residual: np.ndarray,
     covariance: TaskCovariance,
     settings: Settings,
@@ -349,7 +332,7 @@ def _first_weights(
 
 
 def _gradient_step(
-    loss: LogisticLoss | SquaredLoss, learner: Any, residual: np.ndarray
+    loss: Loss, learner: Any, residual: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Slopes of the learner that is one step along the gradient, by its weights.
 
@@ -384,7 +367,7 @@ def _find_weights(
 
 
 def _to_the_end(
-    loss: LogisticLoss | SquaredLoss,
+    loss: Loss,
     scores: np.ndarray,
     best: tuple,
     covariance: TaskCovariance,
@@ -400,3 +383,54 @@ def _to_the_end(
         if np.abs(weights - old).max() <= 1e-3 * np.abs(weights).max():
             break
     return weights
+
+
+def find_later_weights(
+    loss: Loss,
+    scores: np.ndarray,
+    outputs: np.ndarray,
+    weights: np.ndarray,
+    penalty: float,
+    ridge: float,
+) -> np.ndarray:
+    r"""Weights of tasks that come later: the objective of fit, with all else held.
+
+    With the learners' outputs and the weights :math:`W` of the other tasks held, the
+    weights :math:`C` of new tasks, whose rows the loss has, minimise
+
+    .. math:: L(C) + \frac\lambda2 \left(\operatorname{tr}
+              ([W\,C]^\top [W\,C] + \epsilon^2 I)^{1/2}\right)^2 ,
+
+    which is the objective of the rounds with the best covariance put in. It is convex:
+    the trace is the nuclear norm of :math:`[W\,C]` over :math:`\epsilon I`.
+
+    `scores` are those of its pairs before the first learner, `outputs` those of the
+    learners by row and round, `weights` those for the codes that are there by round.
+    """
+    n_rounds, n_old = weights.shape
+    shape = n_rounds, loss.n_codes
+    if 0 in shape:
+        return np.zeros(shape)
+    # a turn of the other tasks changes no singular value
+    left, values, _ = np.linalg.svd(weights, full_matrices=False)
+    held = left * values
+    n_held, floor = held.shape[1], ridge * (n_old + loss.n_codes)
+    of_pairs = outputs[loss.row]
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        found = flat.reshape(shape)
+        now = scores + np.einsum("ij,ij->i", of_pairs, found.T[loss.code])
+        residual = loss.residual(now)
+        slope = np.stack([loss.by_code(residual * column) for column in of_pairs.T])
+        U, s, V = np.linalg.svd(np.hstack([held, found]), full_matrices=False)
+        root = np.hypot(s, ridge)
+        trace = (root - ridge).sum() + floor
+        turned = (U * (s / root)) @ V[:, n_held:]
+        value = loss.value(now) + penalty / 2 * trace**2
+        return value, (penalty * trace * turned - slope).ravel()
+
+    start = np.zeros(n_rounds * loss.n_codes)
+    options = {"maxiter": 1000, "maxfun": 2000, "ftol": 1e-13, "gtol": 1e-7}
+    options["maxcor"] = 20
+    done = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    return done.x.reshape(shape)

@@ -19,7 +19,7 @@ from kinlearn.datasets import make_transfer_pair
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.model_selection import TargetKFold
 from kinlearn.transfer import TrAdaBoostClassifier
-from kinlearn.transfer._weighted_trees import BinnedRows
+from kinlearn.transfer._learners import BinnedRows
 from tests.callbacks import Recorder
 from tests.interrupt import seconds_to_stop
 from tests.reference import tradaboost as reference
@@ -145,7 +145,7 @@ def test_sparse_rows_give_the_same_model():
     y = (X[:, :6].sum(axis=1) + 0.3 * rng.normal(size=400) > 0.5).astype(int)
     dense = with_task(X, task)
     packed = with_task(sp.csr_array(X), task)
-    assert BinnedRows.of(X).lines.shape == (0, 30)  # only uncommon bins are stored
+    assert BinnedRows.of(X).row_bins.shape == (0, 30)  # only uncommon bins are stored
     model = TrAdaBoostClassifier(task=-1, target=1, trim=False)
     one, two = clone(model).fit(dense, y), clone(model).fit(packed, y)
     assert_array_equal(one.predict_proba(dense), two.predict_proba(packed))

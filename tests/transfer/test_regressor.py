@@ -11,7 +11,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from kinlearn import with_task
 from kinlearn.transfer import TrAdaBoostRegressor
-from kinlearn.transfer._boost_numbers import source_shrink, weighted_median
+from kinlearn.transfer._regressor import weighted_median
+from kinlearn.transfer._weight_updates import source_shrink
 from tests.reference import tradaboost as reference
 
 

@@ -1,25 +1,35 @@
-"""Checks of what only the clusterer takes: lambdas, shares, affinities."""
+"""What the clusterer takes: rows in a form that the kernels read, and their order.
+
+The order of rows depends on what they hold alone, not on how the caller sorted them.
+"""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.utils import mix_bits
 from kinlearn.utils._typing import ArrayLike
 
-__all__ = ["check_lambdas", "check_rows", "check_shares", "refuse_texts"]
+__all__ = [
+    "canonical_order",
+    "check_fractions",
+    "check_lambdas",
+    "check_rows",
+    "refuse_texts",
+]
 
 _TILE = 256
 _LARGEST = 1e6  # of a lambda; third powers of numbers far beyond it overflow
+_BITS = 20
+_CHUNK = 2**17  # cells of a temporary, which stays in the cache
+_ROUNDS = 3
 
 
 def refuse_texts(X: Any) -> None:
     """Raise an error that explains how texts become numbers, where X holds some.
 
-    Parameters
-    ----------
-    X : object
-        What the user passed. Data frames are left to the checks of their columns.
+    Data frames are left to the checks of their columns.
     """
     first = None
     if isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1:
@@ -40,22 +50,7 @@ def refuse_texts(X: Any) -> None:
 def check_lambdas(
     lambda_inter: ArrayLike, lambda_intra: float, tasks: np.ndarray
 ) -> np.ndarray:
-    """Weights by pairs of tasks.
-
-    Parameters
-    ----------
-    lambda_inter : float or array-like of shape (n_tasks, n_tasks)
-        Between tasks.
-    lambda_intra : float
-        Within a task.
-    tasks : ndarray of shape (n_tasks,)
-        Task values.
-
-    Returns
-    -------
-    array of shape (n_tasks, n_tasks)
-        Symmetric, with `lambda_intra` in the diagonal.
-    """
+    """Weights by pairs of tasks: symmetric, with `lambda_intra` in the diagonal."""
     n = len(tasks)
     if not lambda_intra <= _LARGEST:
         raise ValueError(
@@ -82,25 +77,10 @@ def check_lambdas(
     return out
 
 
-def check_shares(
+def check_fractions(
     shares: ArrayLike | None, n_clusters: int, tasks: np.ndarray
 ) -> np.ndarray:
-    """Shares of the clusters in each task, as positive numbers with sum 1.
-
-    Parameters
-    ----------
-    shares : array-like of shape (n_clusters,) or (n_tasks, n_clusters), or None
-        The parameter of the estimator.
-    n_clusters : int
-        Number of clusters.
-    tasks : ndarray of shape (n_tasks,)
-        Task values.
-
-    Returns
-    -------
-    array of shape (n_tasks, n_clusters)
-        The shares.
-    """
+    """Fractions of the clusters in each task, as positive numbers with sum 1."""
     shape = (len(tasks), n_clusters)
     if shares is None:
         return np.full(shape, 1.0 / n_clusters)
@@ -125,21 +105,8 @@ def check_shares(
 def check_rows(X: Any, affinity: str, names: np.ndarray, *, fitting: bool) -> Any:
     """X in the form that the affinity takes, and within its limits.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix
-        Features, without the task.
-    affinity : str
-        What they are for.
-    names : ndarray of str
-        Names of the columns.
-    fitting : bool
-        Whether a precomputed affinity must be square.
-
-    Returns
-    -------
-    ndarray or CSR array
-        Without stored zeros, with sorted int32 indices.
+    Sparse rows are copied, without stored zeros and with sorted int32 indices. When
+    `fitting`, a precomputed affinity must be square and symmetric.
     """
     if sp.issparse(X):
         X = sp.csr_array(X, copy=True)
@@ -214,3 +181,99 @@ def _check_symmetric(X: Any) -> None:
             f"The precomputed affinity is not symmetric: cells differ by up to {gap:g} "
             "from those across the diagonal. Take the mean with its transpose."
         )
+
+
+def canonical_order(X: Any, task: np.ndarray, *, pairwise: bool = False) -> np.ndarray:
+    """Row numbers, sorted by what the rows hold, which must be finite.
+
+    Random starts and turns follow this order, so the rows' own order decides
+    nothing but ties of equal rows of one task, and the names of tasks nothing at all.
+    `pairwise` says that columns stand for rows, so that their order must not matter
+    either. It is there for that alone: with rows in random order the objective is
+    higher on 21 and lower on 32 of 60 fits (made-up data, WebKB and 20 Newsgroups).
+    """
+    values = X.data if sp.issparse(X) else X
+    largest = max(-values.min(initial=0.0), values.max(initial=0.0))
+    if not largest > 0:
+        return np.arange(X.shape[0])
+    factors = np.random.default_rng(0).integers(1, 2**12, size=(X.shape[1], 2))
+    if pairwise:
+        # what stays the same when rows and columns are sorted anew alike
+        keys = _exact(X, float(largest), np.ones((X.shape[1], 1)), (1, 2))
+    else:
+        keys = _exact(X, float(largest), factors.astype(np.float64), (1,))
+    order = np.lexsort(keys.T)
+    after_equal = np.append(False, (keys[order[1:]] == keys[order[:-1]]).all(axis=1))
+    tied = order[after_equal | np.append(after_equal[1:], False)]
+    if not len(tied):
+        return order
+    colour = _colours(X, keys, np.sort(tied), factors[:, 0], pairwise)
+    of_task = np.zeros(int(task.max()) + 1, dtype=np.uint64)
+    np.add.at(of_task, task, mix_bits(colour))
+    return np.lexsort((mix_bits(colour ^ of_task[task]), *keys.T))
+
+
+def _colours(
+    X: Any, keys: np.ndarray, tied: np.ndarray, factors: np.ndarray, pairwise: bool
+) -> np.ndarray:
+    """A hash of every row that differs where rows with equal keys differ.
+
+    Whole numbers that wrap around add up the same in any order. Pairwise, a row is
+    identified by the colours of the rows that it has to do with, as in the refinement
+    of Weisfeiler and Leman.
+    """
+    columns = mix_bits(factors.astype(np.uint64))
+    colour = np.zeros(len(keys), dtype=np.uint64)
+    for key in keys.T:
+        colour = mix_bits(colour ^ _bits(key))
+    for _ in range(_ROUNDS if pairwise else 1):
+        others = colour if pairwise else columns
+        finer = np.concatenate(
+            [_row_hash(X, rows, others) for rows in _chunks(tied, X.shape[1])]
+        )
+        colour[tied] = mix_bits(colour[tied] ^ finer)
+    return colour
+
+
+def _chunks(rows: np.ndarray, n_columns: int) -> list[np.ndarray]:
+    step = max(1, _CHUNK // max(n_columns, 1))
+    return [rows[i : i + step] for i in range(0, len(rows), step)]
+
+
+def _row_hash(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Sums over the cells of rows, but zeros, of a hash of value and column."""
+    some = X[rows]
+    if not sp.issparse(some):
+        cells = mix_bits(_bits(some) ^ columns)
+        return np.where(some != 0, cells, np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    cells = mix_bits(_bits(some.data) ^ columns[some.indices])
+    cells[some.data == 0] = 0
+    total = np.append(np.uint64(0), np.cumsum(cells, dtype=np.uint64))
+    return total[some.indptr[1:]] - total[some.indptr[:-1]]
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    return (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+
+
+def _exact(
+    X: Any, largest: float, factors: np.ndarray, powers: tuple[int, ...]
+) -> np.ndarray:
+    """``X ** power @ factors`` for each power, from values rounded to 20 bits.
+
+    Sums of whole numbers below 2^53 are exact, so they are the same in any order.
+    """
+    step = max(1, _CHUNK // max(X.shape[1], 1))
+    keys = []
+    for i in range(0, X.shape[0], step):
+        some = X[i : i + step].astype(np.float64)
+        values = some.data if sp.issparse(some) else some
+        values *= 1.0 / largest
+        columns = []
+        for power in powers:
+            whole = np.rint(values**power * 2.0**_BITS)
+            if sp.issparse(some):
+                whole = sp.csr_array((whole, some.indices, some.indptr), some.shape)
+            columns.append(np.asarray(whole @ factors))
+        keys.append(np.hstack(columns))
+    return np.concatenate(keys)

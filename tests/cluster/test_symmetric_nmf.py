@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from kinlearn import with_task
-from kinlearn.cluster import MultiTaskSymmetricNMF, _fold_in, _solver
+from kinlearn.cluster import MultiTaskSymmetricNMF, _affinity, _solver
 from kinlearn.datasets import make_term_tasks
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.metrics import clustering_accuracy_score
@@ -207,8 +207,8 @@ def test_folding_in_is_non_negative_least_squares():
         lambda_inter=0.5,
     )
     new = np.arange(40, len(task))
-    answer = model.predict(with_task(A[np.ix_(new, rows)], task[new]))
-    for i, label in zip(new, answer, strict=True):
+    predicted = model.predict(with_task(A[np.ix_(new, rows)], task[new]))
+    for i, label in zip(new, predicted, strict=True):
         root = np.sqrt(np.where(task[rows] == task[i], 1.0, 0.5))
         v, _ = nnls(root[:, None] * model.embedding_, root * A[i, rows])
         assert label == v.argmax()
@@ -504,10 +504,13 @@ def test_a_prediction_reads_the_rows_of_fit_at_most_twice(monkeypatch):
     X, _, task = _documents(20, rows=3)
     model = _fit(X, task, n_init=1)
     read = []
-    halves = _fold_in.halves
-    monkeypatch.setattr(
-        _fold_in, "halves", lambda X, kind: read.append(X.shape[0]) or halves(X, kind)
-    )
+    halves = _affinity._halves
+
+    def counted(X, kind):
+        read.append(X.shape[0])
+        return halves(X, kind)
+
+    monkeypatch.setattr(_affinity, "_halves", counted)
     model.predict(with_task(X, task))
     assert sum(read) <= 2 * (120 + 120)  # not once for each task
 

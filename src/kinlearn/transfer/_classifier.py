@@ -12,13 +12,16 @@ from sklearn.utils import check_random_state
 
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskData
-from kinlearn.transfer._base import TransferBase, fold_of_target, no_round
-from kinlearn.transfer._boost import Boosted, Transfer, boost
-from kinlearn.transfer._guard import held_out_error, vote_shares
-from kinlearn.transfer._learners import ClassifierLearner, TreeLearner
-from kinlearn.transfer._weight_updates import find_correction
-from kinlearn.transfer._weighted_trees import BinnedRows
-from kinlearn.utils import rounds_with_callbacks
+from kinlearn.transfer._base import TransferBase, fold_of_target, rows_of
+from kinlearn.transfer._boost import Boosted, Transfer, Weights, boost
+from kinlearn.transfer._learners import (
+    BinnedRows,
+    ModelLearner,
+    TreeLearner,
+    add_votes_of,
+)
+from kinlearn.transfer._weight_updates import Update, find_correction, is_wrong
+from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
@@ -26,7 +29,7 @@ from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, Tas
 __all__ = ["TrAdaBoostClassifier"]
 
 # Rows of the target that are to be left out before a source is judged.
-_LEAST_ANSWERS = 50
+_LEAST_LEFT_OUT = 50
 
 
 class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
@@ -65,17 +68,17 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     correction : {"dynamic", "rare", "balanced"}, float or None, default="dynamic"
         The factor C of source rows.
 
-        - None: 1, TrAdaBoost. Source rows lose their share of the weight even
+        - None: 1, TrAdaBoost. Source rows lose their fraction of the weight even
           where they are always right ("weight drift").
         - a number: that factor for all; the thesis tries 1.1, 1.2 and 1.3.
         - "dynamic": :math:`2 (1 - \epsilon)`, Dynamic-TrAdaBoost. A right source
-          row keeps its share.
+          row keeps its fraction.
         - "rare": :math:`1 - \epsilon^l_{src}`, Rare-Transfer, with the wrong
-          weight of label l as a share of all source weight. The common label
+          weight of label l as a fraction of all source weight. The common label
           falls faster.
         - "balanced": :math:`2 (1 - \epsilon) / (1 - e^l (1 - \beta_{src}))`,
           with the error :math:`e^l` within label l of the source. Each label of
-          the source keeps its share.
+          the source keeps its fraction.
     keep : {"second_half", "all"}, default="second_half"
         Which rounds vote: from N/2 to N, when the source has settled, or all.
         Without a source all do.
@@ -112,7 +115,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     boosts_ : dict
         For each target the learners, their votes and the history.
     source_weight_ : dict
-        For each target a dict: share of each source in the weight of the last
+        For each target a dict: fraction of each source in the weight of the last
         round. A useless source falls behind the useful ones, soon with
         ``correction=None`` and slowly with the others: compare sources with each
         other, or use `guard`. One that `guard` refused is at 0.
@@ -151,14 +154,14 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     - The thesis prints :math:`2 (1 - \epsilon_{src})` in the algorithm, and
       derives the target error in its theorem. The theorem counts. Where no row
       of the target is wrong, its weight does not change, and C is 1.
-    - The thesis does not define what the error of "rare" is a share of. Within the
+    - The thesis does not define what the error of "rare" is a fraction of. Within the
       label, the rare label would collapse; of all source weight, as in its own
       simulation, it does what is claimed. C is at least 1e-6.
     - *Target error of 1/2 or more.* The learner gets no vote, the weight of the
       target is spread as in the beginning, and all source rows are multiplied by
       :math:`\beta_{src}`, wrong ones twice: the source fades until the target
       can be learned. Without a source, boosting ends there, as AdaBoost does.
-      If no round is below 1/2, the classes' shares in the target are predicted,
+      If no round is below 1/2, the classes' fractions of the target are predicted,
       with a warning.
     - *Target error of 0.* AdaBoost would end, and here every later learner would
       be the same one. So the weight of the target is spread as in the beginning,
@@ -168,11 +171,11 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     - *A source that does harm.* Trees learn noise by heart, so rows of a useless
       source are right too often to fade within the rounds, under any correction.
       `guard` is ours, and judges by rows that no learner has seen.
-    - Votes are shared out as probabilities; they rank, but are not calibrated.
+    - Fractions of the votes are the probabilities; they rank, but are not calibrated.
     - Source rows of classes outside of the target's label set are left out. A class
-      that no row of the target shows is learned from the sources, and its share of the
-      votes is mixed with the shares of the classes in all rows, as by one row more of
-      the target, so that it is never 0.
+      that no row of the target shows is learned from the sources, and its fraction of
+      the votes is mixed with the fractions of the classes in all rows, as by one row
+      more of the target, so that it is never 0.
     - Sample weights count rows: n and half a row are in their unit.
     - More than two classes are boosted as in AdaBoost.M1.
 
@@ -269,22 +272,24 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         rng = check_random_state(self.random_state)
         new_learner = self._learners(data, start, rng)
 
+        update = Update(is_wrong, find_correction(self.correction), ends=False)
+
         def boost_rows(
             transfer: Transfer,
-            on_round: Callable[[int], AbstractContextManager[Any]] = no_round,
+            on_round: Callable[[int], AbstractContextManager[Any]] = quiet_round,
         ) -> Boosted:
             return boost(
-                transfer,
+                Weights(transfer),
                 new_learner(transfer),
+                update,
                 n_rounds=self.n_estimators,
-                correct=find_correction(self.correction),
                 keep=self.keep,
                 on_round=on_round,
             )
 
         targets = self._target_codes(data)
         names = data.tasks.tolist()
-        self.boosts_, self.guard_errors_, self._shares = {}, {}, {}
+        self.boosts_, self.guard_errors_, self._class_fractions = {}, {}, {}
         self.target_classes_ = {}
         foreign = []
         n_rounds = len(targets) * self.n_estimators
@@ -299,7 +304,11 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
                     transfer, errors = self._guarded(transfer, data.X, boost_rows, rng)
                     self.guard_errors_[names[target]] = errors
                 self.boosts_[names[target]] = boost_rows(transfer, on_round)
-                self._shares[names[target]] = _class_shares(data, target, start)
+                rows = data.rows(target)
+                fractions = _class_fractions(
+                    data.y[rows], start[rows], len(data.classes)
+                )
+                self._class_fractions[names[target]] = fractions
         self._warn_of_foreign_labels(foreign)
         self._warn_of_mute_targets()
         return self
@@ -317,23 +326,25 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         if n_rows < 2:  # nothing of the target would be left
             return transfer, {}
         n_folds = min(cast(int, self.guard), n_rows)
-        n_deals = -(-_LEAST_ANSWERS // n_rows)
+        n_deals = -(-_LEAST_LEFT_OUT // n_rows)
         errors = {"with source": 0.0, "alone": 0.0}
         for _ in range(n_deals):
             fold = fold_of_target(transfer, n_folds, rng)
-            both = held_out_error(transfer, X, fold, boost_rows)
-            own = held_out_error(alone, X, fold[transfer.is_target], boost_rows)
-            errors["with source"] += both / n_deals
-            errors["alone"] += own / n_deals
+            for name, rows in (("with source", transfer), ("alone", alone)):
+                dealt = fold if rows is transfer else fold[transfer.is_target]
+                error = _held_out_error(rows, X, dealt, boost_rows)
+                errors[name] += error / n_deals
         harm = errors["with source"] > errors["alone"] + 1e-9  # not by rounding
         return (alone if harm else transfer), errors
 
     def _learners(
         self, data: TaskData, start: np.ndarray, rng: np.random.RandomState
-    ) -> Callable[[Transfer], ClassifierLearner | TreeLearner]:
+    ) -> Callable[[Transfer], ModelLearner | TreeLearner]:
         """What makes a new base learner for the rows of a transfer."""
         if self.estimator is not None:
-            return lambda t: ClassifierLearner(self.estimator, data.X, t.rows, rng)
+            return lambda transfer: ModelLearner(
+                self.estimator, rows_of(data.X, transfer), rng
+            )
         # Bins that are quantiles weigh each task alike, however many rows it has:
         # otherwise a large source would leave the target a few coarse bins.
         size = np.bincount(data.task, minlength=data.n_tasks)
@@ -356,15 +367,15 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         if mute:
             warnings.warn(
                 f"No learner had a target error below 1/2 for task {mute[0]!r} "
-                f"({len(mute)} of {len(self.boosts_)} targets): the shares of the "
-                "classes in the target are predicted for it. Try a stronger estimator, "
-                "or more rounds.",
+                f"({len(mute)} of {len(self.boosts_)} targets): the fractions of "
+                "the classes in the target are predicted for it. Try a stronger "
+                "estimator, or more rounds.",
                 TaskFallbackWarning,
                 stacklevel=4,
             )
 
     def predict_proba(self, X: Table) -> np.ndarray:
-        """Share of the votes for each class.
+        """Fraction of the votes for each class.
 
         Parameters
         ----------
@@ -377,27 +388,18 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
             A column for each of ``classes_``; zero for classes outside of the target's
             label set. They rank rows, but are not calibrated.
         """
-        rows = self._predict_data(X)
-        out = np.zeros((rows.n_samples, len(self.classes_)))
-        for target, index in self._rows_of_targets(rows.task):
-            every = len(index) == rows.n_samples
-            out[index] = self._ask(target, rows.X if every else rows.X[index])
-        unknown = np.flatnonzero(rows.task < 0)
-        if len(unknown) and len(self.boosts_) > 1:
-            some = rows.X[unknown]
-            out[unknown] = np.mean([self._ask(t, some) for t in self.boosts_], axis=0)
-        return out
+        return self._by_target(X, self._predict_target, (len(self.classes_),))
 
-    def _ask(self, target: object, X: Any) -> np.ndarray:
-        shares = self._shares[target]
+    def _predict_target(self, target: object, X: Any) -> np.ndarray:
+        fractions = self._class_fractions[target]
         present = np.searchsorted(self.classes_, self.target_classes_[target])
-        out = np.zeros((X.shape[0], len(shares)))
-        out[:, present] = vote_shares(self.boosts_[target], X, shares[present])
+        out = np.zeros((X.shape[0], len(fractions)))
+        out[:, present] = _vote_fractions(self.boosts_[target], X, fractions[present])
         code = self.tasks_.tolist().index(target)
         return self._label_sets.fill(out, np.full(X.shape[0], code))
 
     def decision_function(self, X: Table) -> np.ndarray:
-        """Scores of the classes: their shares of the votes.
+        """Scores of the classes: their fractions of the votes.
 
         Parameters
         ----------
@@ -407,10 +409,10 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Shares; for two classes that of the second less that of the first.
+            Fractions; for two classes that of the second less that of the first.
         """
-        share = self.predict_proba(X)
-        return share[:, 1] - share[:, 0] if share.shape[1] == 2 else share
+        votes = self.predict_proba(X)
+        return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
     def predict(self, X: Table) -> np.ndarray:
         """The class with the most votes.
@@ -445,8 +447,40 @@ def _start_weights(data: TaskData, balanced: bool) -> np.ndarray:
     return start * (wanted / np.where(of_cell > 0, of_cell, 1.0))[cell]
 
 
-def _class_shares(data: TaskData, target: int, start: np.ndarray) -> np.ndarray:
-    """Share of each class in the target's weight."""
-    rows = data.rows(target)
-    weight = np.bincount(data.y[rows], start[rows], minlength=len(data.classes))
-    return weight / weight.sum()
+def _class_fractions(y: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
+    """Fraction of each class in the weight of some rows."""
+    total = np.bincount(y, weight, minlength=n_classes)
+    return total / total.sum()
+
+
+def _vote_fractions(boosted: Boosted, X: Any, default: np.ndarray) -> np.ndarray:
+    """Fractions of the votes for the transfer's classes; `default` if none votes."""
+    total = boosted.votes.sum()
+    if not total > 0:
+        return np.tile(default, (X.shape[0], 1))
+    out = np.zeros((X.shape[0], len(default)))
+    add_votes_of(boosted.learners, X, boosted.votes, out)
+    return out / total
+
+
+def _held_out_error(
+    transfer: Transfer,
+    X: Any,
+    fold: np.ndarray,
+    boost_rows: Callable[[Transfer], Boosted],
+) -> float:
+    """Balanced error on rows of the target, each left out once; fold -1 never is."""
+    n_classes = transfer.n_classes
+    wrong, total = np.zeros(n_classes), np.zeros(n_classes)
+    for k in range(fold.max() + 1):
+        out = fold == k
+        kept = transfer.some(~out)
+        in_target = kept.is_target
+        default = _class_fractions(kept.y[in_target], kept.start[in_target], n_classes)
+        y, weight = transfer.y[out], transfer.start[out]
+        votes = _vote_fractions(boost_rows(kept), X[transfer.rows[out]], default)
+        missed = votes.argmax(axis=1) != y
+        wrong += np.bincount(y, weight * missed, minlength=n_classes)
+        total += np.bincount(y, weight, minlength=n_classes)
+    shown = total > 0  # the target may have classes that only its sources show
+    return float(np.mean(wrong[shown] / total[shown]))

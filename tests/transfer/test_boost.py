@@ -1,28 +1,31 @@
 """The engine: weights by round, against the twin and against the theorems."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn.transfer._boost import Transfer, boost, voting_rounds
-from kinlearn.transfer._weight_updates import find_correction, source_factor
+from kinlearn.transfer._boost import Transfer, Weights, boost, voting_rounds
+from kinlearn.transfer._weight_updates import (
+    Update,
+    find_correction,
+    is_wrong,
+    source_factor,
+)
 from tests.reference import tradaboost as reference
 
 CORRECTIONS = [None, 1.2, "dynamic", "rare", "balanced"]
 
 
 class Script:
-    """A learner that answers what a function of round and weights says."""
+    """A learner that predicts what a function of round and weights does."""
 
-    def __init__(self, answer):
-        self.answer = answer
+    def __init__(self, predict):
+        self.predict = predict
         self.weights = []
 
-    def learn(self, transfer, weight):
-        self.weights.append(weight)
-        return self.answer(len(self.weights) - 1, weight)
+    def learn(self, weights):
+        self.weights.append(weights.normalised())
+        return self.predict(len(self.weights) - 1, weights.normalised())
 
     def finish(self):
         return np.array(self.weights)
@@ -41,26 +44,25 @@ def make_transfer(y, is_target, start=None, task=None):
     )
 
 
-def play(transfer, answer, correction, n_rounds, keep="second_half"):
+def play(transfer, predict, correction, n_rounds, keep="second_half"):
     """Weights before each round, and the result."""
     boosted = boost(
-        transfer,
-        Script(answer),
+        Weights(transfer),
+        Script(predict),
+        Update(is_wrong, find_correction(correction), ends=False),
         n_rounds=n_rounds,
-        correct=find_correction(correction),
         keep=keep,
-        on_round=lambda _: nullcontext(),
     )
     return boosted.learners, boosted
 
 
 def wrong_at_random(y, seed, rate=0.3):
-    def answer(number, _):
+    def predict(number, _):
         rng = np.random.default_rng([seed, number])
         flip = rng.random(len(y)) < rate
         return np.where(flip, (y + 1) % (y.max() + 1), y)
 
-    return answer
+    return predict
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
@@ -71,13 +73,13 @@ def test_weights_and_votes_are_those_of_the_twin(correction, n_classes):
     is_target = np.arange(60) >= 45
     start = rng.integers(1, 4, 60).astype(float)
     # error rates that pass 1/2 now and then, for the restart
-    answer = wrong_at_random(y, 1, rate=0.45)
+    predict = wrong_at_random(y, 1, rate=0.45)
     weights, boosted = play(
-        make_transfer(y, is_target, start), answer, correction, 12, keep="all"
+        make_transfer(y, is_target, start), predict, correction, 12, keep="all"
     )
     count = iter(range(12))
     twin, _, votes, errors = reference.boost(
-        y, is_target, lambda w: answer(next(count), w), n_rounds=12, kind=correction,
+        y, is_target, lambda w: predict(next(count), w), n_rounds=12, kind=correction,
         n_classes=n_classes, start=start,
     )  # fmt: skip
     assert (errors >= 0.5).any()
@@ -98,7 +100,7 @@ def source_right_target_tenth_wrong():
     y[::2] = 1
     is_target = np.arange(len(y)) >= N_SOURCE
 
-    def answer(number, weight):
+    def predict(number, weight):
         # target rows come in groups that have exactly a tenth of the weight in
         # round 0; afterwards the lightest rows up to a tenth are wrong
         out = y.copy()
@@ -113,12 +115,12 @@ def source_right_target_tenth_wrong():
         out[rows[wrong]] = 1 - out[rows[wrong]]
         return out
 
-    return make_transfer(y, is_target), answer
+    return make_transfer(y, is_target), predict
 
 
 def test_dynamic_correction_holds_the_weight_of_right_source_rows():
-    transfer, answer = source_right_target_tenth_wrong()
-    weights, boosted = play(transfer, answer, "dynamic", N_ROUNDS)
+    transfer, predict = source_right_target_tenth_wrong()
+    weights, boosted = play(transfer, predict, "dynamic", N_ROUNDS)
     assert (boosted.history.target_error > 0.05).all()
     assert_allclose(weights[:, :N_SOURCE], weights[0, 0], rtol=1e-10)
     assert_allclose(boosted.history.task_share[:, 0], N_SOURCE / (N_SOURCE + N_TARGET))
@@ -126,8 +128,8 @@ def test_dynamic_correction_holds_the_weight_of_right_source_rows():
 
 def test_weight_drift_of_tradaboost_is_that_of_the_theorem():
     # A round multiplies the target's weight by 2 (1 - e), the source's by 1.
-    transfer, answer = source_right_target_tenth_wrong()
-    weights, boosted = play(transfer, answer, None, N_ROUNDS + 1)
+    transfer, predict = source_right_target_tenth_wrong()
+    weights, boosted = play(transfer, predict, None, N_ROUNDS + 1)
     growth = np.cumprod(2 * (1 - boosted.history.target_error))[:-1]
     share = N_SOURCE / (N_SOURCE + N_TARGET * np.append(1.0, growth))
     assert_allclose(boosted.history.task_share[:, 0], share, rtol=1e-10)
@@ -143,11 +145,11 @@ def test_target_weights_are_those_of_plain_adaboost(correction):
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 80)
     is_target = np.arange(80) >= 50
-    answer = wrong_at_random(y, 4, rate=0.2)
-    weights, _ = play(make_transfer(y, is_target), answer, correction, 10)
+    predict = wrong_at_random(y, 4, rate=0.2)
+    weights, _ = play(make_transfer(y, is_target), predict, correction, 10)
     alone, _ = play(
         make_transfer(y[50:], np.ones(30, bool)),
-        lambda t, w: answer(t, w)[50:],
+        lambda t, w: predict(t, w)[50:],
         None,
         10,
     )
@@ -157,12 +159,12 @@ def test_target_weights_are_those_of_plain_adaboost(correction):
 
 def test_dynamic_keeps_the_target_weights_of_adaboost_exactly():
     """Theorem 5, in full: normalised over all rows, where all source is right."""
-    transfer, answer = source_right_target_tenth_wrong()
-    weights, _ = play(transfer, answer, "dynamic", 10)
+    transfer, predict = source_right_target_tenth_wrong()
+    weights, _ = play(transfer, predict, "dynamic", 10)
     rows = slice(N_SOURCE, None)
     alone, _ = play(
         make_transfer(transfer.y[rows], np.ones(N_TARGET, bool)),
-        lambda t, w: answer(t, np.r_[np.ones(N_SOURCE), w])[rows],
+        lambda t, w: predict(t, np.r_[np.ones(N_SOURCE), w])[rows],
         None,
         10,
     )
@@ -175,12 +177,12 @@ def test_balanced_correction_holds_each_label_of_the_source():
     y = (rng.random(400) < 0.1).astype(np.int32)
     is_target = np.arange(400) >= 300
 
-    def answer(number, _):  # the rare label is mostly wrong
+    def predict(number, _):  # the rare label is mostly wrong
         flip = np.random.default_rng(number).random(400) < np.where(y == 1, 0.7, 0.1)
         flip[is_target] = np.random.default_rng([1, number]).random(100) < 0.2
         return np.where(flip, 1 - y, y)
 
-    _, boosted = play(make_transfer(y, is_target), answer, "balanced", 15)
+    _, boosted = play(make_transfer(y, is_target), predict, "balanced", 15)
     share = boosted.history.source_share
     assert_allclose(share, np.tile(share[0], (15, 1)), rtol=1e-9)
 
@@ -200,21 +202,19 @@ def test_no_weight_underflows_in_200_rounds(n, correction):
     y[-1] = 1  # a source of one class, and a target class of one row
     is_target = np.arange(n + 3) >= n
 
-    def answer(number, _):
+    def predict(number, _):
         out = y.copy()
         out[: n // 2] = 1  # half of the source is always wrong
         out[n + number % 3] ^= 1
         return out
 
-    learner = Script(answer)
+    learner = Script(predict)
     learner.weights = _Last()
     boosted = boost(
-        make_transfer(y, is_target),
+        Weights(make_transfer(y, is_target)),
         learner,
+        Update(is_wrong, find_correction(correction), ends=False),
         n_rounds=200,
-        correct=find_correction(correction),
-        keep="all",
-        on_round=lambda _: nullcontext(),
     )
     for values in vars(boosted.history).values():
         assert np.isfinite(values).all()
@@ -241,7 +241,7 @@ def test_a_target_error_of_one_half_restarts_the_target_and_fades_the_source():
     is_target = np.array([False, False, False, False, True, True])
     start = np.array([1.0, 1, 1, 1, 3, 1])
 
-    def answer(number, _):
+    def predict(number, _):
         out = y.copy()
         if number == 0:
             out[5] = 0  # a quarter of the target
@@ -249,7 +249,7 @@ def test_a_target_error_of_one_half_restarts_the_target_and_fades_the_source():
             out[[0, 4, 5]] = 1 - out[[0, 4, 5]]  # all of it, and a source row
         return out
 
-    weights, boosted = play(make_transfer(y, is_target, start), answer, None, 3)
+    weights, boosted = play(make_transfer(y, is_target, start), predict, None, 3)
     assert_allclose(boosted.history.vote[1], 0)
     assert boosted.history.vote[[0, 2]].all()
     beta = source_factor(4, 3)
@@ -263,7 +263,7 @@ def test_a_target_without_a_fault_begins_anew_and_boosting_goes_on():
     y = np.array([0, 1, 0, 1, 0, 1])
     is_target = np.arange(6) >= 3
 
-    def answer(number, _):
+    def predict(number, _):
         out = y.copy()
         if number == 0:
             out[3] = 0  # a third of the target
@@ -271,7 +271,7 @@ def test_a_target_without_a_fault_begins_anew_and_boosting_goes_on():
             out[0] = 1  # no fault in the target, one in the source
         return out
 
-    weights, boosted = play(make_transfer(y, is_target), answer, "dynamic", 3)
+    weights, boosted = play(make_transfer(y, is_target), predict, "dynamic", 3)
     assert_allclose(weights[1, 3] / weights[1, 4], 2)
     assert_allclose(weights[2, 3:], weights[2, 3])
     assert_allclose(weights[2, 0] / weights[2, 1], source_factor(3, 3))
@@ -298,12 +298,12 @@ def test_rounds_that_vote():
     assert voting_rounds(4, "second_half", False).all()
 
 
-def test_the_first_half_votes_if_the_second_has_no_voice():
+def test_the_first_half_votes_if_the_second_has_no_vote():
     y = np.array([0, 1, 0, 1, 0, 1])
     is_target = np.arange(6) >= 4
 
-    def answer(number, _):
+    def predict(number, _):
         return np.where(is_target & (number > 0), 1 - y, y)
 
-    _, boosted = play(make_transfer(y, is_target), answer, None, 4)
+    _, boosted = play(make_transfer(y, is_target), predict, None, 4)
     assert_array_equal(boosted.votes > 0, [True, False, False, False])

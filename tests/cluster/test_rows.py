@@ -8,7 +8,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from kinlearn import with_task
 from kinlearn.cluster import MultiTaskSymmetricNMF
-from kinlearn.cluster._order import canonical_order
+from kinlearn.cluster._rows import canonical_order
 from kinlearn.datasets import make_term_tasks
 
 
