@@ -205,7 +205,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         data = self._fit_data(X, y, sample_weight, labels="classes")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = self._growth_settings(data.X.shape[1])
-        self.tree_ = self._growth_data(data).grow(seed, **settings)
+        self.tree_ = self._growth_rows(data).tree(settings, seed)
         return self
 
     @property
