@@ -42,8 +42,8 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     criterion : {"max", "sum", "joint"}, default="max"
         How the tasks' information gains decide together.
     purity : float in (0, 1], default=1.0
-        A task is decided at a node when one label has at least this share of
-        its rows there.
+        A task is decided at a node when one label has at least this fraction
+        of its rows there.
     max_depth : int, default=None
         Largest depth; None is no limit.
     min_samples_split : int, default=2
@@ -52,10 +52,10 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         Fewest rows, of all undecided tasks together, on each side of a split.
         The default was better than 1 on all data it was measured on.
     min_weight_fraction_leaf : float, default=0.0
-        The same for the weight, as a share of the weight of all rows.
+        The same for the weight, as a fraction of the weight of all rows.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Features that a node draws at random to choose from, as a number or a
-        share; None is all of them.
+        fraction; None is all of them.
     bootstrap : bool, default=True
         Whether each tree sees a sample with replacement. It is drawn within
         each task, so that every tree knows every task.
@@ -80,7 +80,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         does not depend on it.
     categorical_features : "from_dtype", list, mask or None, default="from_dtype"
         Columns whose values are categories, integers from 0 to 253: names, positions,
-        or a mask of all columns of X. A node parts the categories of such a column
+        or a mask of all columns of X. A node splits the categories of such a column
         many against many. Those not seen in fit are missing values. "from_dtype": the
         columns that a data frame says are categories.
     random_state : int, RandomState instance or None, default=None
@@ -105,7 +105,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     feature_names_ : ndarray of shape (n_features,)
         Names of the features, without the task.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the information gained within tasks.
+        Fraction of each feature in the information gained within tasks.
     is_categorical_ : bool array of shape (n_features,), or None
         Which features are categories; None if none is.
     n_features_in_ : int
@@ -276,9 +276,9 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
             out = np.zeros((data.n_samples, len(data.classes)))
             for number, tree in enumerate(self.trees_):
                 rows = self._out_of_bag(sampler, number)
-                part = np.zeros((len(rows), out.shape[1]))
-                tree.add_proba(X[rows], task[rows], part)
-                out[rows] += part
+                proba = np.zeros((len(rows), out.shape[1]))
+                tree.add_proba(X[rows], task[rows], proba)
+                out[rows] += proba
             with np.errstate(invalid="ignore"):
                 return out / n_trees
 

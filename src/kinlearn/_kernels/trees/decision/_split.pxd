@@ -135,10 +135,6 @@ cdef inline f64_t f(i64_t x) noexcept nogil:
     return <f64_t>x * log(<f64_t>x)
 
 
-cdef inline i64_t _n_rows(const Search* s, intp_t item) noexcept nogil:
-    return 1 if s.multiplicity == NULL else s.multiplicity[item]
-
-
 cdef inline bint try_feature(Search* s, const u8_t* column, intp_t stride,
                              i32_t feature, i32_t n_bins, Split* best) noexcept nogil:
     # Improve `best` by the feature's best cut; False if it is constant here.
@@ -271,6 +267,7 @@ cdef inline void _fill_histogram(Search* s, const u8_t* column,
     cdef const i64_t* weight = s.weight
     cdef i64_t* histogram = s.histogram
     cdef u64_t* occupied = s.occupied
+    cdef i64_t* bin_rows = s.bin_rows
     cdef intp_t b
     occupied[0] = occupied[1] = occupied[2] = occupied[3] = 0
     if n < 2 * N_BINS:
@@ -286,9 +283,12 @@ cdef inline void _fill_histogram(Search* s, const u8_t* column,
                 if histogram[at]:
                     occupied[b >> 6] |= <u64_t>1 << (b & 63)
                     break
-    if s.min_samples_leaf > 1:
+    if s.min_samples_leaf > 1 and s.multiplicity == NULL:
         for i in range(n):
-            s.bin_rows[column[row[i] * stride]] += _n_rows(s, i)
+            bin_rows[column[row[i] * stride]] += 1
+    elif s.min_samples_leaf > 1:
+        for i in range(n):
+            bin_rows[column[row[i] * stride]] += s.multiplicity[i]
 
 
 cdef inline void _clear_histogram(Search* s) noexcept nogil:
@@ -371,7 +371,7 @@ cdef inline void _move_bin(Search* s, i32_t b) noexcept nogil:
         i = s.head[b]
         while i >= 0:
             _move(s, s.cell[i], s.weight[i])
-            s.n_left += _n_rows(s, i)
+            s.n_left += 1 if s.multiplicity == NULL else s.multiplicity[i]
             i = s.next_item[i]
 
 
