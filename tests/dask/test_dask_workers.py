@@ -162,7 +162,7 @@ def test_workers_answer_for_those_below_them(name, client, monkeypatch):
     asked, run = [], ClusterParts._run
 
     def run_and_look(parts, workers, method, *args):
-        if method == "answer":
+        if method == "statistics":
             asked.append((len(workers), sum(map(len, workers.values()))))
         return run(parts, workers, method, *args)
 

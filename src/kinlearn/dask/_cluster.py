@@ -270,7 +270,7 @@ class ClusterParts:
         def call(groups: Groups, step: Step) -> dict[str, Statistics]:
             # one result comes here, or a few, which saves a trip
             runs = split_groups(groups, len(groups) if len(groups) <= _FEW else 1)
-            return self._run(runs, "answer", runs, step, question)
+            return self._run(runs, "statistics", runs, step, question)
 
         return [*self._insist(call).values()]
 

@@ -51,7 +51,7 @@ class OnDisk:
 
 
 class DiskPartitions(LocalPartitions):
-    """Parts in files; see ``LocalPartitions``. To be used as a context.
+    """Partitions in files; see ``LocalPartitions``. To be used as a context.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class DiskPartitions(LocalPartitions):
         # Windows keeps files that an array is mapped to until its own cleaning
         shutil.rmtree(self.folder, ignore_errors=os.name == "nt")
 
-    def read(self, parts: list[Any]) -> list[Any]:
-        """Compute delayed parts, each into files."""
-        return [self._kept(p.compute(scheduler="synchronous")) for p in parts]
+    def read(self, partitions: list[Any]) -> list[Any]:
+        """Compute delayed partitions, each into files."""
+        return [self._kept(p.compute(scheduler="synchronous")) for p in partitions]
 
     def _kept(self, thing: Any) -> Any:
         """The same thing with its large arrays in files."""

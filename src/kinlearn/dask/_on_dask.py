@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.dask._cluster import ClusterParts, find_client
 from kinlearn.dask._disk import DiskPartitions, OnDisk
-from kinlearn.dask._tables import answer_parts, is_dask, read_parts
+from kinlearn.dask._tables import is_dask, predict_partitions, read_partitions
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval
 
@@ -105,7 +105,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         options["estimator"] = type(self).__name__
         if hasattr(self, "categorical_features"):
             options["categorical_features"] = self.categorical_features
-        parts = read_parts(
+        parts = read_partitions(
             X,
             y,
             sample_weight,
@@ -162,7 +162,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
 
     def _ask(self, method: str, X: Any, like: Any) -> Any:
         check_is_fitted(self)
-        return answer_parts(X, self.to_local(), method, like)
+        return predict_partitions(X, self.to_local(), method, like)
 
     def predict(self, X: Any) -> Any:
         """The model's predictions, partition by partition.

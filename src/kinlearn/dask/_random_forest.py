@@ -63,12 +63,12 @@ class MultiTaskRandomForestClassifier(
     }
 
     def _grow(
-        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+        self, engine: Any, partitions: list[Any], finished: Callable[[int], bool]
     ) -> None:
         fit_partitions(
             self,
             engine,
-            parts,
+            partitions,
             trees_at_once=self.trees_at_once,
             finished=finished,
         )

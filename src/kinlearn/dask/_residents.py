@@ -1,11 +1,11 @@
-"""What a fit keeps on the workers: where the rows of their parts are in the trees.
+"""What a fit keeps on the workers: where the rows of their partitions are in the trees.
 
 Requests, and rows on their way from worker to worker, are not tasks: Dask's scheduler
 would take more time for them than the workers do. A plugin on every worker handles
 the requests, gets rows from the other workers and grows branches of them.
 
-All that it keeps can be made again from the shares, which are results of tasks, and
-from the splits. When a worker is lost, Dask computes its shares elsewhere, and the
+All that it keeps can be made again from the partitions, which are results of tasks, and
+from the splits. When a worker is lost, Dask computes its partitions elsewhere, and the
 driver sends the splits of these trees once more.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["Groups", "Lost", "Resident", "Step", "serve", "split_groups"]
 
 _DEEPER = 8  # workers that a worker calls, if it is not the last
 
-# By the address of a worker: keys of the shares of its parts, by their numbers.
+# By the address of a worker: Dask's keys of its partitions, by their numbers.
 Groups: TypeAlias = dict[str, dict[int, Any]]
 
 
@@ -42,7 +42,7 @@ class Step:
     batch : int
         Number of these trees' growth within the fit.
     trees : object
-        What shares take to begin.
+        What partitions take to begin.
     first : int
         Number of the first of the plans.
     plans : list
@@ -63,8 +63,8 @@ class Step:
 class Resident(WorkerPlugin):
     """Lives on a worker for the time of a fit.
 
-    Its methods take *groups*: by the address of a worker, the parts that a request is
-    about, as a dict of the keys of their shares by their numbers.
+    Its methods take *groups*: by the address of a worker, the partitions that a request
+    is about, as a dict of their keys by their numbers.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class Resident(WorkerPlugin):
         """Begin to serve."""
         self.worker = worker
         self.stopped = False
-        self.places: dict = {}  # by part: (batch, number of plans), places
-        worker.handlers[f"{self.name}-answer"] = self._hear_answer
+        self.places: dict = {}  # by partition: (batch, number of plans), places
+        worker.handlers[f"{self.name}-statistics"] = self._hear_statistics
         worker.handlers[f"{self.name}-rows"] = self._hear_rows
 
     def teardown(self, worker: Any) -> None:
@@ -88,7 +88,7 @@ class Resident(WorkerPlugin):
         self.stopped = True
         self.places = {}
         release_memory()
-        del worker.handlers[f"{self.name}-answer"]
+        del worker.handlers[f"{self.name}-statistics"]
         del worker.handlers[f"{self.name}-rows"]
 
     async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -101,22 +101,22 @@ class Resident(WorkerPlugin):
         call = getattr(self.worker.rpc(address), f"{self.name}-{method}")
         return (await call(message=to_serialize(message)))["value"]
 
-    def _shares(self, parts: dict[int, Any]) -> dict[int, Any]:
+    def _partitions(self, keys: dict[int, Any]) -> dict[int, Any]:
         try:
-            return {number: self.worker.data[key] for number, key in parts.items()}
+            return {number: self.worker.data[key] for number, key in keys.items()}
         except KeyError as error:
             raise Lost(f"Rows are not on {self.worker.address}.") from error
 
     def _rows(
-        self, parts: dict[int, Any], reached: tuple[int, int]
+        self, keys: dict[int, Any], reached: tuple[int, int]
     ) -> dict[int, tuple[Any, Any]]:
-        """Shares and places of some parts, by their numbers."""
+        """Some partitions and their places, by their numbers."""
         found = {}
-        for number, share in self._shares(parts).items():
+        for number, partition in self._partitions(keys).items():
             at, places = self.places.get(number, (None, None))
             if at != reached:
                 raise Lost(f"Partition {number} is at {at}, not at {reached}.")
-            found[number] = share, places
+            found[number] = partition, places
         return found
 
     # ------------------------------------------------------------------------
@@ -128,62 +128,62 @@ class Resident(WorkerPlugin):
         await self._follow(groups[self.worker.address], step, by_rows=True)
 
     async def _follow(
-        self, parts: dict[int, Any], step: Step, by_rows: bool = False
+        self, keys: dict[int, Any], step: Step, by_rows: bool = False
     ) -> None:
-        """Carry out the plans that are new; see ``Share.lay_out``."""
-        await self._in_thread(self._catch_up, self._shares(parts), step, by_rows)
+        """Carry out the plans that are new; see `lay_out` of the partitions."""
+        await self._in_thread(self._catch_up, self._partitions(keys), step, by_rows)
 
-    def _catch_up(self, shares: dict[int, Any], step: Step, by_rows: bool) -> None:
-        for number, share in shares.items():
+    def _catch_up(self, partitions: dict[int, Any], step: Step, by_rows: bool) -> None:
+        for number, partition in partitions.items():
             (batch, n_done), places = self.places.get(number, ((None, 0), None))
             n_done = n_done if batch == step.batch else 0
             if n_done < step.first:
                 raise Lost(f"Partition {number} lacks some splits.")
             new = step.plans[n_done - step.first :]
             if not by_rows or new or batch != step.batch:
-                share.lay_out(by_rows=False)
+                partition.lay_out(by_rows=False)
             if batch != step.batch:
                 self.places.pop(number, None)  # of trees that are finished
-                places = share.begin(step.trees)
+                places = partition.begin(step.trees)
             for plan in new:
-                places = share.move(places, plan)
+                places = partition.move(places, plan)
             if by_rows:
-                share.lay_out(by_rows=True)
+                partition.lay_out(by_rows=True)
             self.places[number] = step.reached, places
 
-    async def answer(
-        self, runs: dict[str, Groups], step: Step, question: Any
+    async def statistics(
+        self, runs: dict[str, Groups], step: Step, request: Any
     ) -> Statistics:
         """The result of the workers of a run, this one and others; `split_groups`."""
-        (_, parts), *below = runs[self.worker.address].items()
+        (_, keys), *below = runs[self.worker.address].items()
         deeper = split_groups(dict(below))
-        answers = await asyncio.gather(
-            self._own_answer(parts, step, question),
+        found = await asyncio.gather(
+            self._statistics_here(keys, step, request),
             *(
-                self._call(leader, "answer", (deeper, step, question))
+                self._call(leader, "statistics", (deeper, step, request))
                 for leader in deeper
             ),
         )
-        return answers[0] if len(answers) == 1 else Statistics.merge(answers)
+        return found[0] if len(found) == 1 else Statistics.merge(found)
 
-    async def _hear_answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
+    async def _hear_statistics(self, message: tuple[Any, ...]) -> dict[str, Any]:
         # in a dict: a bare value would not be unwrapped between threads
-        return {"value": to_serialize(await self.answer(*message))}
+        return {"value": to_serialize(await self.statistics(*message))}
 
-    async def _own_answer(
-        self, parts: dict[int, Any], step: Step, question: Any
+    async def _statistics_here(
+        self, keys: dict[int, Any], step: Step, request: Any
     ) -> Statistics:
-        await self._follow(parts, step)
-        rows = self._rows(parts, step.reached)
-        return await self._in_thread(_answer, rows, question)
+        await self._follow(keys, step)
+        rows = self._rows(keys, step.reached)
+        return await self._in_thread(_statistics, rows, request)
 
     # ------------------------------------------------------------------------
     # Branches
     # ------------------------------------------------------------------------
 
     async def _hear_rows(self, message: tuple[Any, ...]) -> dict[str, Any]:
-        parts, reached, job = message
-        rows = self._rows(parts, reached)
+        keys, reached, job = message
+        rows = self._rows(keys, reached)
         return {"value": to_serialize(await offload(_pack, rows, job))}
 
     async def _fetch(
@@ -192,8 +192,8 @@ class Resident(WorkerPlugin):
         """The rows of a job that other workers have."""
         return await asyncio.gather(
             *(
-                self._call(address, "rows", (parts, reached, job))
-                for address, parts in groups.items()
+                self._call(address, "rows", (keys, reached, job))
+                for address, keys in groups.items()
                 if address != self.worker.address
             )
         )
@@ -257,16 +257,16 @@ def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:
 # ----------------------------------------------------------------------------
 
 
-def _answer(rows: dict[int, tuple[Any, Any]], question: Any) -> Statistics | None:
+def _statistics(rows: dict[int, tuple[Any, Any]], request: Any) -> Statistics | None:
     merged = None
-    for share, places in rows.values():
-        answer = share.answer(places, question)
-        merged = answer if merged is None else Statistics.merge([merged, answer])
+    for partition, places in rows.values():
+        found = partition.answer(places, request)
+        merged = found if merged is None else Statistics.merge([merged, found])
     return merged
 
 
 def _pack(rows: dict[int, tuple[Any, Any]], job: Any) -> tuple[list[int], Any]:
-    pieces = [share.piece(places, job) for share, places in rows.values()]
+    pieces = [partition.piece(places, job) for partition, places in rows.values()]
     return list(rows), job.pack(pieces)
 
 
@@ -277,12 +277,13 @@ def _together(
     job: Any,
     args: tuple[Any, ...],
 ) -> Any:
-    """The value of a function of all pieces, in the order of the parts.
+    """The value of a function of all rows, in the order of the partitions.
 
     The function may clear the list, and no one else holds what came from elsewhere.
     """
     pieces = {
-        number: share.piece(places, job) for number, (share, places) in here.items()
+        number: partition.piece(places, job)
+        for number, (partition, places) in here.items()
     }
     while elsewhere:
         numbers, packed = elsewhere.pop()

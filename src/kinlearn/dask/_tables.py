@@ -1,4 +1,4 @@
-"""Dask DataFrames and arrays, part by part."""
+"""Dask DataFrames and arrays, partition by partition."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from kinlearn._partitions import read_partition
 from kinlearn.tasks import split_task
 from kinlearn.utils._typing import TaskColumn
 
-__all__ = ["answer_parts", "is_dask", "read_parts"]
+__all__ = ["is_dask", "predict_partitions", "read_partitions"]
 
 
 def is_dask(X: Any) -> bool:
@@ -41,14 +41,14 @@ def _check_table(X: Any, task: TaskColumn, local: str) -> None:
 def _delayed(collection: Any) -> list[Any]:
     """The partitions as they are: Dask joins those that few columns are read of."""
     with dask.config.set({"optimization.tune.active": False}):
-        parts = list(np.ravel(collection.to_delayed()))
-    if len(parts) != collection.npartitions:  # Dask of 2025 does not know the setting
-        parts = list(np.ravel(collection.to_delayed(optimize_graph=False)))
-    return parts
+        found = list(np.ravel(collection.to_delayed()))
+    if len(found) != collection.npartitions:  # Dask of 2025 does not know the setting
+        found = list(np.ravel(collection.to_delayed(optimize_graph=False)))
+    return found
 
 
 def _column(values: Any, X: Any, name: str) -> list[Any]:
-    """Parts of y or of the weights, one for each of X."""
+    """Partitions of y or of the weights, one for each of X."""
     if isinstance(values, dd.DataFrame) and len(values.columns) == 1:
         values = values.iloc[:, 0]
     if not isinstance(values, dd.Series | da.Array):
@@ -67,16 +67,16 @@ def _column(values: Any, X: Any, name: str) -> list[Any]:
                 raise ValueError(f"X has {len(X)} rows, but {name} has {len(values)}.")
             if known:
                 values = values.rechunk((X.chunks[0],))
-    parts = _delayed(values)
-    if len(parts) != X.npartitions:
+    found = _delayed(values)
+    if len(found) != X.npartitions:
         raise ValueError(
-            f"X has {X.npartitions} partitions, but {name} has {len(parts)}. Divide "
+            f"X has {X.npartitions} partitions, but {name} has {len(found)}. Divide "
             "both in the same way, for example by repartition or rechunk."
         )
-    return parts
+    return found
 
 
-def read_parts(
+def read_partitions(
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -121,27 +121,27 @@ def read_parts(
         columns.append(_column(sample_weight, X, "sample_weight"))
     read = dask.delayed(read_partition, pure=False)
     return [
-        read(*part, number, options, narrow=narrow)
-        for number, part in enumerate(zip(*columns, strict=True))
+        read(*columns_here, number, options, narrow=narrow)
+        for number, columns_here in enumerate(zip(*columns, strict=True))
     ]
 
 
-def _answer_frame(part: Any, model: Any, method: str, like: Any) -> Any:
-    if len(part) == 0:
+def _predict_frame(rows: Any, model: Any, method: str, like: Any) -> Any:
+    if len(rows) == 0:
         return like
-    answer = getattr(model, method)(part)
-    if answer.ndim == 1:
-        return pd.Series(answer, index=part.index, name=like.name)
-    return pd.DataFrame(answer, index=part.index, columns=like.columns)
+    found = getattr(model, method)(rows)
+    if found.ndim == 1:
+        return pd.Series(found, index=rows.index, name=like.name)
+    return pd.DataFrame(found, index=rows.index, columns=like.columns)
 
 
-def _answer_array(
-    part: np.ndarray, model: Any, method: str, like: np.ndarray
+def _predict_array(
+    rows: np.ndarray, model: Any, method: str, like: np.ndarray
 ) -> np.ndarray:
-    return getattr(model, method)(part) if len(part) else like
+    return getattr(model, method)(rows) if len(rows) else like
 
 
-def answer_parts(X: Any, model: Any, method: str, like: Any) -> Any:
+def predict_partitions(X: Any, model: Any, method: str, like: Any) -> Any:
     """Call a method of a model on every partition, when the result is computed.
 
     Parameters
@@ -162,7 +162,7 @@ def answer_parts(X: Any, model: Any, method: str, like: Any) -> Any:
     """
     model = dask.delayed(model)
     if isinstance(X, dd.DataFrame):
-        return X.map_partitions(_answer_frame, model, method, like, meta=like)
+        return X.map_partitions(_predict_frame, model, method, like, meta=like)
     X = X.rechunk({1: -1})
     shape = (
         {"drop_axis": 1}
@@ -170,5 +170,5 @@ def answer_parts(X: Any, model: Any, method: str, like: Any) -> Any:
         else {"chunks": (X.chunks[0], (like.shape[1],))}
     )
     return X.map_blocks(
-        _answer_array, model, method, like, dtype=like.dtype, meta=like, **shape
+        _predict_array, model, method, like, dtype=like.dtype, meta=like, **shape
     )

@@ -9,6 +9,7 @@ from kinlearn.trees import (
     MultiTaskRandomForestClassifier,
 )
 from kinlearn.trees.decision import _forest as module
+from kinlearn.trees.decision._growth import Sampler
 from tests.callbacks import Recorder
 from tests.versions import needs_callbacks
 
@@ -73,9 +74,9 @@ def test_sample_keeps_the_size_of_each_task_and_leaves_rows_of_no_weight_out():
     task = np.repeat([0, 1, 2], [50, 3, 200])
     weight = np.ones(253, dtype=np.int64)
     weight[::5] = 0
-    sampler = module._Sampler(task, weight, 3)
-    counts = sampler.counts(5)
     kept = np.bincount(task, weight > 0).astype(int)
+    sampler = Sampler(task, weight, kept)
+    counts = sampler.counts(5)
     assert_array_equal(np.bincount(task, counts), kept)
     assert not counts[weight == 0].any()
     drawn = np.mean([sampler.counts(s) for s in range(400)], axis=0)
@@ -121,9 +122,9 @@ def test_unknown_task_gets_the_average_of_the_known_ones():
     ("max_features", "n_drawn"),
     [(None, 10), ("sqrt", 3), ("log2", 3), (4, 4), (99, 10), (0.5, 5), (0.01, 1)],
 )
-def test_max_features_as_number_share_or_name(max_features, n_drawn):
+def test_max_features_as_number_fraction_or_name(max_features, n_drawn):
     forest = MultiTaskRandomForestClassifier(max_features=max_features)
-    assert forest._growth_settings(10)["max_features"] == n_drawn
+    assert forest._growth_settings(10).max_features == n_drawn
 
 
 def test_decision_path_is_that_of_each_tree():

@@ -8,7 +8,7 @@ from kinlearn._binning import bin_features, find_bins
 from kinlearn._kernels._random import stream_state
 from kinlearn._partitions import LocalPartitions, read_partition
 from kinlearn.trees import MultiTaskRandomForestClassifier
-from kinlearn.trees.decision._forest import _Sampler
+from kinlearn.trees.decision._growth import Sampler
 from kinlearn.trees.decision.partitions import fit_partitions
 from tests.parts import ENDS, read
 
@@ -183,7 +183,7 @@ def test_bins_of_parts_are_those_of_all_rows(dtype, weighted, most, monkeypatch)
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_samples_of_parts_are_those_of_all_rows(weighted, monkeypatch):
-    monkeypatch.setattr("kinlearn.trees.decision.partitions._rows._PORTION", 37)
+    monkeypatch.setattr("kinlearn.trees.decision._growth._PORTION", 37)
     X, y, weight = problem(2, weights=1.0 if weighted else None)
     forest = MultiTaskRandomForestClassifier(2, task=-1, random_state=0)
     engine = LocalPartitions()
@@ -193,7 +193,8 @@ def test_samples_of_parts_are_those_of_all_rows(weighted, monkeypatch):
     fit_partitions(forest, engine, read(X, y, weight, [90, 200, 290]))
     counts = np.concatenate([places.counts for places in engine.places], axis=1)
     whole = np.ones(len(y)) if weight is None else weight
-    sampler = _Sampler(X[:, -1].astype(np.int32), whole, 6)
+    task = X[:, -1].astype(np.int32)
+    sampler = Sampler(task, whole, np.bincount(task[whole > 0]))
     for tree, found in enumerate(counts):
         seed = stream_state(forest._seed, tree)
         assert_array_equal(found, sampler.counts(seed))

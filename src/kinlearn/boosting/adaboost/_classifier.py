@@ -118,9 +118,9 @@ class MultiTaskAdaBoostClassifier(
     - *More than half is wrong.* Boosting ends without the tree. If it is the first
       one, it predicts alone, with a warning.
 
-    The votes on a task whose rows do not show all of its classes are shares of so many
-    rows, and one row is added: half of the votes on an unknown task, half the shares of
-    the classes in all rows.
+    The votes on a task whose rows do not show all of its classes are fractions of so
+    many rows, and one row is added: half of the votes on an unknown task, half the
+    fractions of the classes in all rows.
 
     References
     ----------
@@ -199,10 +199,12 @@ class MultiTaskAdaBoostClassifier(
         rows = np.flatnonzero(weight > 0)
         packed = with_task(_readable(_take(data.X, rows), tree), data.task[rows])
         task, labels, weight = data.task[rows], data.y[rows], weight[rows]
-        share = start_weights(task, labels, weight, self.init_weights)
+        round_weight = start_weights(task, labels, weight, self.init_weights)
         rng = check_random_state(self.random_state)
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
-            found = self._boost(tree, packed, labels, share, weight, rng, on_round)
+            found = self._boost(
+                tree, packed, labels, round_weight, weight, rng, on_round
+            )
         self.estimators_, votes, errors = found
         if errors[0] >= 0.5:
             self._warn_of_first(errors[0])
@@ -296,7 +298,7 @@ class MultiTaskAdaBoostClassifier(
         tree: Any,
         packed: Any,
         labels: np.ndarray,
-        share: np.ndarray,
+        round_weight: np.ndarray,
         weight: np.ndarray,
         rng: np.random.RandomState,
         on_round: Callable[[int], Any],
@@ -304,13 +306,14 @@ class MultiTaskAdaBoostClassifier(
         """Run rounds: trees, votes and errors. The first tree is always kept."""
         models, votes, errors = [], [], []
         for number in range(self.n_estimators):
-            with on_round(number) as told:
+            with on_round(number) as progress:
                 # As much in all as in the beginning, so that settings of the
-                # trees that are about weight mean the same.
+                # trees that are about weight mean the same. Each tree bins for
+                # itself: its bins are quantiles by these weights.
                 model = clone_for_round(tree, rng)
-                model.fit(packed, labels, sample_weight=share * weight.sum())
+                model.fit(packed, labels, sample_weight=round_weight * weight.sum())
                 wrong = model.predict(packed) != labels
-                error = float(share[wrong].sum())
+                error = float(round_weight[wrong].sum())
                 if error > 0.5 and number:
                     break
                 models.append(model)
@@ -318,8 +321,8 @@ class MultiTaskAdaBoostClassifier(
                 votes.append(_vote(error, max(weight.sum(), len(weight))))
                 if not 0.0 < error < 0.5:
                     break
-                share = _reweighted(share, wrong, error)
-            if told.stop:
+                round_weight = _reweighted(round_weight, wrong, error)
+            if progress.stop:
                 break
         return models, np.array(votes), np.array(errors)
 
@@ -330,18 +333,20 @@ class MultiTaskAdaBoostClassifier(
         rows = np.flatnonzero(weight > 0)
         X = _readable(_take(later.X, rows), tree)
         task, labels, weight = later.task[rows], later.y[rows], weight[rows]
-        share = start_weights(task, labels, weight, self.init_weights)
+        round_weight = start_weights(task, labels, weight, self.init_weights)
         votes = self._votes.with_tasks(later.place, later.n_tasks, later.class_place)
-        share = self._replay(votes, X, task, labels, weight, share, later.is_new)
-        here, own = np.unique(task, return_inverse=True)
+        round_weight = self._replay(
+            votes, X, task, labels, weight, round_weight, later.is_new
+        )
+        here, code = np.unique(task, return_inverse=True)
         rng = check_random_state(self.random_state)
         for _ in self.estimators_:  # seeds that fit has taken
             clone_for_round(tree, rng)
         models, added, errors = self._boost(
             tree,
-            with_task(X, own.astype(np.int32)),
+            with_task(X, code.astype(np.int32)),
             labels,
-            share,
+            round_weight,
             weight,
             rng,
             quiet_round,
@@ -366,36 +371,38 @@ class MultiTaskAdaBoostClassifier(
         task: np.ndarray,
         labels: np.ndarray,
         weight: np.ndarray,
-        share: np.ndarray,
+        round_weight: np.ndarray,
         is_new: np.ndarray,
     ) -> np.ndarray:
         """Weights after the rounds so far; their votes on new tasks are filled in."""
-        shares_answers = "unknown_task" in self.estimators_[0].get_params(deep=False)
+        takes_unknown = "unknown_task" in self.estimators_[0].get_params(deep=False)
         for number, model in enumerate(self.estimators_):
-            asked = votes.votes[number, task] > 0
-            if shares_answers and votes.votes[number, -1] > 0:
-                asked |= is_new[task]
-            at = np.flatnonzero(asked)
+            votes_here = votes.votes[number, task] > 0
+            if takes_unknown and votes.votes[number, -1] > 0:
+                votes_here |= is_new[task]
+            at = np.flatnonzero(votes_here)
             if len(at) == 0:
                 continue
-            codes = votes.codes[number][task[at]]
+            codes = votes.task_codes[number][task[at]]
             wrong = np.ones(len(task), dtype=bool)  # or without a vote
-            answer = votes.classes[number][
+            prediction = votes.classes[number][
                 model.predict(with_task(_take(X, at), codes))
             ]
-            wrong[at] = answer != labels[at]
+            wrong[at] = prediction != labels[at]
             known = ~is_new[task]
             error = float(self.estimator_errors_[number])
             if known.any() and 0.0 < error < 0.5:
-                share = _reweighted(share, wrong | ~known, error)
+                round_weight = _reweighted(round_weight, wrong | ~known, error)
             for t in np.unique(task[at][is_new[task[at]]]):
                 mine = task == t
-                error = float(share[mine & wrong].sum() / share[mine].sum())
+                error = float(
+                    round_weight[mine & wrong].sum() / round_weight[mine].sum()
+                )
                 n_rows = max(weight[mine].sum(), np.count_nonzero(mine))
                 votes.votes[number, t] = _vote(error, n_rows)
                 if 0.0 < error < 0.5:
-                    share = _reweighted(share, wrong | ~mine, error)
-        return share
+                    round_weight = _reweighted(round_weight, wrong | ~mine, error)
+        return round_weight
 
     def _check_estimator(self) -> Any:
         """The tree to clone, with the task in its last column."""
@@ -410,8 +417,10 @@ class MultiTaskAdaBoostClassifier(
                 "kinlearn.sharing.TaskAsFeature or SharedPlusOwn."
             )
         check_takes_weights(tree, "classifier")
-        own = {"task": -1, "unknown_task": "share"}
-        return clone(tree).set_params(**{k: v for k, v in own.items() if k in params})
+        wanted = {"task": -1, "unknown_task": "share"}
+        return clone(tree).set_params(
+            **{k: v for k, v in wanted.items() if k in params}
+        )
 
     def _tell_categories(self, tree: Any) -> None:
         """Let the trees know which of their columns are categories."""
@@ -437,7 +446,7 @@ class MultiTaskAdaBoostClassifier(
     # ------------------------------------------------------------- prediction
 
     def staged_predict_proba(self, X: Table) -> Iterator[np.ndarray]:
-        """Share of the votes for each class after each round.
+        """Fraction of the votes for each class after each round.
 
         Parameters
         ----------
@@ -455,12 +464,12 @@ class MultiTaskAdaBoostClassifier(
         some = np.flatnonzero(np.append(sets.guessing, False)[rows.task])
         unknown = np.full_like(rows.task[some], -1)
         shared = self._staged_votes(_take(table, some), unknown)
-        own = self._staged_votes(table, rows.task)
-        for of_task, of_all in zip(own, shared, strict=True):
+        known = self._staged_votes(table, rows.task)
+        for of_task, of_all in zip(known, shared, strict=True):
             yield sets.fill(of_task, rows.task, partial(_same, of_all))
 
     def _staged_votes(self, table: Any, task: np.ndarray) -> Iterator[np.ndarray]:
-        """Share of the votes for each class after each round, before it is filled."""
+        """The same before classes that a task does not show are filled in."""
         allowed = self._label_sets.allowed(task)
         votes = np.zeros((len(task), len(self.classes_)))
         total = np.zeros((len(task), 1))
@@ -468,12 +477,12 @@ class MultiTaskAdaBoostClassifier(
             vote = self._votes.votes[number][task]
             at = np.flatnonzero(vote)
             if len(at):
-                codes = self._votes.codes[number][task[at]]
-                answer = model.predict(with_task(_take(table, at), codes))
-                answer = self._votes.classes[number][answer]
+                codes = self._votes.task_codes[number][task[at]]
+                prediction = model.predict(with_task(_take(table, at), codes))
+                prediction = self._votes.classes[number][prediction]
                 # what a tree shares may be a class that the task does not have
-                vote = vote[at] * allowed[at, answer]
-                votes[at, answer] += vote
+                vote = vote[at] * allowed[at, prediction]
+                votes[at, prediction] += vote
                 total[at, 0] += vote
             even = allowed / allowed.sum(axis=1, keepdims=True)
             yield np.where(total > 0, votes / np.where(total > 0, total, 1.0), even)
@@ -491,11 +500,11 @@ class MultiTaskAdaBoostClassifier(
         ndarray of shape (n_samples,)
             Classes.
         """
-        for share in self.staged_predict_proba(X):
-            yield self.classes_[np.argmax(share, axis=1)]
+        for votes in self.staged_predict_proba(X):
+            yield self.classes_[np.argmax(votes, axis=1)]
 
     def predict_proba(self, X: Table) -> np.ndarray:
-        """Share of the votes for each class.
+        """Fraction of the votes for each class.
 
         Parameters
         ----------
@@ -511,7 +520,7 @@ class MultiTaskAdaBoostClassifier(
         return deque(self.staged_predict_proba(X), maxlen=1).pop()
 
     def decision_function(self, X: Table) -> np.ndarray:
-        """Scores of the classes: their shares of the votes.
+        """Scores of the classes: their fractions of the votes.
 
         Parameters
         ----------
@@ -521,10 +530,10 @@ class MultiTaskAdaBoostClassifier(
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Shares; for two classes that of the second less that of the first.
+            Fractions; for two classes that of the second less that of the first.
         """
-        share = self.predict_proba(X)
-        return share[:, 1] - share[:, 0] if share.shape[1] == 2 else share
+        votes = self.predict_proba(X)
+        return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
     def predict(self, X: Table) -> np.ndarray:
         """The class with the most votes.
@@ -566,10 +575,12 @@ def _readable(X: Any, tree: Any) -> Any:
     return X.toarray() if dense else X
 
 
-def _reweighted(share: np.ndarray, wrong: np.ndarray, error: float) -> np.ndarray:
+def _reweighted(
+    round_weight: np.ndarray, wrong: np.ndarray, error: float
+) -> np.ndarray:
     """Weights after a round: right rows lose, and all sum to one again."""
-    share = np.where(wrong, share, share * error / (1.0 - error))
-    return share / share.sum()
+    round_weight = np.where(wrong, round_weight, round_weight * error / (1.0 - error))
+    return round_weight / round_weight.sum()
 
 
 def _vote(error: float, n_rows: float) -> float:

@@ -16,7 +16,7 @@ class TreeVotes:
     ----------
     votes : float64 array of shape (n_trees, n_tasks + 1)
         Votes; 0 if the tree is not used.
-    codes : int32 array of shape (n_trees, n_tasks + 1)
+    task_codes : int32 array of shape (n_trees, n_tasks + 1)
         What the tree knows the task as; -1 if it does not know it, and predicts by
         what it shares.
     classes : tuple of int32 arrays
@@ -24,52 +24,21 @@ class TreeVotes:
     """
 
     votes: np.ndarray
-    codes: np.ndarray
+    task_codes: np.ndarray
     classes: tuple[np.ndarray, ...]
 
     @classmethod
     def of_fit(cls, votes: np.ndarray, n_tasks: int, n_classes: int) -> Self:
-        """Trees that were fitted to all tasks, and vote on unknown ones as well.
-
-        Parameters
-        ----------
-        votes : float64 array of shape (n_trees,)
-            Their votes.
-        n_tasks, n_classes : int
-            Number of tasks, and of classes.
-
-        Returns
-        -------
-        TreeVotes
-            The same vote for all tasks.
-        """
-        codes = np.append(np.arange(n_tasks, dtype=np.int32), np.int32(-1))
-        return cls(
-            np.repeat(votes[:, None], n_tasks + 1, axis=1),
-            np.repeat(codes[None], len(votes), axis=0),
-            (np.arange(n_classes, dtype=np.int32),) * len(votes),
-        )
+        """Trees that were fitted to all tasks, and vote on unknown ones as well."""
+        found = cls.of_tasks(votes, np.arange(n_tasks), n_tasks, n_classes)
+        found.votes[:, -1] = votes
+        return found
 
     @classmethod
     def of_tasks(
         cls, votes: np.ndarray, known: np.ndarray, n_tasks: int, n_classes: int
     ) -> Self:
-        """Trees that vote on some of the tasks only.
-
-        Parameters
-        ----------
-        votes : float64 array of shape (n_trees,)
-            Their votes.
-        known : int array
-            The tasks, which they know as 0, 1, and so on.
-        n_tasks, n_classes : int
-            Number of all tasks, and of all classes.
-
-        Returns
-        -------
-        TreeVotes
-            No votes on other tasks.
-        """
+        """Trees that vote on some tasks only, which they know as 0, 1, and so on."""
         every = np.zeros((len(votes), n_tasks + 1))
         every[:, known] = votes[:, None]
         codes = np.full((len(votes), n_tasks + 1), -1, dtype=np.int32)
@@ -80,26 +49,11 @@ class TreeVotes:
     def with_tasks(
         self, place: np.ndarray, n_tasks: int, class_place: np.ndarray
     ) -> "TreeVotes":
-        """The same with tasks and classes inserted, which no tree knows.
-
-        Parameters
-        ----------
-        place : int array of shape (n_old_tasks,)
-            New code of each task.
-        n_tasks : int
-            Number of tasks then.
-        class_place : int array of shape (n_old_classes,)
-            New code of each class.
-
-        Returns
-        -------
-        TreeVotes
-            Another one; its arrays are its own.
-        """
+        """A copy with new codes of tasks and classes; others, no tree knows."""
         place = np.append(place, n_tasks)
         votes = np.zeros((len(self.votes), n_tasks + 1))
         codes = np.full((len(self.votes), n_tasks + 1), -1, dtype=np.int32)
-        votes[:, place], codes[:, place] = self.votes, self.codes
+        votes[:, place], codes[:, place] = self.votes, self.task_codes
         classes = tuple(class_place[of_tree] for of_tree in self.classes)
         return TreeVotes(votes, codes, classes)
 
@@ -107,6 +61,6 @@ class TreeVotes:
         """These trees and then others."""
         return TreeVotes(
             np.concatenate([self.votes, other.votes]),
-            np.concatenate([self.codes, other.codes]),
+            np.concatenate([self.task_codes, other.task_codes]),
             self.classes + other.classes,
         )

@@ -1,5 +1,6 @@
 """What the multi-task decision tree and its forest have in common."""
 
+import sys
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskData, TaskMixin
-from kinlearn.trees.decision._growth import CRITERIA, GrowthData
+from kinlearn.trees.decision._growth import CRITERIA, Rows, Settings
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import Table
 
@@ -44,23 +45,24 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def _growth_settings(self, n_features: int) -> dict[str, Any]:
+    def _growth_settings(self, n_features: int) -> Settings:
         """The parameters as the growth of a tree wants them."""
-        return {
-            "criterion": self.criterion,
-            "purity": self.purity,
-            "max_depth": self.max_depth,
-            "min_samples_split": self.min_samples_split,
-            "min_samples_leaf": self.min_samples_leaf,
-            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
-            "max_features": _n_drawn(self.max_features, n_features),
-        }
+        return Settings(
+            criterion=CRITERIA.index(self.criterion),
+            purity=self.purity,
+            max_depth=sys.maxsize if self.max_depth is None else self.max_depth,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            max_features=_n_drawn(self.max_features, n_features),
+        )
 
-    def _growth_data(self, data: TaskData) -> GrowthData:
+    def _growth_rows(self, data: TaskData, *, bootstrap: bool = False) -> Rows:
         """The rows as trees are grown from them; their weights count in predictions."""
-        growth = GrowthData.of(data, self.class_weight)
-        self._label_sets = data.label_sets.weighed(growth.cell_weight())
-        return growth
+        rows = Rows.of(data, self.class_weight, bootstrap=bootstrap)
+        weight = rows.cell_weight() * rows.scheme.unit
+        self._label_sets = data.label_sets.weighed(weight)
+        return rows
 
     def _add_proba(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Mean over the trees of the label frequencies of the rows' decisions."""
@@ -111,7 +113,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the information gained within tasks."""
+        """Fraction of each feature in the information gained within tasks."""
         check_is_fitted(self)
         n_features = len(self.feature_names_)
         return np.mean([t.importances(n_features) for t in self._trees], axis=0)

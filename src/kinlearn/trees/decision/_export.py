@@ -33,7 +33,7 @@ def export_text(
     max_tasks : int, default=10
         Decisions to list at a node; more are counted.
     decimals : int, default=2
-        Digits of thresholds and shares.
+        Digits of thresholds and fractions.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def plot_tree(
     """Draw a tree, with the tasks that are decided at each node.
 
     Every task has a colour. A filled label at a node is a task that is decided
-    there, with its label, the label's share unless it is 1, and the number of
+    there, with its label, the label's fraction unless it is 1, and the number of
     rows. A label with a dashed frame is a task that has no row there and is
     decided by its rows in the parent.
 
@@ -102,7 +102,7 @@ def plot_tree(
     max_tasks : int, default=8
         Decisions to show at a node; more are counted.
     decimals : int, default=2
-        Digits of thresholds and shares.
+        Digits of thresholds and fractions.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a figure of a size that fits.
 
@@ -124,7 +124,7 @@ def plot_tree(
     labels = {v: view.decisions(v, short=True) for v in places}
     tops = _tops(places, labels)
     if ax is None:
-        lengths = (len(text) for part in labels.values() for _, text, _ in part)
+        lengths = (len(text) for some in labels.values() for _, text, _ in some)
         longest = max(lengths, default=0)
         width = 0.08 * (longest + 4) * (1 + max(x for x, _ in places.values()))
         _, ax = plt.subplots(figsize=(max(4, width), 0.7 * (1 - tops[-1])))
@@ -132,9 +132,9 @@ def plot_tree(
     for v, (x, depth) in places.items():
         y = tops[depth]
         if view.left[v] in places and not view.is_leaf[v]:
-            for child, answer in ((view.left[v], "yes"), (view.left[v] + 1, "no")):
+            for child, side in ((view.left[v], "yes"), (view.left[v] + 1, "no")):
                 child_x, child_depth = places[child]
-                _draw_edge(ax, (x, y), (child_x, tops[child_depth]), answer)
+                _draw_edge(ax, (x, y), (child_x, tops[child_depth]), side)
         if not view.is_leaf[v]:
             frame = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.3"}
             _write(ax, x, y, view.test(v, "yes"), frame, size=10)
@@ -168,12 +168,12 @@ def _tops(places: dict[int, tuple[float, int]], labels: dict[int, list]) -> np.n
 
 
 def _draw_edge(
-    ax: Any, start: tuple[float, float], end: tuple[float, float], answer: str
+    ax: Any, start: tuple[float, float], end: tuple[float, float], side: str
 ) -> None:
     ax.plot(*zip(start, end, strict=True), color="0.7", lw=1, zorder=1)
     x, y = (0.3 * a + 0.7 * b for a, b in zip(start, end, strict=True))
     frame = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    _write(ax, x, y, answer, frame, size=8, zorder=2)
+    _write(ax, x, y, side, frame, size=8, zorder=2)
 
 
 def _write(
@@ -245,9 +245,9 @@ class _View:
         out: list = []
         for d in range(first, min(last, first + self.max_tasks)):
             values = slice(tree.value_indptr[d], tree.value_indptr[d + 1])
-            share = tree.value_share[values]
-            label = self.model.classes_[tree.value_label[values][np.argmax(share)]]
-            part = "" if len(share) == 1 else f" {share.max():.{self.decimals}f}"
+            fraction = tree.value_share[values]
+            label = self.model.classes_[tree.value_label[values][np.argmax(fraction)]]
+            most = "" if len(fraction) == 1 else f" {fraction.max():.{self.decimals}f}"
             n_rows = int(tree.decision_rows[d])
             words = "" if short else " row" if n_rows == 1 else " rows"
             rows = f"{n_rows}{words}" if n_rows else "from above"
@@ -255,7 +255,7 @@ class _View:
             name = f"{'' if short else 'task '}{tasks[task]}: "
             if len(tasks) == 1:
                 name = ""
-            out.append((task, f"{name}{label}{part} ({rows})", n_rows == 0))
+            out.append((task, f"{name}{label}{most} ({rows})", n_rows == 0))
         if last - first > self.max_tasks:
             out.append((None, f"and {last - first - self.max_tasks} more tasks", False))
         return out

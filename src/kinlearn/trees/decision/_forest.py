@@ -14,8 +14,9 @@ from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import TaskData
 from kinlearn.trees.decision._base import MultiTaskTreeModel
+from kinlearn.trees.decision._growth import Sampler
 from kinlearn.trees.decision._model import MultiTaskTree
-from kinlearn.utils import group_rows, rounds_with_callbacks
+from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval
 from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
@@ -41,8 +42,8 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     criterion : {"max", "sum", "joint"}, default="max"
         How the tasks' information gains decide together.
     purity : float in (0, 1], default=1.0
-        A task is decided at a node when one label has at least this share of
-        its rows there.
+        A task is decided at a node when one label has at least this fraction
+        of its rows there.
     max_depth : int, default=None
         Largest depth; None is no limit.
     min_samples_split : int, default=2
@@ -51,10 +52,10 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         Fewest rows, of all undecided tasks together, on each side of a split.
         The default was better than 1 on all data it was measured on.
     min_weight_fraction_leaf : float, default=0.0
-        The same for the weight, as a share of the weight of all rows.
+        The same for the weight, as a fraction of the weight of all rows.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Features that a node draws at random to choose from, as a number or a
-        share; None is all of them.
+        fraction; None is all of them.
     bootstrap : bool, default=True
         Whether each tree sees a sample with replacement. It is drawn within
         each task, so that every tree knows every task.
@@ -79,7 +80,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         does not depend on it.
     categorical_features : "from_dtype", list, mask or None, default="from_dtype"
         Columns whose values are categories, integers from 0 to 253: names, positions,
-        or a mask of all columns of X. A node parts the categories of such a column
+        or a mask of all columns of X. A node splits the categories of such a column
         many against many. Those not seen in fit are missing values. "from_dtype": the
         columns that a data frame says are categories.
     random_state : int, RandomState instance or None, default=None
@@ -104,7 +105,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     feature_names_ : ndarray of shape (n_features,)
         Names of the features, without the task.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the information gained within tasks.
+        Fraction of each feature in the information gained within tasks.
     is_categorical_ : bool array of shape (n_features,), or None
         Which features are categories; None if none is.
     n_features_in_ : int
@@ -220,14 +221,14 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="classes", same=goes_on)
         kept = self._kept_trees(data)
-        growth = self._growth_data(data)
-        sampler = _Sampler(data.task, growth.weight, data.n_tasks)
+        rows = self._growth_rows(data, bootstrap=self.bootstrap)
+        sampler = Sampler(data.task, rows.weight, rows.scheme.task_rows)
         settings = self._growth_settings(data.X.shape[1])
 
         def grow(number: int) -> MultiTaskTree:
             seed = stream_state(self._seed, number)
             counts = sampler.counts(seed) if self.bootstrap else None
-            return growth.grow(seed, counts, **settings)
+            return rows.tree(settings, seed, counts)
 
         numbers = range(len(kept), self.n_estimators)
         with rounds_with_callbacks(self, X, y, len(numbers)) as on_round:
@@ -265,7 +266,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     def _draw_seed(self) -> None:
         self._seed = check_random_state(self.random_state).randint(2**31 - 1)
 
-    def _score_out_of_bag(self, data: TaskData, sampler: "_Sampler") -> None:
+    def _score_out_of_bag(self, data: TaskData, sampler: Sampler) -> None:
         X = np.ascontiguousarray(data.X)
         n_trees = np.zeros((data.n_samples, 1))
         for number in range(len(self.trees_)):
@@ -275,9 +276,9 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
             out = np.zeros((data.n_samples, len(data.classes)))
             for number, tree in enumerate(self.trees_):
                 rows = self._out_of_bag(sampler, number)
-                part = np.zeros((len(rows), out.shape[1]))
-                tree.add_proba(X[rows], task[rows], part)
-                out[rows] += part
+                proba = np.zeros((len(rows), out.shape[1]))
+                tree.add_proba(X[rows], task[rows], proba)
+                out[rows] += proba
             with np.errstate(invalid="ignore"):
                 return out / n_trees
 
@@ -304,7 +305,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
             zip(data.tasks.tolist(), scores.tolist(), strict=True)
         )
 
-    def _out_of_bag(self, sampler: "_Sampler", number: int) -> np.ndarray:
+    def _out_of_bag(self, sampler: Sampler, number: int) -> np.ndarray:
         """Rows that a tree did not see."""
         return np.flatnonzero(sampler.counts(stream_state(self._seed, number)) == 0)
 
@@ -362,22 +363,3 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         paths = [t.paths(e) for t, e in zip(self.trees_, ends.T, strict=True)]
         start = np.cumsum([0, *(t.node_count for t in self.trees_)], dtype=np.int64)
         return hstack(paths, format="csr"), start
-
-
-class _Sampler:
-    """Bootstrap samples within each task, of rows with a positive weight."""
-
-    def __init__(self, task: np.ndarray, weight: np.ndarray, n_tasks: int) -> None:
-        rows = np.flatnonzero(weight)
-        self.n_rows = len(task)
-        indptr, order = group_rows(task[rows], n_tasks)
-        self.order = rows[order]
-        sizes = np.diff(indptr)
-        self.start = np.repeat(indptr[:-1], sizes)
-        self.size = np.repeat(sizes, sizes)
-
-    def counts(self, seed: int) -> np.ndarray:
-        """How often each row is in the sample that belongs to `seed`."""
-        uniform = np.random.default_rng(seed).random(len(self.order))
-        place = self.start + (uniform * self.size).astype(np.intp)
-        return np.bincount(self.order[place], minlength=self.n_rows)

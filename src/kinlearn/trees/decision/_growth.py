@@ -1,19 +1,31 @@
-"""The data that multi-task decision trees are grown from, and their growth."""
+"""Rows as multi-task decision trees are grown from them, and the growth.
 
-from collections.abc import Callable
+Rows that lie in one place are bins, a cell each (the pair of task and label) and whole
+weights. The kernel grows a tree of them to the end; rows in partitions come together in
+the same form, node by node (:mod:`kinlearn.trees.decision.partitions`).
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from itertools import pairwise
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from kinlearn._binning import Bins, bin_features, in_units, is_whole, weight_unit
-from kinlearn._kernels.trees.decision._grow_tree import grow_tree
+from kinlearn._kernels._random import stream_state
+from kinlearn._kernels.trees.decision._growth import Settings, grow_tree
+from kinlearn._partitions import Weighed
 from kinlearn.tasks import LabelSets, TaskData, check_class_weight, check_total_weight
-from kinlearn.trees.decision._model import MultiTaskTree, tree_of, with_categories
+from kinlearn.trees.decision._model import MultiTaskTree, tree_of
+from kinlearn.utils import group_rows
 
 __all__ = [
     "CRITERIA",
-    "GrowthData",
+    "Rows",
+    "Sampler",
+    "Scheme",
+    "Settings",
     "cell_factors",
     "check_tasks_weigh",
     "weighed_by_class",
@@ -21,109 +33,213 @@ __all__ = [
 
 CRITERIA = ("joint", "sum", "max")  # in the order of the kernel's numbers
 
+ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
+
+# Draws of a bootstrap sample that are made at a time.
+_PORTION = 2**20
+
 
 @dataclass(frozen=True, eq=False)
-class GrowthData:
-    """Training rows in the form in which trees are grown."""
+class Scheme(Weighed):
+    """What all rows have in common."""
 
     bins: Bins  # edges of the bins
-    # uint8 (n, n_features): bins, column-major and row-major
-    columns: np.ndarray
-    lines: np.ndarray
-    cells: np.ndarray  # int32 (n,): pair of task and label of each row
-    # int32 (n_cells,): what the pairs are
+    # int32 (n_cells,): what the cells stand for
     cell_task: np.ndarray
     cell_label: np.ndarray
-    weight: np.ndarray  # int64 (n,): whole weights
+    n_tasks: int
     unit: float  # what a whole weight of 1 stands for
-    n_tasks: int  # number of tasks
+    row_weight: float  # what a row weighs in a tree, by and large
+    task_rows: np.ndarray  # int64 (n_tasks,): rows that count
     # uint8 (n_features,), or None: which features are categories
-    categorical: np.ndarray | None = None
+    categorical: np.ndarray | None
 
     @classmethod
     def of(
-        cls, data: TaskData, class_weight: dict[Any, float] | Literal["balanced"] | None
+        cls,
+        bins: Bins,
+        sets: LabelSets,
+        unit: float,
+        task_rows: np.ndarray,
+        *,
+        bootstrap: bool,
+        categorical: np.ndarray | None = None,
     ) -> Self:
+        """The cells are the labels that are observed in each task."""
+        return cls(
+            bins=bins,
+            cell_task=sets.owner.astype(np.int32),
+            cell_label=sets.codes.astype(np.int32),
+            n_tasks=sets.n_tasks,
+            unit=unit,
+            # a row of a bootstrap sample is there 1.6 times on average
+            row_weight=(1.5 if bootstrap else 1.0) / unit,
+            task_rows=task_rows,
+            categorical=None if categorical is None else categorical.astype(np.uint8),
+        )
+
+    def tree(self, grown: tuple[np.ndarray, ...]) -> MultiTaskTree:
+        """What the kernel has grown as a tree with real thresholds and weights."""
+        return tree_of(grown, self.bins, self.unit, self.categorical)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Weighed):
+    """Rows in one place: all that there are, a partition, or those of a node."""
+
+    bins: np.ndarray  # uint8 (n, n_features), column-major: bins of the features
+    cells: np.ndarray  # int32 (n,): pair of task and label
+    weight: np.ndarray | None  # int64 (n,), or None: whole weights; None is 1
+    scheme: Scheme
+    # the bins, row-major; None where no trees are grown from these rows alone
+    lines: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, data: TaskData, class_weight: ClassWeight, *, bootstrap: bool) -> Self:
         """Bin the features and encode the rest."""
+        sets = data.label_sets.observed
         cells = (data.task_class_indptr[data.task] + data.y_in_task).astype(np.int32)
-        given, unit = _whole(data.sample_weight)
-        bins, columns = bin_features(data.X, given)
-        n_cells = len(data.task_class_codes)
+        weight, unit = _whole(data.sample_weight)
+        bins, columns = bin_features(data.X, weight)
         factor = cell_factors(
             class_weight,
             data.classes,
-            data.label_sets.observed,
-            lambda: np.bincount(cells, given, minlength=n_cells),
+            sets,
+            lambda: np.bincount(cells, weight, minlength=len(sets.codes)),
         )
-        weight = given
         if factor is not None:
             weight, unit = _whole(weighed_by_class(data.sample_weight, factor, cells))
-        if weight is None:
-            weight = np.ones(data.n_samples, dtype=np.int64)
-        else:
-            of_task = np.bincount(data.task, weight, minlength=data.n_tasks)
-            check_tasks_weigh(data.tasks, of_task)
-        sizes = np.diff(data.task_class_indptr)
-        return cls(
-            bins=bins,
-            columns=columns,
-            lines=np.ascontiguousarray(columns),
-            cells=cells,
-            cell_task=np.repeat(np.arange(data.n_tasks, dtype=np.int32), sizes),
-            cell_label=data.task_class_codes.astype(np.int32),
-            weight=weight,
-            unit=unit,
-            n_tasks=data.n_tasks,
-            categorical=None
-            if data.categorical is None
-            else data.categorical.astype(np.uint8),
+        task_rows = np.bincount(
+            data.task if weight is None else data.task[weight > 0],
+            minlength=data.n_tasks,
         )
+        check_tasks_weigh(data.tasks, task_rows)
+        scheme = Scheme.of(
+            bins,
+            sets,
+            unit,
+            task_rows,
+            bootstrap=bootstrap,
+            categorical=data.categorical,
+        )
+        return cls(columns, cells, weight, scheme, np.ascontiguousarray(columns))
 
     def cell_weight(self) -> np.ndarray:
-        """Weight of each pair of task and label; exact, as weights are whole."""
-        n_cells = len(self.cell_task)
-        return np.bincount(self.cells, self.weight, minlength=n_cells) * self.unit
+        """Weight of each cell; exact, as weights are whole."""
+        n_cells = len(self.scheme.cell_task)
+        return np.bincount(self.cells, self.weight, minlength=n_cells)
+
+    def tree(
+        self, settings: Settings, seed: int, counts: np.ndarray | None = None
+    ) -> MultiTaskTree:
+        """Grow one tree; `counts` says how often each row is in its sample."""
+        weight = self.weight
+        if weight is None:
+            weight = np.ones(len(self.cells), dtype=np.int64)
+        if counts is not None:
+            weight = weight * counts
+        least = np.ceil(settings.min_weight_fraction_leaf * weight.sum())
+        grown = self.grow(settings, weight, int(least), stream_state(seed, 0))
+        return self.scheme.tree(grown)
 
     def grow(
         self,
-        seed: int,
-        counts: np.ndarray | None = None,
-        *,
-        criterion: str,
-        purity: float,
-        max_depth: int | None,
-        min_samples_split: int,
-        min_samples_leaf: int,
-        min_weight_fraction_leaf: float,
-        max_features: int,
-    ) -> MultiTaskTree:
-        """Grow one tree."""
-        weight = self.weight if counts is None else self.weight * counts
-        nodes, decisions, values, sets = grow_tree(
-            self.columns,
+        settings: Settings,
+        weight: np.ndarray,
+        min_weight_leaf: int,
+        stream: int,
+        depth: int = 0,
+    ) -> tuple[np.ndarray, ...]:
+        """Grow a tree, or a branch of one, to the end."""
+        scheme = self.scheme
+        return grow_tree(
+            self.bins,
             self.lines,
-            self.bins.n_bins,
+            scheme.bins.n_bins,
             self.cells,
             weight,
-            self.cell_task,
-            self.cell_label,
-            self.n_tasks,
-            CRITERIA.index(criterion),
-            purity,
-            len(self.cells) if max_depth is None else max_depth,
-            min_samples_split,
-            min_samples_leaf,
-            int(np.ceil(min_weight_fraction_leaf * weight.sum())),
-            max_features,
-            seed,
-            categorical=self.categorical,
-            # a row of a bootstrap sample is there 1.6 times on average
-            row_weight=(1.0 if counts is None else 1.5) / self.unit,
+            scheme.cell_task,
+            scheme.cell_label,
+            scheme.n_tasks,
+            settings,
+            min_weight_leaf,
+            stream,
+            depth,
+            scheme.categorical,
+            scheme.row_weight,
         )
-        tree = tree_of(nodes, decisions, values, self.bins, self.unit)
-        if self.categorical is None:
-            return tree
-        return with_categories(tree, nodes, sets, self.bins, self.categorical)
+
+
+class Sampler:
+    """Bootstrap samples within each task, of rows with a positive weight.
+
+    A task has as many draws as it has such rows, here and elsewhere. Where the rows lie
+    in partitions, each finds its own in the sample of all.
+
+    Parameters
+    ----------
+    task : int array of shape (n,)
+        Task codes of the rows here.
+    weight : int array of shape (n,), or None
+        Their weights.
+    task_rows : int64 array of shape (n_tasks,)
+        Rows that count, of each task.
+    before : int64 array of shape (n_tasks_here,), default=None
+        How many of them are in the partitions before this one, of the tasks that have
+        such rows here. None is none.
+    """
+
+    def __init__(
+        self,
+        task: np.ndarray,
+        weight: np.ndarray | None,
+        task_rows: np.ndarray,
+        before: np.ndarray | None = None,
+    ) -> None:
+        rows = np.arange(len(task)) if weight is None else np.flatnonzero(weight)
+        first, order = group_rows(task[rows], len(task_rows))
+        self.n_rows = len(task)
+        self.by_task = rows[order]
+        self.tasks = np.flatnonzero(np.diff(first))
+        self.n_here = np.diff(first)[self.tasks]
+        # what is added to a draw, a place among the rows of its task
+        self.shift = first[self.tasks] - (0 if before is None else before)
+        self.first = first[self.tasks]
+        self.indptr = np.concatenate([[0], np.cumsum(task_rows)])
+
+    def counts(self, seed: int) -> np.ndarray:
+        """How often each row is in the sample that belongs to `seed`."""
+        source = np.random.PCG64(seed)  # as of default_rng
+        random = np.random.Generator(source)
+        drawn = np.zeros(len(self.by_task), dtype=np.int64)
+        done = 0
+        for first, last in self._portions():
+            source.advance(int(first - done))  # draws for tasks without a row here
+            uniform = random.random(last - first)
+            done = last
+            low = np.searchsorted(self.indptr, first, side="right") - 1
+            high = np.searchsorted(self.indptr, last)
+            length = np.diff(np.clip(self.indptr[low : high + 1], first, last))
+            here = np.searchsorted(self.tasks, np.arange(low, high))
+            n_all = np.repeat(np.diff(self.indptr[low : high + 1]), length)
+            place = (uniform * n_all).astype(np.int64)
+            place += np.repeat(self.shift[here], length)
+            if len(self.by_task) < self.indptr[-1]:  # some are in other partitions
+                start = np.repeat(self.first[here], length)
+                end = start + np.repeat(self.n_here[here], length)
+                place = place[(place >= start) & (place < end)]
+            drawn += np.bincount(place, minlength=len(drawn))
+        out = np.zeros(self.n_rows, dtype=np.int32)
+        out[self.by_task] = drawn
+        return out
+
+    def _portions(self) -> Iterator[tuple[int, int]]:
+        """Stretches of the draws of the tasks here, ascending, none of them long."""
+        gaps = np.flatnonzero(np.diff(self.tasks) != 1) + 1
+        for tasks in np.split(self.tasks, gaps):
+            if len(tasks):
+                first, last = self.indptr[tasks[0]], self.indptr[tasks[-1] + 1]
+                yield from pairwise([*range(first, last, _PORTION), last])
 
 
 def _whole(weight: np.ndarray | None) -> tuple[np.ndarray | None, float]:
@@ -136,7 +252,7 @@ def _whole(weight: np.ndarray | None) -> tuple[np.ndarray | None, float]:
 
 
 def cell_factors(
-    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    class_weight: ClassWeight,
     classes: np.ndarray,
     label_sets: LabelSets,
     cell_weight: Callable[[], np.ndarray],

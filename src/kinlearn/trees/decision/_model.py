@@ -1,6 +1,6 @@
 """A grown multi-task decision tree as arrays."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -8,13 +8,13 @@ from scipy.sparse import csr_array
 from kinlearn._binning import Bins
 from kinlearn._kernels.trees.decision._model import (
     STEP,
-    add_shares,
+    add_frequencies,
     find_decisions,
     find_leaves,
-    share_of_leaves,
+    mean_of_leaves,
 )
 
-__all__ = ["MultiTaskTree", "tree_of", "with_categories"]
+__all__ = ["MultiTaskTree", "tree_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class MultiTaskTree:
         Returns
         -------
         float64 array of shape (n_features,)
-            Shares; all zero in a tree without a split.
+            Fractions; all zero in a tree without a split.
         """
         total = np.bincount(
             self.steps["feature"], self.stats["decrease"], minlength=n_features
@@ -183,11 +183,13 @@ class MultiTaskTree:
             Added to.
         """
         found = self.decisions(X, task)
-        add_shares(found, self.value_indptr, self.value_label, self.value_share, out)
+        add_frequencies(
+            found, self.value_indptr, self.value_label, self.value_share, out
+        )
         unknown = np.flatnonzero(found < 0)
         if len(unknown):
             shared = np.zeros((self.node_count, out.shape[1]))
-            share_of_leaves(
+            mean_of_leaves(
                 self.steps,
                 self.decision_indptr,
                 self.value_indptr,
@@ -199,13 +201,13 @@ class MultiTaskTree:
 
 
 def tree_of(
-    nodes: np.ndarray,
-    decisions: np.ndarray,
-    values: np.ndarray,
+    grown: tuple[np.ndarray, ...],
     bins: Bins,
     unit: float,
+    categorical: np.ndarray | None,
 ) -> MultiTaskTree:
     """The kernel's result as a tree with real thresholds and weights."""
+    nodes, decisions, values, sets = grown
     n_nodes, n_decisions = len(nodes), len(decisions)
     number = np.arange(n_nodes, dtype=np.int32)
     leaf = nodes["left"] < 0
@@ -215,6 +217,9 @@ def tree_of(
     steps["threshold"] = bins.thresholds(steps["feature"], nodes["bin"])
     steps["threshold"][leaf] = np.inf
     steps["missing_left"] = np.where(leaf, 1, nodes["missing_left"])
+    category_sets = None
+    if categorical is not None:
+        category_sets = _add_categories(steps, nodes, sets, bins, categorical)
     decision_indptr = np.searchsorted(decisions["node"], np.arange(n_nodes + 1))
     steps["decided"] = 0
     np.bitwise_or.at(
@@ -243,17 +248,18 @@ def tree_of(
         value_indptr=value_indptr.astype(np.int32),
         value_label=np.ascontiguousarray(values["label"]),
         value_share=values["weight"] / weight[np.repeat(np.arange(n_decisions), sizes)],
+        category_sets=category_sets,
     )
 
 
-def with_categories(
-    tree: MultiTaskTree,
+def _add_categories(
+    steps: np.ndarray,
     nodes: np.ndarray,
     sets: np.ndarray,
     bins: Bins,
     categorical: np.ndarray,
-) -> MultiTaskTree:
-    """The tree with the sets of its splits of categories: of codes, not of bins."""
+) -> np.ndarray:
+    """Note the splits of categories in the steps; their sets, of codes, not of bins."""
     split = np.flatnonzero((nodes["left"] >= 0) & (categorical[nodes["feature"]] > 0))
     by_bin = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")
     bin_of = bins.assign(np.repeat(np.arange(256.0)[:, None], len(categorical), axis=1))
@@ -262,7 +268,6 @@ def with_categories(
     by_code[number] = np.take_along_axis(
         by_bin[number], bin_of[:, nodes["feature"][split]].T.astype(np.intp), axis=1
     )
-    tree.steps["threshold"][split] = np.nan
-    tree.steps["missing_left"][split] += 2 * (1 + number)
-    packed = np.packbits(by_code, axis=1, bitorder="little").view(np.uint64)
-    return replace(tree, category_sets=packed)
+    steps["threshold"][split] = np.nan
+    steps["missing_left"][split] += 2 * (1 + number)
+    return np.packbits(by_code, axis=1, bitorder="little").view(np.uint64)

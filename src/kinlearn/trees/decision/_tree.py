@@ -41,8 +41,8 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     criterion : {"max", "sum", "joint"}, default="max"
         How the tasks' information gains decide together.
     purity : float in (0, 1], default=1.0
-        A task is decided at a node when one label has at least this share of
-        its rows there. The thesis uses 0.8 for single trees.
+        A task is decided at a node when one label has at least this fraction
+        of its rows there. The thesis uses 0.8 for single trees.
     max_depth : int, default=None
         Largest depth; None is no limit.
     min_samples_split : int, default=2
@@ -50,10 +50,10 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     min_samples_leaf : int, default=1
         Fewest rows, of all undecided tasks together, on each side of a split.
     min_weight_fraction_leaf : float, default=0.0
-        The same for the weight, as a share of the weight of all rows.
+        The same for the weight, as a fraction of the weight of all rows.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Features that a node draws at random to choose from, as a number or a
-        share; None is all of them. Those that are constant at the node do not
+        fraction; None is all of them. Those that are constant at the node do not
         count.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class; "balanced" gives the classes of a task equal
@@ -68,7 +68,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         tasks to classes gives it. See :ref:`label-sets`.
     categorical_features : "from_dtype", list, mask or None, default="from_dtype"
         Columns whose values are categories, integers from 0 to 253: names, positions,
-        or a mask of all columns of X. A node parts the categories of such a column
+        or a mask of all columns of X. A node splits the categories of such a column
         many against many. Those not seen in fit are missing values. "from_dtype": the
         columns that a data frame says are categories.
     random_state : int, RandomState instance or None, default=None
@@ -87,7 +87,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     feature_names_ : ndarray of shape (n_features,)
         Names of the features, without the task.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the information gained within tasks.
+        Fraction of each feature in the information gained within tasks.
     is_categorical_ : bool array of shape (n_features,), or None
         Which features are categories; None if none is.
     n_features_in_ : int
@@ -107,7 +107,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
 
     - It proves that the joint gain is the mean of the tasks' gains, weighted by
       their sizes. That holds only if a split leaves the proportions of the tasks
-      as they are. In general the joint gain has a second part, the information
+      as they are. In general the joint gain has a second term, the information
       of the split about the task itself, so it also rewards splits that merely
       separate the tasks. Here it is computed from its definition.
     - Splits that are equal in the criterion are common under "max", where a
@@ -118,7 +118,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
       are empty at the node.
     - Missing values go to the side where they gain most; where a node saw none,
       to the heavier side.
-    - Categories are put in the order of their share of one label, that which is the
+    - Categories are put in the order of their fraction of one label, that which is the
       most frequent at the node, among the rows of tasks that have it there; the best
       cut of this order is taken. For two classes no other way to part them gains more
       (of the tasks together). Those of less than two rows' weight stay together, as
@@ -130,7 +130,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     in the parent; `predict_proba` gives the label frequencies of the rows that
     decide. To the predictions for a task whose rows do not show all of its classes,
     one row is added, as it were: half of what an unknown task is predicted, half the
-    shares of the classes in all rows.
+    fractions of the classes in all rows.
 
     References
     ----------
@@ -205,7 +205,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         data = self._fit_data(X, y, sample_weight, labels="classes")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = self._growth_settings(data.X.shape[1])
-        self.tree_ = self._growth_data(data).grow(seed, **settings)
+        self.tree_ = self._growth_rows(data).tree(settings, seed)
         return self
 
     @property

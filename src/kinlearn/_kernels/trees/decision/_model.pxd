@@ -37,6 +37,7 @@ cdef class TreeArrays:
     cdef int new_decision(self, i32_t node, i32_t task, i64_t n_rows) except -1 nogil
     cdef int new_value(self, i32_t label, i64_t weight) except -1 nogil
     cdef intp_t new_set(self, const u64_t* words) except -1 nogil
-    cdef object finish(self, intp_t n_tasks)
+    cdef void _renumber(self, i32_t[::1] number, Node[::1] nodes, u64_t[:, ::1] sets,
+                        const u8_t[::1] categorical)
 
 cdef object doubled(array)

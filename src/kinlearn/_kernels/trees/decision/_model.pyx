@@ -27,6 +27,7 @@ cdef class TreeArrays:
         self.decisions_ = self.decisions = np.empty(256, dtype=DECISION)
         self.values_ = self.values = np.empty(256, dtype=VALUE)
         self.sets_ = self.sets = np.empty((16, 4), dtype=np.uint64)
+        self.new_node()  # the root
 
     cdef int new_decision(self, i32_t node, i32_t task, i64_t n_rows) except -1 nogil:
         if self.n_decisions == self.decisions.shape[0]:
@@ -78,17 +79,69 @@ cdef class TreeArrays:
         self.n_nodes += 1
         return self.n_nodes - 1
 
-    cdef object finish(self, intp_t n_tasks):
-        """Nodes, decisions in the order of node and task, their values, and sets."""
+    def graft(self, i32_t node, grown, const u8_t[::1] categorical=None):
+        """Replace a leaf without decisions by a tree, as `finish` gives it."""
+        cdef const Node[::1] nodes = grown[0]
+        cdef const Decision[::1] decisions = grown[1]
+        cdef const Value[::1] values = grown[2]
+        cdef const u64_t[:, ::1] sets = grown[3]
+        cdef i32_t shift = <i32_t>self.n_nodes - 1, set_shift = <i32_t>self.n_sets
+        cdef intp_t k, v, last, at = node
+        with nogil:
+            for k in range(nodes.shape[0]):
+                if k > 0:
+                    at = self.new_node()
+                self.nodes[at] = nodes[k]
+                if nodes[k].left >= 0:
+                    self.nodes[at].left += shift
+                    if categorical is not None and categorical[nodes[k].feature]:
+                        self.nodes[at].bin += set_shift
+            for k in range(decisions.shape[0]):
+                at = decisions[k].node
+                self.new_decision(node if at == 0 else <i32_t>at + shift,
+                                  decisions[k].task, decisions[k].n_rows)
+                last = values.shape[0]
+                if k + 1 < decisions.shape[0]:
+                    last = decisions[k + 1].first_value
+                for v in range(decisions[k].first_value, last):
+                    self.new_value(values[v].label, values[v].weight)
+            for k in range(sets.shape[0]):
+                self.new_set(&sets[k, 0])
+
+    def finish(self, intp_t n_tasks, const u8_t[::1] categorical=None):
+        """The tree, in an order that does not depend on how it was grown.
+
+        Returns
+        -------
+        nodes : structured array
+            ``left`` child (-1 at a leaf; the right child is the next number),
+            ``feature``, ``bin``, ``missing_left``, rows, weight, impurity, gain,
+            and ``decrease``: weight times the information gained within tasks.
+            Numbered as if the left side of a node had been grown before the right.
+        decisions : structured array, in the order of node and task
+            ``node``, ``task``, ``n_rows`` of the task there (0: decided by the
+            parent's rows), ``first_value``.
+        values : structured array
+            ``label`` and ``weight``; those of a decision are ascending in label.
+        sets : uint64 array of shape (n_sets, 4)
+            By split of categories, whose number is the node's ``bin``: the bins that
+            go left.
+        """
         cdef intp_t n = self.n_decisions, at = 0, k, d, first, last
-        found, found_values = (np.empty(n, dtype=DECISION),
-                               np.empty(self.n_values, dtype=VALUE))
+        found_nodes = np.empty(self.n_nodes, dtype=NODE)
+        found_sets = np.empty((self.n_sets, 4), dtype=np.uint64)
+        found = np.empty(n, dtype=DECISION)
+        found_values = np.empty(self.n_values, dtype=VALUE)
         cdef Decision[::1] decisions = found
         cdef Value[::1] values = found_values
         cdef i32_t[::1] start = np.zeros(max(n_tasks, self.n_nodes) + 1, dtype=np.int32)
         cdef i32_t[::1] by_task = np.empty(n, dtype=np.int32)
         cdef i32_t[::1] order = np.empty(n, dtype=np.int32)
+        cdef i32_t[::1] number = np.empty(self.n_nodes, dtype=np.int32)
+        self._renumber(number, found_nodes, found_sets, categorical)
         with nogil:
+            for d in range(n):
+                self.decisions[d].node = number[self.decisions[d].node]
             # two stable counting sorts, the one that counts more comes last
             for d in range(n):
                 start[self.decisions[d].task + 1] += 1
@@ -118,8 +171,32 @@ cdef class TreeArrays:
                 for first in range(first, last):
                     values[at] = self.values[first]
                     at += 1
-        return (np.array(self.nodes_[:self.n_nodes]), found, found_values,
-                np.array(self.sets_[:self.n_sets]))
+        return found_nodes, found, found_values, found_sets
+
+    cdef void _renumber(self, i32_t[::1] number, Node[::1] nodes, u64_t[:, ::1] sets,
+                        const u8_t[::1] categorical):
+        """Nodes and sets as if the left side of a node had been grown first."""
+        cdef intp_t v, n = 1, n_waiting = 1, n_sets = 0
+        cdef i32_t left
+        cdef i32_t[::1] waiting = np.empty(self.n_nodes, dtype=np.int32)
+        number[0] = waiting[0] = 0
+        with nogil:
+            while n_waiting:
+                n_waiting -= 1
+                v = waiting[n_waiting]
+                left = self.nodes[v].left
+                nodes[number[v]] = self.nodes[v]
+                if left < 0:
+                    continue
+                number[left], number[left + 1] = <i32_t>n, <i32_t>n + 1
+                nodes[number[v]].left = <i32_t>n
+                n += 2
+                waiting[n_waiting], waiting[n_waiting + 1] = left + 1, left
+                n_waiting += 2
+                if categorical is not None and categorical[self.nodes[v].feature]:
+                    sets[n_sets] = self.sets[self.nodes[v].bin]
+                    nodes[number[v]].bin = <i32_t>n_sets
+                    n_sets += 1
 
 
 cdef object doubled(array):
@@ -128,7 +205,7 @@ cdef object doubled(array):
     return bigger
 
 
-# What a walk reads of a node, in one piece of memory. A leaf is its own left
+# What a walk reads of a node, in one line of memory. A leaf is its own left
 # child and sends everything there. Bit (task mod 64) of `decided` is set if the
 # task may be decided at the node: a quick no for most. The lowest bit of
 # `missing_left` is the side of missing values; what is above, if it is not 0, is 1 more
@@ -291,9 +368,9 @@ cdef inline i32_t _decision_of(i32_t task, i32_t low, i32_t high,
     return -1
 
 
-def add_shares(const i32_t[::1] decisions, const i32_t[::1] value_indptr,
-               const i32_t[::1] value_label, const f64_t[::1] value_share,
-               f64_t[:, ::1] out):
+def add_frequencies(const i32_t[::1] decisions, const i32_t[::1] value_indptr,
+                    const i32_t[::1] value_label, const f64_t[::1] value_share,
+                    f64_t[:, ::1] out):
     """Add each row's label frequencies to its line of `out`.
 
     Parameters
@@ -303,7 +380,7 @@ def add_shares(const i32_t[::1] decisions, const i32_t[::1] value_indptr,
     value_indptr : int32 array of shape (n_decisions + 1,)
         Values of a decision.
     value_label, value_share : arrays of shape (n_values,)
-        Label code and its share of the decision's weight.
+        Label code and its fraction of the decision's weight.
     out : float64 array of shape (n, n_classes)
         Added to.
     """
@@ -317,10 +394,10 @@ def add_shares(const i32_t[::1] decisions, const i32_t[::1] value_indptr,
                     out[i, value_label[k]] += value_share[k]
 
 
-def share_of_leaves(const Step[::1] steps, const i32_t[::1] decision_indptr,
-                    const i32_t[::1] value_indptr, const i32_t[::1] value_label,
-                    const f64_t[::1] value_share, f64_t[:, ::1] out):
-    """Average over the tasks of what each answers on the way to a node.
+def mean_of_leaves(const Step[::1] steps, const i32_t[::1] decision_indptr,
+                   const i32_t[::1] value_indptr, const i32_t[::1] value_label,
+                   const f64_t[::1] value_share, f64_t[:, ::1] out):
+    """Average over the tasks of what each predicts on the way to a node.
 
     Every task is decided once on each way to a leaf, so the line of a leaf sums
     to one. Children are numbered after their parents.

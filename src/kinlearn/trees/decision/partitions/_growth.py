@@ -1,4 +1,4 @@
-"""Growth of multi-task trees level by level, from sums over parts of the rows.
+"""Growth of multi-task trees level by level, from sums over partitions of the rows.
 
 The driver keeps the cells of each open node, with their weights and rows. It requests
 the sums of the features that a node draws, finds the best cut, and knows the cells of
@@ -7,27 +7,24 @@ both children from it. A node whose rows fit in one place is grown to the end th
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
 
 from kinlearn._kernels._random import stream_state
-from kinlearn._kernels.trees.decision._level import best_cut, drawn_features
+from kinlearn._kernels.trees.decision._model import TreeArrays
+from kinlearn._kernels.trees.decision._partitions import SumGrower
 from kinlearn._partitions import remember_common
 from kinlearn.trees.decision._forest import MultiTaskRandomForestClassifier
-from kinlearn.trees.decision._growth import CRITERIA
+from kinlearn.trees.decision._growth import Scheme, Settings
 from kinlearn.trees.decision._model import MultiTaskTree
-from kinlearn.trees.decision.partitions._model import GrowingTree
 from kinlearn.trees.decision.partitions._rows import (
     N_BINS,
-    BinPlan,
+    Branches,
     CellRequest,
-    Job,
+    Plan,
     Roots,
-    Scheme,
-    grow_pieces,
+    grow_branches,
     prepare_binned,
 )
 
@@ -39,11 +36,11 @@ _MOST_TOGETHER = 2**22
 
 # Places and counts of rows in the trees that grow together: a quarter of the memory
 # that X has in float32, or what is not worth a thought.
-_PLACES_SHARE = 8
+_PLACES_FRACTION = 8
 _FREE_PLACES = 2**22
 
-# Sums that are requested at a time, of more than one feature: some 50 MB for each part,
-# with those that wait to be put in order.
+# Sums that are requested at a time, of more than one feature: some 50 MB for each
+# partition, with those that wait to be put in order.
 _MOST_SUMS = 1_000_000
 
 
@@ -55,9 +52,13 @@ def fit_partitions(
     trees_at_once: int | None = None,
     finished: Callable[[int], object] | None = None,
 ) -> None:
-    """Fit a forest to parts; the same trees as of all rows in one place."""
+    """Fit a forest to partitions; the same trees as of all rows in one place."""
     common, scheme, n_rows = prepare_binned(
-        engine, parts, forest.class_weight, forest.label_sets
+        engine,
+        parts,
+        forest.class_weight,
+        forest.label_sets,
+        bootstrap=forest.bootstrap,
     )
     remember_common(forest, common)
     n_features = len(common.table.features)
@@ -71,7 +72,7 @@ def fit_partitions(
     forest._draw_seed()
     seeds = [stream_state(forest._seed, i) for i in range(forest.n_estimators)]
     free = _FREE_PLACES // max(n_rows)
-    at_once = trees_at_once or max(1, n_features // _PLACES_SHARE, free)
+    at_once = trees_at_once or max(1, n_features // _PLACES_FRACTION, free)
     grown: list = []
     for i in range(0, len(seeds), at_once):
         grown += level.grow(seeds[i : i + at_once])
@@ -99,9 +100,17 @@ class _Node:
     def n_rows(self) -> int:
         return int(self.rows.sum())
 
+    @property
+    def most_sums(self) -> int:
+        """Sums of one feature, at the most."""
+        return min(self.n_rows, N_BINS * len(self.cells))
+
+    @property
+    def counted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.cells, self.weight, self.rows
+
     def keep(self, which: np.ndarray) -> None:
-        self.cells, self.weight = self.cells[which], self.weight[which]
-        self.rows = self.rows[which]
+        self.cells, self.weight, self.rows = (a[which] for a in self.counted)
 
 
 @dataclass(eq=False)
@@ -110,20 +119,8 @@ class _Search:
 
     node: _Node
     order: np.ndarray  # features as the node draws them
-    n_requested: int = 0
-    n_next: int = 0
+    n_next: int
     sums: list = field(default_factory=list)
-    found: tuple | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums of one feature at a node: by bin, ascending, and cell of the node."""
-
-    bin: np.ndarray
-    cell: np.ndarray
-    weight: np.ndarray
-    rows: np.ndarray
 
 
 class LevelTrees:
@@ -133,7 +130,7 @@ class LevelTrees:
         self,
         engine: Any,
         scheme: Scheme,
-        settings: dict[str, Any],
+        settings: Settings,
         *,
         bootstrap: bool,
         most_together: int,
@@ -143,67 +140,31 @@ class LevelTrees:
         self.settings = settings
         self.bootstrap = bootstrap
         self.most_together = most_together
-        self.criterion = CRITERIA.index(settings["criterion"])
+        self.grower = SumGrower(
+            scheme.bins.n_bins,
+            scheme.cell_task,
+            scheme.cell_label,
+            scheme.n_tasks,
+            settings,
+            scheme.categorical,
+            scheme.row_weight,
+        )
 
     def grow(self, seeds: list[int]) -> list[MultiTaskTree]:
         """Grow trees together."""
-        self.trees = [GrowingTree() for _ in seeds]
+        scheme = self.scheme
+        self.trees = [TreeArrays() for _ in seeds]
         self.engine.begin(Roots(seeds, self.bootstrap))
         opened = self._roots(seeds)
         while opened:
             there = {i: node for i, node in enumerate(opened) if node is not None}
-            small = {i: node for i, node in there.items() if node.is_small}
-            self._grow_small(small)
-            opened = self._split(opened, small)
-        scheme = self.scheme
-        return [tree.finish(scheme.bins, scheme.unit) for tree in self.trees]
-
-    # ------------------------------------------------------------------ the rows
-
-    def _request(
-        self,
-        numbers: Sequence[int],
-        nodes: Sequence[_Node],
-        features: Sequence[np.ndarray],
-    ) -> list[_Sums]:
-        """The merged sums of features at nodes, by request."""
-        start = np.cumsum([0, *map(len, features)])
-        request = CellRequest(
-            nodes=np.array(numbers, dtype=np.intp),
-            tree=np.array([node.tree for node in nodes], dtype=np.int32),
-            start=start,
-            feature=np.concatenate(features).astype(np.int32),
-        )
-        sums = self.engine.ask(request).by_group
-        n_cells = len(self.scheme.cell_task)
-        at = np.searchsorted(sums["key"], np.arange(start[-1] + 1) * (N_BINS * n_cells))
-        bin, cell = np.divmod(sums["key"] % (N_BINS * n_cells), n_cells)
-        every = _Sums(bin.astype(np.int32), cell, sums["weight"], sums["rows"])
-        return [_slice(every, at[r], at[r + 1]) for r in range(start[-1])]
-
-    def _request_in_lots(
-        self,
-        numbers: Sequence[int],
-        nodes: Sequence[_Node],
-        features: Sequence[np.ndarray],
-    ) -> Iterator[_Sums]:
-        """The same for nodes of a portion, request by request.
-
-        If one node alone is too much, some of its features are requested at a time:
-        at a root with many cells, sums are as many as rows, and larger.
-        """
-        size = max(_MOST_SUMS // self._n_sums(nodes[0]), 1)
-        if len(nodes) > 1 or len(features[0]) <= size:
-            yield from self._request(numbers, nodes, features)
-            return
-        for first in range(0, len(features[0]), size):
-            yield from self._request(
-                numbers, nodes, [features[0][first : first + size]]
-            )
-
-    def _n_sums(self, node: _Node) -> int:
-        """Sums of one feature at a node, at the most."""
-        return min(node.n_rows, N_BINS * len(node.cells))
+            self._grow_small({i: node for i, node in there.items() if node.is_small})
+            large = {i: node for i, node in there.items() if not node.is_small}
+            opened = self._move(opened, self._split(large))
+        return [
+            scheme.tree(tree.finish(scheme.n_tasks, scheme.categorical))
+            for tree in self.trees
+        ]
 
     def _roots(self, seeds: Sequence[int]) -> Sequence[_Node | None]:
         nothing = np.zeros(0, np.int64)
@@ -212,70 +173,142 @@ class LevelTrees:
             for i, seed in enumerate(seeds)
         ]
         sums = self._request(range(len(seeds)), roots, [np.array([-1])] * len(seeds))
-        fraction = self.settings["min_weight_fraction_leaf"]
+        fraction = self.settings.min_weight_fraction_leaf
         self.min_weight_leaf = []
-        for node, found in zip(roots, sums, strict=True):
-            node.cells, node.weight, node.rows = found.cell, found.weight, found.rows
-            self.min_weight_leaf.append(int(np.ceil(fraction * found.weight.sum())))
+        for node, (key, weight, rows) in zip(roots, sums, strict=True):
+            node.cells = key % len(self.scheme.cell_task)
+            node.weight, node.rows = weight, rows
+            self.min_weight_leaf.append(int(np.ceil(fraction * weight.sum())))
         return [node if self._stays_open(node) else None for node in roots]
 
     def _stays_open(self, node: _Node) -> bool:
         """Whether the growth goes on below a node; if not, it is decided."""
         node.is_small = node.n_rows <= self.most_together
-        return node.is_small or self._arrive(node)
+        if node.is_small:
+            return True
+        tree = self.trees[node.tree]
+        is_open = self.grower.arrive(tree, node.number, node.depth, *node.counted)
+        node.decided = np.unique(self.scheme.cell_task[node.cells[~is_open]])
+        node.keep(is_open)
+        return bool(is_open.any())
+
+    # ---------------------------------------------------------------- small nodes
 
     def _grow_small(self, small: dict[int, _Node]) -> None:
         """Grow nodes to the end, as many at a time as may come together."""
-        jobs: list = []
+        lots: list[dict[int, _Node]] = []
         n_rows = 0
         for number, node in small.items():
             n_rows += node.n_rows
-            if not jobs or n_rows > self.most_together:
-                jobs.append({})
+            if not lots or n_rows > self.most_together:
+                lots.append({})
                 n_rows = node.n_rows
-            jobs[-1][number] = node
+            lots[-1][number] = node
         sent = [
-            Job(
-                nodes=np.array([*job]),
-                tree=np.array([node.tree for node in job.values()]),
-                depth=np.array([node.depth for node in job.values()]),
-                stream=np.array([n.stream for n in job.values()], dtype=np.uint64),
+            Branches(
+                nodes=np.array([*lot]),
+                tree=np.array([node.tree for node in lot.values()]),
+                depth=np.array([node.depth for node in lot.values()]),
+                stream=np.array([n.stream for n in lot.values()], dtype=np.uint64),
                 min_weight_leaf=np.array(
-                    [self.min_weight_leaf[node.tree] for node in job.values()]
+                    [self.min_weight_leaf[node.tree] for node in lot.values()]
                 ),
             )
-            for job in jobs
+            for lot in lots
         ]
-        grown = self.engine.assemble(grow_pieces, sent, self.scheme, self.settings)
-        for job, subtrees in zip(jobs, grown, strict=True):
-            for node, subtree in zip(job.values(), subtrees, strict=True):
-                self.trees[node.tree].graft(node.number, subtree)
+        grown = self.engine.assemble(grow_branches, sent, self.scheme, self.settings)
+        for lot, branches in zip(lots, grown, strict=True):
+            for node, branch in zip(lot.values(), branches, strict=True):
+                tree = self.trees[node.tree]
+                tree.graft(node.number, branch, self.scheme.categorical)
 
-    def _move(self, opened: Sequence[Any], splits: dict[int, tuple]) -> list[_Node]:
+    # ---------------------------------------------------------------- large nodes
+
+    def _split(self, large: dict[int, _Node]) -> dict[int, tuple]:
+        """Splits by node: feature, sides and children; none where all is decided.
+
+        More features are requested where some are constant.
+        """
+        waiting = {
+            i: _Search(node, self.grower.order(node.stream), self.settings.max_features)
+            for i, node in large.items()
+        }
+        splits = {}
+        while waiting:
+            for portion in [*_portions(waiting)]:
+                features = [
+                    s.order[len(s.sums) :][: s.n_next] for s in portion.values()
+                ]
+                nodes = [search.node for search in portion.values()]
+                found = self._request_in_lots([*portion], nodes, features)
+                for (i, search), requested in zip(
+                    portion.items(), features, strict=True
+                ):
+                    search.sums += [next(found) for _ in requested]
+                    search.n_next *= 2
+                    split = self._split_node(search)
+                    if split is not None:
+                        del waiting[i]
+                        if split:
+                            splits[i] = split
+        return splits
+
+    def _split_node(self, search: _Search) -> tuple | None:
+        """None if more features are needed; nothing if the node is a leaf."""
+        node = search.node
+        split = self.grower.split(
+            self.trees[node.tree],
+            node.number,
+            *node.counted,
+            search.order[: len(search.sums)],
+            np.cumsum([0, *(len(key) for key, _, _ in search.sums)]),
+            *map(np.concatenate, zip(*search.sums, strict=True)),
+            self.min_weight_leaf[node.tree],
+        )
+        if split is None:
+            return None
+        number, feature, sides, weight, rows = split
+        if number < 0:
+            return ()
+        children = []
+        for side, (w, r) in enumerate(
+            [(weight, rows), (node.weight - weight, node.rows - rows)]
+        ):
+            stream = stream_state(node.stream, 1 + side)
+            child = _Node(
+                node.tree, number + side, node.depth + 1, stream, node.cells, w, r
+            )
+            child.keep(r > 0)
+            children.append(child)
+        return feature, sides, children
+
+    def _move(
+        self, opened: Sequence[_Node | None], splits: dict[int, tuple]
+    ) -> list[_Node]:
         """Send the splits to the partitions; the open nodes of the next level."""
         n = len(opened)
-        feature, cut, tree = np.zeros((3, n), dtype=np.int32)
-        missing_left = np.zeros(n, dtype=np.uint8)
+        feature, tree = np.zeros((2, n), dtype=np.int32)
+        sides = np.zeros((n, 4), dtype=np.uint64)
         child = np.full((2, n), -1, dtype=np.int32)
         children: list[_Node] = []
         gone: list[np.ndarray] = []
-        for i, (split, nodes) in splits.items():
-            tree[i] = opened[i].tree
-            feature[i], cut[i], missing_left[i] = split
+        for i, (*split, nodes) in splits.items():
+            parent: Any = opened[i]
+            tree[i] = parent.tree
+            feature[i], sides[i] = split
             for side, node in enumerate(nodes):
-                lingering = opened[i].decided  # of a root: its rows are still there
                 if self._stays_open(node):
                     child[side, i] = len(children)
                     children.append(node)
-                    gone.append(np.concatenate([lingering, node.decided]))
+                    # what was decided at a root: its rows are still there
+                    gone.append(np.concatenate([parent.decided, node.decided]))
                     node.decided = node.decided[:0]
         if not children:
             return []
-        plan = BinPlan(
+        plan = Plan(
             tree=tree,
             feature=feature,
-            cut=cut,
-            missing_left=missing_left,
+            sides=sides,
             child=child,
             gone_start=np.cumsum([0, *map(len, gone)]),
             gone=np.concatenate(gone).astype(np.int32),
@@ -283,212 +316,60 @@ class LevelTrees:
         self.engine.move(plan)
         return children
 
-    # ------------------------------------------------------------------ the nodes
+    # ------------------------------------------------------------------- the sums
 
-    def _arrive(self, node: _Node) -> bool:
-        """Decide tasks at a node; whether there is something to split."""
-        settings, tree = self.settings, self.trees[node.tree]
-        task = self.scheme.cell_task[node.cells]
-        first = _firsts(task)
-        of_task = np.add.reduceat(node.weight, first)
-        top = np.maximum.reduceat(node.weight, first)
-        n_labels = np.diff([*first, len(task)])
-        total = of_task.sum()
-        impurity = xlogy(of_task, of_task).sum() - xlogy(node.weight, node.weight).sum()
-        tree.count(node.number, node.n_rows, total, max(impurity / total, 0.0))
-        pure = (n_labels == 1) | (top >= settings["purity"] * of_task)
-        stays = np.repeat(~pure, n_labels)
-        n_open = node.rows[stays].sum()
-        depth = settings["max_depth"]
-        if depth is not None and node.depth >= depth:
-            n_open = 0
-        if n_open < settings["min_samples_split"]:
-            stays[:] = False
-        self._decide(node, ~stays)
-        node.decided = task[first][~stays[first]]
-        node.keep(stays)
-        return bool(stays.any())
-
-    def _decide(self, node: _Node, which: np.ndarray | slice) -> None:
-        """Decide the tasks of some cells at a node."""
-        self._decisions(
-            node.tree, node.number, node.cells[which], node.weight[which],
-            node.rows[which]
-        )  # fmt: skip
-
-    def _decisions(
+    def _request(
         self,
-        tree: int,
-        number: int,
-        cells: np.ndarray,
-        weight: np.ndarray,
-        rows: np.ndarray,
-    ) -> None:
-        if not len(cells):
+        numbers: Sequence[int],
+        nodes: Sequence[_Node],
+        features: Sequence[np.ndarray],
+    ) -> Iterator[tuple[np.ndarray, ...]]:
+        """Of each feature at each node, the merged sums: keys, weights and rows."""
+        start = np.cumsum([0, *map(len, features)])
+        request = CellRequest(
+            nodes=np.array(numbers, dtype=np.intp),
+            tree=np.array([node.tree for node in nodes], dtype=np.int32),
+            start=start,
+            feature=np.concatenate(features).astype(np.int32),
+        )
+        sums = self.engine.ask(request).by_group
+        n_each = N_BINS * len(self.scheme.cell_task)
+        at = np.searchsorted(sums["key"], np.arange(start[-1] + 1) * n_each)
+        for r in range(start[-1]):
+            yield tuple(
+                sums[name][at[r] : at[r + 1]] for name in ("key", "weight", "rows")
+            )
+
+    def _request_in_lots(
+        self,
+        numbers: Sequence[int],
+        nodes: Sequence[_Node],
+        features: Sequence[np.ndarray],
+    ) -> Iterator[tuple[np.ndarray, ...]]:
+        """The same for nodes of a portion.
+
+        If one node alone is too much, some of its features are requested at a time:
+        at a root with many cells, sums are as many as rows, and larger.
+        """
+        size = max(_MOST_SUMS // nodes[0].most_sums, 1)
+        if len(nodes) > 1 or len(features[0]) <= size:
+            yield from self._request(numbers, nodes, features)
             return
-        task = self.scheme.cell_task[cells]
-        ends = [*_firsts(task), len(task)]
-        label = self.scheme.cell_label[cells]
-        for a, b in pairwise(ends):
-            self.trees[tree].decide(
-                number, task[a], rows[a:b].sum(), label[a:b], weight[a:b]
+        for first in range(0, len(features[0]), size):
+            yield from self._request(
+                numbers, nodes, [features[0][first : first + size]]
             )
 
-    def _split(
-        self, opened: Sequence[_Node | None], small: dict[int, _Node]
-    ) -> list[_Node]:
-        """Split the open nodes that are not small; the next level."""
-        searches = {}
-        n_features = len(self.scheme.bins.n_bins)
-        for i, node in enumerate(opened):
-            if node is not None and i not in small:
-                order = np.arange(n_features, dtype=np.int32)
-                if self.settings["max_features"] < n_features:
-                    drawn_features(node.stream, order)
-                searches[i] = _Search(node, order, n_next=self.settings["max_features"])
-        self._search(searches)
-        splits = {}
-        for i, search in searches.items():
-            if search.found is None:
-                self._decide(search.node, slice(None))
-            else:
-                splits[i] = self._children(search)
-        return self._move(opened, splits)
 
-    def _search(self, searches: dict[int, _Search]) -> None:
-        """Find the best cuts, requesting more features where some are constant."""
-        n_features = len(self.scheme.bins.n_bins)
-        waiting = dict(searches)
-        while waiting:
-            for portion in [*self._portions(waiting)]:
-                features = [
-                    s.order[s.n_requested :][: s.n_next] for s in portion.values()
-                ]
-                nodes = [search.node for search in portion.values()]
-                found = self._request_in_lots([*portion], nodes, features)
-                for (i, search), requested in zip(
-                    portion.items(), features, strict=True
-                ):
-                    node = search.node
-                    search.sums += [
-                        _in_node(next(found), node.cells) for _ in requested
-                    ]
-                    search.n_requested += len(requested)
-                    n_tried, search.found = self._best_cut(search)
-                    search.n_next *= 2
-                    enough = n_tried == self.settings["max_features"]
-                    if enough or search.n_requested == n_features:
-                        del waiting[i]
-
-    def _portions(self, waiting: dict[int, _Search]) -> Iterator[dict[int, _Search]]:
-        portion: dict[int, _Search] = {}
-        n_sums = 0
-        for i, search in waiting.items():
-            n_here = search.n_next * self._n_sums(search.node)
-            if portion and n_sums + n_here > _MOST_SUMS:
-                yield portion
-                portion, n_sums = {}, 0
-            portion[i] = search
-            n_sums += n_here
-        yield portion
-
-    def _best_cut(self, search: _Search) -> tuple[int, tuple | None]:
-        node, settings = search.node, self.settings
-        start = np.cumsum([0, *(len(s.bin) for s in search.sums)])
-        task = self.scheme.cell_task[node.cells]
-        group = np.zeros(len(task), dtype=np.int32)
-        if settings["criterion"] != "joint":
-            group = np.searchsorted(task[_firsts(task)], task).astype(np.int32)
-        total = np.zeros(group.max() + 1, dtype=np.int64)
-        np.add.at(total, group, node.weight)
-        return best_cut(
-            start,
-            search.order[: search.n_requested],
-            self.scheme.bins.n_bins,
-            *(
-                np.concatenate([getattr(s, name) for s in search.sums])
-                for name in ("bin", "cell", "weight", "rows")
-            ),
-            cell_total=node.weight,
-            cell_group=group,
-            group_total=total,
-            n_rows=node.n_rows,
-            criterion=self.criterion,
-            min_samples_leaf=settings["min_samples_leaf"],
-            min_weight_leaf=self.min_weight_leaf[node.tree],
-            max_features=settings["max_features"],
-        )
-
-    def _children(self, search: Any) -> tuple[tuple, list[_Node]]:
-        """Carry out the split in the tree; what parts must know, and the children."""
-        node, tree = search.node, self.trees[search.node.tree]
-        request, cut, missing_left, has_missing, gain = search.found
-        feature, sums = search.order[request], search.sums[request]
-        if not has_missing:
-            # where a value that is missing later should go: to the heavier side
-            below = sums.weight[sums.bin <= cut].sum()
-            missing_left = 2 * below > node.weight.sum()
-        missing = sums.bin == N_BINS - 1
-        goes_left = np.where(missing, missing_left, sums.bin <= cut)
-        left = {}
-        for name in ("weight", "rows"):
-            left[name] = np.zeros(len(node.cells), dtype=np.int64)
-            np.add.at(left[name], sums.cell[goes_left], getattr(sums, name)[goes_left])
-        task = self.scheme.cell_task[node.cells]
-        first = _firsts(task)
-        whole, below = node.weight, left["weight"]
-        of_task, below_of_task = (np.add.reduceat(w, first) for w in (whole, below))
-        decrease = _gain(whole, below).sum() - _gain(of_task, below_of_task).sum()
-        number = tree.split(
-            node.number, feature, cut, missing_left, gain, max(decrease, 0.0)
-        )
-        n_labels = np.diff([*first, len(task)])
-        for side, absent in enumerate([below_of_task == 0, below_of_task == of_task]):
-            where = np.repeat(absent, n_labels)
-            self._decisions(
-                node.tree, number + side, node.cells[where], whole[where],
-                np.zeros(where.sum(), dtype=np.int64),
-            )  # fmt: skip
-        children = []
-        for side in range(2):
-            rows = left["rows"] if side == 0 else node.rows - left["rows"]
-            weight = below if side == 0 else whole - below
-            child = _Node(
-                node.tree,
-                number + side,
-                node.depth + 1,
-                stream_state(node.stream, 1 + side),
-                node.cells,
-                weight,
-                rows,
-            )
-            child.keep(rows > 0)
-            children.append(child)
-        return (feature, cut, missing_left), children
-
-
-def _gain(whole: np.ndarray, left: np.ndarray) -> np.ndarray:
-    right = whole - left
-    return xlogy(left, left) + xlogy(right, right) - xlogy(whole, whole)
-
-
-def _firsts(task: np.ndarray) -> np.ndarray:
-    """Where each task begins, of ascending ones."""
-    return np.flatnonzero(np.diff(task, prepend=-1))
-
-
-def _slice(sums: _Sums, first: int, last: int) -> _Sums:
-    names = ("bin", "cell", "weight", "rows")
-    return _Sums(*(getattr(sums, name)[first:last] for name in names))
-
-
-def _in_node(sums: _Sums, cells: np.ndarray) -> _Sums:
-    """Sums by cell as numbered within a node; without those of decided tasks."""
-    place = np.searchsorted(cells, sums.cell)
-    there = cells[np.minimum(place, len(cells) - 1)] == sums.cell
-    return _Sums(
-        sums.bin[there],
-        place[there].astype(np.int32),
-        sums.weight[there],
-        sums.rows[there],
-    )
+def _portions(waiting: dict[int, _Search]) -> Iterator[dict[int, _Search]]:
+    """Nodes that request sums together."""
+    portion: dict[int, _Search] = {}
+    n_sums = 0
+    for i, search in waiting.items():
+        n_here = search.n_next * search.node.most_sums
+        if portion and n_sums + n_here > _MOST_SUMS:
+            yield portion
+            portion, n_sums = {}, 0
+        portion[i] = search
+        n_sums += n_here
+    yield portion

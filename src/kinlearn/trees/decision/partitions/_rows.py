@@ -7,16 +7,14 @@ rest of their trees is grown in one place.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
-from kinlearn._binning import Bins, find_bins, in_units, is_whole, weight_unit
-from kinlearn._kernels.trees.decision._grow_tree import grow_tree
-from kinlearn._kernels.trees.decision._level import count_cells, move_bins
+from kinlearn._binning import find_bins, in_units, is_whole, weight_unit
+from kinlearn._kernels.trees.decision._partitions import count_cells, move_bins
 from kinlearn._partitions import (
     Common,
     Partition,
@@ -25,8 +23,13 @@ from kinlearn._partitions import (
     agree,
     summarize,
 )
+from kinlearn.tasks import LabelSets
 from kinlearn.trees.decision._growth import (
-    CRITERIA,
+    ClassWeight,
+    Rows,
+    Sampler,
+    Scheme,
+    Settings,
     cell_factors,
     check_tasks_weigh,
     weighed_by_class,
@@ -34,40 +37,16 @@ from kinlearn.trees.decision._growth import (
 from kinlearn.utils._typing import LabelRule
 
 __all__ = [
-    "BinPlan",
-    "BinnedPartition",
+    "Branches",
     "CellRequest",
-    "Job",
-    "Piece",
+    "NodeRows",
+    "Plan",
     "Roots",
-    "Scheme",
-    "grow_pieces",
+    "grow_branches",
     "prepare_binned",
 ]
 
 N_BINS = 256
-
-# Draws of a bootstrap sample that are made at a time.
-_PORTION = 2**20
-
-
-@dataclass(frozen=True, eq=False)
-class Scheme(Weighed):
-    """What all partitions share."""
-
-    bins: Bins  # edges of the bins
-    # int32 (n_cells,): what the cells stand for
-    cell_task: np.ndarray
-    cell_label: np.ndarray
-    # int64 (n_tasks + 1,): draws of each task in a bootstrap sample: as many as it has
-    # rows that count
-    bag_indptr: np.ndarray
-    unit: float  # what a whole weight of 1 stands for
-
-    @property
-    def n_tasks(self) -> int:
-        """Number of tasks."""
-        return len(self.bag_indptr) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +68,12 @@ class CellRequest(Weighed):
 
 
 @dataclass(frozen=True, eq=False)
-class BinPlan(Weighed):
+class Plan(Weighed):
     """The splits of all open nodes; see the kernel `move_bins`."""
 
     tree: np.ndarray
     feature: np.ndarray
-    cut: np.ndarray
-    missing_left: np.ndarray
+    sides: np.ndarray
     child: np.ndarray
     gone_start: np.ndarray
     gone: np.ndarray
@@ -107,7 +85,7 @@ class BinPlan(Weighed):
 
 
 @dataclass(frozen=True, eq=False)
-class BinPlaces(Weighed):
+class Places(Weighed):
     """Where the rows of a partition are in some trees."""
 
     # int32 (n_trees, n_rows): rows, those of an open node next to each other and
@@ -120,7 +98,7 @@ class BinPlaces(Weighed):
 
 
 @dataclass(frozen=True, eq=False)
-class Piece(Weighed):
+class NodeRows(Weighed):
     """Rows of some nodes, node by node."""
 
     start: np.ndarray  # int64 (n_nodes + 1,): where each node's rows begin
@@ -130,30 +108,27 @@ class Piece(Weighed):
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedPartition(Weighed):
-    """The rows of one partition, as the kernels take them."""
+class BinnedPartition(Rows):
+    """The rows of one partition."""
 
-    bins: np.ndarray  # uint8 (n_rows, n_features), column-major: bins of the features
-    cells: np.ndarray  # int32 (n_rows,): pair of task and label
-    weight: np.ndarray | None  # int64 (n_rows,), or None: whole weights; None is 1
-    # int64 (n_here,): tasks with rows that count here, and how many such rows of each
-    # are in the partitions before this one
-    tasks: np.ndarray
-    before: np.ndarray
-    scheme: Scheme  # what all partitions share
+    # int64 (n_tasks_here,): how many rows that count are in the partitions before this
+    # one, of the tasks that have such rows here
+    before: np.ndarray = field(kw_only=True)
 
     def lay_out(self, by_rows: bool) -> None:
         """Nothing: bins are small."""
 
-    def begin(self, roots: Roots) -> BinPlaces:
+    def begin(self, roots: Roots) -> Places:
         """The rows at the roots of some trees."""
         n, n_trees = len(self.cells), len(roots.seeds)
         counts = None
         if roots.bootstrap:
+            scheme = self.scheme
+            task = scheme.cell_task[self.cells]
+            sampler = Sampler(task, self.weight, scheme.task_rows, self.before)
             counts = np.empty((n_trees, n), dtype=np.int32)
-            draws = self._draws()
             for i, seed in enumerate(roots.seeds):
-                counts[i] = draws(seed)
+                counts[i] = sampler.counts(seed)
         order = np.zeros((n_trees, n), dtype=np.int32)
         opened = np.zeros((2, n_trees), dtype=np.int32)
         for i in range(n_trees):
@@ -163,50 +138,9 @@ class BinnedPartition(Weighed):
             rows = np.flatnonzero(there)
             order[i, : len(rows)] = rows
             opened[1, i] = len(rows)
-        return BinPlaces(order, opened, counts)
+        return Places(order, opened, counts)
 
-    def _draws(self) -> Callable[[int], np.ndarray]:
-        """A function that counts how often each row is in the sample of a seed.
-
-        The samples are those of all rows in one place: every draw is a place among the
-        rows of its task. Draws for tasks without a row here are skipped.
-        """
-        indptr = self.scheme.bag_indptr
-        counting = np.arange(len(self.cells))
-        if self.weight is not None:
-            counting = np.flatnonzero(self.weight > 0)
-        task = self.scheme.cell_task[self.cells[counting]]
-        by_task = counting[np.argsort(task, kind="stable")]
-        n_here = np.bincount(np.searchsorted(self.tasks, task), minlength=1)
-        first_here = np.cumsum(n_here) - n_here
-
-        def counts(seed: int) -> np.ndarray:
-            source = np.random.PCG64(seed)  # as of default_rng
-            random = np.random.Generator(source)
-            drawn = np.zeros(len(counting), dtype=np.int64)
-            done = 0
-            for first, last in _portions(indptr, self.tasks):
-                source.advance(int(first - done))
-                uniform = random.random(last - first)
-                done = last
-                low = np.searchsorted(indptr, first, side="right") - 1
-                high = np.searchsorted(indptr, last)
-                length = np.diff(np.clip(indptr[low : high + 1], first, last))
-                here = np.searchsorted(self.tasks, np.arange(low, high))
-                place = (uniform * np.repeat(np.diff(indptr)[low:high], length)).astype(
-                    np.int64
-                )
-                place -= np.repeat(self.before[here], length)
-                mine = (place >= 0) & (place < np.repeat(n_here[here], length))
-                place += np.repeat(first_here[here], length)
-                drawn += np.bincount(place[mine], minlength=len(drawn))
-            out = np.zeros(len(self.cells), dtype=np.int32)
-            out[by_task] = drawn
-            return out
-
-        return counts
-
-    def move(self, places: BinPlaces, plan: BinPlan) -> BinPlaces:
+    def move(self, places: Places, plan: Plan) -> Places:
         """Carry out splits."""
         order = places.order.copy()
         opened = np.zeros((2, plan.n_opened), dtype=np.int32)
@@ -220,16 +154,15 @@ class BinnedPartition(Weighed):
             start=places.opened[0],
             end=places.opened[1],
             feature=plan.feature,
-            cut=plan.cut,
-            missing_left=plan.missing_left,
+            sides=plan.sides,
             child=plan.child,
             gone_start=plan.gone_start,
             gone=plan.gone,
             opened=opened,
         )
-        return BinPlaces(order, opened, places.counts)
+        return Places(order, opened, places.counts)
 
-    def answer(self, places: BinPlaces, request: CellRequest) -> Statistics:
+    def answer(self, places: Places, request: CellRequest) -> Statistics:
         """The result of a request, from the rows here."""
         start, end = np.ascontiguousarray(places.opened[:, request.nodes])
         n_cells = len(self.scheme.cell_task)
@@ -258,32 +191,25 @@ class BinnedPartition(Weighed):
         )
         return statistics
 
-    def piece(self, places: BinPlaces, job: "Job") -> Piece:
+    def piece(self, places: Places, branches: "Branches") -> NodeRows:
         """The rows of some nodes."""
-        start, end = places.opened[:, job.nodes]
+        start, end = places.opened[:, branches.nodes]
         stretches = [
-            places.order[t, a:b] for t, a, b in zip(job.tree, start, end, strict=True)
+            places.order[t, a:b]
+            for t, a, b in zip(branches.tree, start, end, strict=True)
         ]
         rows = np.concatenate(stretches)
         weight = np.ones(len(rows), np.int64)
         if self.weight is not None:
             weight = self.weight[rows]
         if places.counts is not None:
-            weight = weight * places.counts[np.repeat(job.tree, end - start), rows]
-        return Piece(
+            weight = weight * places.counts[np.repeat(branches.tree, end - start), rows]
+        return NodeRows(
             start=np.concatenate([[0], np.cumsum(end - start)]),
             lines=np.ascontiguousarray(self.bins[rows]),
             cells=self.cells[rows],
             weight=weight,
         )
-
-
-def _portions(indptr: np.ndarray, tasks: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Stretches of the draws of some tasks, ascending, none of them long."""
-    for t in np.split(tasks, np.flatnonzero(np.diff(tasks) != 1) + 1):
-        if len(t):
-            first, last = indptr[t[0]], indptr[t[-1] + 1]
-            yield from pairwise([*range(first, last, _PORTION), last])
 
 
 # ------------------------------------------------- from tables to binned partitions
@@ -304,9 +230,8 @@ class CellRows(Weighed):
         coded = part.coded(common)
         sets = common.label_sets.observed
         n_classes = np.int64(sets.n_classes)
-        task = np.repeat(np.arange(sets.n_tasks), np.diff(sets.indptr))
         cells: np.ndarray = np.searchsorted(
-            task * n_classes + sets.codes, coded.task * n_classes + coded.y
+            sets.owner * n_classes + sets.codes, coded.task * n_classes + coded.y
         )
         return cls(
             coded.columns,
@@ -341,41 +266,38 @@ class CellRows(Weighed):
         return in_units(weighed_by_class(self.given, factor, self.cells), unit)
 
     def task_rows(
-        self, factor: np.ndarray | None, unit: float, cell_task: np.ndarray
+        self, factor: np.ndarray | None, unit: float, sets: LabelSets
     ) -> tuple[np.ndarray, np.ndarray]:
         """Tasks with rows that count, and their numbers of such rows."""
         weight = self._weight(factor, unit)
         cells = self.cells if weight is None else self.cells[weight > 0]
-        return np.unique(cell_task[cells], return_counts=True)
+        return np.unique(sets.owner[cells], return_counts=True)
 
     def binned(
-        self,
-        bag: tuple[np.ndarray, np.ndarray],
-        factor: np.ndarray | None,
-        scheme: Scheme,
+        self, before: np.ndarray, factor: np.ndarray | None, scheme: Scheme
     ) -> BinnedPartition:
         """The rows as the kernels take them."""
-        tasks, before = bag
         return BinnedPartition(
             bins=scheme.bins.assign(self.columns.T),
             cells=self.cells,
             weight=self._weight(factor, scheme.unit),
-            tasks=tasks,
-            before=before,
             scheme=scheme,
+            before=before,
         )
 
 
 def prepare_binned(
     engine: Any,
     parts: list[Any],
-    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    class_weight: ClassWeight,
     label_rule: LabelRule,
+    *,
+    bootstrap: bool,
 ) -> tuple[Common, Scheme, list[int]]:
     """Bin the partitions that were read.
 
     `parts` is emptied, so that their rows are let go. Returns what they
-    agreed on, the bins and codes, and the number of rows of each.
+    agreed on, the bins and cells, and the number of rows of each.
     """
     summaries, kept = summarize(engine, parts)
     common = agree(summaries, label_rule=label_rule)
@@ -397,22 +319,13 @@ def prepare_binned(
     label_sets = common.label_sets.weighed(in_cells * unit)
     dtype = np.result_type(*(s["dtype"] for s in summaries))
     bins = find_bins(engine, rows, len(common.table.features), dtype)
-    n_tasks = len(common.tasks)
-    cell_task = np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(sets.indptr))
-    of_parts = engine.collect(CellRows.task_rows, rows, factor, unit, cell_task)
-    so_far, bags = np.zeros(n_tasks, dtype=np.int64), []
-    for tasks, count in of_parts:
-        bags.append((tasks, so_far[tasks]))
-        so_far[tasks] += count
-    check_tasks_weigh(common.tasks, so_far)
-    scheme = Scheme(
-        bins=bins,
-        cell_task=cell_task,
-        cell_label=sets.codes.astype(np.int32),
-        bag_indptr=np.concatenate([[0], np.cumsum(so_far)]),
-        unit=unit,
-    )
-    partitions = engine.map(CellRows.binned, rows, factor, scheme, each=bags)
+    task_rows, before = np.zeros(sets.n_tasks, dtype=np.int64), []
+    for tasks, count in engine.collect(CellRows.task_rows, rows, factor, unit, sets):
+        before.append(task_rows[tasks])
+        task_rows[tasks] += count
+    check_tasks_weigh(common.tasks, task_rows)
+    scheme = Scheme.of(bins, sets, unit, task_rows, bootstrap=bootstrap)
+    partitions = engine.map(CellRows.binned, rows, factor, scheme, each=before)
     n_rows = [s["n_rows"] for s in summaries]
     engine.keep(partitions, n_rows)
     parts.clear()
@@ -441,7 +354,7 @@ def _sum(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Job(Weighed):
+class Branches(Weighed):
     """Nodes that are grown to the end together."""
 
     nodes: np.ndarray  # int (n_nodes,): which of the open nodes
@@ -451,22 +364,19 @@ class Job(Weighed):
     min_weight_leaf: np.ndarray  # int64 (n_nodes,): the limit of their trees
 
     @staticmethod
-    def pack(pieces: list[Piece]) -> list[Piece]:
-        """Pieces in the form in which they are sent."""
+    def pack(pieces: list[NodeRows]) -> list[NodeRows]:
+        """Rows in the form in which they are sent."""
         return pieces
 
-    @staticmethod
-    def unpack(pieces: list[Piece]) -> list[Piece]:
-        """The pieces."""
-        return pieces
+    unpack = pack
 
 
-def grow_pieces(
-    pieces: Sequence[Piece], job: Job, scheme: Scheme, settings: dict[str, Any]
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Grow nodes from the rows of all partitions."""
+def grow_branches(
+    pieces: Sequence[NodeRows], branches: Branches, scheme: Scheme, settings: Settings
+) -> list[tuple[np.ndarray, ...]]:
+    """Grow nodes from their rows in all partitions."""
     grown = []
-    for i in range(len(job.nodes)):
+    for i in range(len(branches.nodes)):
         stretches = [slice(p.start[i], p.start[i + 1]) for p in pieces]
         lines, cells, weight = (
             np.concatenate(
@@ -477,27 +387,25 @@ def grow_pieces(
         # The cells and tasks of the node alone: scratch is as long as they are many.
         here, cells = np.unique(cells, return_inverse=True)
         tasks, cell_task = np.unique(scheme.cell_task[here], return_inverse=True)
-        depth = settings["max_depth"]
-        depth = len(cells) if depth is None else depth - int(job.depth[i])
-        nodes, decisions, values, _ = grow_tree(
+        rows = Rows(
             np.asfortranarray(lines),
-            lines,
-            scheme.bins.n_bins,
             cells.astype(np.int32),
             weight,
-            cell_task.astype(np.int32),
-            scheme.cell_label[here],
-            len(tasks),
-            CRITERIA.index(settings["criterion"]),
-            settings["purity"],
-            depth,
-            settings["min_samples_split"],
-            settings["min_samples_leaf"],
-            int(job.min_weight_leaf[i]),
-            settings["max_features"],
-            0,
-            int(job.stream[i]),
+            replace(
+                scheme,
+                cell_task=cell_task.astype(np.int32),
+                cell_label=scheme.cell_label[here],
+                n_tasks=len(tasks),
+            ),
+            lines,
         )
-        decisions["task"] = tasks[decisions["task"]]
-        grown.append((nodes, decisions, values))
+        branch = rows.grow(
+            settings,
+            weight,
+            int(branches.min_weight_leaf[i]),
+            int(branches.stream[i]),
+            int(branches.depth[i]),
+        )
+        branch[1]["task"] = tasks[branch[1]["task"]]
+        grown.append(branch)
     return grown

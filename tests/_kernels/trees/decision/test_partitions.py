@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kinlearn._kernels._random import fill_below
-from kinlearn._kernels.trees.decision._level import (
-    best_cut,
+from kinlearn._kernels.trees.decision._growth import Settings
+from kinlearn._kernels.trees.decision._model import TreeArrays
+from kinlearn._kernels.trees.decision._partitions import (
+    SumGrower,
     count_cells,
-    drawn_features,
     move_bins,
 )
 
@@ -73,6 +74,8 @@ def test_rows_move_to_children_in_order():
     feature, cut = np.array([[0, 1, 2], [1, 0, 2]], dtype=np.int32)
     child = np.array([[0, -1, 1], [-1, -1, 2]], dtype=np.int32)
     gone = [[], [1], [0, 2]]  # tasks, for each child
+    goes_left = np.arange(N_BINS) <= cut[:, None]
+    goes_left[0, [3, 255]] = True  # not a cut: of categories
     move_bins(
         p["bins"],
         p["cells"],
@@ -83,8 +86,7 @@ def test_rows_move_to_children_in_order():
         start=p["start"],
         end=p["end"],
         feature=feature,
-        cut=cut,
-        missing_left=np.array([1, 0, 0], dtype=np.uint8),
+        sides=np.packbits(goes_left, axis=1, bitorder="little").view(np.uint64),
         child=child,
         gone_start=np.cumsum([0, *map(len, gone)]),
         gone=np.concatenate(gone).astype(np.int32),
@@ -92,24 +94,45 @@ def test_rows_move_to_children_in_order():
     )
     for k, (tree, node, left) in enumerate([(0, 0, True), (1, 2, True), (1, 2, False)]):
         rows = p["order"][tree, p["start"][node] : p["end"][node]]
-        b = p["bins"][rows, feature[node]]
-        goes_left = np.where(b == 255, node == 0, b <= cut[node])
+        is_left = goes_left[node, p["bins"][rows, feature[node]]]
         stays = ~np.isin(cell_task[p["cells"][rows]], gone[k])
-        expected = rows[(goes_left == left) & stays]
+        expected = rows[(is_left == left) & stays]
         assert len(expected) > 3
         assert_array_equal(moved[tree, opened[0, k] : opened[1, k]], expected)
 
 
+def grower(n_features, *, n_bins=4, max_features=1, categorical=None):
+    """Nodes with two labels of one task."""
+    settings = Settings(
+        criterion=2,
+        purity=1.0,
+        max_depth=9,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=max_features,
+    )
+    zeros = np.zeros(2, dtype=np.int32)
+    return SumGrower(
+        np.full(n_features, n_bins, dtype=np.int32),
+        zeros,
+        np.arange(2, dtype=np.int32),
+        1,
+        settings,
+        categorical,
+    )
+
+
 def test_features_are_drawn_without_return():
-    out = np.empty(20, dtype=np.int32)
-    drawn_features(12345, out)
+    nodes = grower(20)
     state, features = 12345, list(range(20))
     for k in range(20):
         draw = np.empty(1, dtype=np.int64)
         state = fill_below(state, 20 - k, draw)
         j = k + int(draw[0])
         features[k], features[j] = features[j], features[k]
-    assert out.tolist() == features
+    assert nodes.order(12345).tolist() == features
+    assert nodes.order(12345).tolist() == features  # and put back
 
 
 def entropy(weights):
@@ -117,37 +140,74 @@ def entropy(weights):
     return -np.sum(share * np.log(share))
 
 
-def test_the_best_cut_is_that_of_all_cuts():
+def split(nodes, tree, table, order):
+    """Split the root by weights of feature, bin and cell."""
+    total = table[0].sum(axis=0)
+    key, weight, start = [], [], [0]
+    for f in order:
+        at = np.flatnonzero(table[f])
+        key.append(at)  # bin times two cells, and the cell
+        weight.append(table[f].reshape(-1)[at])
+        start.append(start[-1] + len(at))
+    key, weight = np.concatenate(key), np.concatenate(weight)
+    cells = np.arange(2)
+    order = np.array(order, dtype=np.int32)
+    return nodes.split(
+        tree, 0, cells, total, total, order, np.array(start), key, weight, weight, 0
+    )
+
+
+def test_the_split_is_the_best_of_all_cuts():
     rng = np.random.default_rng(1)
     table = rng.integers(1, 20, (2, 4, 2))  # feature, bin, cell of one task
     table[1] *= 0
     table[1, 2] = table[0].sum(axis=0)  # constant
-    bins, cell = np.divmod(np.arange(8), 2)
-    keep = np.concatenate([np.arange(8), [12, 13]])
     total = table[0].sum(axis=0)
-    n_tried, found = best_cut(
-        np.array([0, 8, 10]),
-        np.array([1, 0], dtype=np.int32),
-        np.array([4, 4], dtype=np.int32),
-        np.tile(bins, 2)[keep].astype(np.int32),
-        np.tile(cell, 2)[keep].astype(np.int32),
-        table.reshape(-1)[keep],
-        table.reshape(-1)[keep],
-        cell_total=total,
-        cell_group=np.zeros(2, dtype=np.int32),
-        group_total=total.sum(keepdims=True),
-        n_rows=int(total.sum()),
-        criterion=2,
-        min_samples_leaf=1,
-        min_weight_leaf=0,
-        max_features=2,
-    )
+    nodes, tree = grower(2), TreeArrays()
+    assert nodes.arrive(tree, 0, 0, np.arange(2), total, total).all()
+    assert split(nodes, tree, table, [1]) is None  # another feature is needed
+    left, feature, sides, weight, rows = split(nodes, tree, table, [1, 0])
     gains = []
     for cut in range(3):
-        left = table[0, : cut + 1].sum(axis=0)
-        parts = (left, total - left)
-        inside = sum(w.sum() * entropy(w) for w in parts) / total.sum()
-        gains.append(entropy(total) - inside)
-    assert n_tried == 1
-    assert found[:4] == (0, int(np.argmax(gains)), False, False)
-    np.testing.assert_allclose(found[4], max(gains))
+        below = table[0, : cut + 1].sum(axis=0)
+        inside = sum(w.sum() * entropy(w) for w in (below, total - below))
+        gains.append(entropy(total) - inside / total.sum())
+    best = int(np.argmax(gains))
+    assert (left, feature) == (1, 0)
+    bits = np.unpackbits(sides.view(np.uint8), bitorder="little")
+    assert_array_equal(np.flatnonzero(bits[:4]), np.arange(best + 1))
+    assert_array_equal(weight, table[0, : best + 1].sum(axis=0))
+    assert_array_equal(rows, weight)
+    grown, *_ = tree.finish(1)
+    assert grown["bin"][0] == best
+    np.testing.assert_allclose(grown["gain"][0], max(gains))
+
+
+def test_categories_are_split_by_their_labels():
+    table = np.array([[[90, 10], [5, 95], [92, 8], [7, 93]]])
+    nodes = grower(1, categorical=np.ones(1, dtype=np.uint8))
+    tree = TreeArrays()
+    total = table[0].sum(axis=0)
+    assert nodes.arrive(tree, 0, 0, np.arange(2), total, total).all()
+    left, _, sides, weight, _ = split(nodes, tree, table, [0])
+    bits = np.unpackbits(sides.view(np.uint8), bitorder="little")
+    assert left == 1
+    assert np.flatnonzero(bits[:4]).tolist() in ([0, 2], [1, 3])
+    assert_array_equal(np.sort(weight), [12, 188] if bits[1] else [18, 182])
+    grown, _, _, sets = tree.finish(1, np.ones(1, dtype=np.uint8))
+    assert grown["bin"][0] == 0
+    assert sets.shape == (1, 4)
+
+
+def test_branches_are_grafted_and_numbered_from_the_left():
+    table = np.array([[[9, 1], [1, 9]]])
+    nodes, trees = grower(1, n_bins=2), [TreeArrays(), TreeArrays()]
+    total = table[0].sum(axis=0)
+    for tree in trees:
+        nodes.arrive(tree, 0, 0, np.arange(2), total, total)
+        split(nodes, tree, table, [0])
+    branch = trees[1].finish(1)
+    for leaf in (2, 1):  # in any order
+        trees[0].graft(leaf, branch)
+    grown, *_ = trees[0].finish(1)
+    assert grown["left"].tolist() == [1, 3, 5, -1, -1, -1, -1]

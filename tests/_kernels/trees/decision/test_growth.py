@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn._kernels.trees.decision import _grow_tree
+from kinlearn._kernels._random import stream_state
+from kinlearn._kernels.trees.decision import _growth
 from tests.reference import mt_tree as reference
 from tests.seeds import seeds
 
@@ -39,12 +40,16 @@ def grow(bins, n_bins, task, label, weight, *, criterion, purity, max_depth,
          seed, categorical=(), row_weight=1.0):  # fmt: skip
     """The kernel, with a cell for every pair of task and label that occurs."""
     pairs, cells = np.unique(np.stack([task, label]), axis=1, return_inverse=True)
-    return _grow_tree.grow_tree(
+    settings = _growth.Settings(
+        criterion=CRITERIA.index(criterion), purity=purity, max_depth=max_depth,
+        min_samples_split=min_samples_split, min_samples_leaf=min_samples_leaf,
+        min_weight_fraction_leaf=0.0, max_features=max_features,
+    )  # fmt: skip
+    return _growth.grow_tree(
         bins, np.ascontiguousarray(bins), n_bins, cells.ravel().astype(np.int32),
         weight.astype(np.int64),
         pairs[0].astype(np.int32), pairs[1].astype(np.int32), int(task.max()) + 1,
-        CRITERIA.index(criterion), purity, max_depth, min_samples_split,
-        min_samples_leaf, min_weight_leaf, max_features, seed, None,
+        settings, min_weight_leaf, stream_state(seed, 0), 0,
         np.isin(np.arange(len(n_bins)), categorical).astype(np.uint8), row_weight,
     )  # fmt: skip
 
