@@ -71,23 +71,23 @@ def test_arrays_skewed_parts_and_a_worker_that_is_killed(client, frame, monkeypa
     local = boosting.AbstainingAdaBoostClassifier(**params).fit(table, labels, weight)
     dX = da.from_array(table, chunks=((100, 0, 299, 1), (3, 2)))  # skewed, one empty
     pids = client.run(os.getpid)
-    asked, reduce = [], ClusterParts.reduce
+    requests, reduce = [], ClusterParts.reduce
 
     def reduce_and_kill(parts, combine, function, *args, **kwargs):
-        asked.append(function.__name__)
-        if asked.count("lanes") == 2 and function.__name__ == "lanes":
+        requests.append(function.__name__)
+        if requests.count("left_sums") == 2 and function.__name__ == "left_sums":
             os.kill(next(iter(pids.values())), signal.SIGKILL)
         return reduce(parts, combine, function, *args, **kwargs)
 
     monkeypatch.setattr(ClusterParts, "reduce", reduce_and_kill)
     model = kd.AbstainingAdaBoostClassifier(**params, client=client)
     model.fit(dX, da.from_array(labels, chunks=250), da.from_array(weight, chunks=-1))
-    assert asked.count("lanes") == 3
+    assert requests.count("left_sums") == 3
     assert set(client.run(os.getpid).values()) != set(pids.values())
     assert_same_model(model, local)
-    answer = model.predict_proba(dX)
-    assert answer.chunks[0] == (100, 0, 299, 1)
-    assert_array_equal(answer.compute(), local.predict_proba(table))
+    proba = model.predict_proba(dX)
+    assert proba.chunks[0] == (100, 0, 299, 1)
+    assert_array_equal(proba.compute(), local.predict_proba(table))
 
     kept = pickle.loads(pickle.dumps(model)).to_local()
     assert type(kept) is boosting.AbstainingAdaBoostClassifier

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from kinlearn import with_task
 from kinlearn.boosting import AbstainingAdaBoostClassifier
 from kinlearn.boosting._start_weights import start_weights
-from kinlearn.boosting.stumps._rounds import vote
+from kinlearn.boosting.stumps._search import vote
 from kinlearn.exceptions import TaskFallbackWarning
 from tests.interrupt import seconds_to_stop
 from tests.reference import two_task_stumps as twin

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kinlearn.boosting import AbstainingAdaBoostClassifier
-from kinlearn.boosting.stumps._candidates import RootTests
+from kinlearn.boosting.stumps._search import RootTests
 
 
 def rows(n=240, n_tasks=4, seed=0, n_classes=2):

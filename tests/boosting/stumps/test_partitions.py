@@ -1,4 +1,4 @@
-"""Stumps boosted from parts of the rows are those of all rows in one place."""
+"""Stumps boosted from partitions of the rows are those of all rows in one place."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,8 @@ from numpy.testing import assert_array_equal
 
 from kinlearn._partitions import LocalPartitions
 from kinlearn.boosting import AbstainingAdaBoostClassifier
-from kinlearn.boosting.stumps._rounds import exact_parts, exact_total
+from kinlearn.boosting.stumps._rows import exact_parts, exact_total
 from kinlearn.boosting.stumps.partitions import fit_partitions
-from kinlearn.boosting.stumps.partitions._search_binary import best_cut
 from kinlearn.utils import quiet_round
 from tests.parts import ENDS, read
 
@@ -81,9 +80,7 @@ def test_stumps_are_those_of_all_rows(params, missing):
 @pytest.mark.parametrize("missing", [False, True])
 def test_stumps_of_several_classes_are_those_of_all_rows(params, missing, monkeypatch):
     if missing:  # roots are asked about one by one
-        monkeypatch.setattr(
-            "kinlearn.boosting.stumps.partitions._search_multiclass._BYTES", 0
-        )
+        monkeypatch.setattr("kinlearn.boosting.stumps.partitions._fit._BYTES", 0)
     X, y, weight = problem(missing=missing, weights=missing, labels=4)
     y[X[:, -1] == 1] = np.minimum(y[X[:, -1] == 1], 1)  # tasks of 4, 2, 1 and 4 classes
     whole, divided = fit_both(X, y, weight, **params)
@@ -161,26 +158,3 @@ def test_exact_sums_do_not_depend_on_the_order():
         parts = np.array_split(rng.permutation(values), [10, 10, 5000])
         high, low = zip(*map(exact_parts, parts), strict=True)
         assert exact_total(sum(high), sum(low)) == total
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_best_cut_of_sums_by_trying_all(seed):
-    rng = np.random.default_rng(seed)
-    n_bins = int(rng.integers(1, 6))
-    by_bin = np.zeros((3, 256), dtype=np.int64)
-    by_bin[2, :n_bins] = rng.integers(0, 3, n_bins)
-    by_bin[2, 255] = rng.integers(0, 2)
-    by_bin[1] = by_bin[2] * rng.integers(1, 5, 256)
-    by_bin[0] = np.rint(by_bin[1] * rng.uniform(-1, 1, 256))
-    (cut, missing_left), sides = best_cut(by_bin, n_bins)
-    goes = np.arange(256) <= cut
-    goes[255] = missing_left
-    assert_array_equal(sides[0], by_bin[:2, goes].sum(axis=1))
-    assert_array_equal(sides[1], by_bin[:2, ~goes].sum(axis=1))
-    best = 0
-    for k in range(n_bins):
-        for left in (False, True):
-            goes = np.arange(256) <= k
-            goes[255] = left
-            best = max(best, sum(abs(by_bin[0, s].sum()) for s in (goes, ~goes)))
-    assert np.abs(sides[:, 0]).sum() == best

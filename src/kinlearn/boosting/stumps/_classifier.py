@@ -15,10 +15,11 @@ from kinlearn.boosting._start_weights import (
     row_weights,
     weighted_label_sets,
 )
-from kinlearn.boosting.stumps._candidates import CHOOSERS, RootChoice, RootTests
+from kinlearn.boosting.stumps._categories import category_ranks, to_ranks
 from kinlearn.boosting.stumps._predictions import StumpAnswers, StumpVoter, class_mass
 from kinlearn.boosting.stumps._rounds import Boosted, StumpRun, StumpSettings, Watch
-from kinlearn.boosting.stumps._rows import BoostedRows, category_ranks, to_ranks
+from kinlearn.boosting.stumps._rows import BoostedRows
+from kinlearn.boosting.stumps._search import CHOOSERS, RootChoice, RootTests
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import LabelSets, TaskMixin, TaskRows

@@ -25,7 +25,12 @@ class Node:
     feature: int
     cut: int  # the test: the feature's bin is at most `cut`
     missing_left: bool  # where missing values go
-    answers: tuple  # what the left and the right branch predict
+    values: tuple  # what the left and the right branch predict
+
+    @property
+    def test(self) -> tuple[int, int, bool]:
+        """Feature, cut, and where missing values go."""
+        return self.feature, self.cut, self.missing_left
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +59,8 @@ class TwoTaskStumps:
     def with_tasks(self, place: np.ndarray, sizes: np.ndarray) -> "TwoTaskStumps":
         """The same stumps with other task codes."""
         nodes = self.nodes.copy()
-        answers = nodes["task"] >= 0
-        nodes["task"][answers] = place[nodes["task"][answers]]
+        predicts = nodes["task"] >= 0
+        nodes["task"][predicts] = place[nodes["task"][predicts]]
         return TwoTaskStumps(nodes, self.values, sizes)
 
     def followed_by(self, other: "TwoTaskStumps") -> "TwoTaskStumps":
@@ -141,14 +146,14 @@ class StumpBuilder:
             place["task"] = self._tasks[node.task] if node.task >= 0 else -1
             place["first_value"] = self._n_values + sum(v.size for v in values)
             if node.task >= 0:
-                values += node.answers
-        own = np.concatenate(values) if values else np.zeros(0)
+                values += node.values
+        of_round = np.concatenate(values) if values else np.zeros(0)
         self._nodes.append(line)
-        self._values.append(own)
+        self._values.append(of_round)
         alone = line.copy()
         alone["first_value"] -= self._n_values
-        self._n_values += len(own)
-        return TwoTaskStumps(alone, own, self._sizes)
+        self._n_values += len(of_round)
+        return TwoTaskStumps(alone, of_round, self._sizes)
 
     def finish(self, n_rounds: int | None = None) -> TwoTaskStumps:
         """The stumps of the first rounds, or of all."""

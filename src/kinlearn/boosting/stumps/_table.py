@@ -1,6 +1,6 @@
 """Features as sorted cells: the form in which stumps are searched for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,26 +10,66 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn._binning import Bins, bin_features, bin_sparse, feature_edges, join_bins
-from kinlearn._kernels.boosting.stumps._stumps import Cells, send_rows, sort_entries
+from kinlearn._kernels.boosting.stumps._search_multiclass import LabelWeights
+from kinlearn._kernels.boosting.stumps._stumps import BLOCK, Cells, sort_entries
+from kinlearn.boosting.stumps._rows import BoostedRows, Sums
 
-__all__ = ["BLOCK", "SortedCells", "search_parts"]
+__all__ = ["LabelTable", "SortedCells", "search_ranges", "sort_cells"]
 
-# Features that are binned at a time: they stay near each other in the search, so
-# that the rows of a small task are read from the nearest cache.
-BLOCK = 64
+
+def sort_cells(
+    blocks: Iterable[np.ndarray],
+    order: np.ndarray,
+    indptr: np.ndarray,
+    most: int,
+    common: tuple[np.ndarray, np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:
+    """Sort the cells of blocks of features: arguments of `Cells`.
+
+    `most` is an upper limit of what is stored. `common` are the common bins by task and
+    feature, and by feature; None is the most frequent of these rows.
+    """
+    # Memory that is never written to is never taken.
+    entry, bins = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.uint8)
+    groups, of_features, first, n_filled = [], [], 0, 0
+    for codes in blocks:
+        here = slice(first, first + codes.shape[1])
+        n_pairs = (len(indptr) - 1) * codes.shape[1]
+        found = (
+            np.empty(n_pairs, dtype=np.int32),
+            np.empty(n_pairs, dtype=np.int32),
+            np.empty(n_pairs, dtype=np.uint8),
+            np.empty((n_pairs, 3), dtype=np.int64),
+        )
+        common_bins, of_feature = None, np.empty(codes.shape[1], dtype=np.uint8)
+        if common is not None:
+            common_bins, of_feature = common[0][:, here], common[1][here].copy()
+        n_groups, n_filled = sort_entries(
+            codes, order, indptr, first, n_filled, common_bins, entry, bins, of_feature,
+            *found,
+        )  # fmt: skip
+        groups.append([each[:n_groups] for each in found])
+        of_features.append(of_feature)
+        first = here.stop
+    names = ("group_task", "group_feature", "group_common", "part_end")
+    return {
+        "entry": entry[:n_filled],
+        "bins": bins[:n_filled],
+        "feature_common": np.concatenate(of_features),
+        **{
+            name: np.concatenate(each)
+            for name, each in zip(names, zip(*groups, strict=True), strict=True)
+        },
+    }
 
 
 @dataclass(frozen=True, eq=False)
 class SortedCells:
-    """A table whose cells are sorted by task, feature and bin.
-
-    Rows are numbered task by task from here on.
-    """
+    """A table whose cells are sorted by task, feature and bin."""
 
     bins: Bins  # edges of the bins
-    cells: Any  # what the kernels read
-    order: np.ndarray  # (n,) rows of X, task by task
-    indptr: np.ndarray  # (n_tasks + 1,) boundaries of the tasks in `order`
+    cells: Cells  # what the kernels read
+    n_tasks: int
     group_task: np.ndarray  # (n_groups,) the pairs that have something to search in
     group_feature: np.ndarray  # (n_groups,) the pairs that have something to search in
     group_end: np.ndarray  # (n_groups,) cells of the groups up to each one
@@ -45,60 +85,47 @@ class SortedCells:
         max_bins: int,
         cuts: Sequence[np.ndarray] | None = None,
     ) -> Self:
-        """Bin the features and sort the cells."""
-        n_features = X.shape[1]
-        n_tasks = len(indptr) - 1
+        """Bin the features of some rows, task by task, and sort their cells."""
+        n_features, most = X.shape[1], len(order) * X.shape[1]
         if sp.issparse(X):
             X = X.tocsc()
             X.sum_duplicates()
             most = X.nnz
-        else:
-            most = len(order) * n_features
-        # An upper limit; memory that is never written to is never taken.
-        entry, code = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.uint8)
-        common = np.empty(n_features, dtype=np.uint8)
-        edges, groups, n_filled = [], [], 0
-        for first in range(0, n_features, BLOCK):
-            last = min(first + BLOCK, n_features)
-            given = cuts and cuts[first:last]
-            bins, codes = _bins(X[:, first:last], weight, max_bins, given)
-            edges.append(bins)
-            room = n_tasks * (last - first)
-            found = (
-                np.empty(room, dtype=np.int32),
-                np.empty(room, dtype=np.int32),
-                np.empty(room, dtype=np.uint8),
-                np.empty((room, 3), dtype=np.int64),
-            )
-            n_groups, n_filled = sort_entries(
-                codes, order, indptr, first, n_filled, entry, code,
-                common[first:last], *found,
-            )  # fmt: skip
-            groups.append([each[:n_groups] for each in found])
-        task, feature, group_common, part_end = (
-            np.concatenate(part) for part in zip(*groups, strict=True)
+        edges: list[Bins] = []
+
+        def blocks() -> Iterator[np.ndarray]:
+            for first in range(0, n_features, BLOCK):
+                here = slice(first, min(first + BLOCK, n_features))
+                bins, codes = _bins(X[:, here], weight, max_bins, cuts and cuts[here])
+                edges.append(bins)
+                yield codes
+
+        arrays = sort_cells(blocks(), order, indptr, most)
+        sizes = np.concatenate([np.diff(bins.indptr) for bins in edges])
+        ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        bins = Bins(np.concatenate([bins.edges for bins in edges]), ends)
+        return cls.from_arrays(bins, indptr, arrays)
+
+    @classmethod
+    def from_arrays(
+        cls, bins: Bins, indptr: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> Self:
+        """From what `sort_cells` gives."""
+        above, end = arrays["part_end"][:, 1], arrays["part_end"][:, 2].copy()
+        return cls(
+            bins=bins,
+            cells=Cells(indptr, **arrays, n_bins=bins.n_bins),
+            n_tasks=len(indptr) - 1,
+            group_task=arrays["group_task"],
+            group_feature=arrays["group_feature"],
+            group_end=end,
+            has_missing=bool((above < end).any()),
         )
-        bins = _join_bins(edges)
-        by_feature = np.lexsort((task, feature)).astype(np.int32)
-        cells = Cells(
-            indptr, entry[:n_filled], code[:n_filled], task, feature, group_common,
-            part_end, common,
-            np.searchsorted(feature[by_feature], np.arange(n_features + 1)),
-            by_feature, bins.n_bins,
-        )  # fmt: skip
-        end = part_end[:, 2].copy()
-        lost = bool((part_end[:, 1] < end).any())
-        return cls(bins, cells, order, indptr, task, feature, end, lost)
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows that take part."""
-        return len(self.order)
-
-    @property
-    def n_tasks(self) -> int:
-        """Number of tasks."""
-        return len(self.indptr) - 1
+    def n_cells(self) -> int:
+        """Number of cells that are stored."""
+        return int(self.group_end[-1]) if len(self.group_end) else 0
 
     def most_tests(self, per_task: bool) -> int:
         """No more tests than that can be tried, of all tasks or of one.
@@ -111,23 +138,14 @@ class SortedCells:
             tests = np.bincount(self.group_task, tests).max()
         return max(int(np.sum(tests)), 1)
 
-    def rows(self, task: int) -> slice:
-        """The rows of a task, as a slice."""
-        return slice(self.indptr[task], self.indptr[task + 1])
-
-    def send(
-        self, feature: int, cut: int, missing_left: bool, task: int, side: np.ndarray
-    ) -> None:
-        """Fill in which rows of a task a test sends to the left."""
-        send_rows(self.cells, feature, cut, missing_left, task, side)
-
-    def ranges(self, n_parts: int) -> list[tuple[int, int]]:
+    def ranges(self, n_ranges: int) -> list[tuple[int, int]]:
         """Stretches of groups with about as many cells each."""
         n_groups = len(self.group_end)
+        if not self.n_cells:
+            return []
         # a group costs something even if it has few cells
         cost = self.group_end + 8 * np.arange(1, n_groups + 1)
-        total = cost[-1] if n_groups else 0
-        inner = np.searchsorted(cost, total * np.arange(1, n_parts) / n_parts)
+        inner = np.searchsorted(cost, cost[-1] * np.arange(1, n_ranges) / n_ranges)
         bounds = np.unique(np.concatenate([[0], inner, [n_groups]]))
         return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
@@ -150,20 +168,34 @@ def _bins(
     return bins, bins.assign(block)
 
 
-def _join_bins(parts: Sequence[Bins]) -> Bins:
-    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    return Bins(np.concatenate([part.edges for part in parts]), indptr)
+@dataclass(frozen=True, eq=False)
+class LabelTable:
+    """Weights of the labels of all rows, as the kernels of MH read them."""
+
+    cells: Cells
+    rows: BoostedRows
+    first: np.ndarray  # (n_tasks + 1,) where the weights of each task begin
+
+    def weights(self, sums: Sums) -> LabelWeights:
+        """Of all rows."""
+        rows = self.rows
+        return LabelWeights(self.first, rows.n_labels, rows.label, sums.cells)
+
+    def divided(
+        self, sums: Sums, left: np.ndarray
+    ) -> tuple[Cells, LabelWeights, np.ndarray]:
+        """A table, its weights, and which of its rows are on the left of a root."""
+        return self.cells, self.weights(sums), left
 
 
-# Cells of a part: a tenth of a second or so, after which Ctrl-C is noticed.
+# Cells of a range: a tenth of a second or so, after which Ctrl-C is noticed.
 _CELLS = 1 << 23
 # Fewer cells are not worth a second thread.
 _FEW_CELLS = 1 << 16
 
 
 @contextmanager
-def search_parts(
+def search_ranges(
     table: SortedCells, n_threads: int
 ) -> Iterator[Callable[[Callable[[int, int], Any]], list[Any]]]:
     """What calls a search for stretches of groups that cover the table.
@@ -172,12 +204,11 @@ def search_parts(
     and results come in their order, so who merges them by "the first of the best"
     gets the same for any number.
     """
-    n_cells = int(table.group_end[-1]) if len(table.group_end) else 0
-    if n_cells < _FEW_CELLS:
+    if table.n_cells < _FEW_CELLS:
         n_threads = 1
-    ranges = table.ranges(max(n_threads, -(-n_cells // _CELLS)))
+    ranges = table.ranges(max(n_threads, -(-table.n_cells // _CELLS)))
     if n_threads == 1:
-        yield lambda search: [search(*part) for part in ranges]
+        yield lambda search: [search(*groups) for groups in ranges]
         return
     with ThreadPoolExecutor(n_threads) as pool:
-        yield lambda search: list(pool.map(lambda part: search(*part), ranges))
+        yield lambda search: list(pool.map(lambda groups: search(*groups), ranges))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn._kernels.boosting.stumps._sign_stumps import HAS_AVX2
-from kinlearn.boosting.stumps._candidates import RootChoice
-from kinlearn.boosting.stumps._search_binary import SignLearner
-from kinlearn.boosting.stumps._search_multiclass import ScoreLearner
-from kinlearn.boosting.stumps._table import SortedCells, search_parts
+from kinlearn._kernels.boosting.stumps._search_binary import HAS_AVX2
+from kinlearn._kernels.boosting.stumps._stumps import best_cut, send_rows
+from kinlearn.boosting.stumps._rows import BoostedRows, TableRows
+from kinlearn.boosting.stumps._search import BinarySearch, MulticlassSearch, RootChoice
+from kinlearn.boosting.stumps._table import LabelTable, SortedCells, search_ranges
 from tests.reference import two_task_stumps as twin
 
 MANY = 10_000
@@ -25,6 +25,50 @@ def make_table(rng, n=24, d=3, n_tasks=3, levels=5, missing=0.0):
     n_bins = table.bins.n_bins
     codes = np.where(np.isnan(X), twin.MISSING, table.bins.assign(X))
     return table, codes.tolist(), n_bins.tolist(), task.tolist()
+
+
+class Weighted(TableRows):
+    """Rows with weights that are given, as whole numbers."""
+
+    def ask(self, method, *args):
+        return getattr(self, method)(None, None, *args)
+
+    def _whole(self, weights, scale):
+        return self.given_weight
+
+
+def rows_of(table, task, weight, label, n_labels, binary):
+    indptr = np.searchsorted(task, np.arange(table.n_tasks + 1)).astype(np.intp)
+    order, ones = np.arange(len(task), dtype=np.int32), np.ones(len(task))
+    every = np.arange(table.n_tasks)
+    chosen = BoostedRows(every, indptr, order, label, ones, ones, n_labels)
+    rows = Weighted.of(chosen, table.cells, binary)
+    rows.given_weight = weight
+    return rows, LabelTable(table.cells, chosen, rows.first)
+
+
+def find_by_signs(table, task, weight, choice, *, n_threads=1, number=0, **options):
+    """The stump of a round, of signed weights."""
+    label = (weight > 0).astype(np.int32)
+    n_labels = np.full(table.n_tasks, 2, dtype=np.int32)
+    rows, _ = rows_of(table, task, weight.astype(np.int32), label, n_labels, True)
+    with search_ranges(table, n_threads) as run:
+        search = BinarySearch(
+            table=table, choice=choice, run=run, at_once=16, smoothing=0.0,
+            weighting="optimal", **options,
+        )  # fmt: skip
+        return search.find(rows.ask, number).nodes
+
+
+def find_by_scores(table, task, weight, label, n_labels, choice, smoothing):
+    """The stump of a round, of weights of labels."""
+    rows, labels = rows_of(table, task, weight, label, n_labels, False)
+    with search_ranges(table, 1) as run:
+        search = MulticlassSearch(
+            table=table, choice=choice, run=run, at_once=1, smoothing=smoothing,
+            labels=labels, n_labels=n_labels,
+        )  # fmt: skip
+        return search.find(rows.ask, 0).nodes
 
 
 def edge_of_stump(nodes, codes, task, edge):
@@ -51,9 +95,8 @@ def test_sign_stump_is_the_best_of_all_roots(seed, n_tasks, missing, avx2):
     table, codes, n_bins, task = make_table(rng, n_tasks=n_tasks, missing=missing)
     weight = rng.integers(1, 10**6, size=len(task))
     y = rng.choice([-1, 1], size=len(task))
-    with search_parts(table, 1) as run:
-        learner = SignLearner(table, RootChoice("best", MANY, 0), run, avx2)
-        nodes = learner.find((weight * y).astype(np.int32), 0)
+    choice = RootChoice("best", MANY, 0)
+    nodes = find_by_signs(table, task, weight * y, choice, avx2=avx2)
 
     def edge(_, left, right):
         return twin.sign_edge(weight, y, left, right)
@@ -75,9 +118,7 @@ def test_roots_are_those_of_largest_edge(seed, chooser):
     weight = rng.integers(1, 10**6, size=len(task))
     y = rng.choice([-1, 1], size=len(task))
     n_roots = 4
-    with search_parts(table, 1) as run:
-        learner = SignLearner(table, RootChoice(chooser, n_roots, 0), run)
-        nodes = learner.find((weight * y).astype(np.int32), 0)
+    nodes = find_by_signs(table, task, weight * y, RootChoice(chooser, n_roots, 0))
 
     def edge(_, left, right):
         return twin.sign_edge(weight, y, left, right)
@@ -103,10 +144,9 @@ def test_score_stump_is_the_best_of_all_roots(seed, n_tasks, missing):
     n_labels = rng.integers(2, 5, size=n_tasks).astype(np.int32)
     y = np.array([rng.integers(n_labels[t]) for t in task], dtype=np.int32)
     weight = [rng.integers(1, 10**6, size=n_labels[t]).astype(float) for t in task]
-    with search_parts(table, 1) as run:
-        choice = RootChoice("best", MANY, 0)
-        learner = ScoreLearner(table, choice, run, n_labels, y, 0.0)
-        nodes = learner.find(np.concatenate(weight), 0)
+    choice = RootChoice("best", MANY, 0)
+    flat = np.concatenate(weight)
+    nodes = find_by_scores(table, task, flat, y, n_labels, choice, 0.0)
 
     def edge(t, left, right):
         return twin.score_edge(weight, y, n_labels[t], left, right)
@@ -124,22 +164,20 @@ def test_scores_are_half_log_odds():
     n_labels = np.full(3, 3, dtype=np.int32)
     y = rng.integers(3, size=len(task)).astype(np.int32)
     weight = rng.integers(1, 100, size=(len(task), 3)).astype(float)
-    with search_parts(table, 1) as run:
-        choice = RootChoice("best", 5, 0)
-        learner = ScoreLearner(table, choice, run, n_labels, y, 0.01)
-        root, *_ = learner.find(weight.ravel(), 0)
+    choice = RootChoice("best", 5, 0)
+    root, *_ = find_by_scores(table, task, weight.ravel(), y, n_labels, choice, 0.01)
     mine = [i for i in range(len(task)) if task[i] == root.task]
     parts = twin.sides(codes, root.feature, root.cut, root.missing_left, mine)
     eps = 0.01 * weight.sum()
-    for part, answer in zip(parts, root.answers, strict=True):
+    for part, scores in zip(parts, root.values, strict=True):
         for k in range(3):
             plus = sum(weight[i, k] for i in part if y[i] == k)
             minus = sum(weight[i, k] for i in part if y[i] != k)
-            assert_allclose(answer[k], 0.5 * np.log((plus + eps) / (minus + eps)))
+            assert_allclose(scores[k], 0.5 * np.log((plus + eps) / (minus + eps)))
 
 
 @pytest.mark.parametrize("chooser", ["best", "best_per_task", "stochastic"])
-def test_parts_and_threads_change_nothing(chooser, monkeypatch):
+def test_ranges_and_threads_change_nothing(chooser, monkeypatch):
     from kinlearn.boosting.stumps import _table
 
     rng = np.random.default_rng(0)
@@ -150,8 +188,8 @@ def test_parts_and_threads_change_nothing(chooser, monkeypatch):
     for cells, threads in ((1 << 23, 1), (500, 1), (500, 3)):
         monkeypatch.setattr(_table, "_CELLS", cells)
         monkeypatch.setattr(_table, "_FEW_CELLS", 0)
-        with search_parts(table, threads) as run:
-            found.append(str(SignLearner(table, choice, run).find(weight, 0)))
+        stump = find_by_signs(table, task, weight, choice, n_threads=threads)
+        found.append(str(stump))
     assert found[0] == found[1] == found[2]
 
 
@@ -166,10 +204,10 @@ def test_stochastic_roots_are_drawn_by_inverse_score():
     odds = np.array([1 / ((1 - e / total) / 2) for e in edges])
     counts = np.zeros(3)
     n_draws = 4000
-    with search_parts(table, 1) as run:
-        for seed in range(n_draws):
-            learner = SignLearner(table, RootChoice("stochastic", 1, seed), run)
-            counts[learner.find(weight, 0)[0].cut] += 1
+    task = np.zeros(8, dtype=np.int32)
+    for seed in range(n_draws):
+        choice = RootChoice("stochastic", 1, seed)
+        counts[find_by_signs(table, task, weight, choice)[0].cut] += 1
     expected = odds / odds.sum()
     error = np.sqrt(expected * (1 - expected) / n_draws)
     assert (np.abs(counts / n_draws - expected) < 4 * error).all()
@@ -183,7 +221,7 @@ def test_rows_are_sent_as_the_bins_say(missing):
     for feature in range(3):
         for cut in range(n_bins[feature]):
             for t in range(3):
-                table.send(feature, cut, True, t, side)
+                send_rows(table.cells, feature, cut, True, t, side)
             expected = [twin.goes_left(row[feature], cut, True) for row in codes]
             assert_array_equal(side, expected)
 
@@ -196,12 +234,44 @@ def test_sparse_table_has_the_same_cells():
     X = X.astype(float)
     order = np.arange(60, dtype=np.int32)
     indptr = np.array([0, 25, 60], dtype=np.intp)
+    task = np.repeat([0, 1], [25, 35])
     weight = rng.integers(-(10**5), 10**5, size=60).astype(np.int32)
     found = []
     for table in (X, sp.csr_array(X), sp.csc_matrix(X)):
         cells = SortedCells.of(table, order, indptr, None, 255)
-        with search_parts(cells, 1) as run:
-            learner = SignLearner(cells, RootChoice("best", 30, 0), run)
-            found.append(str(learner.find(weight, 0)))
+        choice = RootChoice("best", 30, 0)
+        found.append(str(find_by_signs(cells, task, weight, choice)))
         assert cells.group_end[-1] <= np.count_nonzero(X)
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("n_labels", [0, 2, 3])
+@pytest.mark.parametrize("seed", range(15))
+def test_best_cut_by_trying_all(seed, n_labels):
+    rng = np.random.default_rng(seed)
+    n_bins = int(rng.integers(1, 6))
+    width = max(2 * n_labels, 1)
+    sums = np.zeros((256, width + 2))
+    sums[:n_bins, -1] = rng.integers(0, 3, n_bins)
+    sums[255, -1] = rng.integers(0, 2)
+    sums[:, :width] = sums[:, -1:] * rng.integers(1, 50, (256, width))
+    sums[:, -2] = sums[:, :width].sum(axis=1)
+    if n_labels == 0:
+        sums[:, 0] = np.rint(sums[:, 0] * rng.uniform(-1, 1, 256))
+
+    def edge(cut, missing_left):
+        goes = np.arange(256) <= cut
+        goes[255] = missing_left
+        sides = [sums[rows, :width].sum(axis=0) for rows in (goes, ~goes)]
+        if n_labels == 0:
+            return sum(abs(side[0]) for side in sides)
+        # what the best scores leave is twice the root of what is for and against
+        left = [2 * np.sqrt(s[:n_labels] * s[n_labels:]).sum() for s in sides]
+        return sums[:, :width].sum() - sum(left)
+
+    found = best_cut(sums, n_bins, n_labels)
+    tried = [edge(cut, left) for cut in range(n_bins) for left in (False, True)]
+    assert_allclose(edge(*found), max(tried), rtol=1e-12)
+    if sums[255, -1] == 0:  # nothing is missing: to the heavier side
+        size = sums[:, -2]
+        assert found[1] == (2 * size[: found[0] + 1].sum() >= size.sum())

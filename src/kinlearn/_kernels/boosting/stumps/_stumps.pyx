@@ -30,8 +30,12 @@ from kinlearn._kernels._typedefs cimport (
     f64_t, float_t, i32_t, i64_t, intp_t, u8_t, u64_t
 )
 
-cdef enum:
-    MISSING = 255
+ctypedef fused number_t:
+    i32_t
+    f64_t
+
+BLOCK = FEATURES
+MISSING_BIN = MISSING
 
 
 cdef class Cells:
@@ -43,15 +47,12 @@ cdef class Cells:
         Boundaries of the tasks in the rows.
     entry, bins, group_task, group_feature, group_common, part_end, feature_common
         As `sort_entries` fills them.
-    feature_indptr, feature_groups : intp and int32 arrays
-        Groups of each feature, ascending in the task.
     n_bins : int32 array of shape (n_features,)
         Bins of each feature, the one of missing values not counted.
     """
 
     def __init__(self, task_indptr, entry, bins, group_task, group_feature,
-                 group_common, part_end, feature_common, feature_indptr,
-                 feature_groups, n_bins):
+                 group_common, part_end, feature_common, n_bins):
         self.task_indptr = task_indptr
         self.entry = entry
         self.bins = bins
@@ -60,13 +61,14 @@ cdef class Cells:
         self.group_common = group_common
         self.part_end = part_end
         self.feature_common = feature_common
-        self.feature_indptr = feature_indptr
-        self.feature_groups = feature_groups
         self.n_bins = n_bins
         self.n_tasks = len(task_indptr) - 1
         self.n_rows = task_indptr[self.n_tasks]
-        self.n_features = len(n_bins)
         self.n_groups = len(group_task)
+        n_blocks = -(-len(n_bins) // BLOCK) * self.n_tasks
+        of_block = np.bincount(group_feature // BLOCK * self.n_tasks + group_task,
+                               minlength=n_blocks)
+        self.block_indptr = np.concatenate([[0], np.cumsum(of_block)]).astype(np.intp)
 
     cdef i64_t start(self, intp_t g) noexcept nogil:
         """Where the entries of a group begin."""
@@ -74,17 +76,16 @@ cdef class Cells:
 
     cdef intp_t group_of(self, i32_t feature, i32_t task) noexcept nogil:
         """The group of a feature in a task; -1 if it has none."""
-        cdef intp_t low = self.feature_indptr[feature]
-        cdef intp_t high = self.feature_indptr[feature + 1], end = high, middle
+        cdef intp_t block = feature // FEATURES * self.n_tasks + task
+        cdef intp_t low = self.block_indptr[block]
+        cdef intp_t high = self.block_indptr[block + 1], end = high, middle
         while low < high:
             middle = (low + high) >> 1
-            if self.group_task[self.feature_groups[middle]] < task:
+            if self.group_feature[middle] < feature:
                 low = middle + 1
             else:
                 high = middle
-        if low < end and self.group_task[self.feature_groups[low]] == task:
-            return self.feature_groups[low]
-        return -1
+        return low if low < end and self.group_feature[low] == feature else -1
 
     cdef void send(self, i32_t feature, i32_t cut, bint missing_left, i32_t task,
                    u8_t* side) noexcept nogil:
@@ -104,10 +105,23 @@ cdef class Cells:
             else:
                 side[self.entry[e] >> 1] = self.bins[e] <= cut
 
+    cdef void fill_bins(self, i32_t feature, i32_t task, u8_t* out) noexcept nogil:
+        """The bins of the rows of a task."""
+        cdef intp_t g = self.group_of(feature, task)
+        cdef u8_t common = self.feature_common[feature]
+        cdef intp_t start = self.task_indptr[task], stop = self.task_indptr[task + 1]
+        cdef i64_t e
+        if g >= 0:
+            common = self.group_common[g]
+        memset(out + start, common, stop - start)
+        if g >= 0:
+            for e in range(self.start(g), self.part_end[g, 2]):
+                out[self.entry[e] >> 1] = self.bins[e]
+
 
 def send_rows(Cells cells, i32_t feature, i32_t cut, bint missing_left,
               i32_t task, u8_t[::1] side):
-    """Which rows of a task a test sends to the left.
+    """Which rows a test sends to the left.
 
     Parameters
     ----------
@@ -116,21 +130,23 @@ def send_rows(Cells cells, i32_t feature, i32_t cut, bint missing_left,
     feature, cut, missing_left : int
         The test: bin at most `cut`, and where missing values go.
     task : int
-        The task.
+        The task; -1 is all of them.
     side : uint8 array of shape (n_rows,), filled for the rows of the task
         1 for the left.
     """
+    cdef intp_t t, last = task + 1 if task >= 0 else cells.n_tasks
     with nogil:
-        cells.send(feature, cut, missing_left, task, &side[0])
+        for t in range(max(task, 0), last):
+            cells.send(feature, cut, missing_left, <i32_t>t, &side[0])
 
 
 def sort_entries(const u8_t[::1, :] codes, const i32_t[::1] order,
                  const intp_t[::1] task_indptr, i32_t first_feature,
-                 i64_t n_filled, i32_t[::1] entry, u8_t[::1] bins,
-                 u8_t[::1] feature_common, i32_t[::1] group_task,
+                 i64_t n_filled, const u8_t[:, :] common_bins, i32_t[::1] entry,
+                 u8_t[::1] bins, u8_t[::1] feature_common, i32_t[::1] group_task,
                  i32_t[::1] group_feature, u8_t[::1] group_common,
                  i64_t[:, ::1] part_end):
-    """Sort the cells of some features.
+    """Sort the cells of some features, at most 64 (`BLOCK`).
 
     Parameters
     ----------
@@ -144,13 +160,15 @@ def sort_entries(const u8_t[::1, :] codes, const i32_t[::1] order,
         Number of the first of these features.
     n_filled : int
         Entries of earlier features.
+    common_bins : uint8 array of shape (n_tasks, n_features), or None
+        The common bins of the groups; None is the most frequent of each.
     entry, bins : int32 and uint8 arrays, filled from `n_filled` on
         The entries and their bins.
-    feature_common : uint8 array of shape (n_features,), filled
-        Most frequent bin over all rows.
+    feature_common : uint8 array of shape (n_features,)
+        Most frequent bin over all rows; filled if `common_bins` is None.
     group_task, group_feature, group_common, part_end : arrays, filled
         Task, feature, common bin and the ends of the three parts of each group,
-        with room for all pairs of task and feature. A group without entries whose
+        with place for all pairs of task and feature. A group without entries whose
         common bin is the feature's is left out.
 
     Returns
@@ -162,8 +180,9 @@ def sort_entries(const u8_t[::1, :] codes, const i32_t[::1] order,
     cdef i32_t f, common
     cdef i64_t end = n_filled
     cdef i64_t[256] counts
+    cdef bint given = common_bins is not None
     with nogil:
-        for f in range(<i32_t>codes.shape[1]):
+        for f in range(0 if given else <i32_t>codes.shape[1]):
             _count(codes, order, 0, order.shape[0], f, counts)
             feature_common[f] = _most_frequent(counts)
         for t in range(n_tasks):
@@ -171,7 +190,7 @@ def sort_entries(const u8_t[::1, :] codes, const i32_t[::1] order,
                 continue
             for f in range(<i32_t>codes.shape[1]):
                 _count(codes, order, task_indptr[t], task_indptr[t + 1], f, counts)
-                common = _most_frequent(counts)
+                common = common_bins[t, f] if given else _most_frequent(counts)
                 if (counts[common] == task_indptr[t + 1] - task_indptr[t]
                         and common == feature_common[f]):
                     continue
@@ -340,6 +359,153 @@ cdef class Roots:
         heap[i] = root[0]
 
 
+cdef struct Best:
+    f64_t edge
+    i32_t cut
+    bint missing_left
+
+
+def heavier_sides(Cells cells, Root[::1] roots, const number_t[::1] size,
+                  const number_t[::1] task_size):
+    """Where missing values go, for roots whose task has none: to the heavier side.
+
+    Parameters
+    ----------
+    cells : Cells
+        The table.
+    roots : structured array
+        Candidates; `missing_left` is filled where it is -1.
+    size : int32 or float64 array of shape (n_rows,)
+        Weights of the rows, whole numbers.
+    task_size : array of shape (n_tasks,)
+        Their sums by task.
+    """
+    cdef intp_t r, g
+    cdef i64_t e
+    cdef f64_t left, stored
+    with nogil:
+        for r in range(roots.shape[0]):
+            if roots[r].missing_left >= 0:
+                continue
+            g = cells.group_of(roots[r].feature, roots[r].task)
+            left = stored = 0.0
+            for e in range(cells.start(g), cells.part_end[g, 2]):
+                stored += size[cells.entry[e] >> 1]
+                if cells.bins[e] <= roots[r].cut:
+                    left += size[cells.entry[e] >> 1]
+            if cells.group_common[g] <= roots[r].cut:
+                left += task_size[roots[r].task] - stored
+            roots[r].missing_left = 2.0 * left >= task_size[roots[r].task]
+
+
+def sum_cells(const i32_t[::1] entry, const i64_t[::1] cell_end,
+              const i32_t[::1] cell, const number_t[:, ::1] values,
+              number_t[:, ::1] out):
+    """Add up rows by cell.
+
+    Parameters
+    ----------
+    entry : int32 array
+        As `sort_entries` fills it.
+    cell_end : int64 array of shape (n,)
+        Where the entries of each cell end.
+    cell : int32 array of shape (n,)
+        The line of `out` that each is added to.
+    values : int32 or float64 array of shape (n_rows, width)
+        Values of the rows.
+    out : array of shape (n_cells, width)
+        Added to.
+    """
+    cdef intp_t c, k
+    cdef i64_t e = 0
+    cdef const number_t* row
+    cdef number_t* line
+    with nogil:
+        for c in range(cell.shape[0]):
+            line = &out[cell[c], 0]
+            while e < cell_end[c]:
+                row = &values[entry[e] >> 1, 0]
+                for k in range(values.shape[1]):
+                    line[k] += row[k]
+                e += 1
+
+
+def best_cut(const f64_t[:, ::1] sums, i32_t n_bins, intp_t n_labels):
+    """The best cut of a feature in one task, in the middle of its gap.
+
+    Parameters
+    ----------
+    sums : float64 array of shape (256, width)
+        Whole numbers by bin, the last of missing values: weights for each label and
+        against each, or a signed weight; then, in the last two columns, the weight in
+        any case and the number of rows.
+    n_bins : int
+        Bins of the feature.
+    n_labels : int
+        Labels; 0 if weights are signed.
+
+    Returns
+    -------
+    cut : int
+        The cut. If none is better than no cut at all, everything is on the left.
+    missing_left : bool
+        Where missing values go: if there are none, to the heavier side.
+    """
+    cdef intp_t width = max(2 * n_labels, 1), size = sums.shape[1] - 2, b, k
+    cdef f64_t[:, ::1] work = np.zeros((2, width))
+    cdef f64_t* total = &work[0, 0]
+    cdef f64_t* left = &work[1, 0]
+    cdef Best best
+    cdef f64_t below = 0.0, every = 0.0
+    with nogil:
+        for b in range(256):
+            for k in range(width):
+                total[k] += sums[b, k]
+        # no cut comes first: a cut that gains nothing is not made
+        best.edge = edge_of_cut(total, total, n_labels)
+        best.cut = n_bins - 1
+        best.missing_left = True
+        _scan_bins(sums, n_bins, n_labels, total, left, False, &best)
+        if sums[MISSING, size + 1] > 0:
+            _scan_bins(sums, n_bins, n_labels, total, left, True, &best)
+        else:
+            for b in range(n_bins):
+                every += sums[b, size]
+                if b <= best.cut:
+                    below += sums[b, size]
+            best.missing_left = 2.0 * below >= every
+    return best.cut, bool(best.missing_left)
+
+
+cdef void _scan_bins(const f64_t[:, ::1] sums, i32_t n_bins, intp_t n_labels,
+                     const f64_t* total, f64_t* left, bint missing_left,
+                     Best* best) noexcept nogil:
+    """Cuts in ascending order."""
+    cdef i32_t b, last = -1
+    cdef intp_t k, width = max(2 * n_labels, 1), count = sums.shape[1] - 1
+    for k in range(width):
+        left[k] = sums[MISSING, k] if missing_left else 0.0
+    for b in range(n_bins):
+        if sums[b, count] == 0:
+            continue
+        if last >= 0:
+            _try_cut(left, total, n_labels, (last + b) >> 1, missing_left, best)
+        for k in range(width):
+            left[k] += sums[b, k]
+        last = b
+    if last >= 0:  # the missing ones apart
+        _try_cut(left, total, n_labels, n_bins - 1, missing_left, best)
+
+
+cdef void _try_cut(const f64_t* left, const f64_t* total, intp_t n_labels, i32_t cut,
+                   bint missing_left, Best* best) noexcept nogil:
+    cdef f64_t edge = edge_of_cut(left, total, n_labels)
+    if edge > best.edge * (1 + 1e-12):  # beyond rounding
+        best.edge = edge
+        best.cut = cut
+        best.missing_left = missing_left
+
+
 cdef packed struct Stump:
     f64_t threshold
     i64_t first_value  # of the left branch; the right one's follow
@@ -399,11 +565,11 @@ def add_scores(const float_t[:, ::1] X, const i32_t[::1] task,
     stumps : structured array of shape (n_rounds, 3)
         Root, left child and right child of each round.
     values : float64 array
-        Answers of all nodes.
+        Predictions of all nodes.
     sizes : int32 array of shape (n_tasks,)
-        Values that an answer for each task has.
+        Values that a prediction for each task has.
     indptr, rounds : intp and int32 arrays
-        Rounds that may answer for each task, ascending.
+        Rounds that may predict each task, ascending.
     out : float64 array of shape (n, most values)
         Added to.
     """

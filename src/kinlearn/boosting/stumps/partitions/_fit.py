@@ -1,4 +1,4 @@
-"""Boosting two-task stumps over rows that lie in many parts."""
+"""Boosting two-task stumps over rows that lie in partitions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kinlearn._binning import Bins, find_bins, in_units, is_whole, weight_unit
+from kinlearn._binning import find_bins, in_units, is_whole, weight_unit
 from kinlearn._partitions import (
     Coded,
     Common,
@@ -21,17 +21,29 @@ from kinlearn._partitions import (
 from kinlearn.boosting._start_weights import check_tasks_have_weight
 from kinlearn.boosting.stumps._classifier import AbstainingAdaBoostClassifier
 from kinlearn.boosting.stumps._model import StumpBuilder
-from kinlearn.boosting.stumps._rounds import Boosted, collect_rounds
-from kinlearn.boosting.stumps.partitions._rows import MISSING, BinnedShare, StumpShare
-from kinlearn.boosting.stumps.partitions._rows_multiclass import ScoreShare
-from kinlearn.boosting.stumps.partitions._search_binary import PartRounds
-from kinlearn.boosting.stumps.partitions._search_multiclass import PartScoreRounds
-from kinlearn.boosting.stumps.partitions._table import PartCells
+from kinlearn.boosting.stumps._rounds import (
+    Boosted,
+    Rounds,
+    collect_rounds,
+    make_search,
+)
+from kinlearn.boosting.stumps._rows import MOST_WHOLE
+from kinlearn.boosting.stumps._search import BinarySearch
+from kinlearn.boosting.stumps._table import search_ranges
+from kinlearn.boosting.stumps.partitions._rows import BinnedRows, PartitionRows, Start
+from kinlearn.boosting.stumps.partitions._table import (
+    CellSums,
+    SummedLabels,
+    merge_counts,
+    table_of_sums,
+)
 from kinlearn.tasks import find_label_sets
 
 __all__ = ["fit_partitions"]
 
-_MOST_WHOLE = 2.0**28  # as in BoostedRows
+# What is requested together: roots of MTAA, times 16; bytes of sums of MH.
+_AT_ONCE = 4
+_BYTES = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,43 +72,10 @@ class WeighedRows(Weighed):
         mass = np.bincount(cell, self.rows.weight, minlength=n_tasks * n_classes)
         return mass.reshape(n_tasks, n_classes).astype(np.float64)
 
-    def share(self, start: "Start") -> StumpShare | ScoreShare:
-        """The rows that are boosted."""
-        task, y, weight = self.rows.task, self.rows.y, self.rows.weight
-        weight = np.ones(len(task)) if weight is None else weight
-        kept = np.flatnonzero((weight > 0) & (start.code[task] >= 0))
-        task, y, weight = task[kept], y[kept], weight[kept]
-        columns = self.rows.columns[:, kept]
-        common = {
-            "codes": np.ascontiguousarray(start.bins.assign(columns.T)),
-            "task": start.code[task],
-            "start": weight / start.mass[task, y] / start.n_alike,
-            "unit": weight if start.whole else None,
-            "n_tasks": int(start.code.max()) + 1,
-        }
-        label = start.label[task, y]
-        if start.n_labels is not None:
-            return ScoreShare(**common, label=label, n_labels=start.n_labels)
-        return StumpShare(**common, sign=np.where(label == 1, 1, -1).astype(np.int8))
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """What parts need to know to begin."""
-
-    bins: Bins  # edges of the bins
-    # (n_tasks,) number of each task among those that are boosted; -1 for others
-    code: np.ndarray
-    # (n_tasks, n_classes) number of each class among those of the task
-    label: np.ndarray
-    # (n boosted tasks,) labels of each boosted task; None if predictions are
-    # signs
-    n_labels: np.ndarray | None
-    # (n_tasks, n_classes) weight of the rows that share what a row's class and
-    # task have
-    mass: np.ndarray
-    n_alike: float  # how many have the same weight
-    whole: bool  # whether weights are whole numbers, and count rows
+    def binned(self, start: Start) -> BinnedRows:
+        """The rows that are boosted, as bins."""
+        rows = self.rows
+        return BinnedRows.of(rows.columns, rows.task, rows.y, rows.weight, start)
 
 
 def _alike(mass: np.ndarray, init: str) -> tuple[np.ndarray, float]:
@@ -146,41 +125,45 @@ def fit_partitions(
     allowed = label_sets.allowed(np.arange(n_tasks))
     numbers_of = np.cumsum(allowed, axis=1, dtype=np.int32) - 1
     sizes = np.diff(label_sets.indptr)[boosted].astype(np.int32)
-    signs = model.algorithm_ == "mtaa"
     taking_part = np.where(code[:, None] >= 0, mass, 0.0)
-    whole = whole and taking_part.sum() < _MOST_WHOLE
+    whole = whole and taking_part.sum() < MOST_WHOLE
     alike, n_alike = _alike(taking_part, model._start())
-    n_labels = None if signs else sizes
-    start = Start(bins, code, numbers_of, n_labels, alike, n_alike, whole)
-    engine.keep(
-        engine.map(WeighedRows.share, rows, start), [s["n_rows"] for s in summaries]
-    )
+    settings = model._settings()
+    binary = settings.algorithm == "mtaa"
+    start = Start(bins, code, numbers_of, sizes, binary, alike, n_alike, whole)
+    binned = engine.map(WeighedRows.binned, rows, start)
+    n_rows = [s["n_rows"] for s in summaries]
     parts.clear()
     del rows, kept
     n_rounds = model._n_rounds(len(boosted))
     model._rounds_per_task = n_rounds / max(len(boosted), 1)
     builder = StumpBuilder(bins, boosted, model._sizes(label_sets))
-    play: Any = None
-    counts = np.zeros((0, n_features, 256), dtype=np.int64)
-    if len(boosted):
-        counts = engine.reduce(_sum, BinnedShare.counts, engine.shares)
-        settings = model._settings()
-        n_weights = counts[:, 0].sum(axis=1)
-        if whole:
-            n_weights = taking_part[boosted].sum(axis=1)
-        table = PartCells.of(counts, bins.n_bins)
-        if signs:
-            smoothing = settings.epsilon(n_weights.sum())
-            play = PartRounds(engine, table, settings, smoothing).play
-        else:
-            smoothing = settings.epsilon((n_weights * sizes).sum())
-            rounds = PartScoreRounds(engine, table, settings, smoothing, sizes)
-            play = rounds.play
-    numbers = range(n_rounds if len(boosted) else 0)
-    stumps, weights, normalizers = collect_rounds(play, builder, numbers, on_round)
-    saw_missing = bool(counts[:, :, MISSING].any())
-    found = Boosted(stumps, weights, normalizers, saw_missing)
-    model._keep(found, label_sets, mass)
+    if not len(boosted):
+        found = Boosted(*collect_rounds(None, builder, range(0), on_round), False)
+        model._keep(found, label_sets, mass)
+        return
+    keys, counts = engine.reduce(merge_counts, BinnedRows.counts, binned)
+    cells, arrays = CellSums.of(keys, counts, len(boosted), bins)
+    engine.keep(engine.map(PartitionRows.of, binned, start, cells), n_rows)
+    del binned
+    table = table_of_sums(bins, len(boosted), arrays)
+    n_weights = taking_part[boosted].sum(axis=1)
+    if not whole:
+        at = keys // (256 * n_features)
+        n_weights = np.bincount(at, counts) / n_features
+    if not binary:
+        n_weights = n_weights * sizes
+    labels, at_once = None, _AT_ONCE * BinarySearch.n_lanes
+    if not binary:
+        labels = SummedLabels(bins, sizes, arrays)
+        at_once = max(_BYTES // (8 * (len(cells.keys) + 1) * (2 * sizes.max() + 1)), 1)
+    with search_ranges(table, 1) as run:
+        search = make_search(
+            settings, n_weights.sum(), labels, sizes, int(at_once), table=table, run=run
+        )
+        play = Rounds(engine, PartitionRows, search).play
+        steps = collect_rounds(play, builder, range(n_rounds), on_round)
+    model._keep(Boosted(*steps, table.has_missing), label_sets, mass)
 
 
 def _weight_sum(part: Any) -> tuple[float, bool]:

@@ -1,210 +1,196 @@
-"""Rows of a part, and their sums for abstaining boosting.
+"""Rows of a partition in rounds: as in memory, but their sums are sent."""
 
-Every result is a sum of whole numbers or an extreme, so neither the parts nor their
-order change what comes out of all of them.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
+from kinlearn._binning import Bins
+from kinlearn._kernels.boosting.stumps._search_binary import N_LANES, fill_lanes
+from kinlearn._kernels.boosting.stumps._stumps import BLOCK, Cells, sum_cells
 from kinlearn._partitions import Weighed
-from kinlearn.boosting.stumps._model import Node
-from kinlearn.boosting.stumps._rounds import SignRounds, exact_parts, whole_weights
+from kinlearn.boosting.stumps._rows import LogWeights, RoundRows, Scale, Sums
+from kinlearn.boosting.stumps._table import sort_cells
+from kinlearn.boosting.stumps.partitions._table import CellSums, merge_counts
+from kinlearn.utils import group_rows
 
-__all__ = ["MISSING", "BinnedShare", "Scale", "StumpPlan", "StumpShare", "Trial"]
-
-MISSING = 255  # the bin of missing values
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What weights are divided by."""
-
-    peak: float  # the greatest logarithm of a weight
-    total: float  # sum of all weights over the greatest
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A test: the feature's bin is at most `cut`."""
-
-    feature: int  # the feature and the bin
-    cut: int  # the feature and the bin
-    missing_left: bool  # where missing values go
-
-
-@dataclass(frozen=True)
-class StumpPlan:
-    """What a round does to the weights."""
-
-    nodes: list  # root, left child and right child; predictions are signs
-    factor: tuple  # what is added to the logarithms of abstained, right and wrong rows
+__all__ = ["BinnedRows", "PartitionRows", "Start"]
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedShare(Weighed, ABC):
-    """Rows of a part that take part in boosting.
+class Start:
+    """What partitions need to know to begin."""
 
-    Methods take the logarithms of the weights, which change from round to round.
-    """
+    bins: Bins  # edges of the bins
+    # (n_tasks,) number of each task among those that are boosted; -1 for others
+    code: np.ndarray
+    # (n_tasks, n_classes) number of each class among those of the task
+    label: np.ndarray
+    n_labels: np.ndarray  # (n boosted tasks,) labels of each boosted task
+    binary: bool  # whether predictions are signs
+    # (n_tasks, n_classes) weight of the rows that have one weight in common to begin
+    # with, in the place of each row's class and task
+    mass: np.ndarray
+    n_alike: float  # how many such sets of rows there are
+    whole: bool  # whether weights are whole numbers, and count rows
 
-    codes: np.ndarray  # (n, n_features) bins
-    task: np.ndarray  # (n,) tasks, counted among those that are boosted
+
+@dataclass(frozen=True, eq=False)
+class BinnedRows(Weighed):
+    """Rows of a partition as bins, task by task."""
+
+    codes: np.ndarray  # (n, n_features) bins, column-major
+    indptr: np.ndarray  # (n boosted tasks + 1,) boundaries of the tasks
+    label: np.ndarray  # (n,) labels, counted within the task
     start: np.ndarray  # (n,) weights to begin with
     unit: np.ndarray | None  # (n,) how many rows each stands for; None is one
-    n_tasks: int  # number of boosted tasks
 
-    @abstractmethod
-    def begin(self) -> np.ndarray:
-        """Logarithms of the weights before the first round."""
-
-    @abstractmethod
-    def _change(self, plan: Any) -> np.ndarray:
-        """What a round adds to the logarithms."""
-
-    def _counted(self, change: np.ndarray) -> np.ndarray:
-        """The changes of weights that there are."""
-        return change
-
-    def counts(self) -> np.ndarray:
-        """Rows by task, feature and bin: int64, (n_tasks, n_features, 256)."""
-        n_features = self.codes.shape[1]
-        out = np.zeros((n_features, self.n_tasks, 256), dtype=np.int64)
-        for f, column in enumerate(self.codes.T):
-            at = self.task.astype(np.int64) * 256 + column
-            out[f] = np.bincount(at, minlength=self.n_tasks * 256).reshape(-1, 256)
-        return out.transpose(1, 0, 2)
-
-    def mass(self, log: np.ndarray, peak: float) -> np.ndarray:
-        """Sum of the weights over the greatest, as two whole numbers."""
-        return np.array(exact_parts(np.exp(log - peak)), dtype=object)
-
-    def _share(self, log: np.ndarray, scale: Scale) -> np.ndarray:
-        return np.exp(log - scale.peak) / scale.total
-
-    def _left(self, test: Trial | Node) -> np.ndarray:
-        """Which rows a test sends to the left."""
-        code = self.codes[:, test.feature]
-        return np.where(code == MISSING, test.missing_left, code <= test.cut)
-
-    def _below(
-        self, root: Trial, children: Sequence[tuple[int, int, bool]]
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Feature of each child, and its rows below a branch of the root."""
-        left = self._left(root)
-        for task, feature, on_left in children:
-            yield feature, np.flatnonzero((self.task == task) & (left == on_left))
-
-    def _answering(self, nodes: Sequence[Any]) -> Iterator[tuple[Node, np.ndarray]]:
-        """Nodes of a stump that predict a task, and which rows they predict."""
-        left = self._left(nodes[0])
-        for at, node in enumerate(nodes):
-            if node is None or node.task < 0:
-                continue
-            mine = self.task == node.task
-            if at:
-                mine &= left == (at == 1)
-            yield node, mine
-
-    def weigh(
-        self, log: np.ndarray, scale: Scale, plan: Any
-    ) -> tuple[int, int, float, float, float]:
-        """What a round would do."""
-        if len(log) == 0:
-            return 0, 0, np.inf, -np.inf, -np.inf
-        change = self._change(plan)
-        sums = exact_parts(self._share(log, scale) * np.exp(change))
-        made = self._counted(change)
-        return *sums, made.min(), made.max(), (log + change).max()
-
-    def move(self, log: np.ndarray, plan: Any) -> np.ndarray:
-        """Logarithms of the weights after a round."""
-        return log + self._change(plan)
-
-    def _sums(
-        self,
-        values: np.ndarray,
-        places: np.ndarray,
-        label: int | np.ndarray = 0,
-        n_labels: int = 1,
-    ) -> np.ndarray:
-        """Sums of rows of values by cell and label, then by task and label."""
-        n_cells, n_features = int(places.max()), self.codes.shape[1]
-        label = np.broadcast_to(label, len(values))
-        size = (n_cells + 1) * n_labels  # the last cell is that of what is not counted
-        out = np.zeros((size, values.shape[1]), dtype=values.dtype)
-        # as many rows at a time as make a table of sums worth its while
-        n_rows = max(max(size, 2**16) // n_features, 1)
-        every = np.arange(n_features)
-        for first in range(0, len(values), n_rows):
-            part = slice(first, first + n_rows)
-            at = places[self.task[part, None], every, self.codes[part]] * n_labels
-            at += label[part, None].astype(at.dtype)
-            ones = np.ones(at.size, dtype=values.dtype)
-            ends = np.arange(0, at.size + 1, n_features)
-            table = sp.csc_array((ones, at.ravel(), ends), (size, len(at)))
-            out += table @ values[part]
-        of = self.task.astype(np.int64) * n_labels + label
-        of_task = np.stack(
-            [np.bincount(of, v, minlength=self.n_tasks * n_labels) for v in values.T],
-            axis=1,
+    @classmethod
+    def of(
+        cls,
+        columns: np.ndarray,
+        task: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        start: Start,
+    ) -> Self:
+        """Those of the tasks that are boosted."""
+        weight = np.ones(len(task)) if weight is None else weight
+        kept = np.flatnonzero((weight > 0) & (start.code[task] >= 0))
+        indptr, order = group_rows(start.code[task[kept]], len(start.n_labels))
+        kept = kept[order]
+        task, y, weight = task[kept], y[kept], weight[kept]
+        return cls(
+            codes=start.bins.assign(columns[:, kept].T),
+            indptr=indptr,
+            label=start.label[task, y],
+            start=weight / start.mass[task, y] / start.n_alike,
+            unit=weight if start.whole else None,
         )
-        return np.concatenate([out[:-n_labels], of_task.astype(values.dtype)])
+
+    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows by task, feature and bin: keys of those that occur, and how many."""
+        n_tasks, n_features = len(self.indptr) - 1, self.codes.shape[1]
+        of_task = np.repeat(np.arange(n_tasks), np.diff(self.indptr)) * 256
+        found = []
+        for f, column in enumerate(self.codes.T):
+            count = np.bincount(of_task + column, minlength=n_tasks * 256)
+            at = np.flatnonzero(count)
+            task, code = at // 256, at % 256
+            found.append(((task * n_features + f) * 256 + code, count[at]))
+        return merge_counts(found)
 
 
-@dataclass(frozen=True, eq=False)
-class StumpShare(BinnedShare):
-    """The same for predictions that are signs."""
+@dataclass(eq=False, kw_only=True)
+class PartitionRows(RoundRows):
+    """Rows of a partition in rounds."""
 
-    sign: np.ndarray  # (n,) labels, -1 or +1
+    # as `sort_cells` gives them
+    entry: np.ndarray
+    bins: np.ndarray
+    group_task: np.ndarray
+    group_feature: np.ndarray
+    group_common: np.ndarray
+    part_end: np.ndarray
+    feature_common: np.ndarray
+    n_bins: np.ndarray  # (n_features,) bins of each feature
+    cell_end: np.ndarray  # (n,) where the entries of each cell end
+    cell: np.ndarray  # (n,) its number in the table of all partitions
+    n_cells: int  # of that table
 
-    def begin(self) -> np.ndarray:
-        """Logarithms of the weights before the first round."""
-        return np.log(self.start)
+    @classmethod
+    def of(cls, rows: BinnedRows, start: Start, table: CellSums) -> Self:
+        """Sort the cells; those that are common in all partitions are not stored."""
+        n, n_features = rows.codes.shape
+        blocks = (rows.codes[:, f : f + BLOCK] for f in range(0, n_features, BLOCK))
+        order = np.arange(n, dtype=np.int32)
+        common = table.common, table.feature_common
+        arrays = sort_cells(blocks, order, rows.indptr, n * n_features, common)
+        end, group_end = np.flatnonzero(arrays["entry"] & 1) + 1, arrays["part_end"]
+        lost = group_end[:, 1] < group_end[:, 2]  # they have no mark at their end
+        end = np.sort(np.concatenate([end, group_end[lost, 2]]))
+        group = np.searchsorted(group_end[:, 2], end, side="left")
+        pair = arrays["group_task"][group].astype(np.int64) * n_features
+        key = (pair + arrays["group_feature"][group]) * 256 + arrays["bins"][end - 1]
+        known = {
+            "indptr": rows.indptr,
+            "label": rows.label,
+            "n_labels": start.n_labels,
+        }
+        return cls(
+            **known,
+            **cls.weights_of(known, start.binary, rows.unit),
+            **arrays,
+            binary=start.binary,
+            start=rows.start,
+            n_bins=start.bins.n_bins,
+            cell_end=end,
+            cell=table.numbers(key),
+            n_cells=len(table.keys),
+        )
 
-    def _whole(self, log: np.ndarray, scale: Scale) -> np.ndarray:
-        unit = 1.0 if self.unit is None else self.unit
-        return whole_weights(self._share(log, scale), unit, SignRounds.whole)
+    @property
+    def cells(self) -> Cells:
+        names = ("entry", "bins", "group_task", "group_feature", "group_common")
+        arrays = {name: getattr(self, name) for name in names}
+        return Cells(
+            self.indptr,
+            **arrays,
+            part_end=self.part_end,
+            feature_common=self.feature_common,
+            n_bins=self.n_bins,
+        )
 
-    def cells(self, log: np.ndarray, scale: Scale, places: np.ndarray) -> np.ndarray:
-        """Signed and absolute weights by cell, and by task."""
-        whole = self._whole(log, scale).astype(np.int32)
-        return self._sums(np.column_stack([whole * self.sign, whole]), places)
-
-    def lanes(
-        self, log: np.ndarray, scale: Scale, places: np.ndarray, trials: Sequence[Trial]
-    ) -> np.ndarray:
-        """Signed weights on the left of some tests, by cell, and by task."""
-        signed = self._whole(log, scale).astype(np.int32) * self.sign
-        left = np.empty((len(signed), len(trials)), dtype=np.int32)
-        for c, trial in enumerate(trials):
-            left[:, c] = signed * self._left(trial)
-        return self._sums(left, places)
-
-    def bins(
-        self,
-        log: np.ndarray,
-        scale: Scale,
-        root: Trial,
-        children: Sequence[tuple[int, int, bool]],
-    ) -> np.ndarray:
-        """Sums by bin below the branches of a root."""
-        whole = self._whole(log, scale)
-        out = np.zeros((len(children), 3, 256), dtype=np.int64)
-        for k, (feature, rows) in enumerate(self._below(root, children)):
-            code, w = self.codes[rows, feature], whole[rows]
-            for i, v in enumerate([w * self.sign[rows], w, None]):
-                out[k, i] = np.bincount(code, v, minlength=256)
+    def _by_cell(self, values: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n_cells, values.shape[1]), dtype=values.dtype)
+        sum_cells(self.entry, self.cell_end, self.cell, values, out)
         return out
 
-    def _change(self, plan: StumpPlan) -> np.ndarray:
-        agrees = np.zeros(len(self.task), dtype=np.int8)  # y h: right 1, wrong -1
-        for node, mine in self._answering(plan.nodes):
-            answer = np.where(self._left(node), *(a[0] for a in node.answers))
-            agrees += (answer * mine * self.sign).astype(np.int8)
-        return np.array(plan.factor)[agrees]
+    def _for_and_against(self, whole: np.ndarray) -> np.ndarray:
+        """Weights of each row for all labels and against them, and a 1 to count it."""
+        most, n_rows = int(self.n_labels.max()), np.diff(self.indptr)
+        of_row = np.repeat(self.n_labels, n_rows)
+        row = np.repeat(np.arange(len(of_row)), of_row)
+        place = np.arange(len(row)) - (np.cumsum(of_row) - of_row)[row]
+        out = np.zeros((len(of_row), 2 * most + 1))
+        out[row, np.where(self.own, place, most + place)] = whole
+        out[:, -1] = 1.0
+        return out
+
+    def cell_sums(self, weights: LogWeights, scale: Scale) -> Sums:
+        whole = self._whole(weights, scale)
+        if self.binary:
+            values = np.column_stack([whole, np.abs(whole)])
+            (cells, size), (tasks, task_size) = (
+                np.ascontiguousarray(sums.T)
+                for sums in (self._by_cell(values), self._by_task(values))
+            )
+            return Sums(cells, tasks, size, task_size)
+        values = self._for_and_against(whole)
+        cells, tasks = self._by_cell(values), self._by_task(values)[:, :-1]
+        sizes = cells[:, :-1].sum(axis=1), tasks.sum(axis=1)
+        return Sums(cells, np.ascontiguousarray(tasks), *sizes)
+
+    def left_sums(self, weights: LogWeights, scale: Scale, roots: np.ndarray) -> Sums:
+        whole = self._whole(weights, scale)
+        found = self._lanes(whole, roots) if self.binary else self._sides(whole, roots)
+        cells, tasks = zip(*found, strict=True)
+        return Sums(np.stack(cells), np.stack(tasks))
+
+    def _lanes(self, whole: np.ndarray, roots: np.ndarray) -> Sequence[Any]:
+        found = []
+        lanes = np.empty((len(whole), N_LANES), dtype=np.int32)
+        for first in range(0, len(roots), N_LANES):
+            some = roots[first : first + N_LANES]
+            tasks = np.empty((len(self.n_labels), N_LANES), dtype=np.int32)
+            fill_lanes(self.cells, some, whole, lanes, tasks)
+            found.append((self._by_cell(lanes), tasks))
+        return found
+
+    def _sides(self, whole: np.ndarray, roots: np.ndarray) -> Sequence[Any]:
+        values, found = self._for_and_against(whole), []
+        for root in roots:
+            left = values * self._left(root)[:, None]
+            found.append((self._by_cell(left), self._by_task(left)[:, :-1]))
+        return found

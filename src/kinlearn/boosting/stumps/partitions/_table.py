@@ -1,120 +1,154 @@
-"""Cells of all parts, in the form in which the kernels of one table search them.
+"""Cells of all partitions, in the form in which the kernels of one table search them.
 
 A row of the kernels is here a cell: a bin of a feature within a task, that has the sum
-of its rows. Groups and parts of groups are those of `sort_entries`, in the same order.
+of its rows. Groups and their entries are those of `sort_entries`, in the same order.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from kinlearn._kernels.boosting.stumps._stumps import Cells
-from kinlearn.boosting.stumps._table import BLOCK
-from kinlearn.boosting.stumps.partitions._rows import MISSING, Trial
+from kinlearn._binning import Bins
+from kinlearn._kernels.boosting.stumps._search_multiclass import LabelWeights
+from kinlearn._kernels.boosting.stumps._stumps import BLOCK, MISSING_BIN, Cells
+from kinlearn.boosting.stumps._rows import Sums
+from kinlearn.boosting.stumps._table import SortedCells
 
-__all__ = ["PartCells"]
+__all__ = ["CellSums", "SummedLabels", "merge_counts", "table_of_sums"]
+
+
+def merge_counts(
+    counts: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Counts by key, ascending."""
+    keys, numbers = (np.concatenate(each) for each in zip(*counts, strict=True))
+    keys, place = np.unique(keys, return_inverse=True)
+    total = np.bincount(place, numbers, minlength=len(keys))
+    return keys, total.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class PartCells:
-    """A table of sums."""
+class CellSums:
+    """Which cells there are in all partitions, and their numbers."""
 
-    cells: Any  # what the kernels read
-    code: np.ndarray  # (n_cells,) bins of the cells
-    end: np.ndarray  # (n_groups, 3) cells up to the ends of each group's parts
-    feature_common: np.ndarray  # (n_features,) the bin of most rows of each feature
-    # (n_tasks, n_features, 256) number of each cell; `n_cells` for common bins
-    # and those without rows
-    places: np.ndarray
-    n_cells: int  # number of cells
-    n_bins: np.ndarray  # (n_features,) bins of each feature
-    # task, feature, common bin and number of cells of each group
-    group_task: np.ndarray
-    # task, feature, common bin and number of cells of each group
-    group_feature: np.ndarray
-    # task, feature, common bin and number of cells of each group
-    group_common: np.ndarray
-    # task, feature, common bin and number of cells of each group
-    group_size: np.ndarray
+    keys: np.ndarray  # (n_cells,) (task, feature, bin) as one number, ascending
+    number: np.ndarray  # (n_cells,) number of each in the table
+    common: np.ndarray  # (n_tasks, n_features) the bin of most rows
+    feature_common: np.ndarray  # (n_features,) the same over all tasks
 
     @classmethod
-    def of(cls, counts: np.ndarray, n_bins: np.ndarray) -> Self:
-        """From the numbers of rows."""
-        n_tasks, n_features = counts.shape[:2]
-        feature_common = counts[:, :, :MISSING].sum(axis=0).argmax(axis=1)
-        groups, bins, ends = [], [], []
-        for first in range(0, n_features, BLOCK):
-            for t in range(n_tasks):
-                for f in range(first, min(first + BLOCK, n_features)):
-                    count = counts[t, f]
-                    most = int(count[:MISSING].argmax())
-                    if count[most] == count.sum() and most == feature_common[f]:
-                        continue
-                    here = np.flatnonzero(count[:MISSING])
-                    below, above = here[here < most], here[here > most][::-1]
-                    lost = np.flatnonzero(count[MISSING:]) + MISSING
-                    groups.append((t, f, most))
-                    bins.append(np.concatenate([below, above, lost]))
-                    ends.append([len(below), len(above), len(lost)])
-        task, feature, common = np.array(groups, dtype=np.int32).reshape(-1, 3).T.copy()
-        end = np.cumsum(np.array(ends, dtype=np.int64)).reshape(-1, 3)
-        code = np.concatenate([np.empty(0, np.uint8), *bins]).astype(np.uint8)
-        n_cells = len(code)
-        size = np.diff(end[:, 2], prepend=0)
-        places = np.full(counts.shape, n_cells, dtype=np.int32)
-        places[np.repeat(task, size), np.repeat(feature, size), code] = np.arange(
-            n_cells
+    def of(
+        cls, keys: np.ndarray, counts: np.ndarray, n_tasks: int, bins: Bins
+    ) -> tuple[Self, dict[str, np.ndarray]]:
+        """From the numbers of rows by key; and the table's cells as arrays."""
+        n_features = len(bins.n_bins)
+        pair, code = keys // 256, keys % 256
+        task, feature = pair // n_features, pair % n_features
+        there = code != MISSING_BIN
+        of_bin = np.bincount(
+            (feature * 256 + code)[there], counts[there], minlength=n_features * 256
         )
-        feature_common = feature_common.astype(np.uint8)
-        table = cls(
-            None, code, end, feature_common, places, n_cells, n_bins, task, feature,
-            common, size,
-        )  # fmt: skip
-        return replace(table, cells=table.with_rows(1))
+        feature_common = of_bin.reshape(-1, 256).argmax(axis=1)
+        # the first of the most frequent bins of each pair
+        order = np.lexsort((code, -counts, ~there, pair))
+        pairs, first = np.unique(pair[order], return_index=True)
+        common = np.zeros(n_tasks * n_features, dtype=np.uint8)
+        best = order[first]
+        common[pairs[there[best]]] = code[best][there[best]]
+        differs = common != np.tile(feature_common, n_tasks)
+        stored = np.flatnonzero(code != common[pair])
+        # blocks of features, then tasks, then features
+        rank = (feature // BLOCK * n_tasks + task) * BLOCK + feature % BLOCK
+        part = np.where(code < common[pair], 0, np.where(there, 1, 2))
+        along = np.where(part == 1, -code, code)
+        order = stored[np.lexsort((along[stored], part[stored], rank[stored]))]
+        kept = np.isin(pair[best], pair[stored]) | differs[pair[best]]
+        best = best[kept][np.argsort(rank[best[kept]])]
+        group = np.searchsorted(rank[best], rank[order])
+        sizes = np.bincount(3 * group + part[order], minlength=3 * len(best))
+        number = np.empty(len(keys), dtype=np.int32)
+        number[order] = np.arange(len(order))
+        found = cls(
+            keys[stored],
+            number[stored],
+            common.reshape(n_tasks, n_features),
+            feature_common.astype(np.uint8),
+        )
+        return found, {
+            "entry": _entries(code[order], 1),
+            "bins": code[order].astype(np.uint8),
+            "group_task": task[best].astype(np.int32),
+            "group_feature": feature[best].astype(np.int32),
+            "group_common": common[pair[best]],
+            "part_end": np.cumsum(sizes).reshape(-1, 3),
+            "feature_common": found.feature_common,
+        }
 
-    def with_rows(self, n_rows: int) -> Cells:
-        """The table with several rows for each cell."""
-        n = self.n_cells * n_rows
-        by_feature = np.lexsort((self.group_task, self.group_feature)).astype(np.int32)
-        # the last of its bin, where a cut may be; none follows missing values
-        last = np.arange(n) % n_rows == n_rows - 1
-        code = np.repeat(self.code, n_rows)
-        return Cells(
-            np.append(np.zeros(self.n_tasks, np.intp), n),
-            (2 * np.arange(n) + (last & (code != MISSING))).astype(np.int32),
-            code, self.group_task, self.group_feature,
-            self.group_common.astype(np.uint8), n_rows * self.end,
-            self.feature_common,
-            np.searchsorted(
-                self.group_feature[by_feature], np.arange(len(self.n_bins) + 1)
-            ),
-            by_feature, self.n_bins,
-        )  # fmt: skip
+    def numbers(self, keys: np.ndarray) -> np.ndarray:
+        """Numbers of some cells."""
+        return self.number[np.searchsorted(self.keys, keys)]
 
-    @property
-    def n_tasks(self) -> int:
-        """Number of tasks."""
-        return len(self.places)
 
-    def most_tests(self, per_task: bool) -> int:
-        """No more tests than that can be tried; see `SortedCells.most_tests`."""
-        tests = 2 * self.group_size + 1
-        if per_task and len(tests):
-            tests = np.bincount(self.group_task, tests).max()
-        return max(int(np.sum(tests)), 1)
+def table_of_sums(
+    bins: Bins, n_tasks: int, arrays: dict[str, np.ndarray]
+) -> SortedCells:
+    """The table that is searched."""
+    indptr = np.append(np.zeros(n_tasks, np.intp), len(arrays["entry"]))
+    return SortedCells.from_arrays(bins, indptr, arrays)
 
-    def sides(
-        self, sums: np.ndarray, task: int, test: Trial
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of the rows of a task on both sides of a test."""
-        place = self.places[task, test.feature]
-        there = np.flatnonzero(place < self.n_cells)
-        values = sums[place[there]].astype(np.int64)
-        total = sums[self.n_cells + task].astype(np.int64)
-        goes = np.where(there == MISSING, test.missing_left, there <= test.cut)
-        left = values[goes].sum(axis=0)
-        group = (self.group_task == task) & (self.group_feature == test.feature)
-        if self.group_common[np.flatnonzero(group)[0]] <= test.cut:
-            left = left + total - values.sum(axis=0)
-        return left, total - left
+
+def _entries(code: np.ndarray, n_rows: int) -> np.ndarray:
+    """Entries of several rows for each cell, the last of which ends its bin.
+
+    None follows missing values.
+    """
+    row = np.arange(len(code) * n_rows)
+    last = (row % n_rows == n_rows - 1) & (np.repeat(code, n_rows) != MISSING_BIN)
+    return (2 * row + last).astype(np.int32)
+
+
+class SummedLabels:
+    """Sums in the place of rows: of each cell, and of its sides of a root.
+
+    All tasks have as many labels as the one with the most; the weights of those that a
+    task lacks are 0, which changes nothing.
+    """
+
+    def __init__(
+        self, bins: Bins, n_labels: np.ndarray, arrays: dict[str, np.ndarray]
+    ) -> None:
+        n_tasks, self._n_cells = len(n_labels), len(arrays["entry"])
+        self._n_labels = np.full(n_tasks, n_labels.max(), dtype=np.int32)
+        self._first = np.zeros(n_tasks + 1, dtype=np.intp)
+        two = arrays | {
+            "entry": _entries(arrays["bins"], 2),
+            "bins": np.repeat(arrays["bins"], 2),
+            "part_end": 2 * arrays["part_end"],
+        }
+        indptr = np.append(np.zeros(n_tasks, np.intp), 2 * self._n_cells)
+        self._cells = Cells(indptr, **two, n_bins=bins.n_bins)
+
+    def weights(self, sums: Sums) -> LabelWeights:
+        """Of all rows."""
+        return self._weights(sums.cells[:, :-1])
+
+    def divided(
+        self, sums: Sums, left: np.ndarray
+    ) -> tuple[Cells, LabelWeights, np.ndarray]:
+        """A table, its weights, and which of its rows are on the left of a root.
+
+        A cell has two rows, the left one first. A side without rows has none here
+        either: its sums, which are 0, are given to the other one, as the kernel looks
+        for sides that have changed.
+        """
+        both = np.stack([left, sums.cells - left], axis=1)
+        side = np.broadcast_to([True, False], (self._n_cells, 2)).copy()
+        side[both[:, 0, -1] == 0] = False
+        side[both[:, 1, -1] == 0] = True
+        return self._cells, self._weights(both[..., :-1]), side.astype(np.uint8).ravel()
+
+    def _weights(self, sums: np.ndarray) -> LabelWeights:
+        flat = np.ascontiguousarray(sums).ravel()
+        return LabelWeights(self._first, self._n_labels, None, flat)

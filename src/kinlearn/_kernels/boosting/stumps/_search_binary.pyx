@@ -1,27 +1,36 @@
-"""The search for the two-task stump of a round, for answers that are signs (MTAA).
+"""The search for the two-task stump of a round, for predictions that are signs (MTAA).
 
 A row has a signed weight: its weight times its label, -1 or +1, as a whole number.
 The absolute values sum to 2^30 at most, so every sum here fits 32 bits and is exact:
 neither the order of the rows nor the number of threads decides anything. The *edge* of
-a stump is the weight of its right answers less that of its wrong ones: the sum over its
-branches of the absolute signed weight, since each answers with the heavier label.
+a stump is the weight of its right predictions less that of its wrong ones: the sum over
+its branches of the absolute signed weight, since each predicts the heavier label.
 """
 
-import numpy as np
+from libc.stdlib cimport calloc, free, malloc
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u32_t
 from kinlearn._kernels.boosting.stumps._stumps cimport Cells, Root, Roots
-from kinlearn._kernels.boosting.stumps._lanes cimport (
-    ROOTS, Extremes, has_avx2, keep_better, walk
-)
+
+
+cdef extern from "boosting/stumps/_lanes.h" nogil:
+    enum:
+        ROOTS "KINLEARN_ROOTS"
+
+    ctypedef struct Extremes "kinlearn_extremes":
+        i32_t[2][16] low
+        i32_t[2][16] high
+
+    bint has_avx2 "kinlearn_has_avx2" () noexcept
+    void walk "kinlearn_walk" (
+        bint avx2, const i32_t* entry, intp_t n, const i32_t* weight,
+        const i32_t* lanes, const i32_t* start, i32_t all, Extremes* out) noexcept
+    void keep_better "kinlearn_keep_better" (
+        const Extremes* met, int side, const i32_t* total, const i32_t* closed,
+        i32_t group, i32_t* best, i32_t* best_group) noexcept
 
 N_LANES = ROOTS
 HAS_AVX2 = has_avx2()
-
-CUT = np.dtype([
-    ("edge", np.int64), ("cut", np.int32), ("missing_left", np.int32),
-    ("left", np.int32), ("right", np.int32),
-])
 
 
 cdef inline i64_t magnitude(i64_t x) noexcept nogil:
@@ -100,43 +109,36 @@ cdef void _offer_cuts(Cells cells, intp_t g, i64_t first, i64_t last, i64_t star
 
 # --------------------------------------------------------------------- children
 
-def fill_lanes(Cells cells, i32_t[::1] task, i32_t[::1] feature, i32_t[::1] cut,
-               i32_t[::1] missing_left, const i32_t[::1] weight, u8_t[::1] side,
-               u32_t[::1] sides, i32_t[:, ::1] lanes, i32_t[:, ::1] lane_total):
+def fill_lanes(Cells cells, const Root[::1] roots, const i32_t[::1] weight,
+               i32_t[:, ::1] lanes, i32_t[:, ::1] lane_total):
     """Signed weights on the left of up to sixteen roots.
 
     Parameters
     ----------
     cells : Cells
         The table.
-    task, feature, cut, missing_left : int32 arrays of shape (n_roots,)
-        The roots; where `missing_left` is -1, it becomes the heavier side of the
-        root's task.
+    roots : structured array of shape (n_roots,)
+        The roots.
     weight : int32 array of shape (n_rows,)
         Signed weights.
-    side, sides : uint8 and uint32 arrays of shape (n_rows,), overwritten
-        Memory to work in.
     lanes : int32 array of shape (n_rows, 16), filled
         The weight where a root sends the row to the left, otherwise 0.
     lane_total : int32 array of shape (n_tasks, 16), filled
         Sums of `lanes` by task.
     """
     cdef intp_t i, c, t, n = cells.n_rows
-    cdef i64_t balance
+    cdef u8_t* side = <u8_t*>malloc(n + 1)
+    cdef u32_t* sides = <u32_t*>calloc(n + 1, sizeof(u32_t))
+    if side == NULL or sides == NULL:
+        free(side)
+        free(sides)
+        raise MemoryError()
     with nogil:
-        sides[:] = 0
         lane_total[:, :] = 0
-        for c in range(task.shape[0]):
-            if missing_left[c] < 0:
-                t = task[c]
-                cells.send(feature[c], cut[c], False, <i32_t>t, &side[0])
-                balance = 0
-                for i in range(cells.task_indptr[t], cells.task_indptr[t + 1]):
-                    balance += (magnitude(weight[i]) if side[i]
-                                else -magnitude(weight[i]))
-                missing_left[c] = balance >= 0
+        for c in range(roots.shape[0]):
             for t in range(cells.n_tasks):
-                cells.send(feature[c], cut[c], missing_left[c], <i32_t>t, &side[0])
+                cells.send(roots[c].feature, roots[c].cut, roots[c].missing_left,
+                           <i32_t>t, side)
             for i in range(n):
                 sides[i] |= <u32_t>side[i] << <u32_t>c
         for t in range(cells.n_tasks):
@@ -144,6 +146,8 @@ def fill_lanes(Cells cells, i32_t[::1] task, i32_t[::1] feature, i32_t[::1] cut,
                 for c in range(ROOTS):
                     lanes[i, c] = weight[i] & -<i32_t>((sides[i] >> <u32_t>c) & 1)
                     lane_total[t, c] += lanes[i, c]
+    free(side)
+    free(sides)
 
 
 def find_children(Cells cells, intp_t first, intp_t last, const i32_t[::1] weight,
@@ -225,96 +229,34 @@ cdef void _children_of(Cells cells, intp_t g, const i32_t* weight,
                     group + s * ROOTS)
 
 
-# ----------------------------------------------------------------- the best cut
+# ------------------------------------------------------------------------- bins
 
-cdef packed struct Cut:
-    i64_t edge
-    i32_t cut
-    i32_t missing_left
-    i32_t left
-    i32_t right
-
-
-def best_cut(Cells cells, intp_t g, const i32_t[::1] weight, const u8_t[::1] inside,
-             Cut[::1] out):
-    """The best cut of a group among some rows, in the middle of its gap.
+def histogram(Cells cells, i32_t task, i32_t feature, const i32_t[::1] weight,
+              const u8_t[::1] side, i32_t branch, u8_t[::1] bins, f64_t[:, ::1] out):
+    """Sums of the rows of a task by bin of a feature.
 
     Parameters
     ----------
     cells : Cells
         The table.
-    g : int
-        The group.
+    task, feature : int
+        Which.
     weight : int32 array of shape (n_rows,)
         Signed weights.
-    inside : uint8 array of shape (n_rows,)
-        1 for the rows that count.
-    out : structured array of shape (1,), filled
-        Edge, cut, where missing values go, and the signs of both sides. If no cut
-        is better than none, all is on the left.
+    side : uint8 array of shape (n_rows,)
+        1 for rows in the left branch of the root.
+    branch : int
+        Which rows count: those of side 1 or 0, or all if -1.
+    bins : uint8 array of shape (n_rows,), overwritten
+        Memory to work in.
+    out : float64 array of shape (256, 3)
+        Added to: signed weights, their magnitudes, and the number of rows.
     """
-    cdef i64_t[256] sums
-    cdef i64_t[256] sizes
-    cdef i64_t[256] counts
-    cdef i32_t t = cells.group_task[g], common = cells.group_common[g]
-    cdef i32_t n_bins = cells.n_bins[cells.group_feature[g]]
-    cdef intp_t i, b
-    cdef i64_t e, total = 0, w
+    cdef intp_t i
     with nogil:
-        for b in range(256):
-            sums[b] = sizes[b] = counts[b] = 0
-        for i in range(cells.task_indptr[t], cells.task_indptr[t + 1]):
-            if inside[i]:
-                sums[common] += weight[i]
-                sizes[common] += magnitude(weight[i])
-                counts[common] += 1
-        total = sums[common]
-        for e in range(cells.start(g), cells.part_end[g, 2]):
-            i = cells.entry[e] >> 1
-            if inside[i]:
-                w = weight[i]
-                b = cells.bins[e]
-                sums[b] += w
-                sizes[b] += magnitude(w)
-                counts[b] += 1
-                sums[common] -= w
-                sizes[common] -= magnitude(w)
-                counts[common] -= 1
-        out[0].edge = -1  # no cut comes first: a cut that gains nothing is not made
-        _try_cut(total, total, n_bins - 1, True, &out[0])
-        _scan_bins(sums, sizes, counts, n_bins, total, 0, &out[0])
-        if counts[255]:
-            _scan_bins(sums, sizes, counts, n_bins, total, 1, &out[0])
-
-
-cdef void _scan_bins(const i64_t* sums, const i64_t* sizes, const i64_t* counts,
-                     i32_t n_bins, i64_t total, bint missing_left,
-                     Cut* best) noexcept nogil:
-    cdef i64_t a = sums[255] if missing_left else 0
-    cdef i64_t balance
-    cdef i32_t b, last = -1, k
-    for b in range(n_bins):
-        if not counts[b]:
-            continue
-        if last >= 0:
-            _try_cut(a, total, (last + b) >> 1, missing_left, best)
-        a += sums[b]
-        last = b
-    if last >= 0:  # the missing ones apart
-        _try_cut(a, total, n_bins - 1, missing_left, best)
-    if not counts[255]:
-        balance = 0
-        for k in range(n_bins):
-            balance += sizes[k] if k <= best.cut else -sizes[k]
-        best.missing_left = balance >= 0
-
-
-cdef inline void _try_cut(i64_t a, i64_t total, i32_t cut, bint missing_left,
-                          Cut* best) noexcept nogil:
-    cdef i64_t edge = magnitude(a) + magnitude(total - a)
-    if edge > best.edge:
-        best.edge = edge
-        best.cut = cut
-        best.missing_left = missing_left
-        best.left = (a > 0) - (a < 0)
-        best.right = (total - a > 0) - (total - a < 0)
+        cells.fill_bins(feature, task, &bins[0])
+        for i in range(cells.task_indptr[task], cells.task_indptr[task + 1]):
+            if branch < 0 or side[i] == branch:
+                out[bins[i], 0] += weight[i]
+                out[bins[i], 1] += magnitude(weight[i])
+                out[bins[i], 2] += 1
