@@ -6,10 +6,10 @@ import sys
 from benchmarks.environment import RESULTS
 from benchmarks.registry import BenchmarkError
 
-__all__ = ["count", "make_parser", "say", "with_one_line_errors"]
+__all__ = ["count", "make_parser", "print_line", "with_one_line_errors"]
 
 
-def say(line):
+def print_line(line):
     """Print at once, also into a pipe."""
     print(line, flush=True)
 

@@ -28,14 +28,14 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Failure:
-    """What a call ended with instead of an answer."""
+    """What a call ended with instead of a result."""
 
     error: str
     details: str = ""
 
 
 class Worker:
-    """One fresh interpreter that answers calls, one at a time.
+    """One fresh interpreter that carries out calls, one at a time.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Worker:
 
     def send(self, function, *args):
         """Start a call; `function` is found by its name in the worker."""
-        with suppress(BrokenPipeError):  # it died: receive says so
+        with suppress(BrokenPipeError):  # it died: receive reports it
             self.connection.send((function, args))
 
     def receive(self):
-        """Wait for the answer of the call: what it returned, or a `Failure`."""
+        """Wait for the result of the call: what it returned, or a `Failure`."""
         try:
             return self.connection.recv()
         except (EOFError, ConnectionResetError):
@@ -115,10 +115,10 @@ def _serve(connection):
             function, args = connection.recv()
         except EOFError:
             return
-        connection.send(_answer(function, args))
+        connection.send(_result_of(function, args))
 
 
-def _answer(function, args):
+def _result_of(function, args):
     try:
         return function(*args)
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
-from benchmarks.commandline import count, make_parser, say, with_one_line_errors
+from benchmarks.commandline import count, make_parser, print_line, with_one_line_errors
 from benchmarks.jsonlines import JsonLines, read_records
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.runner import finished, forget, plan, run_protocol
@@ -14,18 +14,7 @@ from benchmarks.registry import BenchmarkError
 
 
 def main(arguments=None):
-    """Run the named protocols and show their tables.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        The command line; None takes the process's own.
-
-    Returns
-    -------
-    int
-        0 if all was run, 2 for a wrong call.
-    """
+    """Run the named protocols and show their tables; the exit code."""
     parser = make_parser("quality", "protocols")
     parser.add_argument("--jobs", type=count, default=1, help="runs at a time")
     parser.add_argument("--limit", type=count, help="the first splits only")
@@ -38,7 +27,7 @@ def main(arguments=None):
 def _run(options):
     if options.list:
         for protocol in PROTOCOLS.select(options.names):
-            say(f"{protocol.name:<24}{protocol.title}")
+            print_line(f"{protocol.name:<24}{protocol.title}")
         return 0
     if not options.names:
         raise BenchmarkError(f"Name a protocol. Known: {', '.join(PROTOCOLS)}.")
@@ -55,15 +44,17 @@ def _run_and_show(protocol, options):
     else:
         with JsonLines(path) as store:
             if store.dropped_bytes:
-                say(f"dropped a half-written line of {store.dropped_bytes} bytes")
+                print_line(
+                    f"dropped a half-written line of {store.dropped_bytes} bytes"
+                )
             if options.again:
                 forget(store, _of_contenders(protocol, runs, options.again))
             chosen = _of_contenders(protocol, runs, options.only or "*")
-            run_protocol(protocol, chosen, store, jobs=options.jobs, say=say)
+            run_protocol(protocol, chosen, store, jobs=options.jobs, report=print_line)
             done = finished(store.records)
     table = render(protocol, runs, done)
     path.with_suffix(".md").write_text(table)
-    say(f"\n{table}")
+    print_line(f"\n{table}")
 
 
 def _of_contenders(protocol, runs, pattern):

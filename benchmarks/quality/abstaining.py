@@ -90,8 +90,10 @@ def draw(problem, number, n_tasks):
     )
 
 
-def _accuracy(y, answer, task):
-    return 100 * np.mean([np.mean((y == answer)[task == t]) for t in np.unique(task)])
+def _accuracy(y, prediction, task):
+    return 100 * np.mean(
+        [np.mean((y == prediction)[task == t]) for t in np.unique(task)]
+    )
 
 
 MEAN_ACCURACY = Metric("accuracy", "accuracy %, mean of tasks", _accuracy, digits=2)

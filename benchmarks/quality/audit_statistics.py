@@ -1,7 +1,7 @@
 """Do the audit's intervals and verdicts keep what they promise?
 
 Problems with many tasks are drawn again and again; real folds are dealt, real
-(closed-form) models fitted on them, and the audit's statistics asked each time::
+(closed-form) models fitted on them, and the audit's statistics taken each time::
 
     .venv/bin/python -m benchmarks.quality.audit_statistics --runs 1000
 
@@ -212,7 +212,7 @@ def twins(n_runs, n_sharing, n_alone, problem=TWINS, pooled=False, seed=0):
     """Cubes in which no contender is better than another, on any task.
 
     Every contender is the same model on two features of its own, and all
-    features are alike. Which ones are said to share is a label.
+    features are alike. Which ones share is a label.
 
     Parameters
     ----------
@@ -302,8 +302,8 @@ def coverage(cubes, interval: Callable | None = None):
 
 def published_interval(scores, differences):
     """Bouckaert and Frank's: repeats count in the variance and the degrees."""
-    share = scores.n_test.sum(axis=(0, 1)) / scores.n_train.sum(axis=(0, 1))
-    return _t_interval(differences, share)
+    test_ratio = scores.n_test.sum(axis=(0, 1)) / scores.n_train.sum(axis=(0, 1))
+    return _t_interval(differences, test_ratio)
 
 
 def naive_interval(scores, differences):
@@ -311,10 +311,10 @@ def naive_interval(scores, differences):
     return _t_interval(differences, 0)
 
 
-def _t_interval(differences, share):
+def _t_interval(differences, test_ratio):
     values = differences.reshape(-1, differences.shape[-1])
     n = len(values)
-    half = stdtrit(n - 1, 0.975) * np.sqrt(values.var(0, ddof=1) * (1 / n + share))
+    half = stdtrit(n - 1, 0.975) * np.sqrt(values.var(0, ddof=1) * (1 / n + test_ratio))
     return values.mean(axis=0) - half, values.mean(axis=0) + half
 
 
@@ -451,7 +451,7 @@ def noise_scores(n_runs, stratify, n_tasks=20, n_rows=10, seed=0):
     Returns
     -------
     accuracy, log_loss, explained_variance : Share
-        Of the most common class, of the share of the classes (a row of each added),
+        Of the most common class, of the fraction of each class (a row of each added),
         and of the mean, all of the training rows of the task.
     """
     rng = np.random.default_rng(seed)

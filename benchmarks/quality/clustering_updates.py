@@ -10,7 +10,7 @@ is one product with the affinity, or one sweep of coordinates, which costs the s
 import numpy as np
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the problems
-from benchmarks.commandline import say
+from benchmarks.commandline import print_line
 from benchmarks.problems import load
 from benchmarks.quality.clustering import text_affinity, text_rows
 from benchmarks.quality.protocol import PROTOCOLS
@@ -61,7 +61,7 @@ def main():
         "| problem | rows | start | multiplicative | coordinates | gradients "
         "| passes of each |"
     )
-    say(f"{heading}\n|---|---|---|---|---|---|---|")
+    print_line(f"{heading}\n|---|---|---|---|---|---|---|")
     for name in ("rec-talk", "sci-comp"):
         protocol = PROTOCOLS[f"clustering-{name}"]
         data = load(protocol.problem)
@@ -95,7 +95,7 @@ def _one_problem(name, W, task):
             fast.append(problem.objectives(U).sum())
         target = slow[-1] * (1 + 1e-4)
         passes = ", ".join(_passes(each, target) for each in (slow, fast, steps))
-        say(
+        print_line(
             f"| {name} | {len(task)} | {start} | {slow[-1]:.4f} | {fast[-1]:.4f} "
             f"| {min(steps):.4f} | {passes} |"
         )

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.commandline import say
+from benchmarks.commandline import print_line
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.sharing import PerTask, Pooled
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
@@ -211,8 +211,8 @@ def main():
     options = parser.parse_args()
     families = options.families.split(",")
     head = ["tasks", "target", "shape", "worst excess", "mean excess", "hurt"]
-    say(f"| {' | '.join(head)} |")
-    say("|" + " --- |" * len(head))
+    print_line(f"| {' | '.join(head)} |")
+    print_line("|" + " --- |" * len(head))
     for target in ("classification", "regression"):
         for curved in (False, True):
             for name in KINDS:
@@ -228,7 +228,7 @@ def main():
                     f"{100 * excess.mean():+.1f}%",
                     ", ".join(map(str, hurt)) or "none",
                 ]
-                say(f"| {' | '.join(cells)} |")
+                print_line(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.commandline import say
+from benchmarks.commandline import print_line
 from benchmarks.problems import load
 from kinlearn.boosting import (
     AbstainingAdaBoostClassifier,
@@ -34,7 +34,7 @@ from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
 N_HELD = 5
-# problem: (share of rows that trains, models)
+# problem: (fraction of rows that trains, models)
 CASES = {
     "landmine": {
         "forest": (0.75, MultiTaskExtraTreesClassifier(100, task=-1)),
@@ -93,12 +93,12 @@ def _standardised(X, train):
     return X
 
 
-def repetition(problem, share, model, seed, what):
+def repetition(problem, fraction, model, seed, what):
     """Scores of one draw of tasks and rows, and seconds of adding and refitting."""
     rng = np.random.default_rng(seed)
     X, y = problem.X, problem.y
     held = rng.choice(np.unique(X[:, -1]), N_HELD, replace=False)
-    train = rng.random(len(y)) < share
+    train = rng.random(len(y)) < fraction
     if not isinstance(model, _RAW):
         X = _standardised(X, train)
     test = ~train & np.isin(X[:, -1], held)
@@ -131,23 +131,25 @@ def main():
     parser.add_argument("--what", choices=["tasks", "rows"], default="tasks")
     args = parser.parse_args()
     without = "unknown" if args.what == "tasks" else "before"
-    say(f"| data | model | {without} | added | refit | added - refit | seconds |")
-    say("|---|---|---|---|---|---|---|")
+    print_line(
+        f"| data | model | {without} | added | refit | added - refit | seconds |"
+    )
+    print_line("|---|---|---|---|---|---|---|")
     for name, models in CASES.items():
         problem = load(name)
-        for label, (share, model) in models.items():
+        for label, (fraction, model) in models.items():
             if args.models and label not in args.models:
                 continue
             runs = np.array(
                 [
-                    repetition(problem, share, model, seed, args.what)
+                    repetition(problem, fraction, model, seed, args.what)
                     for seed in range(args.repeats)
                 ]
             )
             mean = runs.mean(axis=0)
             gap = runs[:, 1] - runs[:, 2]
             error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
-            say(
+            print_line(
                 f"| {name} | {label} | {mean[0]:.3f} | {mean[1]:.3f} | {mean[2]:.3f} | "
                 f"{gap.mean():+.3f} ± {error:.3f} | {mean[3]:.2f} / {mean[4]:.2f} |"
             )

@@ -21,7 +21,7 @@ import kinlearn
 from benchmarks.problems import problem
 from benchmarks.quality.protocol import Contender, Metric
 
-__all__ = ["CONTENDERS", "error_metrics", "lowest_nearby", "share_of_each_class"]
+__all__ = ["CONTENDERS", "error_metrics", "fraction_of_each_class", "lowest_nearby"]
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 FIRST = 1  # where the search begins: 0.1
@@ -55,8 +55,8 @@ def usps():
     return "classification", data.data, data.target
 
 
-def share_of_each_class(problem, number, share=0.2):
-    """A share of the rows of each task and class trains.
+def fraction_of_each_class(problem, number, fraction=0.2):
+    """A fraction of the rows of each task and class trains.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def share_of_each_class(problem, number, share=0.2):
         What to divide.
     number : int
         Number of the split, which seeds it.
-    share : float, default=0.2
+    fraction : float, default=0.2
         Rounded to whole rows.
 
     Returns
@@ -78,7 +78,7 @@ def share_of_each_class(problem, number, share=0.2):
     for t in np.unique(problem.task):
         for c in np.unique(problem.y):
             rows = np.flatnonzero((problem.task == t) & (problem.y == c))
-            train.append(rng.permutation(rows)[: round(share * len(rows))])
+            train.append(rng.permutation(rows)[: round(fraction * len(rows))])
     train = np.sort(np.concatenate(train))
     return train, np.setdiff1d(np.arange(len(problem.y)), train)
 

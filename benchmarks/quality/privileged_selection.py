@@ -72,27 +72,26 @@ def load(name):
     return data.data / abs(data.data).max(), data.target, np.asarray(data.split)
 
 
-def shares(y, rows, sizes, rng):
-    """Rows dealt out by class: so many of each class for each part, then the rest."""
-    parts = [[] for _ in range(len(sizes) + 1)]
+def divide(y, rows, sizes, rng):
+    """Rows dealt out by class: so many of each class for each subset, then the rest."""
+    by_class = []
     for c in (0, 1):
-        own = rng.permutation(rows[y[rows] == c])
-        counts = [s if s >= 1 else round(s * len(own)) for s in sizes]
-        for part, chosen in zip(parts, np.split(own, np.cumsum(counts)), strict=True):
-            part.append(chosen)
-    return [np.concatenate(part) for part in parts]
+        of_class = rng.permutation(rows[y[rows] == c])
+        counts = [s if s >= 1 else round(s * len(of_class)) for s in sizes]
+        by_class.append(np.split(of_class, np.cumsum(counts)))
+    return [np.concatenate(subset) for subset in zip(*by_class, strict=True)]
 
 
 def split(name, seed):
     """Training, validation and test rows, as row numbers."""
-    _, y, part = load(name)
+    _, y, given = load(name)
     rng = np.random.default_rng(seed)
     rows = np.arange(len(y))
     if name == "digits":
-        return shares(y, rows, (150, 150), rng)
+        return divide(y, rows, (150, 150), rng)
     if name == "dexter":
-        return shares(y, rows, (0.5, 0.25), rng)
-    return [rows[part == "train"], *shares(y, rows[part == "valid"], (0.5,), rng)]
+        return divide(y, rows, (0.5, 0.25), rng)
+    return [rows[given == "train"], *divide(y, rows[given == "valid"], (0.5,), rng)]
 
 
 def error(name, model, rows):
@@ -109,7 +108,7 @@ def best_of(name, models, valid):
 
 
 # Draws of arcene and dorothea have the same training rows, so models are kept; other
-# draws' are not asked for again, and soon forgotten.
+# draws' are not needed again, and soon forgotten.
 @lru_cache(maxsize=4)
 def plain_models(name, ranking, n_features, train):
     """A linear SVM for each C, on the kept features; on all without a ranking."""

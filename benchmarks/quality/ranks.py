@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import rankdata, studentized_range
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
-from benchmarks.commandline import make_parser, say, with_one_line_errors
+from benchmarks.commandline import make_parser, print_line, with_one_line_errors
 from benchmarks.jsonlines import read_records
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.runner import finished
@@ -39,14 +39,14 @@ class Results:
         Its first one.
     scores : dict of str to dict of int to float
         By contender and split; contenders without any are absent.
-    test_share : float
+    test_ratio : float
         Test rows over training rows; 0 if splits are independent.
     """
 
     name: str
     metric: object
     scores: dict
-    test_share: float
+    test_ratio: float
 
     def means(self, contenders):
         """Means over the splits that all have; None if there is no such split."""
@@ -77,14 +77,14 @@ def results_of(protocol, records):
     metric = protocol.metrics[0]
     params = {each.name: dict(each.params) for each in protocol.contenders}
     scores: dict[str, dict[int, float]] = {}
-    shares = []
+    ratios = []
     for record in finished(records).values():
         name = record["contender"]
         if record["error"] is None and params.get(name) == record["params"]:
             scores.setdefault(name, {})[record["split"]] = record["scores"][metric.name]
-            shares.append(record["n_test"] / record["n_train"])
-    share = 0.0 if protocol.independent or not shares else float(np.mean(shares))
-    return Results(protocol.name, metric, scores, share)
+            ratios.append(record["n_test"] / record["n_train"])
+    test_ratio = 0.0 if protocol.independent or not ratios else float(np.mean(ratios))
+    return Results(protocol.name, metric, scores, test_ratio)
 
 
 def rank_table(results):
@@ -158,14 +158,14 @@ def better_than(results, ours=OURS):
         both = [sign * (mine[s] - scores[s]) for s in mine if s in scores]
         if name == ours or len(both) < 2:
             continue
-        interval = corrected_interval(both, results.test_share)
+        interval = corrected_interval(both, results.test_ratio)
         if interval.high < 0:
             found[name] = interval
     return found
 
 
 def _show(title, results):
-    say(f"## {title}\n\n{rank_table(results)}")
+    print_line(f"## {title}\n\n{rank_table(results)}")
 
 
 def _run(options):
@@ -179,7 +179,7 @@ def _run(options):
         if found.scores:
             results[protocol.name] = found
         else:
-            say(f"not run yet: {protocol.name}")
+            print_line(f"not run yet: {protocol.name}")
     if not results:
         raise BenchmarkError(f"No finished runs in {options.results}.")
     _show("All protocols", list(results.values()))
@@ -189,29 +189,18 @@ def _run(options):
     if len(by_metric) > 1:
         for label, group in by_metric.items():
             _show(label, group)
-    say(f"## Significantly better than {OURS}\n")
+    print_line(f"## Significantly better than {OURS}\n")
     lines = [
         f"- {each.name}: {name}, {i.mean:+.4f} [{i.low:+.4f}, {i.high:+.4f}]"
         for each in results.values()
         for name, i in better_than(each).items()
     ]
-    say("\n".join(lines) or "Nobody, on no protocol.")
+    print_line("\n".join(lines) or "Nobody, on no protocol.")
     return 0
 
 
 def main(arguments=None):
-    """Show the ranks.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        The command line; None takes the process's own.
-
-    Returns
-    -------
-    int
-        0, or 2 for a wrong call.
-    """
+    """Show the ranks; the exit code."""
     parser = make_parser("quality.ranks", "protocols")
     return with_one_line_errors(_run, parser.parse_args(arguments))
 

@@ -74,7 +74,7 @@ def forget(store, runs):
     return len(again)
 
 
-def run_protocol(protocol, runs, store, *, jobs, say):
+def run_protocol(protocol, runs, store, *, jobs, report):
     """Do the runs that the store does not hold, and append each as it ends.
 
     Parameters
@@ -87,29 +87,29 @@ def run_protocol(protocol, runs, store, *, jobs, say):
         Takes the records.
     jobs : int
         Number of workers.
-    say : callable
+    report : callable
         Prints a line.
     """
     done = finished(store.records)
     lacking = {each.name: missing(each.needs) for each in protocol.contenders}
     for name, modules in lacking.items():
         if modules:
-            say(f"left out: {name} needs {', '.join(modules)}")
+            report(f"left out: {name} needs {', '.join(modules)}")
     waiting = deque(
         run for run in runs if run.key not in done and not lacking[run.contender]
     )
-    say(
+    report(
         f"{len(waiting)} runs to do, {sum(run.key in done for run in runs)} done before"
     )
-    for number, (run, answer) in enumerate(_answers(waiting, jobs), start=1):
-        record = _record(protocol, run, answer)
+    for number, (run, result) in enumerate(_results(waiting, jobs), start=1):
+        record = _record(protocol, run, result)
         store.append(record)
         outcome = record["error"] or _scores_text(protocol, record["scores"])
-        say(f"{number}: split {run.split}, {run.contender}: {outcome}")
+        report(f"{number}: split {run.split}, {run.contender}: {outcome}")
 
 
-def _answers(waiting, jobs):
-    """(run, answer) as the workers give them, one worker for each job."""
+def _results(waiting, jobs):
+    """(run, result) as the workers return them, one worker for each job."""
     workers = {}
     try:
         while waiting or workers:
@@ -118,12 +118,12 @@ def _answers(waiting, jobs):
                 workers[worker.connection] = (worker, _send(worker, waiting))
             for ready in connection.wait(list(workers)):
                 worker, run = workers.pop(ready)
-                answer = worker.receive()
+                result = worker.receive()
                 if waiting and worker.alive:
                     workers[ready] = (worker, _send(worker, waiting))
                 else:
                     worker.close()
-                yield run, answer
+                yield run, result
     finally:
         for worker, _ in workers.values():
             worker.close()
@@ -178,7 +178,7 @@ def _predict(model, X, methods):
     return prediction
 
 
-def _record(protocol, run, answer):
+def _record(protocol, run, result):
     contender = protocol.contender(run.contender)
     record = {
         "key": run.key,
@@ -192,9 +192,9 @@ def _record(protocol, run, answer):
         "when": now(),
         "error": None,
     }
-    if isinstance(answer, Failure):
-        return record | {"error": answer.error, "details": answer.details}
-    return record | answer
+    if isinstance(result, Failure):
+        return record | {"error": result.error, "details": result.details}
+    return record | result
 
 
 def _scores_text(protocol, scores):

@@ -26,7 +26,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from benchmarks.commandline import say
+from benchmarks.commandline import print_line
 from benchmarks.jsonlines import JsonLines
 from benchmarks.problems import load
 from kinlearn import KinClassifier
@@ -144,7 +144,9 @@ def main(argv=None):
             f"{name} {np.mean([r[name] for r in of]):.3f}"
             for name in ("auc", "log_loss", "seconds")
         )
-        say(f"{version}  {case:14}  {model:6}  {'  '.join(means)}  ({len(of)} splits)")
+        print_line(
+            f"{version}  {case:14}  {model:6}  {'  '.join(means)}  ({len(of)} splits)"
+        )
     return 0
 
 

@@ -6,11 +6,11 @@ protocol must stay the same when the library's splitters change.
 
 import numpy as np
 
-__all__ = ["first_share_of_each_task"]
+__all__ = ["first_fraction_of_each_task"]
 
 
-def first_share_of_each_task(problem, number, share):
-    """Permute the rows of each task; the first `share` of them train.
+def first_fraction_of_each_task(problem, number, fraction):
+    """Permute the rows of each task; the first `fraction` of them train.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def first_share_of_each_task(problem, number, share):
         What to divide.
     number : int
         Number of the split; it seeds the permutations.
-    share : float
+    fraction : float
         Of each task, rounded down to whole rows.
 
     Returns
@@ -31,7 +31,7 @@ def first_share_of_each_task(problem, number, share):
     train, test = [], []
     for t in np.unique(task):
         rows = rng.permutation(np.flatnonzero(task == t))
-        cut = int(share * len(rows))
+        cut = int(fraction * len(rows))
         train.append(rows[:cut])
         test.append(rows[cut:])
     return np.concatenate(train), np.concatenate(test)

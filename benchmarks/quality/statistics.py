@@ -18,7 +18,7 @@ class Interval:
     high: float
 
 
-def corrected_interval(values, test_share, *, confidence=0.95):
+def corrected_interval(values, test_ratio, *, confidence=0.95):
     """Corrected resampled t interval (Nadeau and Bengio, 2003).
 
     Scores on random splits of one data set are not independent, because the
@@ -30,7 +30,7 @@ def corrected_interval(values, test_share, *, confidence=0.95):
     ----------
     values : array of shape (n_splits,)
         Scores, or paired differences of scores.
-    test_share : float
+    test_ratio : float
         Test rows over training rows.
     confidence : float, default=0.95
         Of the two-sided interval.
@@ -45,6 +45,6 @@ def corrected_interval(values, test_share, *, confidence=0.95):
     mean = float(values.mean())
     if n < 2:
         return Interval(mean, math.nan, math.nan)
-    scale = math.sqrt((1 / n + test_share) * values.var(ddof=1))
+    scale = math.sqrt((1 / n + test_ratio) * values.var(ddof=1))
     half = float(stdtrit(n - 1, (1 + confidence) / 2)) * scale
     return Interval(mean, mean - half, mean + half)

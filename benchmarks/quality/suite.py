@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from benchmarks.commandline import say
+from benchmarks.commandline import print_line
 from benchmarks.problems import load
-from benchmarks.quality.splits import first_share_of_each_task
+from benchmarks.quality.splits import first_fraction_of_each_task
 from kinlearn import datasets
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
@@ -27,7 +27,7 @@ _FIXED = {"min_samples_leaf": 5, "task_split_prob": 0.5}
 
 def _landmine():
     problem = load("landmine")
-    train, _ = first_share_of_each_task(problem, 0, 0.75)
+    train, _ = first_fraction_of_each_task(problem, 0, 0.75)
     return problem.X[train], problem.y[train]
 
 
@@ -50,7 +50,7 @@ def _uci(name, **options):
 
 
 _LARGE = {"n_tasks": 20, "n_samples_per_task": 400}
-# name: (rows and labels, share of them that trains, number of random splits)
+# name: (rows and labels, fraction of them that trains, number of random splits)
 CLASSIFICATION = {
     "landmine": (_landmine, 0.75, 4),
     "landmine, 3,000 rows": (_landmine, 0.27, 4),
@@ -143,9 +143,9 @@ def _chosen(model):
     return f"{text}/{model.n_cuts_}"
 
 
-def _line(name, make, share, n_splits, estimator, settings, n_trees):
+def _line(name, make, fraction, n_splits, estimator, settings, n_trees):
     X, y = make()
-    splitter = StratifiedShuffleSplit(n_splits, train_size=share, random_state=0)
+    splitter = StratifiedShuffleSplit(n_splits, train_size=fraction, random_state=0)
     scores, chosen = {each: [] for each in settings}, []
     for number, (train, test) in enumerate(splitter.split(X, X[:, -1])):
         test = test[:_MOST_TEST_ROWS]
@@ -169,15 +169,15 @@ def main():
     for kind in options.kinds:
         estimator, problems, settings = KINDS[kind]
         heading = ["problem", "training rows", *settings, "chosen by split"]
-        say(f"## {kind}\n\n| {' | '.join(heading)} |")
-        say("|" + " --- |" * len(heading))
+        print_line(f"## {kind}\n\n| {' | '.join(heading)} |")
+        print_line("|" + " --- |" * len(heading))
         means = []
         for name, problem in problems.items():
             cells, scores = _line(name, *problem, estimator, settings, options.trees)
             means.append(scores)
-            say(f"| {' | '.join(cells)} |")
+            print_line(f"| {' | '.join(cells)} |")
         mean = " | ".join(f"{m:.3f}" for m in np.mean(means, axis=0))
-        say(f"| mean |  | {mean} |  |\n")
+        print_line(f"| mean |  | {mean} |  |\n")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def _values(by_split, metric):
     return {split: record["scores"][metric.name] for split, record in by_split.items()}
 
 
-def _test_share(records):
+def _test_ratio(records):
     return float(np.mean([record["n_test"] / record["n_train"] for record in records]))
 
 
@@ -87,30 +87,32 @@ def _contender_row(protocol, contender, succeeded, times):
         what = f"needs {', '.join(lacking)}" if lacking else "none finished"
         row[2] = f"0 ({what})"
         return row + ["-"] * (2 * len(protocol.metrics) + times)
-    share = 0.0 if protocol.independent else _test_share(by_split.values())
+    test_ratio = 0.0 if protocol.independent else _test_ratio(by_split.values())
     baseline = succeeded[protocol.baseline]
     for metric in protocol.metrics:
         scores = _values(by_split, metric)
-        mean = corrected_interval(list(scores.values()), share)
+        mean = corrected_interval(list(scores.values()), test_ratio)
         mark = ""
         if contender.kind == "ours":
             mark = _behind(protocol, contender, metric, mean.mean)
         row.append(_interval_text(mean, metric.digits) + mark)
-        row.append(_difference(contender, protocol, metric, scores, baseline, share))
+        row.append(
+            _difference(contender, protocol, metric, scores, baseline, test_ratio)
+        )
     if times:
         seconds = [record["fit_seconds"] for record in by_split.values()]
         row.append(f"{np.median(seconds):.2f}")
     return row
 
 
-def _difference(contender, protocol, metric, scores, baseline, share):
+def _difference(contender, protocol, metric, scores, baseline, test_ratio):
     if contender.name == protocol.baseline:
         return "baseline"
     theirs = _values(baseline, metric)
     both = [scores[split] - theirs[split] for split in scores if split in theirs]
     if not both:
         return "-"
-    return _interval_text(corrected_interval(both, share), metric.digits, sign="+")
+    return _interval_text(corrected_interval(both, test_ratio), metric.digits, sign="+")
 
 
 def _interval_text(interval, digits, sign=""):

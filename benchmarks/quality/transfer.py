@@ -143,12 +143,12 @@ def draw(problem, number, source, target, *, balance_test=False):
 # ------------------------------------------------------------------- the metrics
 
 
-def _recalls(y, answer):
-    return [np.mean(answer[y == label] == label) for label in (0, 1)]
+def _recalls(y, prediction):
+    return [np.mean(prediction[y == label] == label) for label in (0, 1)]
 
 
-def _f(y, answer, task):
-    a, b = _recalls(y, answer)
+def _f(y, prediction, task):
+    a, b = _recalls(y, prediction)
     return 2 * a * b / (a + b) if a + b else 0.0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
-from benchmarks.commandline import say, with_one_line_errors
+from benchmarks.commandline import print_line, with_one_line_errors
 from benchmarks.environment import RESULTS
 from benchmarks.jsonlines import read_records
 from benchmarks.quality.protocol import PROTOCOLS
@@ -52,12 +52,12 @@ def _run(options):
         for problem in PROBLEMS
         for ratio in RATIOS
     }
-    say("| problem | target | splits | " + " | ".join(LINES) + " |")
-    say("| --- " * (3 + len(LINES)) + "|")
+    print_line("| problem | target | splits | " + " | ".join(LINES) + " |")
+    print_line("| --- " * (3 + len(LINES)) + "|")
     for (problem, ratio), by_name in found.items():
         n_splits = max((each[2] for each in by_name.values()), default=0)
         cells = [_cell(by_name.get(name), n_splits) for name in LINES]
-        say(f"| {problem} | {ratio}% | {n_splits} | " + " | ".join(cells) + " |")
+        print_line(f"| {problem} | {ratio}% | {n_splits} | " + " | ".join(cells) + " |")
     _draw(found)
     return 0
 
@@ -109,18 +109,7 @@ def _draw(found):
 
 
 def main(arguments=None):
-    """Print the table and draw the picture.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        The command line; None takes the process's own.
-
-    Returns
-    -------
-    int
-        0 if the records were there, 2 if not.
-    """
+    """Print the table and draw the picture; 2 if the records are not there."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.quality.transfer_ratios"
     )

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import benchmarks.speed.cases  # noqa: F401 - declares the cases
-from benchmarks.commandline import count, make_parser, say, with_one_line_errors
+from benchmarks.commandline import count, make_parser, print_line, with_one_line_errors
 from benchmarks.environment import machine
 from benchmarks.jsonlines import JsonLines
 from benchmarks.speed.case import CASES
@@ -12,18 +12,7 @@ from benchmarks.speed.runner import run_case
 
 
 def main(arguments=None):
-    """Time the named cases, all if none is named.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        The command line; None takes the process's own.
-
-    Returns
-    -------
-    int
-        0 if everything could be measured, 1 if not, 2 for a wrong call.
-    """
+    """Time the named cases, all if none is named; 1 if one could not be measured."""
     parser = make_parser("speed", "cases")
     parser.add_argument("--runs", type=count, default=3, help="fresh processes")
     parser.add_argument("--repeats", type=count, help="rounds in each process")
@@ -34,13 +23,17 @@ def _run(options):
     cases = CASES.select(options.names)
     if options.list:
         for case in cases:
-            say(f"{case.name:<24}{case.title}")
+            print_line(f"{case.name:<24}{case.title}")
         return 0
-    say(machine())
+    print_line(machine())
     with JsonLines(Path(options.results) / "speed.jsonl") as store:
         measured = [
             run_case(
-                case, runs=options.runs, repeats=options.repeats, store=store, say=say
+                case,
+                runs=options.runs,
+                repeats=options.repeats,
+                store=store,
+                report=print_line,
             )
             for case in cases
         ]

@@ -81,7 +81,7 @@ class Work:
     data_bytes : int, optional
         What the data takes in memory; peaks are then also given in its units.
     check : callable, optional
-        ``check(ours, peer)`` of two answers; it raises if the work differs, so
+        ``check(ours, peer)`` of two results; it raises if the work differs, so
         that nobody is fast by doing something else.
     """
 

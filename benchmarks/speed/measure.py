@@ -34,23 +34,23 @@ def _timed(call, number):
     try:
         start = perf_counter()
         for _ in range(number):
-            answer = call()
+            result = call()
         elapsed = perf_counter() - start
     finally:
         gc.enable()
-    if isinstance(answer, Seconds):
-        return float(answer), answer
-    return elapsed / number, answer
+    if isinstance(result, Seconds):
+        return float(result), result
+    return elapsed / number, result
 
 
 def _warm_up(call):
     """Run until caches and lazy imports are done; how often to call per timing."""
-    seconds, answer = _timed(call, 1)
-    if isinstance(answer, Seconds):
-        return 1, answer
+    seconds, result = _timed(call, 1)
+    if isinstance(result, Seconds):
+        return 1, result
     if seconds < SHORTEST:
-        seconds, answer = _timed(call, 1)
-    return max(1, math.ceil(SHORTEST / max(seconds, 1e-9))), answer
+        seconds, result = _timed(call, 1)
+    return max(1, math.ceil(SHORTEST / max(seconds, 1e-9))), result
 
 
 def time_in_rounds(name, size, repeats):
@@ -74,12 +74,12 @@ def time_in_rounds(name, size, repeats):
     work = _build(name, size)
     calls = {"ours": work.ours, **work.peers}
     numbers = {}
-    answers = {}
+    results = {}
     for who, call in calls.items():
-        numbers[who], answers[who] = _warm_up(call)
+        numbers[who], results[who] = _warm_up(call)
         if work.check is not None and who != "ours":
-            work.check(answers["ours"], answers.pop(who))
-    answers.clear()
+            work.check(results["ours"], results.pop(who))
+    results.clear()
     order = list(calls)
     seconds = {who: [] for who in order}
     for _ in range(repeats):
@@ -107,9 +107,9 @@ def peak_memory(name, size, who):
     peak = None
     if _reset_high_water():
         before = _high_water()
-        answer = call()
+        result = call()
         peak = _high_water() - before
-        del answer
+        del result
     return {"peak_bytes": peak, "data_bytes": work.data_bytes}
 
 

@@ -1,4 +1,4 @@
-"""Run a case in fresh processes and say what came out.
+"""Run a case in fresh processes and report what came out.
 
 Everybody is timed in the same process, because only then do all see the same
 data at the same place, the same allocator and the same clock rate; and the
@@ -20,7 +20,7 @@ class CaseFailed(Exception):
     """A process ended without figures."""
 
 
-def run_case(case, *, runs, repeats, store, say):
+def run_case(case, *, runs, repeats, store, report):
     """Measure one case, write a record for each size, and print it.
 
     Parameters
@@ -33,7 +33,7 @@ def run_case(case, *, runs, repeats, store, say):
         Rounds in each; None means what the case declares.
     store : JsonLines
         Takes the records.
-    say : callable
+    report : callable
         Prints a line.
 
     Returns
@@ -41,9 +41,9 @@ def run_case(case, *, runs, repeats, store, say):
     bool
         False if the case could not be measured.
     """
-    say(f"{case.name}: {case.title}")
+    report(f"{case.name}: {case.title}")
     if lacking := missing(case.needs):
-        say(f"  skipped: needs {', '.join(lacking)}")
+        report(f"  skipped: needs {', '.join(lacking)}")
         return True
     by_size = {}
     try:
@@ -51,24 +51,24 @@ def run_case(case, *, runs, repeats, store, say):
             seconds = _rounds(case, size, runs, repeats or case.repeats)
             peaks, data_bytes = _peaks(case, size, seconds)
             by_size[size] = seconds["ours"]
-            _report(case, size, seconds, peaks, data_bytes, store, say)
+            _report(case, size, seconds, peaks, data_bytes, store, report)
     except CaseFailed as failed:
-        say(f"  failed: {failed}")
+        report(f"  failed: {failed}")
         return False
     if len(by_size) > 1:
         exponent = growth(by_size)
-        say(f"  growth: n^{exponent:.2f} from {min(by_size):,} to {max(by_size):,}")
-        _say_verdicts(verdicts(case.limit, exponent=exponent), say)
+        report(f"  growth: n^{exponent:.2f} from {min(by_size):,} to {max(by_size):,}")
+        _report_verdicts(verdicts(case.limit, exponent=exponent), report)
         store.append({"case": case.name, "growth": exponent, **_circumstances(case)})
     return True
 
 
 def _in_worker(case, function, *args):
     with Worker(case.threads) as worker:
-        answer = worker.call(function, case.name, *args)
-    if isinstance(answer, Failure):
-        raise CaseFailed(answer.error)
-    return answer
+        result = worker.call(function, case.name, *args)
+    if isinstance(result, Failure):
+        raise CaseFailed(result.error)
+    return result
 
 
 def _rounds(case, size, runs, repeats):
@@ -90,7 +90,7 @@ def _peaks(case, size, seconds):
     return peaks, found["ours"]["data_bytes"]
 
 
-def _report(case, size, seconds, peaks, data_bytes, store, say):
+def _report(case, size, seconds, peaks, data_bytes, store, report):
     ratios = {who: ratio(seconds["ours"], seconds[who]) for who in seconds}
     del ratios["ours"]
     judged = verdicts(
@@ -109,24 +109,26 @@ def _report(case, size, seconds, peaks, data_bytes, store, say):
         }
     )
     if size is not None:
-        say(f"  n = {size:,}")
+        report(f"  n = {size:,}")
     for who in seconds:
-        say(f"  {who}: {_time_text(seconds[who])}{_peak_text(peaks, who, data_bytes)}")
+        report(
+            f"  {who}: {_time_text(seconds[who])}{_peak_text(peaks, who, data_bytes)}"
+        )
     fastest = fastest_peer(seconds)
     for who, value in ratios.items():
         mark = " (the fastest peer)" if who == fastest and len(ratios) > 1 else ""
-        say(
+        report(
             f"  {value.best:.3g} x the speed of {who}{mark}; median of "
             f"{len(seconds[who])} rounds {value.median:.3g}, "
             f"range {value.low:.3g} to {value.high:.3g}"
         )
-    _say_verdicts(judged, say)
+    _report_verdicts(judged, report)
 
 
-def _say_verdicts(judged, say):
+def _report_verdicts(judged, report):
     for verdict in judged:
         word = verdict.side if verdict.side == "within" else verdict.side.upper()
-        say(f"  limit {verdict.limit}: {verdict.found}, {word}")
+        report(f"  limit {verdict.limit}: {verdict.found}, {word}")
 
 
 def _time_text(values):

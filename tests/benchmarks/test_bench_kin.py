@@ -150,7 +150,7 @@ def test_records_count_if_they_succeeded_with_the_settings_of_now():
         ],
     )
     assert found.scores == {name: {0: 0.7, 1: 0.8}}
-    assert found.test_share == 0.5
+    assert found.test_ratio == 0.5
     assert isinstance(protocol.contender(name), Contender)
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks.problems import PROBLEMS, REAL, load
-from benchmarks.quality.splits import first_share_of_each_task
+from benchmarks.quality.splits import first_fraction_of_each_task
 from benchmarks.registry import BenchmarkError
 
 SMALL = {
@@ -69,14 +69,14 @@ def test_wrong_sizes_and_names_are_refused():
         load("many-tasks", n_row=3)
 
 
-def test_the_first_share_of_each_task_trains():
+def test_the_first_fraction_of_each_task_trains():
     problem = load("landmine-like", n_rows=600)
-    train, test = first_share_of_each_task(problem, 4, 0.75)
+    train, test = first_fraction_of_each_task(problem, 4, 0.75)
     assert sorted([*train, *test]) == list(range(600))
     for t in range(29):
         n = (problem.task == t).sum()
         assert (problem.task[train] == t).sum() == n * 3 // 4
-    again, _ = first_share_of_each_task(problem, 4, 0.75)
-    other, _ = first_share_of_each_task(problem, 5, 0.75)
+    again, _ = first_fraction_of_each_task(problem, 4, 0.75)
+    other, _ = first_fraction_of_each_task(problem, 5, 0.75)
     assert np.array_equal(train, again)
     assert not np.array_equal(train, other)

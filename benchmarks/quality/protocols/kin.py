@@ -6,11 +6,11 @@ from benchmarks.quality.kin import CONTENDERS, LOG_LOSS, MADE, N_DRAWS, REAL_SET
 from benchmarks.quality.kin_suite import KINDS
 from benchmarks.quality.metrics import AUC, EXPLAINED_VARIANCE, TASK_AUC
 from benchmarks.quality.protocol import protocol
-from benchmarks.quality.splits import first_share_of_each_task
+from benchmarks.quality.splits import first_fraction_of_each_task
 
 
 def _half(problem, number):
-    return first_share_of_each_task(problem, number, 0.5)
+    return first_fraction_of_each_task(problem, number, 0.5)
 
 
 def _draw(name):

@@ -8,7 +8,7 @@ from benchmarks.quality.metrics import AUC, TASK_AUC
 from benchmarks.quality.ours import EXTRA_TREES, KIN
 from benchmarks.quality.peers import PEERS
 from benchmarks.quality.protocol import Published, protocol
-from benchmarks.quality.splits import first_share_of_each_task
+from benchmarks.quality.splits import first_fraction_of_each_task
 
 _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, figure 1(b)"
 
@@ -54,4 +54,4 @@ _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, figure 1(b)"
 )
 def landmine_75(problem, number):
     """Landmine, rows of each task permuted, the first 75% train."""
-    return first_share_of_each_task(problem, number, 0.75)
+    return first_fraction_of_each_task(problem, number, 0.75)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.quality.mtboost import CONTENDERS, error_metrics, share_of_each_class
+from benchmarks.quality.mtboost import CONTENDERS, error_metrics, fraction_of_each_class
 from benchmarks.quality.protocol import Published, protocol
 
 _PAPER = "Zhang and Yeung 2012, table {}, mean of 10 draws"
@@ -59,7 +59,7 @@ def _published(name, tasks, table, rows):
 
 def _declare(name, tasks, table, rows):
     def split(problem, number):
-        return share_of_each_class(problem, number)
+        return fraction_of_each_class(problem, number)
 
     split.__doc__ = f"{name.capitalize()}, {len(tasks)} tasks, 20% of the rows train."
     protocol(

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.problems import load
+from benchmarks.problems import TEXTS, load
 from benchmarks.speed.case import Limit, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.boosting",)
@@ -29,13 +29,7 @@ def _model(**options):
 )
 def texts():
     """100 rounds x 10 fits on 1,600 x 115,700 sparse counts of 145 terms, 4 tasks."""
-    problem = load(
-        "sparse-classification",
-        n_rows=1_600,
-        n_features=115_700,
-        n_tasks=4,
-        density=145 / 115_700,
-    )
+    problem = load("sparse-classification", **TEXTS)
     model = _model(inner_tol=0.0)
     return Work(
         ours=cpu_timed(partial(model.fit, problem.X, problem.y)),
@@ -46,13 +40,7 @@ def texts():
 @case("mtboost-default", needs=NEEDS, repeats=1)
 def default():
     """The same with the default tolerance: a round ends when its weights stand."""
-    problem = load(
-        "sparse-classification",
-        n_rows=1_600,
-        n_features=115_700,
-        n_tasks=4,
-        density=145 / 115_700,
-    )
+    problem = load("sparse-classification", **TEXTS)
     return Work(ours=cpu_timed(partial(_model().fit, problem.X, problem.y)))
 
 

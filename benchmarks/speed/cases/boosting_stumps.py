@@ -11,7 +11,7 @@ from time import process_time
 
 import numpy as np
 
-from benchmarks.problems import load
+from benchmarks.problems import TEXTS, load
 from benchmarks.speed.case import Limit, Seconds, Work, case, cpu_timed
 
 NEEDS = ("kinlearn.boosting",)
@@ -161,12 +161,6 @@ def tasks():
 @case("stumps-texts", needs=NEEDS, repeats=1)
 def texts():
     """Fit of 50 rounds of MTAA on 1,600 x 115,700 sparse counts, 4 tasks; no limit."""
-    problem = load(
-        "sparse-classification",
-        n_rows=1_600,
-        n_features=115_700,
-        n_tasks=4,
-        density=145 / 115_700,
-    )
+    problem = load("sparse-classification", **TEXTS)
     model = _stumps(50)
     return Work(ours=cpu_timed(partial(model.fit, problem.X, problem.y)))
