@@ -1,6 +1,6 @@
 """Who is compared: the default contenders, and those that a user brings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -58,15 +58,21 @@ def with_random_state(estimator: Any, random_state: int) -> Any:
     return estimator
 
 
-def innermost(estimator: Any) -> Any:
-    """The model behind the steps of a pipeline, a search or a form."""
-    while True:
+def _layers(estimator: Any) -> Iterator[Any]:
+    """An estimator, and what lies behind a pipeline, a search or a form."""
+    while estimator is not None:
+        yield estimator
         if isinstance(estimator, Pipeline):
             estimator = estimator.steps[-1][1]
-        elif isinstance(getattr(estimator, "estimator", None), BaseEstimator):
-            estimator = estimator.estimator
         else:
-            return estimator
+            inner = getattr(estimator, "estimator", None)
+            estimator = inner if isinstance(inner, BaseEstimator) else None
+
+
+def innermost(estimator: Any) -> Any:
+    """The model behind all layers."""
+    *_, model = _layers(estimator)
+    return model
 
 
 _FAMILIES = {type(innermost(c.estimator)): c.family for c in DEFAULT_MODELS}
@@ -270,14 +276,9 @@ def _read_entries(
 
 def _form_of(name: str, estimator: Any, problem: Problem) -> str | None:
     """Form of an estimator; None if it knows nothing of tasks."""
-    behind = estimator
-    while isinstance(behind, Pipeline) or not _knows_task(behind):
-        if isinstance(behind, Pipeline):
-            behind = behind.steps[-1][1]
-        elif isinstance(getattr(behind, "estimator", None), BaseEstimator):
-            behind = behind.estimator
-        else:
-            return None
+    behind = next(filter(_knows_task, _layers(estimator)), None)
+    if behind is None:
+        return None
     key = behind.task
     if key is None:
         raise ValueError(
@@ -299,9 +300,9 @@ def _form_of(name: str, estimator: Any, problem: Problem) -> str | None:
 
 
 def _knows_task(estimator: Any) -> bool:
-    return hasattr(estimator, "get_params") and "task" in estimator.get_params(
-        deep=False
-    )
+    if isinstance(estimator, Pipeline) or not hasattr(estimator, "get_params"):
+        return False
+    return "task" in estimator.get_params(deep=False)
 
 
 def _check_both_kinds(entries: list[Entry], problem: Problem) -> None:

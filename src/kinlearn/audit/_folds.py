@@ -1,7 +1,7 @@
 """The folds that all contenders are compared on.
 
 The classes of a task are dealt evenly to its folds only for metrics that cannot do
-without, such as the AUC. Test rows with the same share of a class as the training
+without, such as the AUC. Test rows with the same fraction of a class as the training
 rows tell a model what it could not know of new rows: with targets of pure noise and
 tasks of 10 rows, the most common class of the training rows gets an accuracy of 0.585
 on such folds where new rows give 0.5, a log loss of 0.68 in place of 0.74, and the
@@ -30,7 +30,7 @@ _FEW_ROWS = 10_000
 
 
 _FEWEST = 20  # different rows by which columns are judged
-_WORTH_A_REMARK = 0.01  # share of the rows
+_WORTH_A_REMARK = 0.01  # fraction of the rows
 _ALIKE = 0.01  # most of the different rows that one column may hold apart
 _MOST_COLUMNS = 300
 

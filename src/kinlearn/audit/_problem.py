@@ -66,12 +66,17 @@ class Problem:
         return np.bincount(self.codes, minlength=self.n_tasks)
 
     @cached_property
+    def label_codes(self) -> np.ndarray:
+        """Class of each row, by its position among the classes."""
+        classes: Any = self.classes
+        return np.searchsorted(classes, self.y)
+
+    @cached_property
     def n_minor(self) -> np.ndarray:
         """Rows of each task outside its most common class; all rows in regression."""
         if self.classes is None:
             return self.sizes
-        labels = np.searchsorted(self.classes, self.y)
-        cells = self.codes.astype(np.int64) * len(self.classes) + labels
+        cells = self.codes.astype(np.int64) * len(self.classes) + self.label_codes
         counts = np.bincount(cells, minlength=self.n_tasks * len(self.classes))
         return self.sizes - counts.reshape(self.n_tasks, -1).max(axis=1)
 

@@ -27,10 +27,10 @@ _LABELS = {
     "r2": "R²",
     "roc_auc": "AUC",
 }
-# Means over rows, whose rows need not be of both classes, and shares: by the name
+# Means over rows, whose rows need not be of both classes, and fractions: by the name
 # of the function that computes them.
 _BY_ROW = {"accuracy_score", "brier_score_loss", "log_loss", "zero_one_loss"}
-_SHARES = {
+_FRACTIONS = {
     "accuracy_score",
     "average_precision_score",
     "balanced_accuracy_score",
@@ -114,7 +114,7 @@ class Scoring:
     @property
     def width(self) -> float:
         """Greatest possible difference of two scores; infinite where it has no end."""
-        if self._function in _SHARES:
+        if self._function in _FRACTIONS:
             return 1.0
         return 2.0 if self._function in _CORRELATIONS else np.inf
 
@@ -245,12 +245,7 @@ def _default(problem: Problem) -> Scoring:
         return Scoring(metric, 0.0, {"variance": variance[problem.codes]})
     if len(problem.classes) == 2:
         return Scoring(resolve_metric("roc_auc"), 0.5)
-    pairs = np.unique(np.column_stack([problem.codes, _codes(problem)]), axis=0)
+    pairs = np.unique(np.column_stack([problem.codes, problem.label_codes]), axis=0)
     complete = len(pairs) == problem.n_tasks * len(problem.classes)
     chance = 1.0 / len(problem.classes) if complete else None
     return Scoring(resolve_metric("balanced_accuracy"), chance)
-
-
-def _codes(problem: Problem) -> np.ndarray:
-    classes: Any = problem.classes
-    return np.searchsorted(classes, problem.y)

@@ -158,9 +158,9 @@ def crossing(sizes: list[int], gain: np.ndarray) -> float | None:
     if not len(above) or above[-1] == len(gain) - 1:
         return None
     last = above[-1]
-    share = gain[last] / (gain[last] - gain[last + 1])
+    fraction = gain[last] / (gain[last] - gain[last + 1])
     low, high = np.log(sizes[last]), np.log(sizes[last + 1])
-    return float(np.exp(low + share * (high - low)))
+    return float(np.exp(low + fraction * (high - low)))
 
 
 def plan_curve(

@@ -29,7 +29,7 @@ rows:
 :math:`K - 1` for one repeat, and never more than :math:`n - 1`. The rows that
 count for a classifier are those outside the most common class: an AUC with five
 positive rows knows five things. With fewer than five there is no standard error:
-scores of two or three rows have so few values that their spread says nothing.
+scores of two or three rows have so few values that their spread means nothing.
 
 References
 ----------
@@ -103,10 +103,10 @@ def fold_means(
         mean = np.where(defined, values, 0).sum(axis=(0, 1)) / n_folds
         spread = np.where(defined, values - mean, 0)
         variance = (spread**2).sum(axis=(0, 1)) / (n_folds - 1)
-        test_share = (n_test * defined).sum(axis=(0, 1)) / (n_train * defined).sum(
+        test_ratio = (n_test * defined).sum(axis=(0, 1)) / (n_train * defined).sum(
             axis=(0, 1)
         )
-        se = np.sqrt(variance * (n_repeats / n_folds + test_share))
+        se = np.sqrt(variance * (n_repeats / n_folds + test_ratio))
     largest = np.abs(np.where(defined, values, 0)).max(axis=(0, 1), initial=0)
     constant = np.abs(spread).max(axis=(0, 1), initial=0) <= _ROUNDING * largest
     few = np.asarray(n_units) < FEWEST_UNITS
@@ -160,8 +160,8 @@ def macro_mean(
     with np.errstate(invalid="ignore", divide="ignore"):
         square = (spread**2).sum(axis=(0, 1)) / (n_scores - n_repeats)
         variance = square[~single].mean() if not single.all() else np.nan
-        share = 1 + n_test.sum() / n_train.sum()
-        lacking = single.sum() * variance * share / len(single) ** 2
+        factor = 1 + n_test.sum() / n_train.sum()
+        lacking = single.sum() * variance * factor / len(single) ** 2
     return replace(means, se=np.sqrt(means.se**2 + lacking))
 
 

@@ -48,7 +48,7 @@ def test_equal_things_are_described_alike():
 
 def test_the_description_is_the_same_in_another_process():
     code = (
-        "import json; from tests.audit.test_audit_identity import _pipeline, describe;"
+        "import json; from tests.audit.run.test_identity import _pipeline, describe;"
         "print(json.dumps(describe(_pipeline())))"
     )
     done = subprocess.run(

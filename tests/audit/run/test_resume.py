@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.audit.kill_and_resume import compare_slowly, stable, stored
+from tests.audit.run.kill_and_resume import compare_slowly, stable, stored
 
 pytestmark = [
     pytest.mark.slow,
     # the known models are told the target by a column
     pytest.mark.filterwarnings("ignore::kinlearn.exceptions.SuspectColumnWarning"),
 ]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # all 30 of them: KINLEARN_KILLS=30
 KILLS = int(os.environ.get("KINLEARN_KILLS", "8"))
 
@@ -27,7 +27,7 @@ def test_kills_at_random_moments_cost_nothing_that_was_finished(tmp_path):
         [
             sys.executable,
             "-m",
-            "tests.audit.kill_and_resume",
+            "tests.audit.run.kill_and_resume",
             tmp_path,
             str(KILLS),
             "0",
@@ -47,7 +47,7 @@ def test_kills_at_random_moments_cost_nothing_that_was_finished(tmp_path):
 WITH_WORKERS = """
 import signal
 import sys
-from tests.audit.kill_and_resume import compare_slowly
+from tests.audit.run.kill_and_resume import compare_slowly
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 compare_slowly(sys.argv[1], 2, lambda done, total, label: print(done, flush=True))

@@ -1,7 +1,7 @@
 """Kill a run at random moments, resume it, and see what was done.
 
-Run by ``test_audit_resume.py`` in a process of its own: ``python -m
-tests.audit.kill_and_resume FOLDER N_KILLS SEED``. Each attempt is a fork, so that
+Run by ``test_resume.py`` in a process of its own: ``python -m
+tests.audit.run.kill_and_resume FOLDER N_KILLS SEED``. Each attempt is a fork, so that
 a kill costs no start of Python.
 """
 
