@@ -3,8 +3,9 @@
 Every contender standardises the features by the training rows and chooses its
 parameters by cross-validation within them. Plain machines are scikit-learn's, one for
 all rows or one for each task; SVM+MTL, rMTL and SVM+ are ours, and tuned in two stages,
-as in the thesis: first C, epsilon and the kernel as for one plain machine of all rows,
-then the penalty and the kernel of the corrections (rMTL: the penalty alone).
+as in the thesis and by `tune_in_two_stages`: first C, epsilon and the kernel as for one
+plain machine of all rows, then the penalty and the kernel of the corrections (rMTL: the
+penalty alone).
 """
 
 from dataclasses import dataclass
@@ -129,7 +130,7 @@ def every_nth(strata, n_folds):
     Parameters
     ----------
     strata : ndarray of int
-        What every fold must have its share of.
+        What every fold must have its fraction of.
     n_folds : int
         How many.
 
@@ -212,10 +213,10 @@ def chunk_of_each_task(problem, number, size):
 # ------------------------------------------------------------------- the metrics
 
 
-def _weighted(y, answer, false_positive, false_negative):
+def _weighted(y, prediction, false_positive, false_negative):
     """Cost of the errors, in % of the cost if every row were an error."""
     cost = np.where(y == 1, false_negative, false_positive)
-    return 100 * np.sum(cost * (y != answer)) / np.sum(cost)
+    return 100 * np.sum(cost * (y != prediction)) / np.sum(cost)
 
 
 def weighted_error(costs):
@@ -255,26 +256,34 @@ class Plan:
             return {}
         return {"class_weight": dict(enumerate(self.costs))}
 
-    def search(self, model, grid, X, y, task):
-        """A fitted search over the folds whose training rows have all classes."""
+    @property
+    def scoring(self):
+        """What searches maximise."""
         from sklearn.metrics import make_scorer
-        from sklearn.model_selection import GridSearchCV
 
-        scoring = (
-            "accuracy" if self.kind == "classification" else "neg_mean_squared_error"
-        )
         if self.costs is not None:
             false_positive, false_negative = self.costs
-            scoring = make_scorer(
+            return make_scorer(
                 _weighted,
                 greater_is_better=False,
                 false_positive=false_positive,
                 false_negative=false_negative,
             )
+        return "accuracy" if self.kind == "classification" else "neg_mean_squared_error"
+
+    def folds(self, y, task):
+        """The folds whose training rows have all classes."""
         splits = every_nth(_strata(self.kind, task, y), self.n_folds)
         if self.kind == "classification":
             splits = [s for s in splits if len(np.unique(y[s[0]])) == 2]
-        return GridSearchCV(model, grid, scoring=scoring, cv=splits).fit(X, y)
+        return splits
+
+    def search(self, model, grid, X, y, task):
+        """A fitted search over these folds."""
+        from sklearn.model_selection import GridSearchCV
+
+        folds = self.folds(y, task)
+        return GridSearchCV(model, grid, scoring=self.scoring, cv=folds).fit(X, y)
 
     def grid(self, Z, y):
         """What a plain machine tunes; small costs and wide kernels come first."""
@@ -292,8 +301,6 @@ class Plan:
         grid = {"correction_penalty": list(_PENALTIES)}
         if self.correction == "rbf":
             grid["correction_gamma"] = _gammas(Z)
-        if self.retune:
-            grid["C"] = list(_COSTS)
         return grid
 
 
@@ -326,23 +333,35 @@ def _each(plan, Z, task, y):
             models[t] = lambda Z, only=y[rows][0]: np.full(len(Z), only)
 
     def predict(Z, task):
-        answer = np.empty(len(Z), dtype=y.dtype)
+        out = np.empty(len(Z), dtype=y.dtype)
         for t, model in models.items():
-            answer[task == t] = model(Z[task == t])
-        return answer
+            out[task == t] = model(Z[task == t])
+        return out
 
     return predict
 
 
 def _two_stages(machine, plan, Z, task, y):
     """A machine with corrections, after the plain one."""
-    best = _plain(plan, Z, task, y).best_params_
+    from kinlearn.svm import tune_in_two_stages
+
     model = machine(
-        kernel=plan.kernel, correction_kernel=plan.correction, **best, **plan.weights
+        kernel=plan.kernel, correction_kernel=plan.correction, **plan.weights
     )
-    X = kinlearn.with_task(Z, task)
-    search = plan.search(model, plan.correction_grid(Z), X, y, task)
-    return lambda Z, task: search.predict(kinlearn.with_task(Z, task))
+    X, correction_grid = kinlearn.with_task(Z, task), plan.correction_grid(Z)
+    best = tune_in_two_stages(
+        model,
+        X,
+        y,
+        plain_grid=plan.grid(Z, y),
+        correction_grid=correction_grid,
+        cv=plan.folds(y, task),
+        scoring=plan.scoring,
+    ).best_estimator
+    if plan.retune:
+        grid = {**correction_grid, "C": list(_COSTS)}
+        best = plan.search(best, grid, X, y, task)
+    return lambda Z, task: best.predict(kinlearn.with_task(Z, task))
 
 
 def _multi_task(plan, **options):
@@ -367,14 +386,20 @@ def _plus(plan, Z, task, y):
 
 
 def _rmtl(plan, Z, task, y):
-    """rMTL: one space, no biases; linear functions get a feature that is always 1."""
+    """rMTL: one space, no biases; linear functions get a feature that is always 1.
+
+    Its plain machine has a bias all the same, so that it is tuned by itself.
+    """
 
     def with_one(Z):
         return Z if plan.kernel == "rbf" else np.column_stack([Z, np.ones(len(Z))])
 
+    best = _plain(plan, with_one(Z), task, y).best_params_
     machine = _multi_task(plan, fit_intercept=False)
-    predict = _two_stages(machine, plan, with_one(Z), task, y)
-    return lambda Z, task: predict(with_one(Z), task)
+    model = machine(kernel=plan.kernel, **best, **plan.weights)
+    X = kinlearn.with_task(with_one(Z), task)
+    search = plan.search(model, plan.correction_grid(Z), X, y, task)
+    return lambda Z, task: search.predict(kinlearn.with_task(with_one(Z), task))
 
 
 FORMS = {"one": _one, "each": _each, "mtl": _mtl, "rmtl": _rmtl, "plus": _plus}

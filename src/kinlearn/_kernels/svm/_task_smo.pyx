@@ -228,7 +228,7 @@ cdef class TaskSMO:
             self.down[i] = self.eps if b > 0.0 else -self.eps
 
     cdef void _set_beta(self, intp_t i, f64_t value) noexcept nogil:
-        """Bounds and zero are met exactly: rounding would leave rows free by a little."""
+        """Bounds and zero are met exactly: rounding would leave rows a little free."""
         cdef f64_t slack = 1e-13 * (self.high[i] - self.low[i])
         if value > self.high[i] - slack:
             value = self.high[i]
@@ -337,7 +337,7 @@ cdef class TaskSMO:
         return 0.0
 
     cdef f64_t _fraction_within(self, intp_t i, f64_t change) noexcept nogil:
-        """What fraction of a change keeps row i within its bounds and on its side of 0."""
+        """The fraction of a change that keeps row i in its bounds, on its side of 0."""
         cdef f64_t b = self.beta[i], end
         if change > 0.0:
             end = self.high[i] if b >= 0.0 else 0.0
@@ -390,7 +390,8 @@ cdef class TaskSMO:
         det = max(<f64_t>p[i] * q[j] - <f64_t>p[j] * q[i], 1e-6 * p[i] * q[j])
         by_i = (p[j] * other - q[j] * slope) / det
         by_j = (p[j] * slope - p[i] * other) / det
-        fraction = min(1.0, min(self._fraction_within(i, by_i), self._fraction_within(j, by_j)))
+        fraction = min(1.0, self._fraction_within(i, by_i))
+        fraction = min(fraction, self._fraction_within(j, by_j))
         total_i = self._change(i, fraction * by_i)
         total_j = self._change(j, fraction * by_j)
         # then each by itself, past a kink or along a bound
