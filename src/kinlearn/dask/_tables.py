@@ -83,6 +83,7 @@ def read_partitions(
     options: dict[str, Any],
     *,
     narrow: bool,
+    categories: bool,
     local: str,
 ) -> list[Any]:
     """Delayed reads of all partitions.
@@ -99,6 +100,8 @@ def read_partitions(
         For :func:`kinlearn.tasks.check_task_data`.
     narrow : bool
         Whether features become float32.
+    categories : bool
+        Whether features may be categories.
     local : str
         Name of the class for ordinary data, for messages.
 
@@ -121,7 +124,7 @@ def read_partitions(
         columns.append(_column(sample_weight, X, "sample_weight"))
     read = dask.delayed(read_partition, pure=False)
     return [
-        read(*columns_here, number, options, narrow=narrow)
+        read(*columns_here, number, options, narrow=narrow, categories=categories)
         for number, columns_here in enumerate(zip(*columns, strict=True))
     ]
 

@@ -324,7 +324,14 @@ def prepare_binned(
         before.append(task_rows[tasks])
         task_rows[tasks] += count
     check_tasks_weigh(common.tasks, task_rows)
-    scheme = Scheme.of(bins, sets, unit, task_rows, bootstrap=bootstrap)
+    scheme = Scheme.of(
+        bins,
+        sets,
+        unit,
+        task_rows,
+        bootstrap=bootstrap,
+        categorical=common.categorical,
+    )
     partitions = engine.map(CellRows.binned, rows, factor, scheme, each=before)
     n_rows = [s["n_rows"] for s in summaries]
     engine.keep(partitions, n_rows)
