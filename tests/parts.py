@@ -10,9 +10,11 @@ __all__ = ["ENDS", "read"]
 ENDS = [0, 60, 61, 250]
 
 
-def read(X, y, weight, ends):
+def read(X, y, weight, ends, categories=None):
     """Cut rows at `ends`, and read each part."""
     options = {"task": -1, "labels": "classes", "allow_nan": True}
+    if categories is not None:
+        options["categorical_features"] = categories
     return [
         read_partition(
             X[rows],
@@ -21,6 +23,7 @@ def read(X, y, weight, ends):
             i,
             options,
             narrow=False,
+            categories=categories is not None,
         )
         for i, rows in enumerate(np.split(np.arange(len(y)), ends))
     ]

@@ -92,6 +92,31 @@ def test_forest_on_arrays_is_the_local_one(client, frame):
     assert_array_equal(kept.predict_proba(table), local.predict_proba(table))
 
 
+def test_categories_are_those_of_the_local_forest(client, frame):
+    X, y = frame
+    X = X.assign(e=np.random.default_rng(0).integers(0, 20, len(X)))
+    labels = y + (X["e"] % 3 == 1) > 0
+    params = {
+        "n_estimators": 2,
+        "task": "school",
+        "max_features": None,
+        "categorical_features": ["e"],
+        "random_state": 0,
+    }
+    local = trees.MultiTaskRandomForestClassifier(**params).fit(X, labels)
+    dX, dy = on_dask(X, labels)
+    forest = kd.MultiTaskRandomForestClassifier(**params, client=client).fit(dX, dy)
+    new = X.assign(e=np.arange(len(X)) % 25)  # some were not there
+    assert len(local.trees_[0].category_sets) > 0
+    for table in (X, new):
+        assert_array_equal(
+            forest.to_local().predict_proba(table), local.predict_proba(table)
+        )
+    words = trees.export_text(local)
+    assert "e in {" in words
+    assert trees.export_text(forest.to_local()) == words
+
+
 def test_parameters_that_are_not_there(frame):
     X, y = frame
     dX, dy = on_dask(X, y > 0)

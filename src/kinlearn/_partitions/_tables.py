@@ -20,6 +20,7 @@ from kinlearn.tasks import (
     find_label_sets,
     remember_columns,
 )
+from kinlearn.tasks.internal import known_codes
 from kinlearn.utils import as_float32
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table
 
@@ -45,6 +46,9 @@ class Partition(Weighed):
     classes: np.ndarray | None
     sample_weight: np.ndarray | None
     table: TaskColumns
+    # bool (n_features,), or None: which are categories; and what codes they have here
+    categorical: np.ndarray | None = None
+    known_codes: np.ndarray | None = None
 
     def summary(self) -> dict[str, Any]:
         """What the driver has to know of a part, before codes are agreed on."""
@@ -60,6 +64,8 @@ class Partition(Weighed):
             "dtype": self.columns.dtype,
             "table": self.table,
             "weighted": self.sample_weight is not None,
+            "categorical": self.categorical,
+            "known_codes": self.known_codes,
         }
 
     def _pairs(self) -> tuple[Any, Any, Any]:
@@ -130,6 +136,10 @@ class Common:
         The columns.
     class_weight : float64 array of shape (n_classes,), or None
         Weights of the classes.
+    categorical : bool array of shape (n_features,), or None
+        Which features are categories.
+    known_codes : bool array of shape (n_categorical, 254), or None
+        Which codes they have.
     """
 
     n_rows: int
@@ -140,6 +150,8 @@ class Common:
     has_missing: np.ndarray
     table: TaskColumns
     class_weight: np.ndarray | None = None
+    categorical: np.ndarray | None = None
+    known_codes: np.ndarray | None = None
 
 
 def _places(known: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -156,6 +168,7 @@ def read_partition(
     options: dict[str, Any],
     *,
     narrow: bool = True,
+    categories: bool = False,
 ) -> Partition | None:
     """Check the rows of a part.
 
@@ -169,6 +182,8 @@ def read_partition(
         For :func:`kinlearn.tasks.check_task_data`.
     narrow : bool, default=True
         Whether features become float32.
+    categories : bool, default=False
+        Whether features may be categories.
 
     Returns
     -------
@@ -187,13 +202,18 @@ def read_partition(
     try:
         data = check_task_data(X, y, None if weightless else sample_weight, **options)
         X = as_float32(data.X) if narrow else data.X
-        if data.categorical is not None:
+        known = None
+        if data.categorical is not None and not categories:
             raise ValueError(
                 f"{data.feature_names[data.categorical].tolist()} are categories, "
                 "which rows in partitions cannot have. Replace them by numbers, such "
                 "as one-hot codes, and set categorical_features=None; or fit the local "
                 "class to rows in one place."
             )
+        if data.categorical is not None:
+            weight = np.zeros(len(X)) if weightless else data.sample_weight
+            names, estimator = data.feature_names, options.get("estimator", "")
+            known = known_codes(X, data.categorical, names, estimator, weight)
     except (TypeError, ValueError) as error:
         raise type(error)(f"In partition {number} of the data: {error}") from error
     return Partition(
@@ -204,6 +224,8 @@ def read_partition(
         classes=data.classes,
         sample_weight=np.zeros(len(X)) if weightless else data.sample_weight,
         table=data.columns,
+        categorical=data.categorical,
+        known_codes=known,
     )
 
 
@@ -285,6 +307,10 @@ def agree(
         has_missing=np.any([s["has_missing"] for s in summaries], axis=0),
         table=first["table"],
         class_weight=weights,
+        categorical=first["categorical"],
+        known_codes=None
+        if first["categorical"] is None
+        else np.any([s["known_codes"] for s in summaries], axis=0),
     )
 
 
@@ -332,7 +358,8 @@ def remember_common(model: Any, common: Common) -> None:
     remember_columns(model, common.table)
     model.tasks_ = common.tasks
     model.feature_names_ = common.table.feature_names
-    model.is_categorical_ = None
+    model.is_categorical_ = common.categorical
+    model._known_codes = common.known_codes
     if common.classes is not None:
         model.classes_ = common.classes
         model.task_classes_ = common.label_sets.by_task(common.tasks, common.classes)

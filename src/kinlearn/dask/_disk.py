@@ -51,13 +51,7 @@ class OnDisk:
 
 
 class DiskPartitions(LocalPartitions):
-    """Partitions in files; see ``LocalPartitions``. To be used as a context.
-
-    Parameters
-    ----------
-    place : OnDisk
-        Where.
-    """
+    """Partitions in files; see ``LocalPartitions``. To be used as a context."""
 
     def __init__(self, place: OnDisk) -> None:
         super().__init__()

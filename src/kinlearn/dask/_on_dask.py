@@ -52,6 +52,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
     _local: Any  # the local class
     _labels = "classes"
     _narrow = True  # whether features are read as float32
+    _categories = False  # whether features may be categories
     _step = "tree"  # what callbacks see finished
     # Parameters that the local class does not have, and their constraints.
     _own: dict[str, Any] = {"client": "no_validation"}
@@ -111,6 +112,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
             sample_weight,
             options,
             narrow=self._narrow,
+            categories=self._categories,
             local=self._local_name(),
         )
         known = self.n_estimators if self.n_estimators != "auto" else None

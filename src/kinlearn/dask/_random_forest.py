@@ -35,6 +35,8 @@ class MultiTaskRandomForestClassifier(
     Each partition draws the samples of the tasks it has rows of, so data divided by
     task need the least work.
 
+    Categories are columns of integers from 0 to 253 that `categorical_features` names.
+
     A worker that is lost is made up for: Dask reads its rows again and repeats the
     splits.
 
@@ -57,6 +59,7 @@ class MultiTaskRandomForestClassifier(
 
     _local = trees.MultiTaskRandomForestClassifier
     _narrow = False
+    _categories = True
     _fixed = {
         **ForestOnDask._fixed,
         "oob_score": "rows out of the bag are not scored where they lie",

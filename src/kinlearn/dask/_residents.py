@@ -35,24 +35,12 @@ class Lost(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """How far the growth of some trees has come.
+    """How far the growth of some trees has come."""
 
-    Attributes
-    ----------
-    batch : int
-        Number of these trees' growth within the fit.
-    trees : object
-        What partitions take to begin.
-    first : int
-        Number of the first of the plans.
-    plans : list
-        Plans up to now.
-    """
-
-    batch: int
-    trees: Any
-    first: int
-    plans: list
+    batch: int  # number of these trees' growth within the fit
+    trees: Any  # what partitions take to begin
+    first: int  # number of the first of the plans
+    plans: list  # plans up to now
 
     @property
     def reached(self) -> tuple[int, int]:
@@ -65,11 +53,6 @@ class Resident(WorkerPlugin):
 
     Its methods take *groups*: by the address of a worker, the partitions that a request
     is about, as a dict of their keys by their numbers.
-
-    Parameters
-    ----------
-    name : str
-        Of the fit.
     """
 
     def __init__(self, name: str) -> None:
@@ -236,17 +219,7 @@ class Resident(WorkerPlugin):
 def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:
     """Groups in n runs at the most, by the first worker of each.
 
-    Parameters
-    ----------
-    groups : dict
-        By the address of a worker.
-    n : int
-        Number of runs.
-
-    Returns
-    -------
-    dict of dict
-        A worker replies for itself and those of its run, which it calls.
+    A worker replies for itself and those of its run, which it calls.
     """
     runs = [list(groups)[i::n] for i in range(min(n, len(groups)))]
     return {run[0]: {address: groups[address] for address in run} for run in runs}
@@ -292,30 +265,10 @@ def _together(
     return function([pieces.pop(number) for number in sorted(pieces)], job, *args)
 
 
-# ----------------------------------------------------------------------------
-# The entry point for the driver
-# ----------------------------------------------------------------------------
-
-
 async def serve(name: str, method: str, *args: Any, dask_worker: Any = None) -> Any:
-    """Call a method of the resident of a worker.
+    """Call a method of the resident of a worker, for the driver.
 
-    Parameters
-    ----------
-    name : str
-        Of the fit.
-    method : str
-        Of `Resident`.
-    *args : objects
-        Its arguments.
-    dask_worker : Worker
-        Given by Dask.
-
-    Returns
-    -------
-    object
-        What the method returns; or, not raised but returned, a `Lost`, for Dask logs
-        the errors that are raised.
+    A `Lost` is not raised but returned, for Dask logs the errors that are raised.
     """
     if name not in dask_worker.plugins:
         return Lost(f"{dask_worker.address} does not know of the fit.")

@@ -83,29 +83,12 @@ def read_partitions(
     options: dict[str, Any],
     *,
     narrow: bool,
+    categories: bool,
     local: str,
 ) -> list[Any]:
-    """Delayed reads of all partitions.
+    """Delayed reads of all partitions; see `read_partition`.
 
-    Parameters
-    ----------
-    X : Dask DataFrame or array of shape (n_samples, n_columns)
-        Rows with the task column.
-    y : Dask Series or array of shape (n_samples,)
-        Targets.
-    sample_weight : Dask Series or array of shape (n_samples,), or None
-        Weights.
-    options : dict
-        For :func:`kinlearn.tasks.check_task_data`.
-    narrow : bool
-        Whether features become float32.
-    local : str
-        Name of the class for ordinary data, for messages.
-
-    Returns
-    -------
-    list of Delayed
-        Each computes what `read_partition` returns for a partition.
+    `options` are for `check_task_data`; `local` is the class for ordinary data.
     """
     _check_table(X, options["task"], local)
     if y is None:
@@ -121,7 +104,7 @@ def read_partitions(
         columns.append(_column(sample_weight, X, "sample_weight"))
     read = dask.delayed(read_partition, pure=False)
     return [
-        read(*columns_here, number, options, narrow=narrow)
+        read(*columns_here, number, options, narrow=narrow, categories=categories)
         for number, columns_here in enumerate(zip(*columns, strict=True))
     ]
 
@@ -142,23 +125,9 @@ def _predict_array(
 
 
 def predict_partitions(X: Any, model: Any, method: str, like: Any) -> Any:
-    """Call a method of a model on every partition, when the result is computed.
+    """Call a method of a local model on every partition, when the result is computed.
 
-    Parameters
-    ----------
-    X : Dask DataFrame or array
-        Rows with the task column.
-    model : estimator
-        An ordinary one; it goes to the workers.
-    method : str
-        Which of its methods.
-    like : Series, DataFrame or ndarray
-        An empty result.
-
-    Returns
-    -------
-    Dask Series, DataFrame or array
-        Lazy, divided as X is.
+    `like` is an empty result. What is returned is divided as X is.
     """
     model = dask.delayed(model)
     if isinstance(X, dd.DataFrame):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kinlearn._binning import bin_features, find_bins
 from kinlearn._kernels._random import stream_state
 from kinlearn._partitions import LocalPartitions, read_partition
-from kinlearn.trees import MultiTaskRandomForestClassifier
+from kinlearn.trees import MultiTaskRandomForestClassifier, export_text
 from kinlearn.trees.decision._growth import Sampler
 from kinlearn.trees.decision.partitions import fit_partitions
 from tests.parts import ENDS, read
@@ -34,7 +34,7 @@ def fit_both(X, y, weight, *, ends=ENDS, **params):
     params = {"n_estimators": 3, "task": -1, "random_state": 3, **params}
     whole = MultiTaskRandomForestClassifier(**params).fit(X, y, weight)
     divided = MultiTaskRandomForestClassifier(**params)
-    parts = read(X, y, weight, ends)
+    parts = read(X, y, weight, ends, params.get("categorical_features"))
     fit_partitions(divided, LocalPartitions(), parts, trees_at_once=2)
     assert not parts  # the rows as they were read have been let go of
     return whole, divided
@@ -54,7 +54,8 @@ def assert_same_forest(found, expected):
                 assert getattr(tree, name) is None
             else:
                 assert getattr(tree, name).dtype == array.dtype
-                assert_array_equal(getattr(tree, name), array, err_msg=name)
+                for column in array.dtype.names or [...]:  # NaN is a threshold too
+                    assert_array_equal(getattr(tree, name)[column], array[column], name)
 
 
 @pytest.mark.parametrize("together", [0, 25, 10_000])
@@ -83,6 +84,42 @@ def test_trees_do_not_depend_on_where_the_rows_lie(
     assert_same_forest(divided, whole)
     assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
     assert_allclose(divided.feature_importances_, whole.feature_importances_)
+
+
+@pytest.mark.parametrize("together", [0, 25, 10_000])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "params", [{}, {"criterion": "sum"}, {"criterion": "joint", "bootstrap": False}]
+)
+def test_categories_are_split_as_those_of_all_rows(
+    together, n_classes, params, monkeypatch
+):
+    monkeypatch.setattr(
+        "kinlearn.trees.decision.partitions._growth._MOST_TOGETHER", together
+    )
+    X, y, weight = problem(n_classes, n=400, missing=True, weights=0.7)
+    rng = np.random.default_rng(0)
+    X[:, 4] = rng.integers(0, 12, 400) * 3
+    X[:, 5] = np.where(rng.random(400) < 0.1, np.nan, rng.integers(0, 4, 400))
+    y = np.where((X[:, 4] % 2 == 1) & (rng.random(400) < 0.8), y[0], y)
+    weight[X[:, 4] == 33] = 0  # a category without rows that count
+    params |= {"categorical_features": [4, 5], "max_features": None}
+    whole, divided = fit_both(X, y, weight, **params)
+    assert len(whole.trees_[0].category_sets) > 1
+    assert_same_forest(divided, whole)
+    assert_array_equal(divided.is_categorical_, whole.is_categorical_)
+    strange = X.copy()
+    strange[:, 4] += 1
+    for rows in (X, strange):
+        assert_array_equal(divided.predict_proba(rows), whole.predict_proba(rows))
+    assert export_text(divided) == export_text(whole)
+
+
+def test_codes_of_categories_are_checked_in_each_partition():
+    X, y, _ = problem(2, n=100)
+    X[70, 2] = 0.5
+    with pytest.raises(ValueError, match=r"(?s)In partition 1 .* holds 0.5 in row 20"):
+        read(np.abs(X), y, None, [50], [1, 2])
 
 
 def test_class_weights_are_those_of_all_rows():

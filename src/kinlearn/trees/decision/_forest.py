@@ -226,7 +226,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         settings = self._growth_settings(data.X.shape[1])
 
         def grow(number: int) -> MultiTaskTree:
-            seed = stream_state(self._seed, number)
+            seed = self._tree_seed(number)
             counts = sampler.counts(seed) if self.bootstrap else None
             return rows.tree(settings, seed, counts)
 
@@ -265,6 +265,9 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 
     def _draw_seed(self) -> None:
         self._seed = check_random_state(self.random_state).randint(2**31 - 1)
+
+    def _tree_seed(self, number: int) -> int:
+        return stream_state(self._seed, number)
 
     def _score_out_of_bag(self, data: TaskData, sampler: Sampler) -> None:
         X = np.ascontiguousarray(data.X)
@@ -307,7 +310,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 
     def _out_of_bag(self, sampler: Sampler, number: int) -> np.ndarray:
         """Rows that a tree did not see."""
-        return np.flatnonzero(sampler.counts(stream_state(self._seed, number)) == 0)
+        return np.flatnonzero(sampler.counts(self._tree_seed(number)) == 0)
 
     @property
     def _trees(self) -> list[MultiTaskTree]:

@@ -9,7 +9,7 @@ parent. So on each way from the root to a leaf every task is decided once.
 
 All of this needs the *cells* of a node, the pairs of a task and a label, with their
 weights and numbers of rows. `Grower` counts them from rows that lie in one place, and
-grows a tree to the end; `SumGrower` is told them, node by node, by a driver that adds
+grows a tree to the end; `SumGrower` gets them, node by node, from a driver that adds
 up what partitions of the rows have counted.
 """
 
@@ -51,18 +51,8 @@ ITEM = np.dtype([
 cdef class Settings:
     """When tasks are decided, and how nodes are split.
 
-    Parameters
-    ----------
-    criterion : int
-        0 joint, 1 sum, 2 max.
-    purity : float
-        Fraction of one label at which a task is decided.
-    max_depth, min_samples_split, min_samples_leaf : int
-        Limits of the growth.
-    min_weight_fraction_leaf : float
-        The same for the weight, as a fraction of that of the tree.
-    max_features : int
-        Features to look at in a node, those that are constant there not counted.
+    The parameters of the tree, with numbers for the criterion (0 joint, 1 sum, 2 max),
+    the depth and the features to look at.
     """
 
     def __init__(self, *, i32_t criterion, f64_t purity, intp_t max_depth,
@@ -607,10 +597,6 @@ cdef class Grower(Nodes):
         if self.n_stack == self.stack.shape[0]:
             with gil:
                 self.stack_ = self.stack = doubled(self.stack_)
-        self.stack[self.n_stack].node = node
-        self.stack[self.n_stack].depth = depth
-        self.stack[self.n_stack].start = start
-        self.stack[self.n_stack].end = end
-        self.stack[self.n_stack].stream = stream
+        self.stack[self.n_stack] = Item(node, depth, start, end, stream)
         self.n_stack += 1
         return 0

@@ -33,10 +33,7 @@ cdef class TreeArrays:
         if self.n_decisions == self.decisions.shape[0]:
             with gil:
                 self.decisions_ = self.decisions = doubled(self.decisions_)
-        self.decisions[self.n_decisions].node = node
-        self.decisions[self.n_decisions].task = task
-        self.decisions[self.n_decisions].n_rows = n_rows
-        self.decisions[self.n_decisions].first_value = self.n_values
+        self.decisions[self.n_decisions] = Decision(node, task, n_rows, self.n_values)
         self.n_decisions += 1
         return 0
 
@@ -51,8 +48,7 @@ cdef class TreeArrays:
                and self.values[k - 1].label > label):
             self.values[k] = self.values[k - 1]
             k -= 1
-        self.values[k].label = label
-        self.values[k].weight = weight
+        self.values[k] = Value(label, weight)
         self.n_values += 1
         return 0
 
@@ -70,12 +66,7 @@ cdef class TreeArrays:
         if self.n_nodes == self.nodes.shape[0]:
             with gil:
                 self.nodes_ = self.nodes = doubled(self.nodes_)
-        self.nodes[self.n_nodes].left = -1
-        self.nodes[self.n_nodes].feature = -1
-        self.nodes[self.n_nodes].bin = -1
-        self.nodes[self.n_nodes].missing_left = 0
-        self.nodes[self.n_nodes].gain = 0.0
-        self.nodes[self.n_nodes].decrease = 0.0
+        self.nodes[self.n_nodes] = Node(-1, -1, -1, 0, 0, 0, 0.0, 0.0, 0.0)
         self.n_nodes += 1
         return self.n_nodes - 1
 
@@ -272,19 +263,7 @@ cdef const u64_t* _words(const u64_t[:, ::1] sets) noexcept:
 
 def find_leaves(const float_t[:, ::1] X, const Step[::1] steps, i32_t[::1] leaves,
                 const u64_t[:, ::1] sets=None):
-    """Leaf of each row.
-
-    Parameters
-    ----------
-    X : float array of shape (n, n_features), row-major
-        NaN is a missing value.
-    steps : structured array of shape (n_nodes,)
-        Nodes as a walk sees them.
-    leaves : int32 array of shape (n,), filled
-        Node numbers.
-    sets : uint64 array of shape (n_sets, 4), default=None
-        Codes of categories that go left.
-    """
+    """Leaf of each row of X; `sets` are the codes of categories that go left."""
     cdef intp_t n = X.shape[0], k
     cdef Walkers w
     cdef const u64_t* words = _words(sets)
@@ -311,22 +290,7 @@ def find_decisions(const float_t[:, ::1] X, const i32_t[::1] task,
                    const u64_t[:, ::1] sets=None):
     """Decision for each row: that of its task, wherever on its way it is taken.
 
-    Parameters
-    ----------
-    X : float array of shape (n, n_features), row-major
-        NaN is a missing value.
-    task : int32 array of shape (n,)
-        Task codes; -1 is unknown.
-    steps : structured array of shape (n_nodes,)
-        Nodes as a walk sees them.
-    decision_indptr : int32 array of shape (n_nodes + 1,)
-        Decisions of a node.
-    decision_task : int32 array of shape (n_decisions,)
-        Task of each decision, ascending at each node.
-    decisions : int32 array of shape (n,), filled
-        Number of the decision; -1 where the tree knows nothing of the task.
-    sets : uint64 array of shape (n_sets, 4), default=None
-        Codes of categories that go left.
+    -1 where the tree knows nothing of the task. The arrays are those of a tree.
     """
     cdef intp_t n = X.shape[0], k
     cdef Walkers w
@@ -371,19 +335,7 @@ cdef inline i32_t _decision_of(i32_t task, i32_t low, i32_t high,
 def add_frequencies(const i32_t[::1] decisions, const i32_t[::1] value_indptr,
                     const i32_t[::1] value_label, const f64_t[::1] value_share,
                     f64_t[:, ::1] out):
-    """Add each row's label frequencies to its line of `out`.
-
-    Parameters
-    ----------
-    decisions : int32 array of shape (n,)
-        Decision of each row; -1 adds nothing.
-    value_indptr : int32 array of shape (n_decisions + 1,)
-        Values of a decision.
-    value_label, value_share : arrays of shape (n_values,)
-        Label code and its fraction of the decision's weight.
-    out : float64 array of shape (n, n_classes)
-        Added to.
-    """
+    """Add the label frequencies of each row's decision, if it has one, to `out`."""
     cdef intp_t i, k
     cdef i32_t d
     with nogil:
@@ -400,14 +352,8 @@ def mean_of_leaves(const Step[::1] steps, const i32_t[::1] decision_indptr,
     """Average over the tasks of what each predicts on the way to a node.
 
     Every task is decided once on each way to a leaf, so the line of a leaf sums
-    to one. Children are numbered after their parents.
-
-    Parameters
-    ----------
-    steps, decision_indptr, value_indptr, value_label, value_share
-        The tree.
-    out : float64 array of shape (n_nodes, n_classes), zero, filled
-        Label frequencies; those of inner nodes lack the tasks decided below.
+    to one. Those of inner nodes in `out`, which is zero, will lack the tasks that are
+    decided below. Children are numbered after their parents.
     """
     cdef intp_t v, c, d, k, child
     cdef f64_t total

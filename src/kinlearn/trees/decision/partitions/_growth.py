@@ -70,7 +70,7 @@ def fit_partitions(
         most_together=min(_MOST_TOGETHER, common.n_rows // engine.n_places),
     )
     forest._draw_seed()
-    seeds = [stream_state(forest._seed, i) for i in range(forest.n_estimators)]
+    seeds = [forest._tree_seed(i) for i in range(forest.n_estimators)]
     free = _FREE_PLACES // max(n_rows)
     at_once = trees_at_once or max(1, n_features // _PLACES_FRACTION, free)
     grown: list = []

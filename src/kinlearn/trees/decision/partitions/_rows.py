@@ -247,14 +247,10 @@ class CellRows(Weighed):
         there = self.whole > 0
         return self.columns[number, there], self.whole[there]
 
-    def cell_weight(self, n_cells: int) -> np.ndarray:
-        """Weight of each cell, in units of the sample weights."""
-        return np.bincount(self.cells, self.whole, minlength=n_cells)
-
-    def weighed_cells(
+    def cell_weight(
         self, factor: np.ndarray | None, unit: float, n_cells: int
     ) -> np.ndarray:
-        """The same with class weights, in other units."""
+        """Weight of each cell, in units."""
         return np.bincount(self.cells, self._weight(factor, unit), minlength=n_cells)
 
     def weight_sum(self, factor: np.ndarray | None) -> tuple[float, bool]:
@@ -311,11 +307,11 @@ def prepare_binned(
         class_weight,
         common.classes,
         sets,
-        lambda: engine.reduce(_sum, CellRows.cell_weight, rows, n_cells),
+        lambda: engine.reduce(_sum, CellRows.cell_weight, rows, None, unit, n_cells),
     )
     if factor is not None:
         unit = _unit(engine.collect(CellRows.weight_sum, rows, factor))
-    in_cells = engine.reduce(_sum, CellRows.weighed_cells, rows, factor, unit, n_cells)
+    in_cells = engine.reduce(_sum, CellRows.cell_weight, rows, factor, unit, n_cells)
     label_sets = common.label_sets.weighed(in_cells * unit)
     dtype = np.result_type(*(s["dtype"] for s in summaries))
     bins = find_bins(engine, rows, len(common.table.features), dtype)
@@ -324,7 +320,14 @@ def prepare_binned(
         before.append(task_rows[tasks])
         task_rows[tasks] += count
     check_tasks_weigh(common.tasks, task_rows)
-    scheme = Scheme.of(bins, sets, unit, task_rows, bootstrap=bootstrap)
+    scheme = Scheme.of(
+        bins,
+        sets,
+        unit,
+        task_rows,
+        bootstrap=bootstrap,
+        categorical=common.categorical,
+    )
     partitions = engine.map(CellRows.binned, rows, factor, scheme, each=before)
     n_rows = [s["n_rows"] for s in summaries]
     engine.keep(partitions, n_rows)
