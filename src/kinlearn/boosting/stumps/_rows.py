@@ -305,11 +305,12 @@ class RoundRows(Weighed, ABC):
         width = 1 if self.binary else 2 * int(self.n_labels.max())
         out = np.zeros((len(wanted), 256, width + 2))
         side, bins = np.empty((2, len(self.label)), dtype=np.uint8)
-        test = (int(root[name][0]) for name in ("feature", "cut", "missing_left"))
-        send_rows(cells, *test, -1, side)
+        test = [int(root[name][0]) for name in ("feature", "cut", "missing_left")]
         labels = whole if self.binary else self._labels(whole)
         fill = sign_histogram if self.binary else label_histogram
         for sums, (task, feature, branch) in zip(out, wanted, strict=True):
+            if branch >= 0:
+                send_rows(cells, *test, task, side)
             fill(cells, task, feature, labels, side, branch, bins, sums)
         return out
 
@@ -351,15 +352,14 @@ class TableRows(RoundRows):
     def of(cls, rows: BoostedRows, cells: Cells, binary: bool) -> Self:
         """Rows of one table."""
         known = {name: getattr(rows, name) for name in ("indptr", "label", "n_labels")}
-        n = len(rows.order)
-        lanes = np.empty((n, N_LANES if binary else 0), dtype=np.int32)
+        n = len(rows.order) if binary else 0
         return cls(
             **known,
             **cls.weights_of(known, binary, rows.unit),
             binary=binary,
             start=rows.start,
             table=cells,
-            lanes=lanes,
+            lanes=np.empty((n, N_LANES), dtype=np.int32),
         )
 
     @property
@@ -390,7 +390,11 @@ class TableRows(RoundRows):
         whole = self._whole(weights, scale)
         if self.binary:
             size = np.abs(whole)
-            return Sums(whole, self._by_task(whole), size, self._by_task(size))
+            tasks, task_size = (
+                np.add.reduceat(each, self.indptr[:-1], dtype=np.int32)
+                for each in (whole, size)
+            )
+            return Sums(whole, tasks, size, task_size)
         tasks = self._task_sums(whole, None)
         per_row = np.repeat(self.n_labels, np.diff(self.indptr))
         size = np.add.reduceat(whole, np.cumsum(per_row) - per_row)

@@ -50,6 +50,8 @@ CHOOSERS = ("best", "best_per_task", "stochastic")
 
 _MOST = 250  # tests of a model; the bins of a feature must hold them all
 
+_BINS = np.arange(256)
+
 # Below this the logarithm of a weight ratio is meaningless.
 _LEAST = 1e-10
 
@@ -161,6 +163,9 @@ class StumpSearch(ABC):
     # a larger normaliser shows that no stump does any good
     most_normalizer = np.inf
 
+    def __post_init__(self) -> None:
+        self._n_bins = self.table.bins.n_bins
+
     @abstractmethod
     def _offer_roots(self, sums: Sums, first: int, last: int, roots: Roots) -> None:
         """Offer the stumps of a range of groups as roots."""
@@ -266,15 +271,16 @@ class StumpSearch(ABC):
         by_bin = ask("histograms", root, wanted) if wanted else []
         for at, (task, feature, _), sums in zip(places, wanted, by_bin, strict=True):
             if at:
-                n_bins = int(table.bins.n_bins[feature])
+                n_bins = int(self._n_bins[feature])
                 test = feature, *best_cut(sums, n_bins, self._n_labels(task))
-            left = sums[: test[1] + 1].sum(axis=0)
-            if test[2]:
-                left += sums[-1]
-            both = left, sums.sum(axis=0) - left
+            goes = np.empty((2, 256))
+            goes[0] = _BINS <= test[1]
+            goes[0, -1] = test[2]
+            np.subtract(1.0, goes[0], out=goes[1])
+            both = goes @ sums
             values = tuple(self._values(task, side, all_weight) for side in both)
             nodes[at] = Node(task, *test, values)
-            sides += both
+            sides += [*both]
         return Found(nodes, sides, all_weight)
 
 
@@ -313,7 +319,7 @@ class BinarySearch(StumpSearch):
     def vote(self, found: Found) -> tuple[list[Node | None], float, float] | None:
         """See `StumpSearch`; None if the stump is no better than a guess."""
         right = wrong = 0.0
-        for signed, size, _ in found.sides:
+        for signed, size, _ in map(np.ndarray.tolist, found.sides):
             if signed:
                 right += (size + abs(signed)) / 2
                 wrong += (size - abs(signed)) / 2

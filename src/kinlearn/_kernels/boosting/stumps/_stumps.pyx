@@ -78,7 +78,11 @@ cdef class Cells:
         """The group of a feature in a task; -1 if it has none."""
         cdef intp_t block = feature // FEATURES * self.n_tasks + task
         cdef intp_t low = self.block_indptr[block]
-        cdef intp_t high = self.block_indptr[block + 1], end = high, middle
+        # where it is if none is left out before it
+        cdef intp_t end = min(self.block_indptr[block + 1], low + feature % FEATURES + 1)
+        cdef intp_t high = end, middle
+        if low < end and self.group_feature[end - 1] == feature:
+            return end - 1
         while low < high:
             middle = (low + high) >> 1
             if self.group_feature[middle] < feature:
@@ -91,14 +95,12 @@ cdef class Cells:
                    u8_t* side) noexcept nogil:
         """1 in `side` for the rows of a task that a test sends to the left."""
         cdef intp_t g = self.group_of(feature, task)
-        cdef u8_t common = self.feature_common[feature]
         cdef intp_t start = self.task_indptr[task], stop = self.task_indptr[task + 1]
         cdef i64_t e
-        if g >= 0:
-            common = self.group_common[g]
-        memset(side + start, common <= cut, stop - start)
         if g < 0:
+            memset(side + start, self.feature_common[feature] <= cut, stop - start)
             return
+        memset(side + start, self.group_common[g] <= cut, stop - start)
         for e in range(self.start(g), self.part_end[g, 2]):
             if self.bins[e] == MISSING:
                 side[self.entry[e] >> 1] = missing_left
@@ -108,15 +110,14 @@ cdef class Cells:
     cdef void fill_bins(self, i32_t feature, i32_t task, u8_t* out) noexcept nogil:
         """The bins of the rows of a task."""
         cdef intp_t g = self.group_of(feature, task)
-        cdef u8_t common = self.feature_common[feature]
         cdef intp_t start = self.task_indptr[task], stop = self.task_indptr[task + 1]
         cdef i64_t e
-        if g >= 0:
-            common = self.group_common[g]
-        memset(out + start, common, stop - start)
-        if g >= 0:
-            for e in range(self.start(g), self.part_end[g, 2]):
-                out[self.entry[e] >> 1] = self.bins[e]
+        if g < 0:
+            memset(out + start, self.feature_common[feature], stop - start)
+            return
+        memset(out + start, self.group_common[g], stop - start)
+        for e in range(self.start(g), self.part_end[g, 2]):
+            out[self.entry[e] >> 1] = self.bins[e]
 
 
 def send_rows(Cells cells, i32_t feature, i32_t cut, bint missing_left,
