@@ -25,7 +25,7 @@ from kinlearn.tasks._values import (
 )
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
-from kinlearn.utils._warnings import warn_caller
+from kinlearn.utils._values import warn_caller
 
 __all__ = [
     "check_task_data",
