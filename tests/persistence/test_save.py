@@ -331,7 +331,7 @@ def test_what_cannot_be_loaded_has_a_remedy(tmp_path, monkeypatch):
     def absent(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name="skops")
 
-    monkeypatch.setattr("kinlearn.utils._optional.import_module", absent)
+    monkeypatch.setattr("kinlearn.utils._packages.import_module", absent)
     with pytest.raises(ImportError, match=r"kinlearn\[report\]"):
         kinlearn.load("m.skops")
 

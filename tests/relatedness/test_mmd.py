@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 from sklearn.preprocessing import scale
 
 from kinlearn import with_task
-from kinlearn.relatedness import _mmd, task_distances
+from kinlearn.relatedness import _joint, task_distances
 from tests.reference.task_distances import squared_mmd
 
 
@@ -59,7 +59,7 @@ def test_blocks_of_rows_do_not_matter(monkeypatch):
     for estimate in ("exact", "fourier"):
         whole = _values(X, task, estimate=estimate)
         with monkeypatch.context() as patch:
-            patch.setattr(_mmd, "_BLOCK_CELLS", 4 * len(X))  # 4 rows of a kernel
+            patch.setattr(_joint, "_BLOCK_CELLS", 4 * len(X))  # 4 rows of a kernel
             assert_allclose(_values(X, task, estimate=estimate), whole, rtol=1e-5)
 
 

@@ -6,8 +6,8 @@ and `below`. Group g owns the places ``indptr[g]`` to ``indptr[g + 1] - 1``:
 many of its numbers are smaller, so the last entry is how many there are. Equal
 numbers being one entry, a merge of two groups needs no inner loops.
 
-Both doors fill the rows `first` to ``last - 1`` of a matrix, above the diagonal,
-so that the caller can share the rows between threads and stop between calls.
+Both functions fill the rows `first` to ``last - 1`` of a matrix, above the diagonal,
+so that the caller can divide the rows among threads and stop between calls.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -73,7 +73,7 @@ def add_ks(
         ``cuts[g]`` are the places where group g passes the points of a grid that
         all groups share: its first entry, the first that is not below the first
         point, and so on to its last entry, the infinite one. Any grid gives the
-        same answer; one of pooled quantiles is fast.
+        same result; one of pooled quantiles is fast.
     passed : int64 array of shape (n_groups, n_cells + 1)
         ``below[cuts]``.
     first, last : int

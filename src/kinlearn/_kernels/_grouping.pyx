@@ -69,19 +69,19 @@ def deal_cells(
         Things of each cell in each fold.
     """
     cdef intp_t n_folds = load.shape[0]
-    cdef intp_t cell, share, rest, fold, best
+    cdef intp_t cell, even, rest, fold, best
     cdef i32_t row, column
     with nogil:
         for cell in range(rows.shape[0]):
             row, column = rows[cell], columns[cell]
-            share = counts[cell] // n_folds
+            even = counts[cell] // n_folds
             rest = counts[cell] % n_folds
             for fold in range(n_folds):
-                out[cell, fold] = share
+                out[cell, fold] = even
             while rest > 0:
                 best = -1
                 for fold in range(n_folds):
-                    if out[cell, fold] > share:
+                    if out[cell, fold] > even:
                         continue
                     if best < 0 or row_load[row, fold] < row_load[row, best]:
                         best = fold

@@ -1,4 +1,4 @@
-"""Doors to the kernels' random generator, for tests and for Python twins."""
+"""Entries to the kernels' random generator, for tests and for Python twins."""
 
 from kinlearn._kernels._random cimport (
     derive_stream, next_below, next_u64, next_uniform

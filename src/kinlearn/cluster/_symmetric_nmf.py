@@ -97,7 +97,7 @@ class MultiTaskSymmetricNMF(
         after each renaming of the clusters of tasks; the check of the best start's
         minimum may add some, so that ``n_iter_`` can be larger.
     tol : float, default=1e-5
-        A descent ends when a sweep lowers the objective by less than this share of
+        A descent ends when a sweep lowers the objective by less than this fraction of
         what it is for V = 0. Rows between two clusters may still change sides then: of
         the labels of noisy data, a few in a hundred depend on `tol`, and sometimes
         more. Where single rows matter, or two fits are compared row by row (such as

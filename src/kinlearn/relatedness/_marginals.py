@@ -1,4 +1,4 @@
-"""Distances between the tasks' marginals, feature by feature.
+"""Distances between the tasks' marginals, feature by feature, and of the target alone.
 
 Each feature is summarised once per task, as a sorted column or a histogram, and
 all pairs are compared at once. Features are never combined, so what only shows
@@ -7,16 +7,31 @@ in their joint distribution is not seen.
 
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist, squareform
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+)
 
-from kinlearn.tasks import TaskData
-from kinlearn.utils._ecdf import add_ks_statistics, stack_ecdfs
+from kinlearn.tasks import TaskData, class_codes, numbers
+from kinlearn.utils import group_rows
+from kinlearn.utils._ecdf import (
+    add_ks_statistics,
+    stack_ecdfs,
+    wasserstein_distances,
+)
 
-__all__ = ["bin_codes", "hellinger", "hellinger_between", "ks", "symmetric_kl"]
+__all__ = ["hellinger", "ks", "label_shift", "symmetric_kl"]
+
+_CLASS_DISTANCES = ("total_variation", "hellinger")
+_NUMBER_DISTANCES = ("wasserstein", "mean_difference")
+_NAME = 'task_distances(method="label_shift")'
 
 
 def _columns(data: TaskData) -> Iterator[np.ndarray]:
@@ -79,7 +94,7 @@ def ks(
     return _over_features(total + total.T, present, aggregate, data)
 
 
-def bin_codes(
+def _assign_bins(
     column: np.ndarray, task: np.ndarray, n_tasks: int, n_bins: int
 ) -> tuple[np.ndarray, int]:
     """Bins in which all tasks together lie evenly: of each number, and how many.
@@ -96,11 +111,11 @@ def bin_codes(
     if leads.sum() <= n_bins:
         edges = ascending[leads][:-1]
     else:
-        share = 1.0 / np.maximum(np.bincount(task, minlength=n_tasks), 1)
-        mass = np.cumsum(share[task[order]])
-        goals = mass[-1] * np.arange(1, n_bins) / n_bins
+        weight = 1.0 / np.maximum(np.bincount(task, minlength=n_tasks), 1)
+        below = np.cumsum(weight[task[order]])
+        goals = below[-1] * np.arange(1, n_bins) / n_bins
         # slightly less than the goal, so that rounding never decides about an edge
-        edges = np.unique(ascending[np.searchsorted(mass, goals * (1 - 1e-9))])
+        edges = np.unique(ascending[np.searchsorted(below, goals * (1 - 1e-9))])
     return np.searchsorted(edges, column), len(edges) + 1
 
 
@@ -110,8 +125,8 @@ def _histograms(
     """Counts by task and bin."""
     present = ~np.isnan(column)
     column, task = column[present], task[present]
-    codes, n_bins = bin_codes(column, task, n_tasks, n_bins)
-    counts = np.bincount(task * n_bins + codes, minlength=n_tasks * n_bins)
+    found, n_bins = _assign_bins(column, task, n_tasks, n_bins)
+    counts = np.bincount(task * n_bins + found, minlength=n_tasks * n_bins)
     return counts.reshape(n_tasks, n_bins)
 
 
@@ -141,10 +156,10 @@ def _binned(
     return _over_features(total, present, aggregate, data)
 
 
-def hellinger_between(shares: np.ndarray) -> np.ndarray:
+def _hellinger_between(fractions: np.ndarray) -> np.ndarray:
     """Hellinger distances, in 0 .. 1, between discrete distributions, one in a row."""
     # differences, not 1 - sum(sqrt(pq)): equal distributions get exactly 0
-    return squareform(pdist(np.sqrt(shares)) / np.sqrt(2.0))
+    return squareform(pdist(np.sqrt(fractions)) / np.sqrt(2.0))
 
 
 def hellinger(
@@ -156,7 +171,7 @@ def hellinger(
     """
 
     def between(counts: np.ndarray) -> np.ndarray:
-        return hellinger_between(counts / np.maximum(counts.sum(1, keepdims=True), 1))
+        return _hellinger_between(counts / np.maximum(counts.sum(1, keepdims=True), 1))
 
     return _binned(data, between, n_bins, aggregate)
 
@@ -180,14 +195,80 @@ def symmetric_kl(
         )
 
     def between(counts: np.ndarray) -> np.ndarray:
-        shares = counts + smoothing
-        shares /= shares.sum(axis=1, keepdims=True)
-        logs = np.log(shares)
-        own = (shares * logs).sum(axis=1)
-        cross = shares @ logs.T
+        fractions = counts + smoothing
+        fractions /= fractions.sum(axis=1, keepdims=True)
+        logs = np.log(fractions)
+        same = (fractions * logs).sum(axis=1)
+        cross = fractions @ logs.T
         # sum of (p - q)(log p - log q), multiplied out
-        divergence = own[:, None] + own - cross - cross.T
+        divergence = same[:, None] + same - cross - cross.T
         np.fill_diagonal(divergence, 0.0)
         return np.maximum(divergence, 0.0)
 
     return _binned(data, between, n_bins, aggregate)
+
+
+def _between_classes(
+    y: Any, task: np.ndarray, n_tasks: int, distance: str
+) -> np.ndarray:
+    classes, y = class_codes(y, _NAME)
+    check_consistent_length(task, y)
+    places = task.astype(np.intp) * len(classes) + y
+    counts = np.bincount(places, minlength=n_tasks * len(classes))
+    sizes = np.bincount(task, minlength=n_tasks)
+    fractions = counts.reshape(n_tasks, -1) / sizes[:, None]
+    if distance == "hellinger":
+        return _hellinger_between(fractions)
+    return squareform(pdist(fractions, "cityblock") / 2.0)
+
+
+def _between_numbers(
+    y: Any, task: np.ndarray, n_tasks: int, distance: str, n_jobs: int | None
+) -> np.ndarray:
+    y = numbers(y, _NAME)
+    check_consistent_length(task, y)
+    if distance == "wasserstein":
+        indptr, order = group_rows(task, n_tasks)
+        return wasserstein_distances(stack_ecdfs(y[order], indptr), n_jobs=n_jobs)
+    sizes = np.bincount(task, minlength=n_tasks)
+    means = np.bincount(task, weights=y, minlength=n_tasks) / sizes
+    squares = np.square(y - means[task]).sum()
+    # not "== 0": the mean of equal numbers need not be that number
+    if squares <= len(y) * (1e-14 * np.abs(y).max()) ** 2:
+        raise ValueError(
+            "y is constant within each task, so its mean difference has no standard "
+            'deviation to be measured in. Use distance="wasserstein".'
+        )
+    deviation = np.sqrt(squares / (len(y) - n_tasks))
+    return np.abs(means[:, None] - means) / deviation
+
+
+def label_shift(
+    y: Any,
+    task: np.ndarray,
+    n_tasks: int,
+    *,
+    distance: str = "auto",
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Distances between the tasks' targets; see `task_distances`.
+
+    "total_variation" or "hellinger" for classes, "wasserstein" or "mean_difference" for
+    numbers; "auto" is the first of its kind. Each task has a row.
+    """
+    known = ("auto", *_CLASS_DISTANCES, *_NUMBER_DISTANCES)
+    if distance not in known:
+        raise ValueError(
+            f"distance must be one of {', '.join(map(repr, known))}; got {distance!r}."
+        )
+    if y is None:
+        raise ValueError(f"{_NAME} compares the tasks' targets, but y is None. Pass y.")
+    if distance == "auto":
+        y = column_or_1d(y)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        kind = type_of_target(y, input_name="y")
+        distance = "wasserstein" if kind == "continuous" else "total_variation"
+    if distance in _CLASS_DISTANCES:
+        return _between_classes(y, task, n_tasks, distance)
+    return _between_numbers(y, task, n_tasks, distance, n_jobs)

@@ -26,8 +26,7 @@ from kinlearn.tables._cells import (
 )
 from kinlearn.tables._containers import AnyTable, find_column, open_table
 from kinlearn.utils._typing import Table, TaskColumn
-from kinlearn.utils._values import show_values
-from kinlearn.utils._warnings import warn_caller
+from kinlearn.utils._values import show_values, warn_caller
 
 __all__ = [
     "column_parts",

@@ -5,9 +5,10 @@ the source) is normalised by its own largest weight where a fraction is needed. 
 number of rounds makes a weight vanish, or an error 0 / 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,15 @@ from kinlearn.transfer._weight_updates import (
 )
 from kinlearn.utils import quiet_round
 
-__all__ = ["Boosted", "Transfer", "WeightHistory", "Weights", "boost", "voting_rounds"]
+__all__ = [
+    "Boosted",
+    "Transfer",
+    "WeightHistory",
+    "Weights",
+    "boost",
+    "play_rounds",
+    "voting_rounds",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +122,8 @@ class Weights:
         self.transfer = transfer
         self._log = np.log(transfer.start if start is None else start)
         self._normalised: np.ndarray | None = None
-        self._source = np.flatnonzero(~transfer.is_target)
-        self._target = np.flatnonzero(transfer.is_target)
+        self.source = _places(~transfer.is_target)
+        self.target = _places(transfer.is_target)
 
     def normalised(self) -> np.ndarray:
         """Weights that sum to one."""
@@ -122,21 +131,26 @@ class Weights:
             self._normalised = _fractions(self._log)
         return self._normalised
 
+    @cached_property
+    def target_rows(self) -> Transfer:
+        """The transfer without its source."""
+        return self.transfer.some(self.transfer.is_target)
+
     def of_target(self) -> np.ndarray:
         """Weights of the target's rows, which sum to one."""
-        return _fractions(self._log[self._target])
+        return _fractions(self._log[self.target])
 
     def of_source(self) -> np.ndarray:
         """Weights of the source's rows, which sum to one."""
-        return _fractions(self._log[self._source])
+        return _fractions(self._log[self.source])
 
     def source_errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By label, wrong weight as a fraction of all source's and of the label's."""
         n_classes = self.transfer.n_classes
-        if not len(self._source):
+        if not self.transfer.has_source:
             return np.zeros(n_classes), np.zeros(n_classes)
-        y, error = self.transfer.y[self._source], error[self._source]
-        log = self._log[self._source]
+        y, error = self.transfer.y[self.source], error[self.source]
+        log = self._log[self.source]
         of_all = np.bincount(y, _fractions(log) * error, minlength=n_classes)
         top = np.full(n_classes, -np.inf)
         np.maximum.at(top, y, log)
@@ -148,15 +162,15 @@ class Weights:
     def scale(self, target: np.ndarray, source: np.ndarray | float) -> None:
         """Add to the logarithms of the target's and of the source's weights."""
         self._normalised = None
-        self._log[self._target] += target
-        self._log[self._source] += source
+        self._log[self.target] += target
+        self._log[self.source] += source
 
     def restart_target(self) -> None:
         """Spread the target's weight as it was in the beginning."""
         self._normalised = None
-        log = self._log[self._target]
-        start = np.log(self.transfer.start[self._target])
-        self._log[self._target] = start + _log_sum(log) - _log_sum(start)
+        log = self._log[self.target]
+        start = np.log(self.transfer.start[self.target])
+        self._log[self.target] = start + _log_sum(log) - _log_sum(start)
 
     def by_task(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Fraction of each task, and of each class of the source and the target."""
@@ -169,6 +183,14 @@ class Weights:
         return by_task, by_class[:n_classes], by_class[n_classes:]
 
 
+def _places(mask: np.ndarray) -> np.ndarray | slice:
+    """Where a mask is True; a slice, which copies nothing, if that is one stretch."""
+    places = np.flatnonzero(mask)
+    if len(places) and places[-1] - places[0] + 1 == len(places):
+        return slice(places[0], places[-1] + 1)
+    return places
+
+
 def _fractions(log: np.ndarray) -> np.ndarray:
     weight = np.exp(log - log.max())
     return weight / weight.sum()
@@ -179,16 +201,15 @@ def _log_sum(log: np.ndarray) -> float:
     return top + np.log(np.exp(log - top).sum())
 
 
-def boost(
+def play_rounds(
     weights: Weights,
     learner: Any,
     update: Update,
     *,
     n_rounds: int,
-    keep: str = "all",
     on_round: Callable[[int], AbstractContextManager[Any]] = quiet_round,
-) -> Boosted:
-    """Boost on a source and a target.
+) -> Iterator[float]:
+    """Run rounds; yield their target errors, with the weights that they learned from.
 
     Parameters
     ----------
@@ -200,52 +221,59 @@ def boost(
     update : Update
         The errors of rows, and how weights follow from them.
     n_rounds : int
-        Number of rounds.
-    keep : {"second_half", "all"}, default="all"
-        Which rounds vote.
+        Number of rounds, at most.
     on_round : callable
         Returns a context manager for a round's number.
-
-    Returns
-    -------
-    Boosted
-        The learners, with a vote for each; 0 is none.
     """
-    transfer = weights.transfer
-    is_target, has_source = transfer.is_target, transfer.has_source
-    log_beta = np.log(beta := source_factor(transfer.start[~is_target].sum(), n_rounds))
-    n_target = transfer.start[is_target].sum()
-    rounds: list[tuple[Any, ...]] = []
+    transfer, source, target = weights.transfer, weights.source, weights.target
+    has_source = transfer.has_source
+    log_beta = np.log(beta := source_factor(transfer.start[source].sum(), n_rounds))
     for number in range(n_rounds):
         with on_round(number):
             # 1. Learn from the rows, each with its weight, and see what is wrong.
-            error = update.row_errors(learner.learn(weights), transfer.y, is_target)
-            target_error = update.mean_error(weights.of_target(), error[is_target])
-            vote = learner_vote(target_error, n_target)
-            rounds.append((*weights.by_task(), target_error, vote))
+            predicted = learner.learn(weights)
+            error = update.row_errors(predicted, transfer.y, transfer.is_target)
+            target_error = update.mean_error(weights.of_target(), error[target])
+            yield target_error
             # 2. Where AdaBoost would end, this ends too, or the target begins anew.
             by_chance = target_error >= CHANCE
             at_end = by_chance or target_error == 0.0
             ends = at_end and (update.ends or not has_source)
             if ends and by_chance:
-                break
+                return
             # 3. Wrong rows of the target gain, wrong rows of the source lose.
             gain = 1.0 if by_chance else target_factor(target_error)
-            loss: Any = error[~is_target] * log_beta if update.moves_source else 0.0
+            loss: Any = error[source] * log_beta if update.moves_source else 0.0
             if update.correct is not None:
                 factor = np.full(transfer.n_classes, beta)
                 if not by_chance:
                     wrong = weights.source_errors(error)
                     factor = update.correct(RoundErrors(target_error, *wrong, beta))
-                loss = np.log(factor)[transfer.y[~is_target]] + loss
-            weights.scale(error[is_target] * np.log(gain), loss)
+                loss = np.log(factor)[transfer.y[source]] + loss
+            weights.scale(error[target] * np.log(gain), loss)
             if ends:
-                break
+                return
             if at_end:
                 weights.restart_target()
-    history = WeightHistory(*map(np.array, zip(*rounds, strict=True)))
-    voting = voting_rounds(len(rounds), keep, has_source and update.moves_source)
-    votes = np.where(voting, history.vote, 0.0)
+
+
+def boost(
+    weights: Weights, learner: Any, update: Update, *, keep: str = "all", **rounds: Any
+) -> Boosted:
+    """The learners of all rounds, with a vote for each; 0 is none.
+
+    `keep`, "second_half" or "all", says which rounds vote; for the other parameters see
+    `play_rounds`.
+    """
+    transfer = weights.transfer
+    n_target = transfer.start[weights.target].sum()
+    found = [
+        (*weights.by_task(), error, learner_vote(error, n_target))
+        for error in play_rounds(weights, learner, update, **rounds)
+    ]
+    history = WeightHistory(*map(np.array, zip(*found, strict=True)))
+    settles = transfer.has_source and update.moves_source
+    votes = np.where(voting_rounds(len(found), keep, settles), history.vote, 0.0)
     return Boosted(learner.finish(), votes if votes.any() else history.vote, history)
 
 

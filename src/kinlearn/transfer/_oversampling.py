@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.transfer._base import BoostsEstimator
-from kinlearn.transfer._boost import Transfer, Weights, boost
+from kinlearn.transfer._boost import Transfer, Weights, play_rounds
 from kinlearn.transfer._learners import BinnedRows, ModelLearner, TreeLearner
 from kinlearn.transfer._weight_updates import Update, is_wrong, wrong_weight
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing
@@ -265,6 +265,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
         place[present] = np.arange(len(present), dtype=np.int32)
         y, y_source = place[data.y[rows]], place[data.y[source]]
         new_learner = self._learners(data.X[rows], data.X[source], rng)
+        update = Update(is_wrong, mean_error=wrong_weight)
         for _ in range(self.n_repeats):
             draw = _balanced_draw(y, rng)
             is_target = np.repeat([True, False], [len(draw), len(source)])
@@ -278,12 +279,10 @@ class AuxiliaryOverSampler(BoostsEstimator):
                 n_classes=len(present),
             )
             weights = Weights(transfer)
-            boost(
-                weights,
-                new_learner(draw),
-                Update(is_wrong, mean_error=wrong_weight),
-                n_rounds=self.n_estimators,
-            )
+            for _ in play_rounds(
+                weights, new_learner(draw), update, n_rounds=self.n_estimators
+            ):
+                pass  # of the rounds, only the weights that they leave are of use
             scores[source] += weights.of_source() / self.n_repeats
         return scores
 

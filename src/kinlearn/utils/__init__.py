@@ -8,17 +8,20 @@ from kinlearn.utils._groups import (
     row_groups,
     row_hashes,
 )
-from kinlearn.utils._jobs import SentOnce, one_by_one
-from kinlearn.utils._optional import import_optional
+from kinlearn.utils._jobs import (
+    SentOnce,
+    one_by_one,
+    stop_requested,
+    stop_searches_if,
+)
+from kinlearn.utils._packages import import_optional, show_versions
 from kinlearn.utils._rounds import (
     check_takes_weights,
     clone_for_round,
     quiet_round,
     rounds_with_callbacks,
 )
-from kinlearn.utils._stop import stop_requested, stop_searches_if
 from kinlearn.utils._values import as_float32
-from kinlearn.utils._versions import show_versions
 
 __all__ = [
     "SentOnce",

@@ -1,13 +1,17 @@
-"""Settings for joblib's backends beyond this machine."""
+"""Long work: joblib beyond this machine, and searches that can be stopped."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import cycle
 from typing import Any, Literal, Self
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
-__all__ = ["SentOnce", "one_by_one"]
+__all__ = ["SentOnce", "one_by_one", "stop_requested", "stop_searches_if"]
+
+_is_over: ContextVar[Callable[[], bool] | None] = ContextVar("_is_over", default=None)
 
 
 def one_by_one(
@@ -43,3 +47,22 @@ class SentOnce:
         There is one for each of `n_jobs` workers, to which Dask deals them in turn.
         """
         return cycle([cls(value) for _ in range(effective_n_jobs(n_jobs))])
+
+
+@contextmanager
+def stop_searches_if(is_over: Callable[[], bool]) -> Iterator[None]:
+    """Stop the searches inside as soon as `is_over` returns True, and then always.
+
+    A search calls it between its steps, so the step under way is finished.
+    """
+    token = _is_over.set(is_over)
+    try:
+        yield
+    finally:
+        _is_over.reset(token)
+
+
+def stop_requested() -> bool:
+    """Whether a search should stop and return the best it has found."""
+    is_over = _is_over.get()
+    return is_over is not None and is_over()

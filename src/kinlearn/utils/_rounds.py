@@ -65,9 +65,9 @@ def rounds_with_callbacks(
     def on_round(number: int) -> Iterator[SimpleNamespace]:
         step = fit.subcontext(task_name=f"{what} {number}")
         step.call_on_fit_task_begin(estimator=estimator)
-        told = SimpleNamespace(stop=False)
-        yield told
-        told.stop = step.call_on_fit_task_end(estimator=estimator)
+        request = SimpleNamespace(stop=False)
+        yield request
+        request.stop = step.call_on_fit_task_end(estimator=estimator)
 
     yield on_round
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y)

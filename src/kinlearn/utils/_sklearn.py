@@ -12,7 +12,6 @@ from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
-    InvalidParameterError,
     Options,
     StrOptions,
 )
@@ -22,7 +21,6 @@ from sklearn.utils.validation import _check_sample_weight
 __all__ = [
     "HasMethods",
     "Interval",
-    "InvalidParameterError",
     "Options",
     "StrOptions",
     "check_feature_names_in",

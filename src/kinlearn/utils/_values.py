@@ -1,10 +1,13 @@
-"""Values: which are missing or too large, and how messages show some of them."""
+"""Values: which are missing or too large, and how messages tell users of them."""
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["MISSING_TYPES", "are_missing", "as_float32", "show_values"]
+__all__ = ["MISSING_TYPES", "are_missing", "as_float32", "show_values", "warn_caller"]
 
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
@@ -42,3 +45,14 @@ def as_float32(X: np.ndarray) -> np.ndarray:
             f"row {row}, feature {column}: {X[row, column]:g}. Scale the feature."
         )
     return narrow
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn, as of the line that led here from outside of kinlearn and scikit-learn."""
+    level = 1
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(
+        ("kinlearn.", "sklearn.", "joblib.")
+    ):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level + 1)

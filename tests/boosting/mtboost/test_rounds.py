@@ -194,6 +194,6 @@ def test_one_matrix_of_slopes_is_a_walk_through_all_rows(monkeypatch, form, n_cl
     model = MTBoostClassifier(task=-1, n_estimators=8, form=form, random_state=0)
     packed = kinlearn.with_task(X, task)
     by_matrix = model.fit(packed, y).decision_function(packed)
-    monkeypatch.setattr(_rounds, "_MATRIX_CODES", 0)
+    monkeypatch.setattr(_rounds, "_MATRIX_PROBLEMS", 0)
     by_rows = model.fit(packed, y).decision_function(packed)
     assert_allclose(by_matrix, by_rows, rtol=1e-6, atol=1e-9)

@@ -94,7 +94,7 @@ cdef f64_t _update(
 ) noexcept nogil:
     """Minimise row i and bring `gram` and `sums` up to date.
 
-    `work` has room for k (k + 2); its first k numbers get the change of the row.
+    `work` is of length k (k + 2); its first k numbers get the change of the row.
     """
     cdef intp_t k = V.shape[1], j, m, s
     cdef f64_t* old = work
@@ -125,20 +125,20 @@ cdef f64_t _update(
 cdef inline f64_t _dot(const float_t* a, const f64_t* b, intp_t n) noexcept nogil:
     # Eight sums that the compiler keeps in vector registers; one sum would wait
     # for each addition.
-    cdef f64_t part[8]
+    cdef f64_t sums[8]
     cdef f64_t out = 0.0
     cdef intp_t at = 0, u
     for u in range(8):
-        part[u] = 0.0
+        sums[u] = 0.0
     while at + 8 <= n:
         for u in range(8):
-            part[u] += a[at + u] * b[at + u]
+            sums[u] += a[at + u] * b[at + u]
         at += 8
     while at < n:
         out += a[at] * b[at]
         at += 1
     for u in range(8):
-        out += part[u]
+        out += sums[u]
     return out
 
 
@@ -237,7 +237,7 @@ cdef inline void _read(
     intp_t k,
     f64_t* b,
 ) noexcept nogil:
-    """Add to row i of W V what totals say; `places` are those of its entries."""
+    """Add to row i of W V from totals; `places` are those of its entries."""
     cdef intp_t e, j
     cdef f64_t p, q
     cdef const f64_t* total
@@ -353,7 +353,7 @@ def term_product(
     const f64_t[:, ::1] write,
     const intp_t[::1] readers,
     const intp_t[::1] writers,
-    const f64_t[::1] own,
+    const f64_t[::1] diagonal,
     const f64_t[:, ::1] V,
     f64_t[:, ::1] totals,
     f64_t[:, ::1] out,
@@ -379,7 +379,7 @@ def term_product(
     with nogil:
         for i in range(n):
             for j in range(k):
-                out[i, j] = -own[i] * V[i, j]
+                out[i, j] = -diagonal[i] * V[i, j]
         for g in range(read.shape[1]):
             first, last = 0, n
             if writers[g] >= 0:
@@ -420,7 +420,7 @@ def sweep_terms(
     const f64_t[:, ::1] read,
     const f64_t[:, ::1] write,
     const intp_t[::1] wide,
-    const f64_t[::1] own,
+    const f64_t[::1] diagonal,
     f64_t[:, :, ::1] totals,
     f64_t[:, ::1] narrow,
     const i32_t[::1] task,
@@ -451,7 +451,7 @@ def sweep_terms(
     wide : intp array of shape (n_groups,)
         Where in `totals` a group is; -1 if it is in `narrow`, as groups are that one
         task alone reads and writes.
-    own : array of shape (n,)
+    diagonal : array of shape (n,)
         Diagonal of the affinity, which is taken off.
     totals : array of shape (n_wide, n_terms, 2 k), changed
         From `term_totals`.
@@ -470,7 +470,7 @@ def sweep_terms(
         for r in range(order.shape[0]):
             i = order[r]
             for j in range(k):
-                b[j] = -own[i] * V[i, j]
+                b[j] = -diagonal[i] * V[i, j]
             for g in range(read.shape[1]):
                 w = read[task[i], g]
                 if w == 0.0:

@@ -43,7 +43,7 @@ class _Played:
     rounds: list[tuple]  # what is kept of the fit, scale, weights, loss, objective
     losses: list[float]  # of rows held back, after each round
     covariance: TaskCovariance | None
-    n_codes: int
+    n_problems: int
 
 
 class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
@@ -148,7 +148,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         )
         found, losses = [], []
         rounds = play_rounds(loss, learner, scores, settings, rng, covariance)
-        for number in range(self.n_estimators if loss.n_codes else 0):
+        for number in range(self.n_estimators if loss.n_problems else 0):
             with on_round(number) as callbacks:
                 one = next(rounds, None)
             if one is None:
@@ -164,7 +164,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
                 break
         if losses:
             del found[int(np.argmin(losses)) + 1 :]
-        return _Played(learner, found, losses, covariance, loss.n_codes)
+        return _Played(learner, found, losses, covariance, loss.n_problems)
 
     def _keep(self, played: "_Played") -> None:
         """Set what the rounds found."""
@@ -173,7 +173,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         if played.losses:
             self.validation_losses_ = np.array(played.losses)
         self.n_estimators_ = len(kept)
-        self.weights_ = np.array(weights).reshape(len(kept), played.n_codes)
+        self.weights_ = np.array(weights).reshape(len(kept), played.n_problems)
         self.train_loss_ = np.array(losses)
         self.objective_ = np.array(objectives)
         self.hypotheses_ = None
@@ -247,14 +247,14 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     def _further(
         self, known: Any
     ) -> tuple[Callable[[np.ndarray], Loss], np.ndarray, np.ndarray]:
-        """Loss, scores so far, and which codes have rows."""
+        """Loss, scores so far, and which problems have rows."""
 
     def _append(self, played: "_Played", here: np.ndarray) -> None:
-        """Keep further rounds, in which other codes have no weight."""
-        n_codes = self.weights_.shape[1]
+        """Keep further rounds, in which other problems have no weight."""
+        n_problems = self.weights_.shape[1]
         old = self.weights_, self.train_loss_, self.objective_, self.hypotheses_
         self._keep(played)
-        weights = np.zeros((len(played.rounds), n_codes))
+        weights = np.zeros((len(played.rounds), n_problems))
         weights[:, here] = self.weights_
         self.weights_ = np.concatenate([old[0], weights])
         self.train_loss_ = np.concatenate([old[1], self.train_loss_])
@@ -264,13 +264,15 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         self.n_estimators_ = len(self.weights_)
         self._covariance = TaskCovariance.of(self.weights_, self.covariance_ridge)
 
-    def _known_scores(self, rows: Any, row: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """Scores of pairs of row and code by the learners so far."""
+    def _known_scores(
+        self, rows: Any, row: np.ndarray, problem: np.ndarray
+    ) -> np.ndarray:
+        """Scores of pairs of row and problem by the learners so far."""
         out = np.zeros(len(row))
         for some, outputs in self._outputs(rows):
             at = np.flatnonzero((row >= some.start) & (row < some.stop))
             out[at] = np.einsum(
-                "ij,ij->i", outputs[row[at] - some.start], self.weights_.T[code[at]]
+                "ij,ij->i", outputs[row[at] - some.start], self.weights_.T[problem[at]]
             )
         return out
 
@@ -285,7 +287,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         scores: np.ndarray,
         new: np.ndarray,
     ) -> None:
-        """Weights of new codes, put in their places (`new`) among the old ones."""
+        """Weights of new problems, put in their places (`new`) among the old ones."""
         outputs = np.zeros((later.n_samples, self.n_estimators_))
         if self.hypotheses_ is not None:
             nobody = np.full(later.n_samples, -1)
@@ -307,7 +309,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     # ------------------------------------------------------------- relations
 
     def _between_tasks(self, matrix: np.ndarray) -> np.ndarray:
-        """A covariance of codes as one of tasks."""
+        """A covariance of problems as one of tasks."""
         return matrix
 
     @property

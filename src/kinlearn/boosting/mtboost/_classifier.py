@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from kinlearn.boosting._start_weights import row_weights, weighted_label_sets
 from kinlearn.boosting.mtboost._base import MTBoostBase
-from kinlearn.boosting.mtboost._label_codes import ClassScores, LabelCodes
+from kinlearn.boosting.mtboost._problems import BinaryProblems, ClassScores
 from kinlearn.boosting.mtboost._rounds import Loss
 from kinlearn.tasks import LabelSets
 from kinlearn.utils._callbacks import with_callbacks
@@ -55,7 +55,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     n_inner : int, default=10
         Fits in each round, at most.
     inner_tol : float, default=0.01
-        A round's fits end when no weight changes by more than this share of the
+        A round's fits end when no weight changes by more than this fraction of the
         largest.
     step : {"majorized", "exact", "paper"}, default="majorized"
         How the weights of a learner are found.
@@ -92,7 +92,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         Whether to hold rows back, to stop when their loss gets no better, and to
         keep the rounds up to the best.
     validation_fraction : float, default=0.1
-        Share of the rows of each task and class that is held back.
+        Fraction of the rows of each task and class that is held back.
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
     unknown_task : {"warn", "share", "error"}, default="warn"
@@ -117,7 +117,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         other.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         The correlation again.
-    weights_ : ndarray of shape (n_estimators_, n_codes)
+    weights_ : ndarray of shape (n_estimators_, n_problems)
         Weights of the learners for each task of two classes; for each class of a
         task with more, in the order of tasks and classes.
     n_estimators_ : int
@@ -166,8 +166,8 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
       paper's learners see x alone.
     - A score begins with the log-odds of its task (half a row is added to each
       class), not with 0.
-    - A task of more than two classes has a code for each class against its others;
-      all codes share the rounds. The paper has two classes.
+    - A task of more than two classes has a problem for each class against its others;
+      all problems share the rounds. The paper has two classes.
     - Probabilities are the logistic function of the scores, which the loss is made
       for; boosted to the end, they are too sure.
 
@@ -272,14 +272,17 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         weight = row_weights(data)
         self._label_sets = weighted_label_sets(data)
         self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
-        self._codes = codes = LabelCodes.of(data, self._label_sets)
-        offsets = codes.offsets(weight[codes.row])
-        make_loss = codes.losses(np.full(codes.n_codes, True))
-        self._boost(X, y, data, make_loss, offsets[codes.code])
+        self._problems = problems = BinaryProblems.of(data, self._label_sets)
+        offsets = problems.offsets(weight[problems.row])
+        make_loss = problems.losses(np.full(problems.n_problems, True))
+        self._boost(X, y, data, make_loss, offsets[problems.problem])
         self._scores = ClassScores.of(
-            codes, self.weights_, offsets, _only_class(data, self._label_sets, weight)
+            problems,
+            self.weights_,
+            offsets,
+            _only_class(data, self._label_sets, weight),
         )
-        self._codes = codes.without_pairs()
+        self._problems = problems.without_pairs()
         return self
 
     def partial_fit(
@@ -334,35 +337,35 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     def _further(
         self, known: Any
     ) -> tuple[Callable[[np.ndarray], Loss], np.ndarray, np.ndarray]:
-        codes = LabelCodes.of(known, self._label_sets)
-        here = np.bincount(codes.code, minlength=codes.n_codes) > 0
-        scores = self._scores.offsets[codes.code]
-        scores = scores + self._known_scores(known, codes.row, codes.code)
-        return codes.losses(here), scores, here
+        problems = BinaryProblems.of(known, self._label_sets)
+        here = np.bincount(problems.problem, minlength=problems.n_problems) > 0
+        scores = self._scores.offsets[problems.problem]
+        scores = scores + self._known_scores(known, problems.row, problems.problem)
+        return problems.losses(here), scores, here
 
     def _append(self, played: Any, here: np.ndarray) -> None:
         super()._append(played, here)
-        offsets = self._scores.offsets[: self._codes.n_codes]
+        offsets = self._scores.offsets[: self._problems.n_problems]
         only = self._scores.alone[:-1]
-        self._scores = ClassScores.of(self._codes, self.weights_, offsets, only)
+        self._scores = ClassScores.of(self._problems, self.weights_, offsets, only)
 
     def _add_later(self, later: Any, weight: np.ndarray) -> LabelSets:
         counted = later.take(weight > 0)
         label_sets = counted.find_label_sets(self._label_sets, self.label_sets)
-        codes = LabelCodes.of(later, label_sets)
-        new = later.is_new[codes.task]
-        offsets = codes.offsets(weight[codes.row])
-        loss = codes.losses(new)(weight)
-        self._add_weights(later, loss, offsets[codes.code], new)
-        offsets[~new] = self._scores.offsets[: len(new) - loss.n_codes]
+        problems = BinaryProblems.of(later, label_sets)
+        new = later.is_new[problems.task]
+        offsets = problems.offsets(weight[problems.row])
+        loss = problems.losses(new)(weight)
+        self._add_weights(later, loss, offsets[problems.problem], new)
+        offsets[~new] = self._scores.offsets[: len(new) - loss.n_problems]
         only = _only_class(later, label_sets, weight)
         only[np.ix_(later.place, later.class_place)] = self._scores.alone[:-1]
-        self._scores = ClassScores.of(codes, self.weights_, offsets, only)
-        self._codes = codes.without_pairs()
+        self._scores = ClassScores.of(problems, self.weights_, offsets, only)
+        self._problems = problems.without_pairs()
         return label_sets
 
     def _between_tasks(self, matrix: np.ndarray) -> np.ndarray:
-        return self._codes.between_tasks(matrix)
+        return self._problems.between_tasks(matrix)
 
     # ------------------------------------------------------------ prediction
 

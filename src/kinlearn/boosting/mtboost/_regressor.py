@@ -38,7 +38,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     n_inner : int, default=10
         Fits in each round, at most.
     inner_tol : float, default=0.01
-        A round's fits end when no weight changes by more than this share of the
+        A round's fits end when no weight changes by more than this fraction of the
         largest.
     step : {"majorized", "exact", "paper"}, default="majorized"
         How the weights of a learner are found. With this loss the bound is the loss
@@ -65,7 +65,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         Whether to hold rows back, to stop when their loss gets no better, and to
         keep the rounds up to the best.
     validation_fraction : float, default=0.1
-        Share of the rows of each task that is held back.
+        Fraction of the rows of each task that is held back.
     n_iter_no_change : int, default=10
         Rounds without a better loss after which to stop.
     unknown_task : {"warn", "share", "error"}, default="warn"

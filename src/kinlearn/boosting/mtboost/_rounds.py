@@ -1,8 +1,8 @@
 r"""The rounds of MTBoost: one learner for all tasks, a weight of it for each.
 
 Symbols: F the scores so far, r the negative gradient of the loss at F, f a learner's
-outputs, w its weights by code (a code is a task, or a class of a task), :math:`\Omega`
-the covariance of the weights, :math:`\lambda` the penalty. The slopes are
+outputs, w its weights by problem (a task, or a class of a task against its others),
+:math:`\Omega` the covariance of the weights, :math:`\lambda` the penalty. Slopes are
 :math:`\beta_i = -\sum_j r_j f(x_j)`, the curvatures :math:`D_i = \kappa \sum_j s_j
 f(x_j)^2`, where :math:`\kappa` bounds the second derivative of the loss and s weighs
 the rows. The loss after a round is at most
@@ -41,23 +41,23 @@ __all__ = [
 Learner: TypeAlias = LeastSquares | EstimatorLearner
 
 _POWER_STEPS = 10
-_MATRIX_CODES = 10  # up to which one product for each is cheaper than the steps
+_MATRIX_PROBLEMS = 10  # up to which one product for each is cheaper than the steps
 _EXACT_STEPS = 20
 
 
 class Loss(ABC):
-    """Pairs of (row, code), and sums over them.
+    """Pairs of (row, problem), and sums over them.
 
     Parameters
     ----------
-    row, code : intp arrays of shape (n_pairs,)
-        Which row, which code.
+    row, problem : intp arrays of shape (n_pairs,)
+        Which row, which problem.
     y : float64 array of shape (n_pairs,)
         Signs, or numbers.
     weight : float64 array of shape (n_rows,)
         Weights of the rows.
-    n_codes : int
-        Number of codes.
+    n_problems : int
+        Number of problems.
     """
 
     curvature: float
@@ -65,31 +65,33 @@ class Loss(ABC):
     def __init__(
         self,
         row: np.ndarray,
-        code: np.ndarray,
+        problem: np.ndarray,
         y: np.ndarray,
         weight: np.ndarray,
-        n_codes: int,
+        n_problems: int,
     ) -> None:
-        self.row, self.code, self.y = row, code, y
+        self.row, self.problem, self.y = row, problem, y
         self.weight = weight
         self.pair_weight = weight[row]
-        self.n_codes = n_codes
+        self.n_problems = n_problems
 
-    def by_code(self, values: np.ndarray) -> np.ndarray:
+    def by_problem(self, values: np.ndarray) -> np.ndarray:
         """Sums of values of pairs."""
-        return np.bincount(self.code, values, minlength=self.n_codes)
+        return np.bincount(self.problem, values, minlength=self.n_problems)
 
     def by_row(self, values: np.ndarray) -> np.ndarray:
         """Sums of values of pairs."""
         return np.bincount(self.row, values, minlength=len(self.weight))
 
     def slope(self, residual: np.ndarray, output: np.ndarray) -> np.ndarray:
-        """Derivatives of the loss by the codes' weights of a learner."""
-        return -self.by_code(residual * output[self.row])
+        """Derivatives of the loss by the problems' weights of a learner."""
+        return -self.by_problem(residual * output[self.row])
 
     def bend(self, output: np.ndarray) -> np.ndarray:
         """Bounds of their second derivatives."""
-        return self.curvature * self.by_code(self.pair_weight * output[self.row] ** 2)
+        return self.curvature * self.by_problem(
+            self.pair_weight * output[self.row] ** 2
+        )
 
     @abstractmethod
     def value(self, scores: np.ndarray) -> float:
@@ -132,7 +134,7 @@ class LogisticLoss(Loss):
         The best learner with values in {-1, 1} has the least weighted error. The
         weights sum to those of the rows.
         """
-        pull = self.by_row(residual * weights[self.code])
+        pull = self.by_row(residual * weights[self.problem])
         root = np.sqrt(np.abs(pull))
         total = float(root @ root)
         root *= np.sqrt(self.weight.sum() / total) if total > 0 else 0.0
@@ -163,7 +165,7 @@ class SquaredLoss(Loss):
         weights exactly, and leave nothing to learn for a task of small weight.)
         """
         root = np.sqrt(self.weight)
-        pull = self.by_row(residual * weights[self.code])
+        pull = self.by_row(residual * weights[self.problem])
         target = np.divide(pull, root, out=np.zeros_like(root), where=root > 0)
         square = float(target @ target)
         if not square > 0:
@@ -216,8 +218,8 @@ class Round:
         What the learner keeps of its fit.
     scale : float
         Outputs are multiplied by it.
-    weights : float64 array of shape (n_codes,)
-        Weights by code.
+    weights : float64 array of shape (n_problems,)
+        Weights by problem.
     covariance : TaskCovariance
         After the round.
     loss, objective : float
@@ -250,7 +252,7 @@ def play_rounds(
     rounds, None before the first.
     """
     if covariance is None:
-        covariance = TaskCovariance.start(loss.n_codes, settings.ridge)
+        covariance = TaskCovariance.start(loss.n_problems, settings.ridge)
     while True:
         residual = loss.residual(scores)
         weights = _first_weights(loss, learner, residual, covariance, settings, rng)
@@ -273,7 +275,7 @@ def play_rounds(
                 value += weights @ (bend * weights) / 2
             if best is None or value < best[0] or settings.step == "paper":
                 best = value, kept, scale, output, weights, slope, bend
-            if loss.n_codes == 1:
+            if loss.n_problems == 1:
                 break  # the learner does not depend on its weight
             if np.abs(weights - old).max() <= settings.inner_tol * abs(weights).max():
                 break
@@ -283,7 +285,7 @@ def play_rounds(
         if settings.step == "exact":
             weights = _to_the_end(loss, scores, best, covariance, settings)
         before, covariance = covariance, covariance.with_round(weights)
-        scores += weights[loss.code] * output[loss.row]
+        scores += weights[loss.problem] * output[loss.row]
         value = loss.value(scores)
         if not np.isfinite(value):
             return  # the paper's step has diverged
@@ -318,7 +320,7 @@ def _first_weights(
     if learner.correlate is None:
         # nothing to follow: at first, all tasks alike
         return np.abs(weights) if not len(covariance.values) else weights
-    bend = loss.curvature * loss.by_code(loss.pair_weight)
+    bend = loss.curvature * loss.by_problem(loss.pair_weight)
     slope_of = _gradient_step(loss, learner, residual)
     for _ in range(_POWER_STEPS):
         turned = covariance.shrink(slope_of(weights), bend, settings.penalty)
@@ -336,18 +338,18 @@ def _gradient_step(
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Slopes of the learner that is one step along the gradient, by its weights.
 
-    They are linear in the weights. With few codes it is cheaper to have the matrix once
-    than to go through all rows in each step.
+    They are linear in the weights. With few problems it is cheaper to have the matrix
+    once than to go through all rows in each step.
     """
-    if loss.n_codes > _MATRIX_CODES:
+    if loss.n_problems > _MATRIX_PROBLEMS:
 
         def slope(weights: np.ndarray) -> np.ndarray:
-            pull = loss.by_row(residual * weights[loss.code])
+            pull = loss.by_row(residual * weights[loss.problem])
             return loss.slope(residual, learner.correlate(pull))
 
         return slope
-    pulls = np.zeros((len(loss.weight), loss.n_codes))
-    pulls[loss.row, loss.code] = residual
+    pulls = np.zeros((len(loss.weight), loss.n_problems))
+    pulls[loss.row, loss.problem] = residual
     matrix = pulls.T @ learner.correlate(pulls)
     return lambda weights: -(matrix @ weights)
 
@@ -377,7 +379,7 @@ def _to_the_end(
     *_, output, weights, _, bend = best
     after = covariance.with_round(weights)
     for _ in range(_EXACT_STEPS):
-        residual = loss.residual(scores + weights[loss.code] * output[loss.row])
+        residual = loss.residual(scores + weights[loss.problem] * output[loss.row])
         slope = loss.slope(residual, output) - bend * weights
         old, weights = weights, after.shrink(slope, bend, settings.penalty)
         if np.abs(weights - old).max() <= 1e-3 * np.abs(weights).max():
@@ -405,23 +407,23 @@ def find_later_weights(
     the trace is the nuclear norm of :math:`[W\,C]` over :math:`\epsilon I`.
 
     `scores` are those of its pairs before the first learner, `outputs` those of the
-    learners by row and round, `weights` those for the codes that are there by round.
+    learners by row and round, `weights` those for the problems that are there by round.
     """
     n_rounds, n_old = weights.shape
-    shape = n_rounds, loss.n_codes
+    shape = n_rounds, loss.n_problems
     if 0 in shape:
         return np.zeros(shape)
     # a turn of the other tasks changes no singular value
     left, values, _ = np.linalg.svd(weights, full_matrices=False)
     held = left * values
-    n_held, floor = held.shape[1], ridge * (n_old + loss.n_codes)
+    n_held, floor = held.shape[1], ridge * (n_old + loss.n_problems)
     of_pairs = outputs[loss.row]
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         found = flat.reshape(shape)
-        now = scores + np.einsum("ij,ij->i", of_pairs, found.T[loss.code])
+        now = scores + np.einsum("ij,ij->i", of_pairs, found.T[loss.problem])
         residual = loss.residual(now)
-        slope = np.stack([loss.by_code(residual * column) for column in of_pairs.T])
+        slope = np.stack([loss.by_problem(residual * column) for column in of_pairs.T])
         U, s, V = np.linalg.svd(np.hstack([held, found]), full_matrices=False)
         root = np.hypot(s, ridge)
         trace = (root - ridge).sum() + floor
@@ -429,7 +431,7 @@ def find_later_weights(
         value = loss.value(now) + penalty / 2 * trace**2
         return value, (penalty * trace * turned - slope).ravel()
 
-    start = np.zeros(n_rounds * loss.n_codes)
+    start = np.zeros(n_rounds * loss.n_problems)
     options = {"maxiter": 1000, "maxfun": 2000, "ftol": 1e-13, "gtol": 1e-7}
     options["maxcor"] = 20
     done = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)

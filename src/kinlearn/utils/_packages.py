@@ -1,11 +1,11 @@
-"""Versions of the packages, for bug reports."""
+"""Packages that only some users have, and the versions of those that are there."""
 
 import platform
 import sys
-from importlib import metadata
-from typing import TextIO
+from importlib import import_module, metadata
+from typing import Any, TextIO
 
-__all__ = ["show_versions"]
+__all__ = ["import_optional", "show_versions"]
 
 _PACKAGES = (
     "kinlearn",
@@ -25,6 +25,23 @@ _PACKAGES = (
     "dask",
     "distributed",
 )
+
+
+def import_optional(name: str, *, extra: str, purpose: str) -> Any:
+    """Import a module of an extra, or raise an error with how to install it.
+
+    `purpose`, what it is needed for, is the subject of the error's sentence.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        if error.name != package:
+            raise  # the package is there, but broken: its own error says more
+        raise ImportError(
+            f"{purpose} needs {package}, which is not installed. "
+            f"Install it with: pip install 'kinlearn[{extra}]'"
+        ) from error
 
 
 def show_versions(file: TextIO | None = None) -> None:

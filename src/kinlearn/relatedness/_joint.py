@@ -1,19 +1,24 @@
-"""Maximum mean discrepancy: distances between the tasks' joint distributions."""
+"""Distances between the tasks' joint distributions: MMD and proxy A-distance."""
 
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import pdist
+from joblib import Parallel, delayed
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone, is_classifier
+from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
 from kinlearn.relatedness._scale import FeatureScaler, fit_scaler
 from kinlearn.tasks import TaskData
+from kinlearn.utils import group_rows
 from kinlearn.utils._typing import RandomState
 
-__all__ = ["median_gamma", "mmd"]
+__all__ = ["mmd", "proxy_a"]
 
 _EXACT_ROWS = 10_000  # 10^8 kernel values, a few seconds
 _MEDIAN_ROWS = 2_000
@@ -21,11 +26,10 @@ _BLOCK_CELLS = 4_000_000  # of a temporary matrix, 32 MB
 
 
 def _dense(X: Any) -> np.ndarray:
-    sparse = sp.issparse(X)
-    return X.toarray() if sparse else X
+    return X.toarray() if sp.issparse(X) else X
 
 
-def median_gamma(
+def _median_gamma(
     X: Any, scaler: FeatureScaler, random_state: np.random.RandomState
 ) -> float:
     """The RBF kernel's gamma by the median heuristic, ``1 / (2 m**2)``.
@@ -116,7 +120,7 @@ def _gamma_in_units(gamma: float, unit: float) -> float:
     return np.clip(float(gamma) * float(unit) * float(unit), tiny, huge / 1e6)
 
 
-def _check_options(gamma: float | None, estimate: str, n_components: int) -> None:
+def _check_mmd(gamma: float | None, estimate: str, n_components: int) -> None:
     if gamma is not None and not (
         isinstance(gamma, Real) and 0 < float(gamma) < np.inf
     ):
@@ -149,7 +153,7 @@ def mmd(
     estimate negative. "auto" is exact up to 10,000 rows, then by random Fourier
     features.
     """
-    _check_options(gamma, estimate, n_components)
+    _check_mmd(gamma, estimate, n_components)
     rng = check_random_state(random_state)
     sizes = np.diff(data.indptr).astype(np.float64)
     if not biased and (sizes < 2).any():
@@ -160,16 +164,97 @@ def mmd(
         )
     scaler = fit_scaler(data.X, scale, data.feature_names)
     if gamma is None:
-        gamma = median_gamma(data.X, scaler, rng)
+        gamma = _median_gamma(data.X, scaler, rng)
     elif not scale:
         gamma = _gamma_in_units(gamma, scaler.unit[0])
     if estimate == "exact" or (estimate == "auto" and data.n_samples <= _EXACT_ROWS):
         means = _exact_means(data, scaler, gamma)
     else:
         means = _fourier_means(data, scaler, gamma, n_components, rng)
-    own = means.diagonal()
+    inside = means.diagonal()
     if not biased:
-        own = (sizes * own - 1.0) / (sizes - 1.0)  # without k(x, x) = 1
-    squared = own[:, None] + own - 2.0 * means
+        inside = (sizes * inside - 1.0) / (sizes - 1.0)  # without k(x, x) = 1
+    squared = inside[:, None] + inside - 2.0 * means
     np.fill_diagonal(squared, 0.0)
     return np.sqrt(np.maximum(squared, 0.0))
+
+
+def _assign_folds(
+    data: TaskData, cv: int, random_state: np.random.RandomState
+) -> np.ndarray:
+    """Fold of each row, dealt out evenly within its task.
+
+    One shuffle of all rows: a task's folds do not depend on the other tasks, nor
+    on what the tasks are called.
+    """
+    shuffled = random_state.permutation(data.n_samples)
+    indptr, order = group_rows(data.task[shuffled], data.n_tasks)
+    rank = np.arange(data.n_samples) - np.repeat(indptr[:-1], np.diff(indptr))
+    folds = np.empty(data.n_samples, dtype=np.intp)
+    folds[shuffled[order]] = rank % cv
+    return folds
+
+
+def _pair_distance(
+    X: Any, rows_a: np.ndarray, rows_b: np.ndarray, folds: np.ndarray, estimator: Any
+) -> float:
+    """2 (1 - 2 err) for two tasks, the mean of both tasks' errors being err."""
+    rows = np.concatenate([rows_a, rows_b])
+    is_b = np.arange(len(rows)) >= len(rows_a)
+    folds = folds[rows]
+    wrong = np.empty(len(rows), dtype=bool)
+    for fold in np.unique(folds):
+        test = folds == fold
+        classifier = clone(estimator).fit(X[rows[~test]], is_b[~test])
+        wrong[test] = classifier.predict(X[rows[test]]) != is_b[test]
+    error = (wrong[~is_b].mean() + wrong[is_b].mean()) / 2.0
+    return 2.0 * max(1.0 - 2.0 * error, 0.0)
+
+
+def proxy_a(
+    data: TaskData,
+    *,
+    estimator: Any = None,
+    cv: int = 5,
+    scale: bool = True,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> np.ndarray:
+    """Proxy A-distances, in 0 .. 2, of all pairs; see `task_distances`.
+
+    A classifier worse than chance counts as chance; None is a linear SVM with balanced
+    classes. A task needs two rows; one smaller than `cv` has one row in some folds.
+    """
+    if not isinstance(cv, Integral) or cv < 2:
+        raise ValueError(f"cv must be an integer of at least 2; got {cv!r}.")
+    if estimator is not None and not (
+        hasattr(estimator, "fit") and is_classifier(estimator)
+    ):
+        raise ValueError(
+            "estimator must be a classifier, which separates the rows of two tasks; "
+            f"got {estimator!r}."
+        )
+    sizes = np.diff(data.indptr)
+    if (sizes < 2).any():
+        smallest = data.tasks.tolist()[np.argmin(sizes)]
+        raise ValueError(
+            f"Task {smallest!r} has one row; cross-validation "
+            "needs two. Drop the task, or use another method."
+        )
+    rng = check_random_state(random_state)
+    folds = _assign_folds(data, cv, rng)
+    if estimator is None:
+        estimator = LinearSVC(
+            class_weight="balanced",
+            max_iter=10_000,
+            random_state=rng.randint(2**31 - 1),
+        )
+    X = data.X
+    if scale:
+        X = fit_scaler(X, True, data.feature_names).transform(X)
+    rows = [data.rows(t) for t in range(data.n_tasks)]
+    distances = Parallel(n_jobs=n_jobs)(
+        delayed(_pair_distance)(X, rows[a], rows[b], folds, estimator)
+        for a, b in combinations(range(data.n_tasks), 2)
+    )
+    return squareform(np.asarray(distances, dtype=np.float64))
