@@ -24,7 +24,7 @@ from kinlearn.tasks._task_column import (
 )
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
-from kinlearn.utils._values import show_values, warn_caller
+from kinlearn.utils._values import show_values
 
 __all__ = ["check_later_data", "check_task_data", "check_task_rows"]
 
