@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from kinlearn._partitions._protocol import Weighed
+from kinlearn.tables.internal import known_codes
 from kinlearn.tasks import (
     TaskColumns,
     check_task_data,
@@ -20,7 +21,6 @@ from kinlearn.tasks import (
     find_label_sets,
     remember_columns,
 )
-from kinlearn.tasks.internal import known_codes
 from kinlearn.utils import as_float32
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table
 

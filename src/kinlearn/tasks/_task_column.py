@@ -15,8 +15,7 @@ from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.tables.internal import AnyTable, find_column, open_table
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.utils._typing import Table, TaskColumn
-from kinlearn.utils._values import MISSING_TYPES, are_missing, show_values
-from kinlearn.utils._values import warn_caller
+from kinlearn.utils._values import MISSING_TYPES, are_missing, show_values, warn_caller
 
 __all__ = [
     "check_rows",
