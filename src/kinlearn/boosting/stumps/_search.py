@@ -87,7 +87,7 @@ class RootChoice:
         """An empty collection for the candidates of a round."""
         per_task = self.chooser == "best_per_task"
         return Roots(
-            min(self.n_roots, table.most_tests(per_task)),
+            min(self.n_roots, table.most_tests[per_task]),
             table.n_tasks,
             per_task,
             self.chooser == "stochastic",
@@ -274,7 +274,7 @@ class StumpSearch(ABC):
                 n_bins = int(self._n_bins[feature])
                 test = feature, *best_cut(sums, n_bins, self._n_labels(task))
             goes = np.empty((2, 256))
-            goes[0] = _BINS <= test[1]
+            goes[0] = test[1] >= _BINS
             goes[0, -1] = test[2]
             np.subtract(1.0, goes[0], out=goes[1])
             both = goes @ sums

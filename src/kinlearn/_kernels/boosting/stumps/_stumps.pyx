@@ -70,10 +70,6 @@ cdef class Cells:
                                minlength=n_blocks)
         self.block_indptr = np.concatenate([[0], np.cumsum(of_block)]).astype(np.intp)
 
-    cdef i64_t start(self, intp_t g) noexcept nogil:
-        """Where the entries of a group begin."""
-        return self.part_end[g - 1, 2] if g else 0
-
     cdef intp_t group_of(self, i32_t feature, i32_t task) noexcept nogil:
         """The group of a feature in a task; -1 if it has none."""
         cdef intp_t block = feature // FEATURES * self.n_tasks + task
@@ -101,7 +97,7 @@ cdef class Cells:
             memset(side + start, self.feature_common[feature] <= cut, stop - start)
             return
         memset(side + start, self.group_common[g] <= cut, stop - start)
-        for e in range(self.start(g), self.part_end[g, 2]):
+        for e in range(start_of(self, g), self.part_end[g, 2]):
             if self.bins[e] == MISSING:
                 side[self.entry[e] >> 1] = missing_left
             else:
@@ -116,7 +112,7 @@ cdef class Cells:
             memset(out + start, self.feature_common[feature], stop - start)
             return
         memset(out + start, self.group_common[g], stop - start)
-        for e in range(self.start(g), self.part_end[g, 2]):
+        for e in range(start_of(self, g), self.part_end[g, 2]):
             out[self.entry[e] >> 1] = self.bins[e]
 
 
@@ -390,7 +386,7 @@ def heavier_sides(Cells cells, Root[::1] roots, const number_t[::1] size,
                 continue
             g = cells.group_of(roots[r].feature, roots[r].task)
             left = stored = 0.0
-            for e in range(cells.start(g), cells.part_end[g, 2]):
+            for e in range(start_of(cells, g), cells.part_end[g, 2]):
                 stored += size[cells.entry[e] >> 1]
                 if cells.bins[e] <= roots[r].cut:
                     left += size[cells.entry[e] >> 1]
