@@ -74,9 +74,9 @@ cdef class Cells:
         """The group of a feature in a task; -1 if it has none."""
         cdef intp_t block = feature // FEATURES * self.n_tasks + task
         cdef intp_t low = self.block_indptr[block]
-        # where it is if none is left out before it
-        cdef intp_t end = min(self.block_indptr[block + 1], low + feature % FEATURES + 1)
-        cdef intp_t high = end, middle
+        cdef intp_t end = self.block_indptr[block + 1], high, middle
+        # it is the last of these if none before it is left out
+        end = high = min(end, low + feature % FEATURES + 1)
         if low < end and self.group_feature[end - 1] == feature:
             return end - 1
         while low < high:
@@ -404,10 +404,8 @@ def sum_cells(const i32_t[::1] entry, const i64_t[::1] cell_end,
     ----------
     entry : int32 array
         As `sort_entries` fills it.
-    cell_end : int64 array of shape (n,)
-        Where the entries of each cell end.
-    cell : int32 array of shape (n,)
-        The line of `out` that each is added to.
+    cell_end, cell : int64 and int32 arrays of shape (n,)
+        Where the entries of each cell end, and the line of `out` that they go to.
     values : int32 or float64 array of shape (n_rows, width)
         Values of the rows.
     out : array of shape (n_cells, width)
@@ -443,10 +441,9 @@ def best_cut(const f64_t[:, ::1] sums, i32_t n_bins, intp_t n_labels):
 
     Returns
     -------
-    cut : int
-        The cut. If none is better than no cut at all, everything is on the left.
-    missing_left : bool
-        Where missing values go: if there are none, to the heavier side.
+    cut, missing_left : int and bool
+        The cut, and where missing values go: if there are none, to the heavier side. If
+        no cut is better than none at all, everything is on the left.
     """
     cdef intp_t width = max(2 * n_labels, 1), size = sums.shape[1] - 2, b, k
     cdef f64_t[:, ::1] work = np.zeros((2, width))
@@ -572,8 +569,6 @@ def add_scores(const float_t[:, ::1] X, const i32_t[::1] task,
     """
     cdef intp_t i
     cdef i32_t t
-    if stumps.shape[0] == 0:
-        return
     with nogil:
         for i in range(X.shape[0]):
             t = task[i]
@@ -591,8 +586,6 @@ def add_scores_sparse(const float_t[::1] data, const i32_t[::1] indices,
     """The same for rows of a CSR matrix; `line` is zero, and of its width."""
     cdef intp_t i, j
     cdef i32_t t
-    if stumps.shape[0] == 0:
-        return
     with nogil:
         for i in range(row_indptr.shape[0] - 1):
             t = task[i]
