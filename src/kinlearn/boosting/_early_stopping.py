@@ -9,7 +9,7 @@ def hold_back(
     task: np.ndarray,
     y: np.ndarray | None,
     weight: np.ndarray,
-    share: float,
+    fraction: float,
     rng: np.random.RandomState,
 ) -> np.ndarray:
     """Draw rows for validation from every pair of task and class.
@@ -22,8 +22,8 @@ def hold_back(
         Class codes; None draws from every task.
     weight : float array of shape (n,)
         Sample weights; rows of weight 0 are not drawn.
-    share : float
-        Share of the rows to draw.
+    fraction : float
+        Of the rows to draw.
     rng : RandomState
         Draws.
 
@@ -36,13 +36,13 @@ def hold_back(
     Raises
     ------
     ValueError
-        If the share is of so few rows that none is held back.
+        If the fraction is of so few rows that none is held back.
     """
     pairs, can = task.astype(np.int64), weight > 0
     if y is not None:
         pairs = pairs * (int(y.max()) + 1) + y
-        own = np.unique(pairs[can], return_index=True)[1]
-        n_labels = np.bincount(task[can][own], minlength=int(task.max()) + 1)
+        first_rows = np.unique(pairs[can], return_index=True)[1]
+        n_labels = np.bincount(task[can][first_rows], minlength=int(task.max()) + 1)
         can &= n_labels[task] > 1
     if not can.any():
         return can
@@ -52,13 +52,13 @@ def hold_back(
     size = np.bincount(cell[order], minlength=cell.max() + 1)
     first = np.cumsum(size) - size
     rank = np.arange(len(order)) - first[cell[order]]
-    wanted = np.minimum(np.rint(size * share), size - 1)
+    wanted = np.minimum(np.rint(size * fraction), size - 1)
     held = np.zeros(len(task), dtype=bool)
     held[order[rank < wanted[cell[order]]]] = True
     if not held.any():
         what = "task" if y is None else "task and class"
         raise ValueError(
-            f"validation_fraction={share} of the rows of each {what} leaves no row to "
-            "hold back. Set a larger fraction, or early_stopping=False."
+            f"validation_fraction={fraction} of the rows of each {what} leaves no row "
+            "to hold back. Set a larger fraction, or early_stopping=False."
         )
     return held

@@ -91,8 +91,8 @@ def start_weights(
     of = task if init == "task" else task.astype(np.int64) * n_classes + y
     cell = np.unique(of, return_inverse=True)[1]
     mass = np.bincount(cell, weight)
-    share = weight / mass[cell]
-    return share / (mass > 0).sum()
+    alike = weight / mass[cell]
+    return alike / (mass > 0).sum()
 
 
 def weighted_label_sets(data: Any) -> LabelSets:

@@ -28,11 +28,11 @@ class AbstainingAdaBoostClassifier(
 
     Notes
     -----
-    Partitions keep their rows as bins, a byte for each feature, and the weights of
-    their rows. In each round they return sums by task, feature and bin, five times;
-    the driver searches these sums for the stump with the kernels that search the
-    rows of one table. Rows and weights are never sent. With K classes (MH) the sums
-    are K + 1 numbers for each class, so K (K + 1) times as many.
+    Partitions keep their rows as sorted bins, and the weights of their rows. In each
+    round they return sums by task, feature and bin, five times; the driver, which is
+    that of the local class, searches these sums for the stump with the kernels that
+    search the rows of one table. Rows and weights are never sent. With K classes (MH)
+    a sum is 2 K + 1 numbers.
 
     Weights are whole numbers in the search, so their sums are exact. What they are
     divided by, and the normalisers, are sums of whole multiples of 2^-60, so they do
@@ -71,8 +71,8 @@ class AbstainingAdaBoostClassifier(
     ) -> None:
         @contextmanager
         def on_round(_: int) -> Iterator[SimpleNamespace]:
-            told = SimpleNamespace(stop=False)
-            yield told
-            told.stop = finished(1)
+            progress = SimpleNamespace(stop=False)
+            yield progress
+            progress.stop = finished(1)
 
         fit_partitions(self, engine, parts, on_round)

@@ -53,7 +53,7 @@ TRUSTED = frozenset(
         "kinlearn.boosting.mtboost._problems.BinaryProblems",
         "kinlearn.boosting.mtboost._classifier.MTBoostClassifier",
         "kinlearn.boosting.mtboost._regressor.MTBoostRegressor",
-        "kinlearn.boosting.stumps._predictions.StumpAnswers",
+        "kinlearn.boosting.stumps._predictions.ClassScores",
         "kinlearn.boosting.stumps._model.TwoTaskStumps",
         "kinlearn.boosting.mtboost._covariance.TaskCovariance",
         "kinlearn.boosting.adaboost._votes.TreeVotes",

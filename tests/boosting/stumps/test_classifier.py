@@ -255,7 +255,7 @@ def test_sparse_rows_are_dense_rows_with_zeros():
 def test_binary_mh_has_opposite_scores():
     X, task, y = make_tasks(5)
     model = fit(X, task, y, algorithm="mh", n_roots=5)
-    scores = model._answers.scores(
+    scores = model._class_scores.scores(
         model.stumps_, model._predict_data(with_task(X, task))
     )
     assert_allclose(scores[:, 0], -scores[:, 1], atol=1e-8)
@@ -264,7 +264,7 @@ def test_binary_mh_has_opposite_scores():
 # ----------------------------------------------------------------------- answers
 
 
-def test_staged_answers_end_with_the_final_ones():
+def test_staged_predictions_end_with_the_final_ones():
     X, task, y = make_tasks(6, n_classes=3)
     model = fit(X, task, y, 15, n_roots=5)
     packed = with_task(X, task)

@@ -29,7 +29,7 @@ def test_names_of_features_tasks_and_labels():
     assert export_text(model, rounds=-1).startswith("round 3")
 
 
-def test_words_lead_to_the_answers_of_the_model():
+def test_words_lead_to_the_predictions_of_the_model():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 1)).round(2)
     task = np.arange(80) % 2

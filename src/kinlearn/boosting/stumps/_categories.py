@@ -30,9 +30,9 @@ def category_ranks(data: TaskData, rows: np.ndarray) -> np.ndarray:
         for values in (weight * label, weight)
     )
     weight = weight * (of_task > 0)[data.task]
-    share = of_task / np.where(all_of_task > 0, all_of_task, 1.0)
-    beyond = weight * (label - share[data.task])
-    variance = (beyond * (label - share[data.task])).sum() / weight.sum()
+    fraction = of_task / np.where(all_of_task > 0, all_of_task, 1.0)
+    beyond = weight * (label - fraction[data.task])
+    variance = (beyond * (label - fraction[data.task])).sum() / weight.sum()
     columns: Any = data.categorical
     ranks = []
     for x in data.X[:, columns].T:

@@ -16,7 +16,7 @@ from kinlearn.boosting._start_weights import (
     weighted_label_sets,
 )
 from kinlearn.boosting.stumps._categories import category_ranks, to_ranks
-from kinlearn.boosting.stumps._predictions import StumpAnswers, StumpVoter, class_mass
+from kinlearn.boosting.stumps._predictions import ClassScores, StumpVoter, class_mass
 from kinlearn.boosting.stumps._rounds import Boosted, StumpRun, StumpSettings, Watch
 from kinlearn.boosting.stumps._rows import BoostedRows
 from kinlearn.boosting.stumps._search import CHOOSERS, RootChoice, RootTests
@@ -80,7 +80,7 @@ class AbstainingAdaBoostClassifier(
         Number of candidates; for each task with "best_per_task", where a few are
         enough.
     smoothing : float, default=None
-        The :math:`\epsilon` above, as a share of all weight; None is 1 over the
+        The :math:`\epsilon` above, as a fraction of all weight; None is 1 over the
         number of weights. Keeps votes finite. "conservative" votes have none.
     init_weights : {"auto", "uniform", "task", "task_class"}, default="auto"
         What has the same weight in the beginning: each row, each task, or each
@@ -93,7 +93,7 @@ class AbstainingAdaBoostClassifier(
         Whether to hold back some rows, watch the error on them, and keep the
         rounds up to its least value.
     validation_fraction : float, default=0.1
-        Share of the rows of each class of each task to hold back.
+        Fraction of the rows of each class of each task to hold back.
     n_iter_no_change : int, default=None
         Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
@@ -173,8 +173,8 @@ class AbstainingAdaBoostClassifier(
       copies of one test.
     - With one task there is no other one for the children. They are of the same
       task then, and predict in the root's place: AdaBoost over two-level trees.
-    - Categories are put in order once, before the first round: by the share of the
-      most frequent class in each, less the share that its tasks have, drawn towards 0
+    - Categories are put in order once, before the first round: by the fraction of
+      the most frequent class in each, less that of its tasks, drawn towards 0
       by one row; those of less than 2 rows count as average. Categories that differ no
       more than noise would stay in the order of their codes. A test cuts the order.
       Tasks that are added later keep it.
@@ -491,8 +491,8 @@ class AbstainingAdaBoostClassifier(
         self._saw_missing = boosted.saw_missing
         # rows of weight 0 show nothing, as they are not there
         self.task_classes_ = label_sets.by_task(self.tasks_, self.classes_)
-        self._answers = StumpAnswers.of(mass, label_sets, self.stumps_)
-        self.fallback_tasks_ = self._answers.fallbacks(self.tasks_, self.classes_)
+        self._class_scores = ClassScores.of(mass, label_sets, self.stumps_)
+        self.fallback_tasks_ = self._class_scores.fallbacks(self.tasks_, self.classes_)
         self._warn_of_fallbacks()
 
     # ---------------------------------------------------- what comes after fit
@@ -500,7 +500,7 @@ class AbstainingAdaBoostClassifier(
     def _add_later(self, later: Any) -> Self:
         later = replace(later, X=self._ordered(later.X))
         mass = class_mass(later, len(later.classes))
-        mass[np.ix_(later.place, later.class_place)] += self._answers.mass
+        mass[np.ix_(later.place, later.class_place)] += self._class_scores.mass
         label_sets = self._later_label_sets(later)
         boosted = Boosted(
             self.stumps_.with_tasks(later.place, self._sizes(label_sets)),
@@ -513,7 +513,7 @@ class AbstainingAdaBoostClassifier(
             rows = np.flatnonzero(later.is_new[later.task] == kind)
             if len(rows) == 0:
                 continue
-            part, stumps = later.take(rows), boosted.stumps
+            some, stumps = later.take(rows), boosted.stumps
             before: dict[str, Any] = {}
             if kind:
                 before["tests"] = RootTests.of(
@@ -521,8 +521,8 @@ class AbstainingAdaBoostClassifier(
                 )
             else:
                 before["scores"] = np.zeros((len(rows), int(stumps.sizes.max())))
-                stumps.add_scores(part.X, part.task, before["scores"])
-            run = self._prepare(part, label_sets, rng, n_before=len(stumps), **before)
+                stumps.add_scores(some.X, some.task, before["scores"])
+            run = self._prepare(some, label_sets, rng, n_before=len(stumps), **before)
             n_rounds = np.ceil(self._rounds_per_task * len(run.rows.tasks))
             boosted = boosted.followed_by(run.play(int(n_rounds), quiet_round))
         self._remember_later(later)
@@ -531,13 +531,13 @@ class AbstainingAdaBoostClassifier(
 
     def _later_label_sets(self, later: Any) -> LabelSets:
         """Classes of each task with those of later rows, if they can be boosted."""
-        old = self._answers.label_sets
+        old = self._class_scores.label_sets
         counted = later.take(later.sample_weight > 0)
         label_sets = counted.find_label_sets(old, self.label_sets)
         n_labels = np.diff(label_sets.indptr)
         names = later.tasks.tolist()
         grown = n_labels[later.place] > np.diff(old.indptr)
-        for t in np.flatnonzero(grown & self._answers.voted).tolist():
+        for t in np.flatnonzero(grown & self._class_scores.voted).tolist():
             raise ValueError(
                 f"y holds a class that task {self.tasks_.tolist()[t]!r} did not have "
                 "so far, and stumps vote on it already. Fit anew with all rows to add "

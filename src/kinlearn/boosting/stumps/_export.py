@@ -76,13 +76,13 @@ def _round(model: AbstainingAdaBoostClassifier, number: int, decimals: int) -> s
         if child["task"] >= 0:
             below = [
                 f"    {_test(model, child, side, decimals)} -> "
-                f"{_answer(model, child, side, decimals)}"
+                f"{_prediction(model, child, side, decimals)}"
                 for side in range(1 if _is_no_test(child) else 2)
             ]
-        parts = [test]
+        texts = [test]
         if root["task"] >= 0:
-            parts.append(_answer(model, root, branch, decimals))
-        text = " -> ".join(parts) + (", then" if below and len(parts) > 1 else "")
+            texts.append(_prediction(model, root, branch, decimals))
+        text = " -> ".join(texts) + (", then" if below and len(texts) > 1 else "")
         lines += [text, *below]
     return "\n".join(lines)
 
@@ -114,12 +114,12 @@ def _test(
     return f"{name} {sign} {node['threshold']:.{decimals}f}{also}"
 
 
-def _answer(
+def _prediction(
     model: AbstainingAdaBoostClassifier, node: np.void, branch: int, decimals: int
 ) -> str:
     task = int(node["task"])
-    labels = model.classes_[model._answers.label_sets.codes][
-        slice(*model._answers.label_sets.indptr[task : task + 2])
+    labels = model.classes_[model._class_scores.label_sets.codes][
+        slice(*model._class_scores.label_sets.indptr[task : task + 2])
     ]
     size = model.stumps_.sizes[task]
     first = node["first_value"] + branch * size

@@ -139,8 +139,11 @@ class StumpBuilder:
             if node is None:
                 continue
             place = line[0, at : at + 1]
-            feature, cut = np.array([node.feature]), np.array([node.cut])
-            place["threshold"] = self._bins.thresholds(feature, cut)
+            first, last = self._bins.indptr[node.feature : node.feature + 2]
+            inside = node.cut < last - first
+            place["threshold"] = (
+                self._bins.edges[first + node.cut] if inside else np.inf
+            )
             place["feature"] = node.feature
             place["missing_left"] = node.missing_left
             place["task"] = self._tasks[node.task] if node.task >= 0 else -1

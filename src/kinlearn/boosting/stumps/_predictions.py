@@ -12,7 +12,7 @@ from kinlearn.boosting.stumps._model import TwoTaskStumps
 from kinlearn.tasks import LabelSets, TaskMixin, TaskRows
 from kinlearn.utils._typing import Table
 
-__all__ = ["StumpAnswers", "StumpVoter", "class_mass"]
+__all__ = ["ClassScores", "StumpVoter", "class_mass"]
 
 # The score of the majority class where nobody votes: it decides, and counts nothing.
 _NUDGE = 1e-9
@@ -28,13 +28,13 @@ def class_mass(data: Any, n_classes: int) -> np.ndarray:
     ).reshape(data.n_tasks, n_classes)
 
 
-def _shares(mass: np.ndarray, label_sets: LabelSets) -> np.ndarray:
-    shares = mass / mass.sum(axis=1, keepdims=True)
-    return label_sets.fill(shares, np.arange(len(mass)))
+def _fractions(mass: np.ndarray, label_sets: LabelSets) -> np.ndarray:
+    fractions = mass / mass.sum(axis=1, keepdims=True)
+    return label_sets.fill(fractions, np.arange(len(mass)))
 
 
 @dataclass(frozen=True, eq=False)
-class StumpAnswers:
+class ClassScores:
     """What turns votes into predictions."""
 
     label_sets: LabelSets  # classes of each task
@@ -47,24 +47,24 @@ class StumpAnswers:
     @classmethod
     def of(cls, mass: np.ndarray, label_sets: LabelSets, stumps: TwoTaskStumps) -> Self:
         """From the weights of classes, for tasks that nobody votes on."""
-        shares = _shares(mass, label_sets)
+        fractions = _fractions(mass, label_sets)
         voted = np.zeros(len(mass), dtype=bool)
         voted[stumps.nodes["task"][stumps.nodes["task"] >= 0]] = True
-        least = np.log(shares[shares > 0].min())
+        least = np.log(fractions[fractions > 0].min())
         lowest = min(least, -np.abs(stumps.values).sum()) - 1.0
         return cls(label_sets, mass, voted, int(stumps.sizes.max()), float(lowest))
 
     @property
-    def shares(self) -> np.ndarray:
-        """Share of each class in its task; none is 0 for want of rows."""
-        return _shares(self.mass, self.label_sets)
+    def fractions(self) -> np.ndarray:
+        """Fraction of each class in its task; none is 0 for want of rows."""
+        return _fractions(self.mass, self.label_sets)
 
     def fallbacks(self, tasks: np.ndarray, classes: np.ndarray) -> dict[Any, Any]:
         """Tasks that could have been voted on and were not, with their class."""
         several = np.diff(self.label_sets.indptr) > 1
-        mute = several & ~self.voted
-        label = classes[self.shares[mute].argmax(axis=1)]
-        return dict(zip(tasks[mute].tolist(), label, strict=True))
+        never = several & ~self.voted
+        label = classes[self.fractions[never].argmax(axis=1)]
+        return dict(zip(tasks[never].tolist(), label, strict=True))
 
     # ----------------------------------------------------------------- scores
 
@@ -99,14 +99,14 @@ class StumpAnswers:
                 value = votes[known[has], k]
             out[known[has], sets.codes[first[has] + k]] = value
         # where nobody votes, the majority class; all of it in a task without votes
-        silent, shares = ~votes[known].any(axis=1), self.shares
-        some = known[silent & self.voted[task]]
-        most = shares[task[silent & self.voted[task]]].argmax(axis=1)
+        without_votes, fractions = ~votes[known].any(axis=1), self.fractions
+        some = known[without_votes & self.voted[task]]
+        most = fractions[task[without_votes & self.voted[task]]].argmax(axis=1)
         out[some, most] = _NUDGE
-        mute = (n_labels > 1) & ~self.voted[task]
-        own = shares[task[mute]] > 0
-        log = np.log(np.where(own, shares[task[mute]], 1.0))
-        out[known[mute]] = np.where(own, log, self.lowest)
+        never = (n_labels > 1) & ~self.voted[task]
+        of_class = fractions[task[never]]
+        log = np.log(np.where(of_class > 0, of_class, 1.0))
+        out[known[never]] = np.where(of_class > 0, log, self.lowest)
         return out
 
     def _with_unknown(
@@ -146,11 +146,11 @@ class StumpAnswers:
 
 
 class StumpVoter(TaskMixin):
-    """Predictions by the votes of `stumps_`, by the rules of `_answers`."""
+    """Predictions by the votes of `stumps_`, by the rules of `_class_scores`."""
 
     stumps_: TwoTaskStumps
     classes_: np.ndarray
-    _answers: StumpAnswers
+    _class_scores: ClassScores
 
     @property
     def task_affinity_(self) -> np.ndarray:
@@ -175,7 +175,9 @@ class StumpVoter(TaskMixin):
             that the task lacks has less than any class could have.
         """
         rows = self._predict_data(X)
-        return self._answers.decision(self._answers.scores(self.stumps_, rows))
+        return self._class_scores.decision(
+            self._class_scores.scores(self.stumps_, rows)
+        )
 
     def predict_proba(self, X: Table) -> np.ndarray:
         """Probabilities of the classes, by the logistic function of the scores.
@@ -192,7 +194,9 @@ class StumpVoter(TaskMixin):
             not have. They rank rows, but are not calibrated.
         """
         rows = self._predict_data(X)
-        return self._answers.proba(self._answers.scores(self.stumps_, rows), rows.task)
+        return self._class_scores.proba(
+            self._class_scores.scores(self.stumps_, rows), rows.task
+        )
 
     def predict(self, X: Table) -> np.ndarray:
         """The class with the largest score.
@@ -208,7 +212,7 @@ class StumpVoter(TaskMixin):
             Classes, each one of its task's.
         """
         rows = self._predict_data(X)
-        scores = self._answers.scores(self.stumps_, rows)
+        scores = self._class_scores.scores(self.stumps_, rows)
         return self.classes_[np.argmax(scores, axis=1)]
 
     def staged_decision_function(self, X: Table) -> Iterator[np.ndarray]:
@@ -225,7 +229,7 @@ class StumpVoter(TaskMixin):
             As `decision_function` gives them.
         """
         for scores, _ in self._staged(X):
-            yield self._answers.decision(scores)
+            yield self._class_scores.decision(scores)
 
     def staged_predict_proba(self, X: Table) -> Iterator[np.ndarray]:
         """Probabilities of the classes after each round.
@@ -241,7 +245,7 @@ class StumpVoter(TaskMixin):
             As `predict_proba` gives them.
         """
         for scores, task in self._staged(X):
-            yield self._answers.proba(scores, task)
+            yield self._class_scores.proba(scores, task)
 
     def staged_predict(self, X: Table) -> Iterator[np.ndarray]:
         """The class with the largest score after each round.
@@ -261,5 +265,5 @@ class StumpVoter(TaskMixin):
 
     def _staged(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = self._predict_data(X)
-        for scores in self._answers.staged_scores(self.stumps_, rows):
+        for scores in self._class_scores.staged_scores(self.stumps_, rows):
             yield scores, rows.task

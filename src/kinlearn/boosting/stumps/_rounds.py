@@ -234,15 +234,10 @@ def make_search(
     n_weights: float,
     labels: Any,
     n_labels: np.ndarray,
-    at_once: int,
     **options: Any,
 ) -> StumpSearch:
-    """The weak learner of the algorithm."""
-    options |= {
-        "choice": settings.choice,
-        "smoothing": settings.epsilon(n_weights),
-        "at_once": at_once,
-    }
+    """The weak learner of the algorithm; other options are those of `StumpSearch`."""
+    options |= {"choice": settings.choice, "smoothing": settings.epsilon(n_weights)}
     if settings.algorithm == "mtaa":
         return BinarySearch(weighting=settings.weighting, **options)
     return MulticlassSearch(labels=labels, n_labels=n_labels, **options)

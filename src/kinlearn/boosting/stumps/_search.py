@@ -87,7 +87,7 @@ class RootChoice:
         """An empty collection for the candidates of a round."""
         per_task = self.chooser == "best_per_task"
         return Roots(
-            min(self.n_roots, table.most_tests(per_task)),
+            min(self.n_roots, table.most_tests[per_task]),
             table.n_tasks,
             per_task,
             self.chooser == "stochastic",

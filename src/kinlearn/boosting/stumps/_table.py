@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -127,16 +128,16 @@ class SortedCells:
         """Number of cells that are stored."""
         return int(self.group_end[-1]) if len(self.group_end) else 0
 
-    def most_tests(self, per_task: bool) -> int:
-        """No more tests than that can be tried, of all tasks or of one.
+    @cached_property
+    def most_tests(self) -> tuple[int, int]:
+        """No more tests than that can be tried, of all tasks, and of one.
 
         A group of e cells has at most e cuts, each with missing values on either
         side, and one that sets these apart.
         """
         tests = 2 * np.diff(self.group_end, prepend=0) + 1
-        if per_task and len(tests):
-            tests = np.bincount(self.group_task, tests).max()
-        return max(int(np.sum(tests)), 1)
+        of_task = np.bincount(self.group_task, tests, minlength=1)
+        return max(int(tests.sum()), 1), max(int(of_task.max()), 1)
 
     def ranges(self, n_ranges: int) -> list[tuple[int, int]]:
         """Stretches of groups with about as many cells each."""

@@ -10,7 +10,7 @@ its branches of the absolute signed weight, since each predicts the heavier labe
 from libc.stdlib cimport calloc, free, malloc
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t, u32_t
-from kinlearn._kernels.boosting.stumps._stumps cimport Cells, Root, Roots
+from kinlearn._kernels.boosting.stumps._stumps cimport Cells, Root, Roots, start_of
 
 
 cdef extern from "boosting/stumps/_lanes.h" nogil:
@@ -64,7 +64,7 @@ def find_roots(Cells cells, intp_t first, intp_t last, const i32_t[::1] weight,
 
 cdef void _roots_of(Cells cells, intp_t g, const i32_t* weight, i64_t total,
                     Roots roots) noexcept nogil:
-    cdef i64_t below = cells.start(g), above = cells.part_end[g, 0]
+    cdef i64_t below = start_of(cells, g), above = cells.part_end[g, 0]
     cdef i64_t lost = cells.part_end[g, 1], end = cells.part_end[g, 2], e
     cdef i64_t missing = 0
     cdef Root root
@@ -196,7 +196,7 @@ cdef void _children_of(Cells cells, intp_t g, const i32_t* weight,
                        const i32_t* lanes, i32_t[ROOTS]* total,
                        const i32_t* closed, bint avx2, i32_t* edge,
                        i32_t* group) noexcept nogil:
-    cdef i64_t below = cells.start(g), above = cells.part_end[g, 0]
+    cdef i64_t below = start_of(cells, g), above = cells.part_end[g, 0]
     cdef i64_t lost = cells.part_end[g, 1], end = cells.part_end[g, 2], e, row
     cdef const i32_t* entry = &cells.entry[0]
     cdef Extremes met

@@ -12,7 +12,9 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t
-from kinlearn._kernels.boosting.stumps._stumps cimport Cells, Root, Roots, edge_of_cut
+from kinlearn._kernels.boosting.stumps._stumps cimport (
+    Cells, Root, Roots, edge_of_cut, start_of
+)
 
 
 cdef class LabelWeights:
@@ -98,7 +100,7 @@ def find_roots(Cells cells, intp_t first, intp_t last, LabelWeights labels,
 
 cdef void _roots_of(Cells cells, intp_t g, LabelWeights labels, const f64_t* total,
                     Roots roots, f64_t* work) noexcept nogil:
-    cdef i64_t below = cells.start(g), above = cells.part_end[g, 0]
+    cdef i64_t below = start_of(cells, g), above = cells.part_end[g, 0]
     cdef i64_t lost = cells.part_end[g, 1], end = cells.part_end[g, 2], e, row
     cdef i32_t t = cells.group_task[g]
     cdef intp_t K = labels.n_labels[t]
@@ -215,7 +217,7 @@ def find_children(Cells cells, intp_t first, intp_t last, LabelWeights labels,
 cdef void _children_of(Cells cells, intp_t g, LabelWeights labels, const u8_t* side,
                        const f64_t[:, :, ::1] total, f64_t* found,
                        f64_t* work) noexcept nogil:
-    cdef i64_t below = cells.start(g), above = cells.part_end[g, 0]
+    cdef i64_t below = start_of(cells, g), above = cells.part_end[g, 0]
     cdef i64_t lost = cells.part_end[g, 1], end = cells.part_end[g, 2], e, row
     cdef i32_t t = cells.group_task[g]
     cdef intp_t K = labels.n_labels[t], s

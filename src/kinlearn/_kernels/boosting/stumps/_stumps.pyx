@@ -70,17 +70,13 @@ cdef class Cells:
                                minlength=n_blocks)
         self.block_indptr = np.concatenate([[0], np.cumsum(of_block)]).astype(np.intp)
 
-    cdef i64_t start(self, intp_t g) noexcept nogil:
-        """Where the entries of a group begin."""
-        return self.part_end[g - 1, 2] if g else 0
-
     cdef intp_t group_of(self, i32_t feature, i32_t task) noexcept nogil:
         """The group of a feature in a task; -1 if it has none."""
         cdef intp_t block = feature // FEATURES * self.n_tasks + task
         cdef intp_t low = self.block_indptr[block]
-        # where it is if none is left out before it
-        cdef intp_t end = min(self.block_indptr[block + 1], low + feature % FEATURES + 1)
-        cdef intp_t high = end, middle
+        cdef intp_t end = self.block_indptr[block + 1], high, middle
+        # it is the last of these if none before it is left out
+        end = high = min(end, low + feature % FEATURES + 1)
         if low < end and self.group_feature[end - 1] == feature:
             return end - 1
         while low < high:
@@ -101,7 +97,7 @@ cdef class Cells:
             memset(side + start, self.feature_common[feature] <= cut, stop - start)
             return
         memset(side + start, self.group_common[g] <= cut, stop - start)
-        for e in range(self.start(g), self.part_end[g, 2]):
+        for e in range(start_of(self, g), self.part_end[g, 2]):
             if self.bins[e] == MISSING:
                 side[self.entry[e] >> 1] = missing_left
             else:
@@ -116,7 +112,7 @@ cdef class Cells:
             memset(out + start, self.feature_common[feature], stop - start)
             return
         memset(out + start, self.group_common[g], stop - start)
-        for e in range(self.start(g), self.part_end[g, 2]):
+        for e in range(start_of(self, g), self.part_end[g, 2]):
             out[self.entry[e] >> 1] = self.bins[e]
 
 
@@ -390,7 +386,7 @@ def heavier_sides(Cells cells, Root[::1] roots, const number_t[::1] size,
                 continue
             g = cells.group_of(roots[r].feature, roots[r].task)
             left = stored = 0.0
-            for e in range(cells.start(g), cells.part_end[g, 2]):
+            for e in range(start_of(cells, g), cells.part_end[g, 2]):
                 stored += size[cells.entry[e] >> 1]
                 if cells.bins[e] <= roots[r].cut:
                     left += size[cells.entry[e] >> 1]
@@ -408,10 +404,8 @@ def sum_cells(const i32_t[::1] entry, const i64_t[::1] cell_end,
     ----------
     entry : int32 array
         As `sort_entries` fills it.
-    cell_end : int64 array of shape (n,)
-        Where the entries of each cell end.
-    cell : int32 array of shape (n,)
-        The line of `out` that each is added to.
+    cell_end, cell : int64 and int32 arrays of shape (n,)
+        Where the entries of each cell end, and the line of `out` that they go to.
     values : int32 or float64 array of shape (n_rows, width)
         Values of the rows.
     out : array of shape (n_cells, width)
@@ -447,10 +441,9 @@ def best_cut(const f64_t[:, ::1] sums, i32_t n_bins, intp_t n_labels):
 
     Returns
     -------
-    cut : int
-        The cut. If none is better than no cut at all, everything is on the left.
-    missing_left : bool
-        Where missing values go: if there are none, to the heavier side.
+    cut, missing_left : int and bool
+        The cut, and where missing values go: if there are none, to the heavier side. If
+        no cut is better than none at all, everything is on the left.
     """
     cdef intp_t width = max(2 * n_labels, 1), size = sums.shape[1] - 2, b, k
     cdef f64_t[:, ::1] work = np.zeros((2, width))
@@ -576,8 +569,6 @@ def add_scores(const float_t[:, ::1] X, const i32_t[::1] task,
     """
     cdef intp_t i
     cdef i32_t t
-    if stumps.shape[0] == 0:
-        return
     with nogil:
         for i in range(X.shape[0]):
             t = task[i]
@@ -595,8 +586,6 @@ def add_scores_sparse(const float_t[::1] data, const i32_t[::1] indices,
     """The same for rows of a CSR matrix; `line` is zero, and of its width."""
     cdef intp_t i, j
     cdef i32_t t
-    if stumps.shape[0] == 0:
-        return
     with nogil:
         for i in range(row_indptr.shape[0] - 1):
             t = task[i]

@@ -32,7 +32,6 @@ cdef class Nodes:
     cdef f64_t[::1] reduction
     cdef u8_t[::1] role
 
-    cdef void _point_search(self, f64_t row_weight)
     cdef f64_t _load(self, const i64_t[::1] cells, const i64_t[::1] weight,
                      const i64_t[::1] rows) noexcept nogil
     cdef f64_t _weigh_tasks(self) noexcept nogil

@@ -120,9 +120,7 @@ cdef class Nodes:
         self.drawn = np.empty(n_features, dtype=np.int32)
         self.role = np.empty(n_cells, dtype=np.uint8)
         self.label_weight = np.zeros(np.max(cell_label) + 1, dtype=np.int64)
-        self._point_search(row_weight)
 
-    cdef void _point_search(self, f64_t row_weight):
         cdef Search* s = &self.search
         s.criterion = self.settings.criterion
         s.min_samples_leaf = self.settings.min_samples_leaf

@@ -195,6 +195,7 @@ cdef class SumGrower(Nodes):
         super().__init__(n_bins, cell_task, cell_label, n_tasks, settings, categorical,
                          row_weight, min(len(cell_task), FEW_CELLS))
         self.left_rows = np.zeros(len(cell_task), dtype=np.int64)
+        self._reserve(1)
 
     def arrive(self, TreeArrays tree, i32_t node, i32_t depth,
                const i64_t[::1] cells, const i64_t[::1] weight,
@@ -262,7 +263,8 @@ cdef class SumGrower(Nodes):
         left_weight, left_rows = np.zeros((2, cells.shape[0]), dtype=np.int64)
         cdef u64_t[::1] sides = left_bins
         cdef i64_t[::1] weight_out = left_weight, rows_out = left_rows
-        self._reserve(np.diff(start).max())
+        if np.diff(start).max() > self.bins.shape[0]:
+            self._reserve(np.diff(start).max())
         self.tree = tree
         self.search.min_weight_leaf = min_weight_leaf
         with nogil:
@@ -298,8 +300,6 @@ cdef class SumGrower(Nodes):
 
     cdef int _reserve(self, intp_t n) except -1:
         """Scratch for the sums of a feature."""
-        if self.bins is not None and n <= self.bins.shape[0]:
-            return 0
         self.number = np.arange(n, dtype=np.int32)
         self.local, self.next_item = np.empty((2, n), dtype=np.int32)
         self.bins, self.ranked = np.empty((2, n), dtype=np.uint8)

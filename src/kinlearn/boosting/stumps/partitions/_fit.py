@@ -2,22 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kinlearn._binning import find_bins, in_units, is_whole, weight_unit
-from kinlearn._partitions import (
-    Coded,
-    Common,
-    Partition,
-    Weighed,
-    agree,
-    remember_common,
-    summarize,
-)
+from kinlearn._binning import find_bins, is_whole, weight_unit
+from kinlearn._partitions import agree, remember_common, summarize
 from kinlearn.boosting._start_weights import check_tasks_have_weight
 from kinlearn.boosting.stumps._classifier import AbstainingAdaBoostClassifier
 from kinlearn.boosting.stumps._model import StumpBuilder
@@ -30,7 +21,12 @@ from kinlearn.boosting.stumps._rounds import (
 from kinlearn.boosting.stumps._rows import MOST_WHOLE
 from kinlearn.boosting.stumps._search import BinarySearch
 from kinlearn.boosting.stumps._table import search_ranges
-from kinlearn.boosting.stumps.partitions._rows import BinnedRows, PartitionRows, Start
+from kinlearn.boosting.stumps.partitions._rows import (
+    BinnedRows,
+    PartitionRows,
+    Start,
+    WeighedRows,
+)
 from kinlearn.boosting.stumps.partitions._table import (
     CellSums,
     SummedLabels,
@@ -41,41 +37,9 @@ from kinlearn.tasks import find_label_sets
 
 __all__ = ["fit_partitions"]
 
-# What is requested together: roots of MTAA, times 16; bytes of sums of MH.
-_AT_ONCE = 4
+# What is requested together: roots of MTAA; bytes of sums of MH.
+_AT_ONCE = 4 * BinarySearch.n_lanes
 _BYTES = 2**26
-
-
-@dataclass(frozen=True, eq=False)
-class WeighedRows(Weighed):
-    """Coded rows of a part, with weights as whole numbers for bins."""
-
-    rows: Coded
-    whole: np.ndarray | None
-
-    @classmethod
-    def of(cls, part: Partition, common: Common, unit: float) -> Self:
-        """Code the rows of a part as all parts do."""
-        rows = part.coded(common)
-        return cls(rows, in_units(rows.weight, unit))
-
-    def feature(self, number: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Values of a feature, and their weights, of rows that count."""
-        if self.whole is None:
-            return self.rows.columns[number], None
-        there = self.whole > 0
-        return self.rows.columns[number, there], self.whole[there]
-
-    def mass(self, n_tasks: int, n_classes: int) -> np.ndarray:
-        """Weight of each class in each task."""
-        cell = self.rows.task.astype(np.int64) * n_classes + self.rows.y
-        mass = np.bincount(cell, self.rows.weight, minlength=n_tasks * n_classes)
-        return mass.reshape(n_tasks, n_classes).astype(np.float64)
-
-    def binned(self, start: Start) -> BinnedRows:
-        """The rows that are boosted, as bins."""
-        rows = self.rows
-        return BinnedRows.of(rows.columns, rows.task, rows.y, rows.weight, start)
 
 
 def _alike(mass: np.ndarray, init: str) -> tuple[np.ndarray, float]:
@@ -91,11 +55,11 @@ def _alike(mass: np.ndarray, init: str) -> tuple[np.ndarray, float]:
 def fit_partitions(
     model: AbstainingAdaBoostClassifier,
     engine: Any,
-    parts: list[Any],
+    partitions: list[Any],
     on_round: Callable[[int], Any],
 ) -> None:
-    """Fit a booster to parts; the same stumps as of all rows in one place."""
-    summaries, kept = summarize(engine, parts)
+    """Fit a booster to partitions: the same stumps as of all rows in one place."""
+    summaries, kept = summarize(engine, partitions)
     common = agree(summaries, label_rule=model.label_sets)
     remember_common(model, common)
     n_tasks, n_classes = len(common.tasks), len(common.classes)
@@ -131,9 +95,9 @@ def fit_partitions(
     settings = model._settings()
     binary = settings.algorithm == "mtaa"
     start = Start(bins, code, numbers_of, sizes, binary, alike, n_alike, whole)
-    binned = engine.map(WeighedRows.binned, rows, start)
+    binned = engine.map(BinnedRows.of, rows, start)
     n_rows = [s["n_rows"] for s in summaries]
-    parts.clear()
+    partitions.clear()
     del rows, kept
     n_rounds = model._n_rounds(len(boosted))
     model._rounds_per_task = n_rounds / max(len(boosted), 1)
@@ -147,27 +111,26 @@ def fit_partitions(
     engine.keep(engine.map(PartitionRows.of, binned, start, cells), n_rows)
     del binned
     table = table_of_sums(bins, len(boosted), arrays)
-    n_weights = taking_part[boosted].sum(axis=1)
+    of_task = taking_part[boosted].sum(axis=1)  # how many weights there are
     if not whole:
-        at = keys // (256 * n_features)
-        n_weights = np.bincount(at, counts) / n_features
+        of_task = np.bincount(keys // (256 * n_features), counts) / n_features
+    options: dict[str, Any] = {"at_once": _AT_ONCE, "labels": None}
     if not binary:
-        n_weights = n_weights * sizes
-    labels, at_once = None, _AT_ONCE * BinarySearch.n_lanes
-    if not binary:
-        labels = SummedLabels(bins, sizes, arrays)
-        at_once = max(_BYTES // (8 * (len(cells.keys) + 1) * (2 * sizes.max() + 1)), 1)
+        of_task = of_task * sizes
+        width = 8 * (len(cells.keys) + 1) * (2 * int(sizes.max()) + 1)
+        options["at_once"] = max(_BYTES // width, 1)
+        options["labels"] = SummedLabels(bins, sizes, arrays)
     with search_ranges(table, 1) as run:
         search = make_search(
-            settings, n_weights.sum(), labels, sizes, int(at_once), table=table, run=run
+            settings, of_task.sum(), n_labels=sizes, table=table, run=run, **options
         )
         play = Rounds(engine, PartitionRows, search).play
         steps = collect_rounds(play, builder, range(n_rounds), on_round)
     model._keep(Boosted(*steps, table.has_missing), label_sets, mass)
 
 
-def _weight_sum(part: Any) -> tuple[float, bool]:
-    return float(part.sample_weight.sum()), is_whole(part.sample_weight)
+def _weight_sum(partition: Any) -> tuple[float, bool]:
+    return float(partition.sample_weight.sum()), is_whole(partition.sample_weight)
 
 
 def _sum(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn._binning import Bins
+from kinlearn._binning import Bins, in_units
 from kinlearn._kernels.boosting.stumps._search_binary import N_LANES, fill_lanes
 from kinlearn._kernels.boosting.stumps._stumps import BLOCK, Cells, sum_cells
-from kinlearn._partitions import Weighed
+from kinlearn._partitions import Coded, Common, Partition, Weighed
 from kinlearn.boosting.stumps._rows import LogWeights, RoundRows, Scale, Sums
 from kinlearn.boosting.stumps._table import sort_cells
 from kinlearn.boosting.stumps.partitions._table import CellSums, merge_counts
 from kinlearn.utils import group_rows
 
-__all__ = ["BinnedRows", "PartitionRows", "Start"]
+__all__ = ["BinnedRows", "PartitionRows", "Start", "WeighedRows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,33 @@ class Start:
 
 
 @dataclass(frozen=True, eq=False)
+class WeighedRows(Weighed):
+    """Coded rows of a partition, with weights as whole numbers for bins."""
+
+    rows: Coded
+    whole: np.ndarray | None
+
+    @classmethod
+    def of(cls, partition: Partition, common: Common, unit: float) -> Self:
+        """Code the rows as all partitions do."""
+        rows = partition.coded(common)
+        return cls(rows, in_units(rows.weight, unit))
+
+    def feature(self, number: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values of a feature, and their weights, of rows that count."""
+        if self.whole is None:
+            return self.rows.columns[number], None
+        there = self.whole > 0
+        return self.rows.columns[number, there], self.whole[there]
+
+    def mass(self, n_tasks: int, n_classes: int) -> np.ndarray:
+        """Weight of each class in each task."""
+        cell = self.rows.task.astype(np.int64) * n_classes + self.rows.y
+        mass = np.bincount(cell, self.rows.weight, minlength=n_tasks * n_classes)
+        return mass.reshape(n_tasks, n_classes).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class BinnedRows(Weighed):
     """Rows of a partition as bins, task by task."""
 
@@ -47,22 +74,17 @@ class BinnedRows(Weighed):
     unit: np.ndarray | None  # (n,) how many rows each stands for; None is one
 
     @classmethod
-    def of(
-        cls,
-        columns: np.ndarray,
-        task: np.ndarray,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        start: Start,
-    ) -> Self:
+    def of(cls, weighed: WeighedRows, start: Start) -> Self:
         """Those of the tasks that are boosted."""
+        rows = weighed.rows
+        task, y, weight = rows.task, rows.y, rows.weight
         weight = np.ones(len(task)) if weight is None else weight
         kept = np.flatnonzero((weight > 0) & (start.code[task] >= 0))
         indptr, order = group_rows(start.code[task[kept]], len(start.n_labels))
         kept = kept[order]
         task, y, weight = task[kept], y[kept], weight[kept]
         return cls(
-            codes=start.bins.assign(columns[:, kept].T),
+            codes=start.bins.assign(rows.columns[:, kept].T),
             indptr=indptr,
             label=start.label[task, y],
             start=weight / start.mass[task, y] / start.n_alike,

@@ -47,7 +47,7 @@ _MOST_SUMS = 1_000_000
 def fit_partitions(
     forest: MultiTaskRandomForestClassifier,
     engine: Any,
-    parts: list[Any],
+    tables: list[Any],
     *,
     trees_at_once: int | None = None,
     finished: Callable[[int], object] | None = None,
@@ -55,7 +55,7 @@ def fit_partitions(
     """Fit a forest to partitions; the same trees as of all rows in one place."""
     common, scheme, n_rows = prepare_binned(
         engine,
-        parts,
+        tables,
         forest.class_weight,
         forest.label_sets,
         bootstrap=forest.bootstrap,

@@ -225,9 +225,9 @@ class CellRows(Weighed):
     whole: np.ndarray | None  # int64 (n_rows,), or None: the same as whole numbers
 
     @classmethod
-    def of(cls, part: Partition, common: Common, unit: float) -> Self:
+    def of(cls, table: Partition, common: Common, unit: float) -> Self:
         """Code the rows of a partition as all partitions do."""
-        coded = part.coded(common)
+        coded = table.coded(common)
         sets = common.label_sets.observed
         n_classes = np.int64(sets.n_classes)
         cells: np.ndarray = np.searchsorted(
@@ -284,7 +284,7 @@ class CellRows(Weighed):
 
 def prepare_binned(
     engine: Any,
-    parts: list[Any],
+    tables: list[Any],
     class_weight: ClassWeight,
     label_rule: LabelRule,
     *,
@@ -292,10 +292,10 @@ def prepare_binned(
 ) -> tuple[Common, Scheme, list[int]]:
     """Bin the partitions that were read.
 
-    `parts` is emptied, so that their rows are let go. Returns what they
+    `tables` is emptied, so that their rows are let go. Returns what they
     agreed on, the bins and cells, and the number of rows of each.
     """
-    summaries, kept = summarize(engine, parts)
+    summaries, kept = summarize(engine, tables)
     common = agree(summaries, label_rule=label_rule)
     sets = common.label_sets.observed
     unit = 1.0
@@ -331,12 +331,12 @@ def prepare_binned(
     partitions = engine.map(CellRows.binned, rows, factor, scheme, each=before)
     n_rows = [s["n_rows"] for s in summaries]
     engine.keep(partitions, n_rows)
-    parts.clear()
+    tables.clear()
     return replace(common, label_sets=label_sets), scheme, n_rows
 
 
-def _given_sum(part: Any) -> tuple[float, bool]:
-    return float(part.sample_weight.sum()), is_whole(part.sample_weight)
+def _given_sum(table: Any) -> tuple[float, bool]:
+    return float(table.sample_weight.sum()), is_whole(table.sample_weight)
 
 
 def _unit(sums: Sequence[tuple[float, bool]]) -> float:
@@ -367,23 +367,29 @@ class Branches(Weighed):
     min_weight_leaf: np.ndarray  # int64 (n_nodes,): the limit of their trees
 
     @staticmethod
-    def pack(pieces: list[NodeRows]) -> list[NodeRows]:
+    def pack(rows_of_nodes: list[NodeRows]) -> list[NodeRows]:
         """Rows in the form in which they are sent."""
-        return pieces
+        return rows_of_nodes
 
     unpack = pack
 
 
 def grow_branches(
-    pieces: Sequence[NodeRows], branches: Branches, scheme: Scheme, settings: Settings
+    rows_of_nodes: Sequence[NodeRows],
+    branches: Branches,
+    scheme: Scheme,
+    settings: Settings,
 ) -> list[tuple[np.ndarray, ...]]:
     """Grow nodes from their rows in all partitions."""
     grown = []
     for i in range(len(branches.nodes)):
-        stretches = [slice(p.start[i], p.start[i + 1]) for p in pieces]
+        stretches = [slice(p.start[i], p.start[i + 1]) for p in rows_of_nodes]
         lines, cells, weight = (
             np.concatenate(
-                [getattr(p, k)[s] for p, s in zip(pieces, stretches, strict=True)]
+                [
+                    getattr(p, k)[s]
+                    for p, s in zip(rows_of_nodes, stretches, strict=True)
+                ]
             )
             for k in ("lines", "cells", "weight")
         )
