@@ -349,8 +349,8 @@ def _coefficients(system: _LinearSystem, point: InteriorPoint) -> np.ndarray:
     much more than its price, which other rows then make up for. (A fraction of c
     would not do: where C is large, all of the solution may be less.)
     """
-    a, s = point.distances
-    near = point.distances * system.tasks.curvature < _SNAP * point.prices
+    a, s = distances = point.distances
+    near = distances * system.tasks.curvature < _SNAP * point.prices
     a = np.where((a <= s) & near[0], 0.0, a)
     a = np.where((a > s) & near[1], system.cost, a)
     if len(a) == 2:  # a row is above its tube or below it, never both
