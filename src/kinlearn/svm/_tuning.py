@@ -181,12 +181,12 @@ def _default_grids(
 def _read_grid(
     grid: dict[str, Any] | Sequence[dict[str, Any]], second: bool, estimator: Any
 ) -> list[dict[str, Any]]:
-    """A list of grids with short names: a stage has its own parameters."""
-    parts = [grid] if isinstance(grid, dict) else grid
+    """A list of grids with short names: each stage has other parameters."""
+    grids = [grid] if isinstance(grid, dict) else grid
     prefix = _prefix(estimator)
-    parts = [{k.removeprefix(prefix): v for k, v in part.items()} for part in parts]
-    for part in parts:
-        strange = [n for n in part if n.startswith(_OF_CORRECTION) != second]
+    grids = [{k.removeprefix(prefix): v for k, v in each.items()} for each in grids]
+    for each in grids:
+        strange = [n for n in each if n.startswith(_OF_CORRECTION) != second]
         if strange:
             stage = "correction_grid" if second else "plain_grid"
             other = "plain_grid" if second else "correction_grid"
@@ -195,7 +195,7 @@ def _read_grid(
                 f"{strange[0]!r}, which belongs into {other}: the names of the second "
                 f"stage begin with {_OF_CORRECTION!r}."
             )
-    return parts
+    return grids
 
 
 def _folds(
@@ -279,7 +279,7 @@ def tune_in_two_stages(
         for rbf and poly `correction_gamma` in 0.1, 1 and 10 times that of "scale".
     cv : int, splitter or iterable, default=5
         Folds, the same ones in both searches. With tasks or groups, a number gives
-        each fold its share of every task, in the proportions of its classes, as
+        each fold its fraction of every task, in the proportions of its classes, as
         :class:`kinlearn.model_selection.TaskStratifiedKFold` does.
     scoring : str, callable or None, default=None
         What to maximise; None is the estimator's own score.
@@ -328,8 +328,8 @@ def tune_in_two_stages(
         model: Any, grid: list[dict[str, Any]], prefix: str, **more: Any
     ) -> tuple[Any, dict[str, Any]]:
         grid = [
-            {k if "__" in k else prefix + k: v for k, v in part.items()}
-            for part in grid
+            {k if "__" in k else prefix + k: v for k, v in each.items()}
+            for each in grid
         ]
         search = GridSearchCV(model, grid, **options, **more)
         set_callbacks(search, callbacks)
@@ -348,10 +348,10 @@ def tune_in_two_stages(
         alone = clone(estimator).set_params(**{prefix.removesuffix("__"): alone})
     first, best = run(alone, plain, f"{prefix}estimator__", refit=False)
     tuned = {k if "__" in k else prefix + k: v for k, v in best.items()}
-    second, own = run(clone(estimator).set_params(**tuned), correction, prefix)
+    second, corrected = run(clone(estimator).set_params(**tuned), correction, prefix)
     return TwoStageResult(
         best_estimator=second.best_estimator_,
-        best_params={**best, **own},
+        best_params={**best, **corrected},
         best_score=float(second.best_score_),
         plain_score=float(first.best_score_),
         plain_results=first.cv_results_,

@@ -106,3 +106,22 @@ def test_room_grows_as_rows_get_shorter():
     cache.shrink_to(np.arange(0, 70, 2))
     assert cache.n_slots == 35
     assert cache.n_used == 16
+
+
+@pytest.mark.parametrize("form", ["float64", "float32", "sparse", "precomputed"])
+def test_held_rows_stay_together(form):
+    rng = np.random.default_rng(4)
+    rows, K = problem("rbf", form=form)
+    cache = RowCache(rows, 40 * 70 * 4)
+    cells = cache.stored()
+    assert cells.shape == (40, 70)
+    for _ in range(20):
+        which = rng.integers(0, 70, size=rng.integers(1, 41)).astype(np.intp)
+        slots = cache.hold(which)
+        assert_allclose(cells[slots], K[which], rtol=2e-6, atol=2e-6)
+    computed = cache.n_computed
+    assert_array_equal(cache.hold(which), slots)  # all of them are there
+    assert cache.n_computed == computed
+    few = which[:3]
+    assert_allclose(cache.rows(np.unique(few)), K[np.unique(few)], atol=2e-6)
+    assert cache.n_computed == computed

@@ -98,7 +98,7 @@ cdef class RowCache:
     cdef intp_t[::1] order
     cdef i32_t[::1] work
 
-    # A row, which stays valid while the next MIN_SLOTS - 1 rows are asked for.
+    # A row, which stays valid while the next MIN_SLOTS - 1 rows are requested.
     cdef const f32_t* row(self, intp_t i) noexcept nogil
     # keep: the m positions that stay active, ascending. self.order then holds what
     # stood where, for the old active positions; the source is reordered alike.

@@ -53,7 +53,7 @@ cdef class TaskRows(RowSource):
     decision : RowSource
         The kernel that all tasks share.
     correction : RowSource or None
-        The kernel of the tasks' own functions; None is the decision kernel, which is
+        The kernel of the tasks' corrections; None is the decision kernel, which is
         then computed once.
     inverse_penalty : float
         1 / correction_penalty, the factor of the correcting kernel; 0 leaves it out.

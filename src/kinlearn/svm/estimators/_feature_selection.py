@@ -53,7 +53,7 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
         parameter `privileged`. None is ``SVMPlusClassifier()``. It has no `group`,
         since every column is ranked as a feature.
     n_features : int or float, default=0.5
-        How many features to select, or which share of them.
+        How many features to select, or which fraction of them.
     ranking : {"fisher", "information_gain", "cmim"}, default="fisher"
         How features are ranked.
 
@@ -187,7 +187,7 @@ class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
             if self.n_features > n_columns:
                 raise ValueError(
                     f"n_features={self.n_features}, but X has {n_columns} features. "
-                    "Set a lower number, or a share between 0 and 1."
+                    "Set a lower number, or a fraction between 0 and 1."
                 )
             return int(self.n_features)
         return max(1, round(self.n_features * n_columns))

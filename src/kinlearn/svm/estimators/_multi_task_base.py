@@ -1,4 +1,4 @@
-"""What the multi-task support vector machines share: kernels, solving, parts."""
+"""What the multi-task support vector machines share: kernels, solving, later rows."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
@@ -66,11 +66,11 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
                 blocks.correction,
             ),
         ]
-        for what, kind, part, columns in spaces[: 1 if X is X_correction else 2]:
+        for what, kind, block, columns in spaces[: 1 if X is X_correction else 2]:
             if kind == "precomputed":
-                check_symmetric(part, what, name)
+                check_symmetric(block, what, name)
             else:
-                warn_of_scales(part, data.feature_names[columns], name, self.task)
+                warn_of_scales(block, data.feature_names[columns], name, self.task)
         decision = decision_space(self, X, data.sample_weight)
         correction = correction_space(self, X_correction, data.sample_weight)
         kernel = TaskKernel(

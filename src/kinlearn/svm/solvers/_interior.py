@@ -38,7 +38,7 @@ class NewtonSystem(Protocol):
     n_corrections: int
 
     def slope(self, x: np.ndarray) -> np.ndarray:
-        """Px + p less A' times the multipliers."""
+        """Px + p less A' times the multipliers, in a new array."""
 
     def factor(self, x: np.ndarray, weight: np.ndarray, mu: float) -> None:
         """Make ready to solve with P + diag(weight); may raise a LinAlgError."""
@@ -104,17 +104,19 @@ class InteriorPoint:
         """The slope that no price makes up for; 0 at the optimum."""
         out = self.system.slope(self.x)
         for sign, price in zip(self.signs, self.prices, strict=True):
-            out = out - sign * price
+            out -= sign * price
         return out
 
     def step(self) -> bool:
         """One predictor-corrector step; False where it leads nowhere."""
-        distances, mu = self.distances, self.mu
+        distances = self.distances
+        products = distances * self.prices
+        mu = _mean(products)
         if mu <= 0 or distances.min() <= 0:
             return False  # as close as numbers go
         try:
             self.system.factor(self.x, (self.prices / distances).sum(axis=0), mu)
-            step = self._direction(distances, mu)
+            step = self._direction(distances, products, mu)
         except LinAlgError:  # weights that differ too much for numbers
             return False
         length = _TO_BOUNDARY * step.reach
@@ -125,13 +127,15 @@ class InteriorPoint:
         self.system.advance(length, step.change)
         return True
 
-    def _direction(self, distances: np.ndarray, mu: float) -> "_Step":
+    def _direction(
+        self, distances: np.ndarray, products: np.ndarray, mu: float
+    ) -> "_Step":
         """Predictor, corrector, and corrections that make the step longer."""
         step = _Step(self, distances, self.residual)
-        step.solve(-distances * self.prices, final=False)
+        step.solve(-products, final=False)
         centre = (_mean(step.products(step.reach)) / mu) ** 3 * mu
         second_order = step.by_distances * step.by_prices
-        step.solve(centre - distances * self.prices - second_order, final=True)
+        step.solve(centre - products - second_order, final=True)
         for _ in range(self.system.n_corrections):
             trial = step.corrected(centre)
             if trial.reach < step.reach + _LONGER:
@@ -155,10 +159,11 @@ class _Step:
         self.targets = targets
         signs, right = self.point.signs, -self.residual
         for sign, ratio in zip(signs, targets / self.distances, strict=True):
-            right = right + sign * ratio
+            right += sign * ratio
         self.by_x, self.change = self.point.system.direction(right, final)
         self.by_distances = np.multiply.outer(signs, self.by_x)
-        self.by_prices = targets - self.point.prices * self.by_distances
+        self.by_prices = self.point.prices * self.by_distances
+        np.subtract(targets, self.by_prices, out=self.by_prices)
         self.by_prices /= self.distances
         self.reach = min(
             1.0,
@@ -189,4 +194,7 @@ def _mean(products: np.ndarray) -> float:
 
 def _longest_step(x: np.ndarray, by: np.ndarray) -> float:
     """The longest step along `by` that keeps x at 0 or above; it may be infinite."""
-    return -np.where(by < 0, x / np.minimum(by, -1e-300), -np.inf).max()
+    return min(  # side by side: shorter arrays stay in the processor's cache
+        -np.where(b < 0, a / np.minimum(b, -1e-300), -np.inf).max()
+        for a, b in zip(x, by, strict=True)
+    )

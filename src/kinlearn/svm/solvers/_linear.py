@@ -29,7 +29,7 @@ __all__ = ["linear_pays", "solve_linear"]
 # are few.
 _CHEAP = 2e10
 _USUAL_STEPS = 20
-_MAX_TASKS = 500  # each has factors of its own
+_MAX_TASKS = 500  # each takes factors and memory for them
 _MAX_CELLS = 2**27  # of sparse data, which becomes dense
 _CHUNK = 2048  # rows whose products are summed at a time, for the processor's cache
 # From so many features on, the factors of a step cost more than all else: then
@@ -112,25 +112,26 @@ class _Tasks:
         self.curvature = (1 + inverse_penalty) * (self.norms + self.norms.mean())
         self.has_bias = has_bias
         bounds = np.searchsorted(problem.group, np.arange(problem.n_groups + 1))
-        self.parts = [slice(a, b) for a, b in itertools.pairwise(bounds) if b > a]
-        self.codes = problem.group[[part.start for part in self.parts]]
+        self.segments = [slice(a, b) for a, b in itertools.pairwise(bounds) if b > a]
+        self.codes = problem.group[[segment.start for segment in self.segments]]
         self.of_row = np.repeat(
-            np.arange(len(self.parts)), [part.stop - part.start for part in self.parts]
+            np.arange(len(self.segments)),
+            [segment.stop - segment.start for segment in self.segments],
         )
 
     def sums(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """X_t'b_t, a row for each task, and the sums of b_t."""
-        q = np.stack([b[part] @ self.X[part] for part in self.parts])
-        return q, np.bincount(self.of_row, weights=b, minlength=len(self.parts))
+        q = np.stack([b[segment] @ self.X[segment] for segment in self.segments])
+        return q, np.bincount(self.of_row, weights=b, minlength=len(self.segments))
 
-    def products(self, d: np.ndarray, part: slice, rough: bool) -> np.ndarray:
+    def products(self, d: np.ndarray, segment: slice, rough: bool) -> np.ndarray:
         """X'DX over the rows of a task, those left out that hardly count.
 
         It stands beside the unit matrix, which bounds what they would change.
         """
         X, size = self.rough if rough else self.X, self.X.shape[1]
-        weight = d[part] * self.norms[part] * max(self.inverse_penalty, 1.0)
-        rows = part.start + np.flatnonzero(weight > _COUNTS / len(weight))
+        weight = d[segment] * self.norms[segment] * max(self.inverse_penalty, 1.0)
+        rows = segment.start + np.flatnonzero(weight > _COUNTS / len(weight))
         M = np.zeros((size, size))
         for left in range(0, len(rows), _CHUNK):
             some = rows[left : left + _CHUNK]
@@ -143,8 +144,8 @@ class _Tasks:
         """The function of each row's task without its bias, for sums q."""
         w = q.sum(axis=0)
         out = np.empty(len(self.X))
-        for t, part in enumerate(self.parts):
-            out[part] = self.X[part] @ (w + self.inverse_penalty * q[t])
+        for t, segment in enumerate(self.segments):
+            out[segment] = self.X[segment] @ (w + self.inverse_penalty * q[t])
         return out
 
 
@@ -161,8 +162,8 @@ class _Normal:
         system = np.eye(size)
         self.m, totals = tasks.sums(d)
         self.factors, self.AM, self.Am, self.sigma = [], [], [], []
-        for part, m, total in zip(tasks.parts, self.m, totals, strict=True):
-            M = tasks.products(d, part, rough)
+        for segment, m, total in zip(tasks.segments, self.m, totals, strict=True):
+            M = tasks.products(d, segment, rough)
             factor = None
             AM, Am = M, m
             if tasks.inverse_penalty > 0:
@@ -195,7 +196,7 @@ class _Normal:
         tasks = self.tasks
         h, h0 = tasks.sums(rho)
         h, h0 = h + missing, h0 - gap
-        T = len(tasks.parts)
+        T = len(tasks.segments)
         Ah = np.stack([self._apply(t, h[t]) for t in range(T)])
         kappa = np.zeros(T)
         if tasks.has_bias:
@@ -216,7 +217,7 @@ class _Normal:
 class _LinearSystem:
     """The dual as a `NewtonSystem`, with the weights of each task, and the biases.
 
-    The weights q are variables of their own, equal to X'b only in the end. Values
+    The weights q are variables as well, equal to X'b only in the end. Values
     computed from them stay exact when the rows' steps are known to few digits, as
     happens to free rows close to the optimum.
     """
@@ -225,8 +226,8 @@ class _LinearSystem:
         self.tasks = tasks
         sides = problem.sides
         self.sign, self.linear, self.cost = sides.sign, sides.linear, sides.cost
-        self.bias = np.zeros(len(tasks.parts))
-        self.q = np.zeros((len(tasks.parts), tasks.X.shape[1]))
+        self.bias = np.zeros(len(tasks.segments))
+        self.q = np.zeros((len(tasks.segments), tasks.X.shape[1]))
         self.values = tasks.values(self.q)  # of the rows, without biases
         self.n_corrections = _CORRECTIONS if tasks.X.shape[1] >= _WIDE else 0
 
@@ -272,7 +273,7 @@ def _violation(
     eps = problem.epsilon
     rise = np.where(beta < problem.high, slope + np.where(beta >= 0, eps, -eps), np.inf)
     fall = np.where(beta > problem.low, slope + np.where(beta > 0, eps, -eps), -np.inf)
-    starts = [part.start for part in tasks.parts]
+    starts = [segment.start for segment in tasks.segments]
     if not tasks.has_bias:
         return max(fall.max(), -rise.min(), 0.0), np.zeros(len(starts))
     least = np.minimum.reduceat(rise, starts)
@@ -349,8 +350,8 @@ def _coefficients(system: _LinearSystem, point: InteriorPoint) -> np.ndarray:
     much more than its price, which other rows then make up for. (A fraction of c
     would not do: where C is large, all of the solution may be less.)
     """
-    a, s = point.distances
-    near = point.distances * system.tasks.curvature < _SNAP * point.prices
+    a, s = distances = point.distances
+    near = distances * system.tasks.curvature < _SNAP * point.prices
     a = np.where((a <= s) & near[0], 0.0, a)
     a = np.where((a > s) & near[1], system.cost, a)
     if len(a) == 2:  # a row is above its tube or below it, never both
@@ -399,10 +400,10 @@ def _solution(
     )
 
 
-def _free(problem: Problem, beta: np.ndarray, part: slice) -> np.ndarray:
+def _free(problem: Problem, beta: np.ndarray, segment: slice) -> np.ndarray:
     """Rows of a task that are at no bound and not at the corner of the tube."""
-    low, high, beta = problem.low[part], problem.high[part], beta[part]
-    return part.start + np.flatnonzero((beta > low) & (beta < high) & (beta != 0))
+    low, high, beta = problem.low[segment], problem.high[segment], beta[segment]
+    return segment.start + np.flatnonzero((beta > low) & (beta < high) & (beta != 0))
 
 
 def _polish(
@@ -410,16 +411,16 @@ def _polish(
 ) -> np.ndarray:
     """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
     beta = beta.copy()
-    for t, part in enumerate(tasks.parts):
+    for t, segment in enumerate(tasks.segments):
         for _ in range(_POLISH_ROUNDS):  # what meets a bound stays there
-            rows = _free(problem, beta, part)
+            rows = _free(problem, beta, segment)
             if not len(rows):
                 break
-            missing = q[t] - beta[part] @ tasks.X[part]
+            missing = q[t] - beta[segment] @ tasks.X[segment]
             A = tasks.X[rows]
             if tasks.has_bias:
                 A = np.column_stack([A, np.ones(len(rows))])
-                missing = np.append(missing, -beta[part].sum())
+                missing = np.append(missing, -beta[segment].sum())
             moved = beta[rows] + _shortest(A, missing)
             beta[rows] = np.clip(moved, problem.low[rows], problem.high[rows])
             if (beta[rows] == moved).all():
@@ -439,10 +440,10 @@ def _balance(problem: Problem, tasks: _Tasks, beta: np.ndarray) -> np.ndarray:
     beta = beta.copy()
     if not tasks.has_bias:
         return beta
-    for part in tasks.parts:
-        for rows in (_free(problem, beta, part), part):
-            total = beta[part].sum()
-            if abs(total) <= _ROUNDING * np.abs(beta[part]).sum():
+    for segment in tasks.segments:
+        for rows in (_free(problem, beta, segment), segment):
+            total = beta[segment].sum()
+            if abs(total) <= _ROUNDING * np.abs(beta[segment]).sum():
                 break
             low, high = problem.low[rows], problem.high[rows]
             beta[rows] = _shift(beta[rows], low, high, beta[rows].sum() - total)
