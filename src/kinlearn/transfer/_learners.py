@@ -87,27 +87,10 @@ class BinnedRows:
         max_depth: int | None,
         trim: float,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Grow one tree.
+        """Grow one tree: its nodes, with real thresholds, and its predictions.
 
-        Parameters
-        ----------
-        rows : int32 array of shape (m,)
-            Rows to grow on.
-        labels, weight, is_target : int32, float64 and uint8 arrays of shape (m,)
-            Class, weight (the sum is 1) and side of these rows.
-        n_classes : int
-            Number of classes.
-        max_depth : int or None
-            Largest depth.
-        trim : float
-            End at the first depth with a target error below this; 0 is never.
-
-        Returns
-        -------
-        steps : structured array
-            The nodes, with real thresholds.
-        predictions : int32 array of shape (m,)
-            Class that the tree predicts for these rows.
+        Rows have a class, a weight (the sum is 1) and a side. The tree ends at the
+        first depth with a target error below `trim`; 0 is never.
         """
         # A row never has no weight at all: then its prediction would be unknown.
         whole = np.maximum(np.rint(weight * _FIXED_POINT), 1.0).astype(np.int64)

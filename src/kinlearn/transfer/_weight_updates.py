@@ -132,19 +132,9 @@ def relative_residual(
 
 
 def source_factor(n_source: float, n_rounds: int) -> float:
-    """Factor of a wrong source row, 1 / (1 + sqrt(2 ln n / N)).
+    """Factor of a wrong source row, 1 / (1 + sqrt(2 ln n / N)), in N rounds.
 
-    Parameters
-    ----------
-    n_source : float
-        Number of source rows, or their weight; counted as 2 at least.
-    n_rounds : int
-        Number of rounds.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    n is the number of source rows, or their weight, and counted as 2 at least.
 
     Examples
     --------
@@ -163,21 +153,10 @@ def target_factor(target_error: float) -> float:
 def learner_vote(target_error: float, n_target: float) -> float:
     """Vote of a learner: the logarithm of `target_factor`, with a limit.
 
-    Less than half of one of n rows cannot be distinguished from no error at all.
-    Without the limit, a learner that happens to predict a dozen target rows without
-    a fault would outvote all others together.
-
-    Parameters
-    ----------
-    target_error : float
-        Wrong fraction of the target's weight.
-    n_target : float
-        Number of target rows, or their weight.
-
-    Returns
-    -------
-    float
-        Not negative; 0 for an error of 1/2 (`CHANCE`) or more.
+    Less than half of one of n rows (or of their weight) cannot be distinguished from no
+    error at all. Without the limit, a learner that happens to predict a dozen target
+    rows without a fault would outvote all others together. An error of 1/2 (`CHANCE`)
+    or more has no vote.
 
     Examples
     --------
@@ -232,17 +211,7 @@ _BY_NAME: dict[str | None, Callable[[RoundErrors], np.ndarray]] = {
 def find_correction(
     correction: str | float | None,
 ) -> Callable[[RoundErrors], np.ndarray]:
-    """The rule for a value of the estimators' parameter.
-
-    Parameters
-    ----------
-    correction : None, float, "dynamic", "rare" or "balanced"
-        The parameter's value.
-
-    Returns
-    -------
-    callable
-        From `RoundErrors` to a factor for each label.
+    """The rule, from `RoundErrors` to a factor for each label, of a parameter's value.
 
     Examples
     --------
@@ -264,23 +233,9 @@ def source_shrink(
 ) -> np.ndarray:
     """Weights of the next stage: the source loses until the target has its fraction.
 
-    Parameters
-    ----------
-    start : float array of shape (m,)
-        Weights of this stage.
-    error : float array of shape (m,)
-        Errors of the rows, from 0 to 1.
-    is_target : bool array of shape (m,)
-        Rows that keep their weight.
-    fraction : float
-        Of all weight, what the target is to have.
-
-    Returns
-    -------
-    float array of shape (m,)
-        Weights that sum to one: those of the source times beta to the power of
-        their error. Where no beta reaches the fraction (rows without an error keep
-        their weight), the source as a whole is scaled down to it.
+    They sum to one: those of the source times beta to the power of their error. Where
+    no beta reaches the fraction (rows without an error keep their weight), the source
+    as a whole is scaled down to it.
     """
     source, target = start[~is_target], start[is_target].sum()
     wanted = target * (1.0 - fraction) / fraction  # weight that the source may keep
