@@ -125,14 +125,27 @@ def _forms(incomplete: str) -> list[str]:
 
 
 def _training(
-    output: "Output", data: Path, reading: dict[str, Any], **options: Any
+    output: "Output",
+    data: Path,
+    reading: dict[str, Any],
+    *,
+    target: str | None,
+    fits: bool = True,
+    **columns: Any,
 ) -> "Training":
+    """Read the table, and note what was decided on the way."""
     from kinlearn.cli._files import read_table
-    from kinlearn.cli._training import open_training
+    from kinlearn.cli._training import open_features, open_training
 
     source = read_table(data, **reading)
-    training = open_training(source, **options)
-    output.note(*source.remarks, *training.remarks, *training.suspicions)
+    if target is None:
+        training = open_features(source, source.frame, **columns)
+    else:
+        training = open_training(source, target=target, **columns)
+    output.note(*source.remarks, *training.remarks)
+    if fits and training.target_remark is not None:
+        output.note(training.target_remark)
+    output.note(*training.suspicions)
     return training
 
 
@@ -224,7 +237,7 @@ def compare(
 
     check_models(models, no_kin)
     output = Output(json, quiet)
-    columns = {"drop": drop, "keep": keep, "categorical": categorical}
+    columns: Any = {"drop": drop, "keep": keep, "categorical": categorical}
     reading = {"separator": separator, "encoding": encoding}
     training = _training(
         output, data, reading, target=target, task=task, wanted=wanted, **columns
@@ -387,29 +400,18 @@ def relate(
 ) -> None:
     """How far apart are the groups?"""
     from kinlearn.cli._console import Output
-    from kinlearn.cli._files import check_table_output, read_table
+    from kinlearn.cli._files import check_table_output
     from kinlearn.cli._relate import check_methods, relate_tasks
-    from kinlearn.cli._training import open_features, open_training
 
     _check_jobs(jobs)
     methods = check_methods(method, target)
     if out is not None:
         check_table_output(out, inputs=[data])
     output = Output(json, quiet)
-    columns: dict[str, Any] = {
-        "task": task,
-        "drop": drop,
-        "keep": keep,
-        "categorical": categorical,
-    }
-    source = read_table(data, separator=separator, encoding=encoding)
-    if target is None:
-        training = open_features(source, source.frame, **columns)
-        remarks = training.remarks
-    else:
-        training = open_training(source, target=target, **columns)
-        remarks = training.remarks[:-1]  # the last is on models, which are not here
-    output.note(*source.remarks, *remarks, *training.suspicions)
+    training = _training(
+        output, data, {"separator": separator, "encoding": encoding}, target=target,
+        task=task, drop=drop, keep=keep, categorical=categorical, fits=False,
+    )  # fmt: skip
     relate_tasks(training, output, methods=methods, out=out, n_jobs=jobs, seed=seed)
 
 

@@ -38,6 +38,7 @@ class Training:
     - `suspects`: Columns that may tell a model too much; those that are certain are
       left out.
     - `source`: Where it came from.
+    - `target_remark`: What the target was taken for, and why.
     """
 
     X: pd.DataFrame
@@ -50,6 +51,7 @@ class Training:
     remarks: list
     suspects: list[Suspect] = field(default_factory=list)
     source: Source | None = None
+    target_remark: str | None = None
 
     @property
     def suspect_records(self) -> list[dict[str, Any]]:
@@ -129,7 +131,8 @@ def open_training(
         task=task,
         target=target,
         tasks=rest.tasks,
-        remarks=[*remarks, *rest.remarks, remark],
+        remarks=[*remarks, *rest.remarks],
+        target_remark=remark,
         suspects=suspects,
         source=source,
     )
