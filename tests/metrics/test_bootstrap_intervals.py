@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics as skm
 
 from kinlearn.metrics import TaskFrame, TaskIntervals
-from kinlearn.metrics._bootstrap import _percentiles
+from kinlearn.metrics._task_frame import _percentiles
 
 
 def problem(n=(40, 400)):

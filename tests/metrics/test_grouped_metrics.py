@@ -16,8 +16,7 @@ from kinlearn.metrics import (
     rare_class_recall_score,
     sensitivity_specificity_f_score,
 )
-from kinlearn.metrics._evaluate import CallEvaluator, GroupedEvaluator
-from kinlearn.metrics._grouped import GROUPED
+from kinlearn.metrics._evaluate import GROUPED, CallEvaluator, GroupedEvaluator
 
 BINARY = [
     g_mean_score,

@@ -4,17 +4,22 @@ scikit-learn's metrics are not repeated here; :class:`TaskFrame` and
 :func:`make_task_scorer` take them as they are.
 """
 
-from kinlearn.metrics._balanced import (
+from kinlearn.metrics._clustering import clustering_accuracy_score
+from kinlearn.metrics._cost import cost_weighted_error
+from kinlearn.metrics._rates import (
+    FLambdaCurve,
+    f_lambda_curve,
     g_mean_score,
     rare_class_recall_score,
     sensitivity_specificity_f_score,
 )
-from kinlearn.metrics._bootstrap import TaskIntervals
-from kinlearn.metrics._clustering import clustering_accuracy_score
-from kinlearn.metrics._cost import cost_weighted_error
-from kinlearn.metrics._f_lambda import FLambdaCurve, f_lambda_curve
 from kinlearn.metrics._scorer import make_task_scorer
-from kinlearn.metrics._task_frame import TaskFrame, UndefinedScore, WorstTask
+from kinlearn.metrics._task_frame import (
+    TaskFrame,
+    TaskIntervals,
+    UndefinedScore,
+    WorstTask,
+)
 from kinlearn.metrics._variance import explained_variance_percent
 
 __all__ = [

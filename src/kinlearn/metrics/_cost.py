@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_array
 from kinlearn.metrics._rows import (
     Rows,
     binary_rows,
-    group_sums,
     label_rows,
     one_group,
     ratio,
@@ -81,13 +80,11 @@ def cost_rows(
     return Rows(costs.max(axis=1)[true], costs[true, pred], rows.weight)
 
 
-def cost_weighted_error_by_group(
-    rows: Rows, group: np.ndarray, n_groups: int, *, normalize: bool = True
-) -> np.ndarray:
+def cost_weighted_error_by_group(rows: Rows, *, normalize: bool = True) -> np.ndarray:
     """See :func:`cost_weighted_error`; rows are those of :func:`cost_rows`."""
-    cost = group_sums(rows.weight * rows.pred, group, n_groups)
+    cost = rows.sum(rows.weight * rows.pred)
     worst = rows.weight * rows.true if normalize else rows.weight
-    return ratio(cost, group_sums(worst, group, n_groups))
+    return ratio(cost, rows.sum(worst))
 
 
 def cost_weighted_error(
@@ -102,7 +99,7 @@ def cost_weighted_error(
     normalize: bool = True,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Cost of the errors, as a share of the greatest possible cost.
+    r"""Cost of the errors, as a fraction of the greatest possible cost.
 
     For two classes [1]_,
 
@@ -131,7 +128,7 @@ def cost_weighted_error(
         Order of rows and columns of `cost_matrix`; None is the sorted labels of
         `y_true` and `y_pred`.
     normalize : bool, default=True
-        False gives the mean cost of a row instead of the share.
+        False gives the mean cost of a row instead of the fraction.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 

@@ -8,7 +8,7 @@ gets NaN.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -26,7 +26,6 @@ __all__ = [
     "binary_rows",
     "check_number",
     "check_pairs",
-    "group_sums",
     "label_rows",
     "number_rows",
     "one_group",
@@ -51,16 +50,35 @@ class Rows:
         One where no weights were given.
     classes : ndarray or None
         What the codes stand for, ascending.
+    group : int array of shape (n,), or None
+        Group of each row; None is one group.
+    n_groups : int
+        How many there are.
     """
 
     true: np.ndarray
     pred: np.ndarray
     weight: np.ndarray
     classes: Any = None
+    group: Any = None
+    n_groups: int = 1
+
+    def __post_init__(self) -> None:
+        if self.group is None:
+            object.__setattr__(self, "group", np.zeros(len(self.true), dtype=np.intp))
 
     def take(self, rows: np.ndarray) -> "Rows":
         """Some of the rows, perhaps repeated."""
-        return Rows(self.true[rows], self.pred[rows], self.weight[rows], self.classes)
+        names = ("true", "pred", "weight", "group")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Sum of the values in each group."""
+        return np.bincount(self.group, weights=values, minlength=self.n_groups)
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Weighted mean of the values in each group."""
+        return ratio(self.sum(self.weight * values), self.sum(self.weight))
 
 
 def _weights(sample_weight: ArrayLike | None, y: np.ndarray) -> np.ndarray:
@@ -159,11 +177,6 @@ def check_number(
         raise ValueError(f"{name} must be a finite number {wanted}; got {value!r}.")
 
 
-def group_sums(values: np.ndarray, group: np.ndarray, n_groups: int) -> np.ndarray:
-    """Sum of the values in each group."""
-    return np.bincount(group, weights=values, minlength=n_groups)
-
-
 def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """The quotient, NaN where the denominator is zero."""
     out = np.full(np.shape(below), np.nan)
@@ -174,8 +187,7 @@ def one_group(
     by_group: Callable, rows: Rows, *, undefined: str, **params: Any
 ) -> float:
     """A metric on all rows; NaN and a warning where it is not defined."""
-    group = np.zeros(len(rows.true), dtype=np.intp)
-    value = float(by_group(rows, group, 1, **params)[0])
+    value = float(by_group(rows, **params)[0])
     if np.isnan(value):
         # The caller's line, past this function and the metric's.
         warnings.warn(undefined, UndefinedMetricWarning, stacklevel=3)

@@ -1,21 +1,23 @@
 """Any metric by task: overall, macro, worst, spread, intervals."""
 
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_consistent_length
 
-from kinlearn.metrics._bootstrap import TaskIntervals, bootstrap_intervals
 from kinlearn.metrics._evaluate import make_evaluator
 from kinlearn.metrics._metric import resolve_metrics
 from kinlearn.tasks import encode_tasks
 from kinlearn.utils import group_rows, import_optional
 from kinlearn.utils._typing import ArrayLike, RandomState
+from kinlearn.utils._values import show_values
 
-__all__ = ["TaskFrame", "UndefinedScore", "WorstTask"]
+__all__ = ["TaskFrame", "TaskIntervals", "UndefinedScore", "WorstTask"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,49 @@ class UndefinedScore:
     metric: str
     task: Any
     reason: str
+
+
+@dataclass(frozen=True)
+class TaskIntervals:
+    """Intervals, as :meth:`TaskFrame.intervals` gives them.
+
+    Attributes
+    ----------
+    overall : dict of str to (float, float)
+        Lower and upper bound of all rows' score, by metric.
+    macro : dict of str to (float, float)
+        Bounds of the mean over tasks, by metric.
+    by_task : dict of dict
+        Bounds by metric and task.
+    confidence : float
+        Fraction of the draws inside.
+    n_boot : int
+        Number of draws.
+    """
+
+    overall: dict
+    macro: dict
+    by_task: dict
+    confidence: float
+    n_boot: int
+
+    def to_frame(self) -> Any:
+        """Bounds by metric and task as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``low`` and ``high``, indexed by metric and task.
+        """
+        pandas = import_optional(
+            "pandas", extra="report", purpose="TaskIntervals.to_frame"
+        )
+        index = [(metric, task) for metric, d in self.by_task.items() for task in d]
+        return pandas.DataFrame(
+            [bounds for d in self.by_task.values() for bounds in d.values()],
+            index=pandas.MultiIndex.from_tuples(index, names=["metric", "task"]),
+            columns=["low", "high"],
+        )
 
 
 class TaskFrame:
@@ -163,8 +208,8 @@ class TaskFrame:
         self._evaluators = {}
         for name, metric in self._metrics.items():
             scores = metric.needs_scores and y_score is not None
-            answers = y_score if scores else y_pred
-            if answers is None:
+            outputs = y_score if scores else y_pred
+            if outputs is None:
                 raise ValueError(
                     f"Metric {name!r} needs "
                     + ("y_score or y_pred" if metric.needs_scores else "y_pred")
@@ -173,7 +218,7 @@ class TaskFrame:
             self._evaluators[name] = make_evaluator(
                 metric,
                 y_true[order],
-                np.asarray(answers)[order],
+                np.asarray(outputs)[order],
                 row_params[name],
                 self._indptr,
                 None if labels is None else np.asarray(labels),
@@ -257,7 +302,7 @@ class TaskFrame:
     @property
     def macro(self) -> dict[str, float]:
         """Mean over the tasks on which the metric is defined (see `n_defined`)."""
-        return {name: mean_defined(v) for name, v in self.values.items()}
+        return {name: _mean_defined(v) for name, v in self.values.items()}
 
     @property
     def worst(self) -> dict[str, WorstTask]:
@@ -311,7 +356,7 @@ class TaskFrame:
             Number of draws. The scores of all draws are kept: n_boot times
             n_tasks numbers for each metric.
         confidence : float, default=0.95
-            Share of the draws inside an interval.
+            Fraction of the draws inside an interval.
         random_state : int, RandomState instance or None, default=None
             Decides the draws.
 
@@ -326,7 +371,7 @@ class TaskFrame:
         more than half of them, or if a task has a single row (whose draws are
         all alike), the interval is NaN.
         """
-        return bootstrap_intervals(
+        return _bootstrap_intervals(
             self._evaluators,
             self.tasks,
             self.n_rows,
@@ -350,18 +395,14 @@ class TaskFrame:
     def __repr__(self) -> str:
         head = ["", "overall", "macro", "defined", "worst", "worst task", "spread"]
         table = [head]
-        overall, macro, spread, worst = (
-            self.overall,
-            self.macro,
-            self.spread,
-            self.worst,
-        )
+        overall, macro = self.overall, self.macro
+        spread, worst = self.spread, self.worst
         for name, count in self.n_defined.items():
             numbers = (overall[name], macro[name], worst[name].score, spread[name])
             first, second, third, fourth = (f"{number:.4g}" for number in numbers)
-            share = f"{count} of {len(self.tasks)}"
+            defined = f"{count} of {len(self.tasks)}"
             task = repr(worst[name].task)
-            table.append([name, first, second, share, third, task, fourth])
+            table.append([name, first, second, defined, third, task, fourth])
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = [f"TaskFrame of {self._indptr[-1]} rows, {len(self.tasks)} tasks"]
         for name, *cells in table:
@@ -374,19 +415,82 @@ class TaskFrame:
         for name, (_, reasons) in self._by_task.items():
             if not reasons:
                 continue
-            first = [repr(keys[t]) for t in list(reasons)[:5]]
-            more = len(reasons) - len(first)
             plural = "s" if len(reasons) > 1 else ""
             lines.append(
                 f"{name} is undefined on {len(reasons)} task{plural}: "
-                + ", ".join(first)
-                + (f" and {more} more" if more else "")
-                + f" ({next(iter(reasons.values()))})"
+                f"{show_values([keys[t] for t in reasons])} "
+                f"({next(iter(reasons.values()))})"
             )
         return lines
 
 
-def mean_defined(values: np.ndarray) -> float:
+def _mean_defined(values: np.ndarray) -> float:
     """Mean of the values that are not NaN; NaN if there are none."""
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else np.nan
+
+
+def _percentiles(draws: np.ndarray, confidence: float) -> np.ndarray:
+    """Bounds for each column of draws; NaN where most draws are undefined."""
+    # NaN sorts last. numpy.nanquantile would take the columns one by one.
+    draws = np.sort(draws, axis=0)
+    n_defined = (~np.isnan(draws)).sum(axis=0)
+    columns = np.arange(draws.shape[1])
+    bounds = np.empty((draws.shape[1], 2))
+    for side, level in enumerate(((1 - confidence) / 2, (1 + confidence) / 2)):
+        place = level * np.maximum(n_defined - 1, 0)
+        below = place.astype(np.intp)
+        above = np.minimum(below + 1, len(draws) - 1)
+        step = place - below
+        low, high = draws[below, columns], draws[above, columns]
+        bounds[:, side] = np.where(step > 0, low + step * (high - low), low)
+    bounds[2 * n_defined < len(draws)] = np.nan
+    return bounds
+
+
+def _bootstrap_intervals(
+    evaluators: Mapping[str, Any],
+    tasks: np.ndarray,
+    sizes: np.ndarray,
+    *,
+    n_boot: int,
+    confidence: float,
+    random_state: RandomState,
+) -> TaskIntervals:
+    """See :meth:`TaskFrame.intervals`."""
+    check_scalar(n_boot, "n_boot", numbers.Integral, min_val=1)
+    check_scalar(
+        confidence,
+        "confidence",
+        numbers.Real,
+        min_val=0,
+        max_val=1,
+        include_boundaries="neither",
+    )
+    rng = check_random_state(random_state)
+    start, size = np.repeat(np.cumsum(sizes) - sizes, sizes), np.repeat(sizes, sizes)
+    by_task = {name: np.empty((n_boot, len(tasks))) for name in evaluators}
+    # columns: overall, macro
+    summary = {name: np.empty((n_boot, 2)) for name in evaluators}
+    for draw in range(n_boot):
+        sample = start + (rng.random_sample(len(size)) * size).astype(np.intp)
+        for name, evaluator in evaluators.items():
+            scores, _ = evaluator.by_task(sample)
+            summary[name][draw] = evaluator.overall(sample)[0], _mean_defined(scores)
+            by_task[name][draw] = scores
+    totals = {name: _percentiles(s, confidence).tolist() for name, s in summary.items()}
+    bounds = {}
+    for name, draws in by_task.items():
+        bounds[name] = _percentiles(draws, confidence)
+        bounds[name][sizes == 1] = np.nan
+    keys = tasks.tolist()
+    return TaskIntervals(
+        overall={name: tuple(total[0]) for name, total in totals.items()},
+        macro={name: tuple(total[1]) for name, total in totals.items()},
+        by_task={
+            name: dict(zip(keys, map(tuple, b.tolist()), strict=True))
+            for name, b in bounds.items()
+        },
+        confidence=float(confidence),
+        n_boot=int(n_boot),
+    )

@@ -1,11 +1,12 @@
 """Explained variance as the multi-task papers report it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from kinlearn.metrics._rows import (
     Rows,
     check_number,
-    group_sums,
     number_rows,
     one_group,
     ratio,
@@ -17,50 +18,43 @@ __all__ = ["explained_variance_percent"]
 CONSTANT = "y_true is constant, so there is no variance to explain"
 
 
-def mean_squared_error_by_group(
-    rows: Rows, group: np.ndarray, n_groups: int
-) -> np.ndarray:
+def mean_squared_error_by_group(rows: Rows) -> np.ndarray:
     """Weighted mean of the squared errors."""
-    squared = rows.weight * (rows.true - rows.pred) ** 2
-    total = group_sums(rows.weight, group, n_groups)
-    return ratio(group_sums(squared, group, n_groups), total)
+    return rows.mean((rows.true - rows.pred) ** 2)
 
 
-def variance_by_group(rows: Rows, group: np.ndarray, n_groups: int) -> np.ndarray:
+def variance_by_group(rows: Rows) -> np.ndarray:
     """Weighted variance of the truth around the mean of its group."""
     # Counted from a value of the group, so that a constant group gives exactly 0.
     counts = rows.weight > 0
-    origin = np.zeros(n_groups)
-    origin[group[counts]] = rows.true[counts]
-    shifted = rows.true - origin[group]
-    total = group_sums(rows.weight, group, n_groups)
-    mean = ratio(group_sums(rows.weight * shifted, group, n_groups), total)
-    squared = rows.weight * (shifted - mean[group]) ** 2
-    return ratio(group_sums(squared, group, n_groups), total)
+    origin = np.zeros(rows.n_groups)
+    origin[rows.group[counts]] = rows.true[counts]
+    shifted = rows.true - origin[rows.group]
+    return rows.mean((shifted - rows.mean(shifted)[rows.group]) ** 2)
 
 
-def _in_units(rows: Rows, group: np.ndarray, n_groups: int) -> tuple[Rows, np.ndarray]:
+def _in_units(rows: Rows) -> tuple[Rows, np.ndarray]:
     """Rows over a power of two by group, so that squares neither overflow nor vanish.
 
     The quotient of two squares is the same in every unit.
     """
-    size = np.zeros(n_groups)
-    np.maximum.at(size, group, np.maximum(np.abs(rows.true), np.abs(rows.pred)))
+    size = np.zeros(rows.n_groups)
+    np.maximum.at(size, rows.group, np.maximum(np.abs(rows.true), np.abs(rows.pred)))
     unit = np.ldexp(0.5, np.frexp(size)[1])
-    mine = unit[group]
-    return Rows(rows.true / mine, rows.pred / mine, rows.weight), unit
+    by_row = unit[rows.group]
+    return replace(rows, true=rows.true / by_row, pred=rows.pred / by_row), unit
 
 
 def explained_variance_percent_by_group(
-    rows: Rows, group: np.ndarray, n_groups: int, *, total_variance: float | None = None
+    rows: Rows, *, total_variance: float | None = None
 ) -> np.ndarray:
     """See :func:`explained_variance_percent`."""
     if total_variance is not None:
         check_number(total_variance, "total_variance", open_low=True)
-    rows, unit = _in_units(rows, group, n_groups)
-    error = mean_squared_error_by_group(rows, group, n_groups)
+    rows, unit = _in_units(rows)
+    error = mean_squared_error_by_group(rows)
     if total_variance is None:
-        variance = variance_by_group(rows, group, n_groups)
+        variance = variance_by_group(rows)
     else:
         with np.errstate(over="ignore"):
             variance = float(total_variance) / unit / unit

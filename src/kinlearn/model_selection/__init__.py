@@ -6,11 +6,11 @@ everywhere in kinlearn; with ``task=None``, ``groups`` gives it instead.
 """
 
 from kinlearn.model_selection._kfold import (
+    LeaveOneTaskOut,
     RepeatedTaskStratifiedKFold,
     TargetKFold,
     TaskStratifiedKFold,
 )
-from kinlearn.model_selection._leave_one_out import LeaveOneTaskOut
 from kinlearn.model_selection._shuffle import TaskShuffleSplit
 
 __all__ = [

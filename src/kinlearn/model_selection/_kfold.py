@@ -1,4 +1,4 @@
-"""Folds in which every task has its share, and folds of a target task."""
+"""Folds in which every task has its rows, folds of a target task, and of each task."""
 
 import numbers
 import warnings
@@ -17,9 +17,16 @@ from kinlearn.model_selection._strata import (
     strata,
 )
 from kinlearn.utils import deal_to_folds
-from kinlearn.utils._typing import RandomState, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._values import show_values
 
-__all__ = ["RepeatedTaskStratifiedKFold", "TargetKFold", "TaskStratifiedKFold"]
+__all__ = [
+    "LeaveOneTaskOut",
+    "RepeatedTaskStratifiedKFold",
+    "TargetKFold",
+    "TaskStratifiedKFold",
+    "deal_rows",
+]
 
 
 def deal_rows(
@@ -40,11 +47,14 @@ def deal_rows(
     return fold
 
 
-class _FoldSplitter(BaseCrossValidator):
-    """Splitter that puts every row into one fold; -1 is in no test set."""
+class _TaskSplitter(BaseCrossValidator):
+    """Splitter to which scikit-learn's metadata routing hands `groups` over."""
 
-    # Makes scikit-learn's metadata routing hand `groups` over.
     __metadata_request__split = {"groups": True}
+
+
+class _FoldSplitter(_TaskSplitter):
+    """Splitter that puts every row into one fold; -1 is in no test set."""
 
     def _check_parameters(self) -> None:
         check_scalar(self.n_splits, "n_splits", numbers.Integral, min_val=2)
@@ -90,7 +100,7 @@ class TaskStratifiedKFold(_FoldSplitter):
     Each class of each task is spread over the folds as evenly as it can be, and
     so is each task: their rows in two folds differ by one at the most. What is
     left over in one task is balanced against what is left over in the others,
-    so folds have nearly the same size and share of each class even when most
+    so folds have nearly the same size and fraction of each class even when most
     tasks have fewer rows than there are folds.
 
     Parameters
@@ -172,12 +182,11 @@ class TaskStratifiedKFold(_FoldSplitter):
 def _warn_of_single_rows(tasks: np.ndarray, codes: np.ndarray) -> None:
     single = tasks[np.bincount(codes) == 1].tolist()
     if single:
-        some = ", ".join(map(repr, single[:5])) + (", ..." if len(single) > 5 else "")
         warnings.warn(
-            f"{len(single)} of {len(tasks)} tasks have a single row ({some}). In the "
-            "split that tests it, such a task has no training row, and is predicted as "
-            'an unknown one: give estimators unknown_task="share" if that is meant, or '
-            "drop these tasks.",
+            f"{len(single)} of {len(tasks)} tasks have a single row "
+            f"({show_values(single)}). In the split that tests it, such a task has no "
+            "training row, and is predicted as an unknown one: give estimators "
+            'unknown_task="share" if that is meant, or drop these tasks.',
             KinlearnWarning,
             stacklevel=2,
         )
@@ -239,9 +248,9 @@ class TargetKFold(_FoldSplitter):
         tasks, codes = read_tasks(X, self.task, groups, needed_by="TargetKFold")
         known = tasks.tolist()
         if self.target not in known:
-            some = ", ".join(map(repr, known[:5])) + (", ..." if len(known) > 5 else "")
             raise ValueError(
-                f"The target task {self.target!r} is not among the tasks ({some})."
+                f"The target task {self.target!r} is not among the tasks "
+                f"({show_values(known)})."
             )
         rows = np.flatnonzero(codes == known.index(self.target))
         if len(rows) < self.n_splits:
@@ -261,7 +270,7 @@ class TargetKFold(_FoldSplitter):
         return fold
 
 
-class RepeatedTaskStratifiedKFold(BaseCrossValidator):
+class RepeatedTaskStratifiedKFold(_TaskSplitter):
     """:class:`TaskStratifiedKFold`, shuffled anew several times.
 
     Parameters
@@ -285,8 +294,6 @@ class RepeatedTaskStratifiedKFold(BaseCrossValidator):
     >>> cv.get_n_splits()
     15
     """
-
-    __metadata_request__split = {"groups": True}
 
     def __init__(
         self,
@@ -334,3 +341,70 @@ class RepeatedTaskStratifiedKFold(BaseCrossValidator):
             `n_splits` times `n_repeats`.
         """
         return self.n_splits * self.n_repeats
+
+
+class LeaveOneTaskOut(_TaskSplitter):
+    """Every task is the test set once, and the other tasks are the training set.
+
+    It measures how well a model predicts for a task that it has not seen. Give
+    estimators of kinlearn ``unknown_task="share"``, so that they do not warn of it.
+
+    Parameters
+    ----------
+    task : str, int or None, default=None
+        Name or position of the task column of X. None reads the tasks from
+        `groups` of :meth:`split`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.model_selection import LeaveOneTaskOut
+    >>> X = np.c_[np.zeros(5), [0, 1, 2, 1, 0]]
+    >>> for train, test in LeaveOneTaskOut(task=-1).split(X):
+    ...     print(test)
+    [0 4]
+    [1 3]
+    [2]
+    """
+
+    def __init__(self, task: TaskColumn = None) -> None:
+        self.task = task
+
+    def _tasks(self, X: Table, groups: ArrayLike | None) -> tuple[int, np.ndarray]:
+        tasks, codes = read_tasks(X, self.task, groups, needed_by="LeaveOneTaskOut")
+        if len(tasks) < 2:
+            raise ValueError(
+                f"LeaveOneTaskOut needs two tasks or more; found one, "
+                f"{tasks.tolist()[0]!r}."
+            )
+        return len(tasks), codes
+
+    def _iter_test_masks(
+        self, X: Table = None, y: Any = None, groups: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
+        n_tasks, codes = self._tasks(X, groups)
+        for task in range(n_tasks):
+            yield codes == task
+
+    def get_n_splits(
+        self, X: Table = None, y: Any = None, groups: ArrayLike | None = None
+    ) -> int:
+        """Number of splits, which is the number of tasks.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame
+            Data with the task column.
+        y : object
+            Ignored.
+        groups : array-like of shape (n_samples,), default=None
+            Task of each row, if there is no task column.
+
+        Returns
+        -------
+        int
+            Number of tasks.
+        """
+        if X is None and groups is None:
+            raise ValueError("X is needed to count the tasks: get_n_splits(X).")
+        return self._tasks(X, groups)[0]

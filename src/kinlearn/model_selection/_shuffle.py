@@ -1,4 +1,4 @@
-"""Random splits that take a share of every task."""
+"""Random splits that take a fraction of every task."""
 
 import numbers
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from kinlearn.model_selection._strata import (
     strata,
 )
 from kinlearn.utils._typing import RandomState, Table, TaskColumn
+from kinlearn.utils._values import show_values
 
 __all__ = ["TaskShuffleSplit"]
 
@@ -24,13 +25,13 @@ def _is_count(size: Any) -> bool:
 
 
 def _check_size(size: Any, name: str) -> None:
-    share = isinstance(size, numbers.Real) and not isinstance(size, bool)
+    fraction = isinstance(size, numbers.Real) and not isinstance(size, bool)
     if size is None or (_is_count(size) and size >= 1):
         return
-    if not (share and not _is_count(size) and 0 < size < 1):
+    if not (fraction and not _is_count(size) and 0 < size < 1):
         raise ValueError(
-            f"{name} must be a share between 0 and 1, or a number of rows >= 1 to take "
-            f"of each task; got {size!r}."
+            f"{name} must be a fraction between 0 and 1, or a number of rows >= 1 to "
+            f"take of each task; got {size!r}."
         )
 
 
@@ -42,10 +43,10 @@ def _rows_needed(size: Any, sizes: np.ndarray) -> np.ndarray:
 
 
 class TaskShuffleSplit(BaseShuffleSplit):
-    """Random splits with a share of each task, as the multi-task papers do.
+    """Random splits with a fraction of each task, as the multi-task papers do.
 
-    Where a share of a task's rows is not a whole number, it is rounded up or
-    down at random, so that the share of all rows is right. The classes of a task
+    Where a fraction of a task's rows is not a whole number, it is rounded up or
+    down at random, so that the fraction of all rows is right. The classes of a task
     are treated alike within it. Every task has a training row in each split.
 
     Parameters
@@ -56,10 +57,10 @@ class TaskShuffleSplit(BaseShuffleSplit):
         Name or position of the task column of X. None reads the tasks from
         `groups` of :meth:`split`; without these it is one task.
     test_size : float or int, default=None
-        Share of each task, or number of its rows, that is tested on. None is
+        Fraction of each task, or number of its rows, that is tested on. None is
         what `train_size` leaves, or 0.25.
     train_size : float or int, default=None
-        Share of each task, or number of its rows, that is trained on. None is
+        Fraction of each task, or number of its rows, that is trained on. None is
         what `test_size` leaves.
     random_state : int, RandomState instance or None, default=None
         Decides the splits.
@@ -108,8 +109,8 @@ class TaskShuffleSplit(BaseShuffleSplit):
         check_stratify(stratify)
         _check_size(test_size, "test_size")
         _check_size(train_size, "train_size")
-        shares = [s for s in (test_size, train_size) if s is not None]
-        if not any(map(_is_count, shares)) and sum(shares) > 1:
+        fractions = [s for s in (test_size, train_size) if s is not None]
+        if not any(map(_is_count, fractions)) and sum(fractions) > 1:
             raise ValueError(
                 f"test_size={test_size} and train_size={train_size} take more than "
                 "the whole task."
@@ -130,11 +131,11 @@ class TaskShuffleSplit(BaseShuffleSplit):
             rest = cells.counts - test
             train = _rows_of_cells(n_train, rest, cells.tasks, rng)
             # 0 in the first `test` places of a cell, 1 in the next `train`, else 2
-            part = np.repeat(
+            side = np.repeat(
                 np.tile([0, 1, 2], len(rest)),
                 np.column_stack([test, train, rest - train]).ravel(),
             )
-            yield np.sort(cells.order[part == 1]), np.sort(cells.order[part == 0])
+            yield np.sort(cells.order[side == 1]), np.sort(cells.order[side == 0])
 
     def _check_rows(self, tasks: np.ndarray, sizes: np.ndarray) -> None:
         needed = sum(
@@ -143,27 +144,26 @@ class TaskShuffleSplit(BaseShuffleSplit):
         short = tasks[sizes < needed].tolist()
         counted = _is_count(self.train_size) or _is_count(self.test_size)
         if counted and short:
-            some = ", ".join(map(repr, short[:5])) + (", ..." if len(short) > 5 else "")
             raise ValueError(
                 f"{len(short)} of {len(tasks)} tasks have too few rows for "
-                f"train_size={self.train_size}, test_size={self.test_size} ({some}). "
-                "Take fewer rows of each task, or a share."
+                f"train_size={self.train_size}, test_size={self.test_size} "
+                f"({show_values(short)}). Take fewer rows of each task, or a fraction."
             )
         if (sizes < 2).all():
             raise ValueError(
                 "Every task has a single row, so that no row can be tested on while "
                 "its task is trained on."
             )
-        share, n_rows = self._test_share(), sizes[sizes > 1].sum()
-        if share is not None and share * n_rows < 1 - 1e-9:
+        fraction, n_rows = self._test_fraction(), sizes[sizes > 1].sum()
+        if fraction is not None and fraction * n_rows < 1 - 1e-9:
             raise ValueError(
                 f"The test set would be empty: train_size={self.train_size}, "
                 f"test_size={self.test_size} leave less than one of the {n_rows} rows "
-                "of tasks with two rows or more. Test on a larger share."
+                "of tasks with two rows or more. Test on a larger fraction."
             )
 
-    def _test_share(self) -> float | None:
-        """Share that is tested on; None where a number of rows decides."""
+    def _test_fraction(self) -> float | None:
+        """Fraction that is tested on; None where a number of rows decides."""
         if self.test_size is not None:
             return None if _is_count(self.test_size) else self.test_size
         if self.train_size is not None:
@@ -180,22 +180,22 @@ class TaskShuffleSplit(BaseShuffleSplit):
         if test_size is None and self.train_size is None:
             test_size = 0.25
         if test_size is None:
-            n_train = np.clip(_round_shares(self.train_size, shared, rng), 1, None)
+            n_train = np.clip(_round_fractions(self.train_size, shared, rng), 1, None)
             return n_train, sizes - n_train
-        n_test = np.minimum(_round_shares(test_size, shared, rng), sizes - 1)
+        n_test = np.minimum(_round_fractions(test_size, shared, rng), sizes - 1)
         if self.train_size is None:
             return sizes - n_test, n_test
-        n_train = np.clip(_round_shares(self.train_size, shared, rng), 1, None)
+        n_train = np.clip(_round_fractions(self.train_size, shared, rng), 1, None)
         return np.minimum(n_train, sizes - n_test), n_test
 
 
-def _round_shares(
+def _round_fractions(
     size: Any, sizes: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Rows to take of each task: a number, or a share rounded at random.
+    """Rows to take of each task: a number, or a fraction rounded at random.
 
-    The running total of the shares is rounded, not each of them: the total is
-    then right, and each differs from its share by less than one.
+    The running total of the fractions is rounded, not each of them: the total is
+    then right, and each differs from its fraction by less than one.
     """
     if _is_count(size):
         return np.full(len(sizes), size)
