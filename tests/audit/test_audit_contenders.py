@@ -16,7 +16,7 @@ from kinlearn.audit import default_contenders
 from kinlearn.audit._contenders import choose_contenders, default_entries
 from kinlearn.audit._problem import open_problem
 from kinlearn.sharing import KinClassifier, PerTask, Pooled, TaskAsFeature
-from kinlearn.sharing._families import CANDIDATES
+from kinlearn.sharing._default_models import DEFAULT_MODELS
 from kinlearn.trees import MultiTaskExtraTreesClassifier
 
 RNG = np.random.default_rng(0)
@@ -134,10 +134,10 @@ def test_default_contenders_have_every_form_and_unique_names():
 @pytest.mark.parametrize("n_tasks", [2, 50, 51, 200, 201, 10_000])
 def test_every_size_has_both_sides_and_no_family_twice(kind, n_rows, n_tasks):
     names = [
-        (candidate.family, form)
-        for candidate in CANDIDATES
-        if candidate.suits(kind, n_rows, n_tasks)
-        for form in candidate.forms
+        (default.family, form)
+        for default in DEFAULT_MODELS
+        if default.suits(kind, n_rows, n_tasks)
+        for form in default.forms
     ]
     assert len(names) == len(set(names))
     assert {"alone", "pooled", "multi-task"} <= {form for _, form in names}
@@ -153,7 +153,7 @@ def test_models_that_take_long_come_when_they_are_asked_for():
 
 def test_larger_data_gets_fewer_contenders():
     counts = [
-        sum(len(c.forms) for c in CANDIDATES if c.suits("classification", rows, 20))
+        sum(len(c.forms) for c in DEFAULT_MODELS if c.suits("classification", rows, 20))
         for rows in (1_000, 50_000, 500_000)
     ]
     assert counts == sorted(counts, reverse=True)

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from kinlearn.audit._problem import Problem, open_problem
 from kinlearn.audit.statistics import Contender
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
-from kinlearn.sharing.internal import CANDIDATES, Candidate
+from kinlearn.sharing.internal import DEFAULT_MODELS, DefaultModel
 from kinlearn.tables import TableEncoder
 from kinlearn.tables.internal import find_column, open_table
 from kinlearn.tasks import keep_task
@@ -69,8 +69,8 @@ def innermost(estimator: Any) -> Any:
             return estimator
 
 
-_FAMILIES = {type(innermost(c.estimator)): c.family for c in CANDIDATES}
-_SLOW = tuple(type(c.estimator) for c in CANDIDATES if c.on_request)
+_FAMILIES = {type(innermost(c.estimator)): c.family for c in DEFAULT_MODELS}
+_SLOW = tuple(type(c.estimator) for c in DEFAULT_MODELS if c.on_request)
 
 
 def default_contenders(
@@ -145,38 +145,35 @@ def default_entries(
     if isinstance(scaler, TableEncoder):
         scaler = None  # every model encodes such a table in the way that suits it
     entries = []
-    for candidate in CANDIDATES:
-        if not candidate.suits(problem.kind, problem.n_rows, problem.n_tasks):
+    for default in DEFAULT_MODELS:
+        if not default.suits(problem.kind, problem.n_rows, problem.n_tasks):
             continue
-        if candidate.on_request and not on_request:
+        if default.on_request and not on_request:
             continue
-        if (
-            sp.issparse(problem.X)
-            and not get_tags(candidate.estimator).input_tags.sparse
-        ):
+        if sp.issparse(problem.X) and not get_tags(default.estimator).input_tags.sparse:
             continue
-        prepare = scaler if candidate.scaled else None
-        for form in candidate.forms:
-            model = _build(candidate, form, prepare, problem, unknown_task)
-            name = f"{candidate.family}, {form}"
-            if candidate.on_request:
-                name = candidate.family
+        prepare = scaler if default.scaled else None
+        for form in default.forms:
+            model = _build(default, form, prepare, problem, unknown_task)
+            name = f"{default.family}, {form}"
+            if default.on_request:
+                name = default.family
             elif form == "multi-task":
-                name = f"multi-task {candidate.family}"
+                name = f"multi-task {default.family}"
             model = with_random_state(model, random_state)
-            entries.append(Entry(Contender(name, candidate.family, form), model))
+            entries.append(Entry(Contender(name, default.family, form), model))
     return entries
 
 
 def _build(
-    candidate: Candidate,
+    default: DefaultModel,
     form: str,
     prepare: Any,
     problem: Problem,
     unknown_task: Literal["warn", "share", "error"],
 ) -> Any:
     """The estimator of one form, its columns prepared by its own training rows."""
-    inner = candidate.estimator
+    inner = default.estimator
     if form in ("alone", "pooled"):
         # The preparation goes inside: a scaler of all rows would share a little.
         inner = inner if prepare is None else make_pipeline(prepare, inner)

@@ -95,7 +95,7 @@ class _FoldSplitter(_TaskSplitter):
 
 
 class TaskStratifiedKFold(_FoldSplitter):
-    """K folds in which every task has its share, in its own class proportions.
+    """K folds over which every task is spread, in its own class proportions.
 
     Each class of each task is spread over the folds as evenly as it can be, and
     so is each task: their rows in two folds differ by one at the most. What is

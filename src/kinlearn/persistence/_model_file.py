@@ -83,27 +83,27 @@ def write_model(
         **manifest,
     }
     with zipfile.ZipFile(io.BytesIO(content)) as inner:
-        parts = {name: inner.read(name) for name in inner.namelist()}
-    schema = json.loads(parts["schema.json"])  # without its blanks, half of it
-    parts["schema.json"] = json.dumps(schema, separators=(",", ":")).encode()
-    manifest["sha256"] = _checksum(manifest, parts)
+        entries = {name: inner.read(name) for name in inner.namelist()}
+    schema = json.loads(entries["schema.json"])  # without its blanks, half of it
+    entries["schema.json"] = json.dumps(schema, separators=(",", ":")).encode()
+    manifest["sha256"] = _checksum(manifest, entries)
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     with (
         replacing(path) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as out,
     ):
         out.writestr(_ENTRY, text)
-        for name, part in parts.items():
-            out.writestr(name, part)
+        for name, entry in entries.items():
+            out.writestr(name, entry)
     return _strange(skops.get_untrusted_types(data=content))
 
 
-def _checksum(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
+def _checksum(manifest: dict[str, Any], entries: dict[str, bytes]) -> str:
     """SHA-256 over the manifest without its checksum, and all other entries."""
     rest = {key: value for key, value in manifest.items() if key != "sha256"}
     digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
-    for name in sorted(parts):
-        inner = hashlib.sha256(parts[name]).hexdigest()
+    for name in sorted(entries):
+        inner = hashlib.sha256(entries[name]).hexdigest()
         digest.update(f"{name}\0{inner}\n".encode())
     return digest.hexdigest()
 
@@ -142,12 +142,12 @@ def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Sav
     ('clinic', 'readmitted', [0, 1])
     """
     path = Path(path)
-    parts = _open(path)
-    if _ENTRY not in parts:
-        what = "a skops file" if "schema.json" in parts else "a zip archive"
+    entries = _open(path)
+    if _ENTRY not in entries:
+        what = "a skops file" if "schema.json" in entries else "a zip archive"
         raise ValueError(f"{path} is {what}, but no model of kin's. {_REMEDY}")
-    manifest = _read_manifest(path, parts.pop(_ENTRY))
-    if manifest.get("sha256") != _checksum(manifest, parts):
+    manifest = _read_manifest(path, entries.pop(_ENTRY))
+    if manifest.get("sha256") != _checksum(manifest, entries):
         raise ValueError(
             f"{path} was changed after it was saved (its checksum is wrong). {_REMEDY}"
         )
@@ -156,7 +156,7 @@ def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Sav
         raise ValueError(
             f"{path} lacks {show_values(wrong, 3)} in its manifest. {_REMEDY}"
         )
-    return SavedModel(_build(path, parts, tuple(trusted)), manifest)
+    return SavedModel(_build(path, entries, tuple(trusted)), manifest)
 
 
 def _open(path: Path) -> dict[str, bytes]:
@@ -165,7 +165,7 @@ def _open(path: Path) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(path) as archive:
             twice = len(archive.namelist()) != len(set(archive.namelist()))
-            parts = {name: archive.read(name) for name in archive.namelist()}
+            entries = {name: archive.read(name) for name in archive.namelist()}
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"There is no model file {path}. Make one by kinlearn.save(model, path), "
@@ -187,7 +187,7 @@ def _open(path: Path) -> dict[str, bytes]:
         raise ValueError(f"{path} {why}") from None
     if twice:
         raise ValueError(f"{path} holds two entries of one name. {_REMEDY}")
-    return parts
+    return entries
 
 
 def _read_manifest(path: Path, text: bytes) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _strange(types: Iterable[str]) -> list[str]:
 
 
 def _named_types(node: Any) -> Iterator[dict[str, Any]]:
-    """The parts of a schema that name a type."""
+    """The nodes of a schema that name a type."""
     if isinstance(node, dict):
         if isinstance(node.get("__module__"), str):
             yield node
@@ -228,28 +228,28 @@ def _named_types(node: Any) -> Iterator[dict[str, Any]]:
         yield from _named_types(child)
 
 
-def _read_schema(parts: dict[str, bytes]) -> set[str]:
+def _read_schema(entries: dict[str, bytes]) -> set[str]:
     """The types that a file names; those of an older kinlearn get today's names."""
-    schema = json.loads(parts["schema.json"])
+    schema = json.loads(entries["schema.json"])
     found = set()
     for node in _named_types(schema):
         name = name_today(f"{node['__module__']}.{node.get('__class__')}")
         node["__module__"], _, node["__class__"] = name.rpartition(".")
         found.add(name)
-    parts["schema.json"] = json.dumps(schema).encode()
+    entries["schema.json"] = json.dumps(schema).encode()
     return found
 
 
-def _build(path: Path, parts: dict[str, bytes], trusted: tuple[str, ...]) -> Any:
+def _build(path: Path, entries: dict[str, bytes], trusted: tuple[str, ...]) -> Any:
     skops = _skops("Loading a model")
     try:
-        named = _read_schema(parts)
+        named = _read_schema(entries)
     except (KeyError, ValueError) as error:
         raise _unreadable(path, error) from error
     together = io.BytesIO()
     with zipfile.ZipFile(together, "w") as out:
-        for name, part in parts.items():
-            out.writestr(name, part)
+        for name, entry in entries.items():
+            out.writestr(name, entry)
     content = together.getvalue()
     # Skops judges all types by itself; these are the estimators among them.
     allowed = {*TRUSTED, *trusted, *filter(is_trusted, named)}

@@ -75,7 +75,7 @@ TRUSTED = frozenset(
         "kinlearn.sharing.kin._models.TaskByCoefficients",
         "kinlearn.sharing.kin._regressor.KinRegressor",
         "kinlearn.sharing.kin._features.Standardisation",
-        "kinlearn.sharing._one_model.Pooled",
+        "kinlearn.sharing._pooled.Pooled",
         "kinlearn.sharing._per_task.PerTask",
         "kinlearn.sharing._shared_plus_own.SharedPlusOwn",
         "kinlearn.sharing._task_as_feature.TaskAsFeature",

@@ -5,8 +5,8 @@ and the simplest form that shares and departs, for linear models. `KinClassifier
 and `KinRegressor` combine forms and multi-task models, task by task.
 """
 
-from kinlearn.sharing._one_model import Pooled
 from kinlearn.sharing._per_task import PerTask
+from kinlearn.sharing._pooled import Pooled
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.sharing.kin import KinClassifier, KinRegressor

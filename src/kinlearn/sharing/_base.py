@@ -1,8 +1,8 @@
 """What the forms have in common: the task column, the kind of model, predictions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
@@ -11,6 +11,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from kinlearn.sharing._fitting import (
+    TrainingRows,
+    category_codes,
+    encode_rows,
+    fit_clone,
+)
+from kinlearn.tables import TableEncoder
+from kinlearn.tables.internal import open_table, warn_of_unused
 from kinlearn.tasks import (
     TaskMixin,
     class_codes,
@@ -27,10 +35,10 @@ from kinlearn.utils._sklearn import (
 )
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
-__all__ = ["SharingForm", "TrainingRows", "inner_has"]
+__all__ = ["OneModel", "SharingForm"]
 
 
-def inner_has(name: str) -> Callable[[Any], bool]:
+def _inner_has(name: str) -> Callable[[Any], bool]:
     """Condition: the wrapped estimator has a method."""
 
     def check(self: Any) -> bool:
@@ -38,38 +46,6 @@ def inner_has(name: str) -> Callable[[Any], bool]:
         return True
 
     return check
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """Rows to fit on, the task column apart.
-
-    Attributes
-    ----------
-    rest : ndarray, sparse matrix or data frame
-        All columns but the task, as they came.
-    task : int32 array of shape (n_samples,)
-        Task codes.
-    y : ndarray of shape (n_samples,)
-        Targets as they came; class labels, not codes.
-    sample_weight : float64 array of shape (n_samples,), or None
-        Weights.
-    """
-
-    rest: Any
-    task: np.ndarray
-    y: np.ndarray
-    sample_weight: np.ndarray | None
-
-    def take(self, index: np.ndarray) -> "TrainingRows":
-        """Some of the rows."""
-        weight = self.sample_weight
-        return TrainingRows(
-            safe_indexing(self.rest, index),
-            self.task[index],
-            self.y[index],
-            None if weight is None else weight[index],
-        )
 
 
 class SharingForm(MetaEstimatorMixin, BaseEstimator):
@@ -167,7 +143,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         """
         return self._predict_by("predict", *self._open_for_predict(X))
 
-    @available_if(inner_has("predict_proba"))
+    @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
         """Predict class probabilities.
 
@@ -183,7 +159,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         """
         return self._predict_by("predict_proba", *self._open_for_predict(X))
 
-    @available_if(inner_has("decision_function"))
+    @available_if(_inner_has("decision_function"))
     def decision_function(self, X: Table) -> np.ndarray:
         """Confidence of the classifier in each class.
 
@@ -235,3 +211,94 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
             setattr(tags, name, getattr(inner, name))
         tags.target_tags.multi_output = False
         return tags
+
+
+class OneModel(SharingForm):
+    """A single estimator behind all tasks; predictions keep to a task's labels.
+
+    Labels and probabilities do; `decision_function` is the estimator's own.
+    """
+
+    table_encoder_: TableEncoder | None = None
+
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit one model to all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, if the estimator takes them.
+
+        Returns
+        -------
+        self
+            The fitted form.
+        """
+        rows = self._open_for_fit(X, y, sample_weight)
+        if is_classifier(self.estimator):
+            _, counts = np.unique(rows.y, return_counts=True)
+            self._class_share = counts / counts.sum()
+        self.table_encoder_, rows = encode_rows(self.estimator, rows)
+        if self.table_encoder_ is not None:
+            warn_of_unused(self.table_encoder_.meanings_)
+        features, categorical = self._fit_features(rows)
+        self.estimator_ = fit_clone(
+            self.estimator, replace(rows, rest=features), categorical=categorical
+        )
+        return self
+
+    def _fit_features(self, rows: TrainingRows) -> tuple[Any, list[int]]:
+        """What the estimator is fitted to, and which of its columns are categories."""
+        categorical = category_codes(self.table_encoder_, self.estimator)
+        return self._features(rows.rest, rows.task), categorical
+
+    def _features(self, rest: Any, task: np.ndarray) -> Any:
+        """What the estimator sees of rows; by default all columns but the task."""
+        return rest
+
+    def _predict_by(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:
+        if self.table_encoder_ is not None:
+            rest = self.table_encoder_._encode(open_table(rest))
+        X = self._features(rest, task)
+        found = getattr(self.estimator_, method)(X)
+        if not is_classifier(self.estimator) or self._label_sets.complete:
+            return found
+        if method == "predict_proba":
+            return self._label_sets.restrict(found, task)
+        if method == "predict":
+            return self._keep_to_labels(found, X, task)
+        return found
+
+    def _keep_to_labels(
+        self, found: np.ndarray, X: Any, task: np.ndarray
+    ) -> np.ndarray:
+        """Replace labels that the row's task does not have by its likeliest one."""
+        allowed = self._label_sets.allowed(task)
+        codes = np.searchsorted(self.classes_, found)
+        wrong = np.flatnonzero(~allowed[np.arange(len(codes)), codes])
+        if len(wrong) == 0:
+            return found
+        scores = self._class_scores(safe_indexing(X, wrong))
+        codes[wrong] = np.where(allowed[wrong], scores, -np.inf).argmax(axis=1)
+        return self.classes_[codes]
+
+    def _class_scores(self, X: Any) -> np.ndarray:
+        """A score for each class; their frequencies in training if there is none."""
+        model = self.estimator_
+        if hasattr(model, "predict_proba"):
+            return model.predict_proba(X)
+        # one-vs-one scores are of pairs of classes, not of classes
+        pairs = getattr(model, "decision_function_shape", None) == "ovo"
+        if hasattr(model, "decision_function") and not pairs:
+            scores = model.decision_function(X)
+            if scores.ndim == 1:
+                return np.column_stack([-scores, scores])
+            if scores.shape[1] == len(self.classes_):
+                return scores
+        return np.broadcast_to(self._class_share, (X.shape[0], len(self.classes_)))

@@ -6,7 +6,7 @@ splits them natively.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,13 +16,14 @@ from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from kinlearn.sharing._base import TrainingRows
 from kinlearn.tables import TableEncoder
 from kinlearn.tables.internal import FrameTable, comes_from, encoding_for, open_table
 from kinlearn.tasks import TaskMixin
+from kinlearn.utils._sklearn import safe_indexing
 
 __all__ = [
     "CategoriesError",
+    "TrainingRows",
     "category_codes",
     "encode_rows",
     "fit_clone",
@@ -34,6 +35,38 @@ __all__ = [
 _INNER = ("estimator", "regressor", "classifier", "base_estimator")
 _BOOSTERS = ("lightgbm", "xgboost", "catboost")
 _CHOSEN = ("categorical_features", "categorical_feature", "cat_features")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows to fit on, the task column apart.
+
+    Attributes
+    ----------
+    rest : ndarray, sparse matrix or data frame
+        All columns but the task, as they came.
+    task : int32 array of shape (n_samples,)
+        Task codes.
+    y : ndarray of shape (n_samples,)
+        Targets as they came; class labels, not codes.
+    sample_weight : float64 array of shape (n_samples,), or None
+        Weights.
+    """
+
+    rest: Any
+    task: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+
+    def take(self, index: np.ndarray) -> "TrainingRows":
+        """Some of the rows."""
+        weight = self.sample_weight
+        return TrainingRows(
+            safe_indexing(self.rest, index),
+            self.task[index],
+            self.y[index],
+            None if weight is None else weight[index],
+        )
 
 
 class CategoriesError(ValueError):

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
-from kinlearn.sharing._base import SharingForm, TrainingRows
-from kinlearn.sharing._fitting import CategoriesError, fit_clone
-from kinlearn.sharing._one_model import Pooled
+from kinlearn.sharing._base import SharingForm
+from kinlearn.sharing._fitting import CategoriesError, TrainingRows, fit_clone
+from kinlearn.sharing._pooled import Pooled
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
@@ -93,8 +93,8 @@ class PerTask(CallbackSupportMixin, SharingForm):
     A task's model cannot know a class that none of the task's n rows shows. Where the
     class is possible (see `label_sets`), probabilities p of the model become
     :math:`(n p + q) / (n + 1)`, as by one row more, whose class has the probabilities
-    q: half those of the pooled model, half the shares of the classes in all rows. The
-    likeliest class is predicted. Without `predict_proba` the task's model predicts
+    q: half those of the pooled model, half the frequencies of the classes in all rows.
+    The likeliest class is predicted. Without `predict_proba` the task's model predicts
     alone.
 
     In `decision_function` a task whose rows show only some of the classes gets the

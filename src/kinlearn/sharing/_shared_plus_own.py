@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from kinlearn.sharing._base import SharingForm, TrainingRows
-from kinlearn.sharing._one_model import OneModel
+from kinlearn.sharing._base import OneModel, SharingForm
+from kinlearn.sharing._fitting import TrainingRows
 from kinlearn.utils._sklearn import Interval
 from kinlearn.utils._typing import LabelRule, TaskColumn
 

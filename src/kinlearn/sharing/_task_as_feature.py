@@ -7,14 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from kinlearn.sharing._base import SharingForm, TrainingRows
+from kinlearn.sharing._base import OneModel, SharingForm
 from kinlearn.sharing._fitting import (
+    TrainingRows,
     category_codes,
     needs_text,
     splits_categories,
     takes_codes,
 )
-from kinlearn.sharing._one_model import OneModel
 from kinlearn.tables.internal import comes_from, open_table
 from kinlearn.utils._sklearn import StrOptions, target_encoder
 from kinlearn.utils._typing import LabelRule, TaskColumn

@@ -1,8 +1,8 @@
 """What other packages of kinlearn use of this one, and users do not need."""
 
-from kinlearn.sharing._families import CANDIDATES, Candidate
+from kinlearn.sharing._default_models import DEFAULT_MODELS, DefaultModel
 
 __all__ = [
-    "CANDIDATES",
-    "Candidate",
+    "DEFAULT_MODELS",
+    "DefaultModel",
 ]

@@ -163,8 +163,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.categorical = categorical
         self.target_type = target_type
 
-    # ------------------------------------------------------------------- fit
-
     def fit(self, X: Table, y: ArrayLike | None = None) -> Self:
         """Find out what the columns mean, and what of them comes out.
 
@@ -299,8 +297,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         classes = values[1:] if len(values) == 2 else values
         return (target.reshape(-1, 1) == classes).astype(np.float64)
 
-    # ------------------------------------------------------------- transform
-
     def transform(self, X: Table) -> Table:
         """Encode a table as fit decided.
 
@@ -409,8 +405,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """What the codes of a column that comes out stand for."""
         meaning = self._meaning_at(int(self.origin_[feature]))
         return self._category_columns[meaning["name"]].names()
-
-    # ---------------------------------------------------------------- output
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None

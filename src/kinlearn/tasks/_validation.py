@@ -123,7 +123,7 @@ def check_task_data(
         What messages call the task column, such as "Group".
     categorical_features : "from_dtype", list, mask or None, default="from_dtype"
         Columns whose values are categories: names, positions, or a mask of all columns.
-        "from_dtype": those that a data frame says are.
+        "from_dtype": those of such a type in a data frame.
     labels : {"classes", "numbers"} or None, default=None
         What y holds; None ignores y.
     label_sets : {"connected", "observed"} or mapping, default="connected"

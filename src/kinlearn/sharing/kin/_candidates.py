@@ -1,6 +1,6 @@
 """The candidates of the Kin estimators, by kind and size of the data."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from kinlearn.boosting import MTBoostClassifier
-from kinlearn.sharing._one_model import Pooled
 from kinlearn.sharing._per_task import PerTask
+from kinlearn.sharing._pooled import Pooled
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.sharing.kin._groups import LikeTasks
@@ -141,65 +141,35 @@ def choose_candidates(
     `task_rows` and `n_rows` count different rows; `cautions` are those with which tasks
     fall into groups.
     """
-    n_tasks = len(task_rows)
-    several = n_tasks > 1
-    own = several and task_rows.max() >= _FEWEST_OWN
-    make = _Maker(kind, n_estimators, seed, n_rows)
-    cautions = cautions if make.few else ()
-    out = []
-    if "linear" in families:
-        out.append(make.linear_pooled())
-        if several:
-            out.append(make.linear_shared())
-        if own and n_tasks <= _MOST_TASKS_ALONE["linear"]:
-            out.append(make.linear_own())
-        if cautions:
-            out.append(make.linear_of_like_tasks(cautions))
-    n_machines = n_classes if n_classes > 2 else 1
-    quick = n_rows < _FEW_ROWS and n_rows * n_machines < _ROWS_FOR_MACHINES
-    if "svm" in families and quick:
-        out.append(make.machine(several))
-    if "trees" in families:
-        if several:
-            out.append(make.trees_shared())
-        out.append(make.trees_pooled(several))
-        if cautions:
-            out.append(make.trees_of_like_tasks(cautions))
-        if own and n_tasks <= _MOST_TASKS_ALONE["trees"]:
-            out.append(make.trees_own())
-    if "boosting" in families and n_rows >= _FEWEST_FOR_BOOSTING:
-        leaf = int(min(max(n_rows // 50, 5), 20))
-        if several:
-            out.append(make.boosting_shared(leaf))
-        out.append(make.boosting_pooled(leaf, several))
-        most = _MOST_FOR_MTBOOST
-        few = n_rows <= most["rows"] and n_tasks <= most["tasks"]
-        if several and make.classes and few:
-            out.append(make.mtboost())
-        if cautions:
-            out.append(make.boosting_of_like_tasks(leaf, cautions))
-        # for classes, groups of like tasks do the same, and better
-        if n_tasks >= _FEWEST_POINTS and not (make.classes and cautions):
-            out.append(make.boosting_by_coefficients(leaf))
-        if several and not make.classes:
-            out.append(make.boosting_over_linear(leaf))
-        large = n_rows >= _ROWS_FOR_BOOSTING_ALONE * n_tasks
-        if own and large and n_tasks <= _MOST_TASKS_ALONE["boosting"]:
-            out.append(make.boosting_own(leaf))
-    if not out:  # too few rows for the requested families, or too many
-        out.append(make.linear_pooled())
-    return out
+    make = _Maker(kind, task_rows, n_rows, n_estimators, seed, n_classes, cautions)
+    by_family = (getattr(make, family) for family in FAMILIES if family in families)
+    out = [candidate for family in by_family for candidate in family()]
+    # too few rows for the requested families, or too many
+    return out or [make.linear_pooled()]
 
 
 class _Maker:
-    """Builds candidates of one kind."""
+    """Builds candidates of one kind; a method for each family yields them."""
 
-    def __init__(self, kind: str, n_estimators: int, seed: int, n_rows: int) -> None:
+    def __init__(
+        self,
+        kind: str,
+        task_rows: np.ndarray,
+        n_rows: int,
+        n_estimators: int,
+        seed: int,
+        n_classes: int,
+        cautions: Sequence[float],
+    ) -> None:
         self.classes = kind == "classification"
+        self.n_rows, self.n_tasks, self.n_classes = n_rows, len(task_rows), n_classes
         self.n_estimators = n_estimators
         self.seed = seed
+        self.several = self.n_tasks > 1
+        self.own = self.several and task_rows.max() >= _FEWEST_OWN
         self.few = n_rows < _MANY_ROWS
         self.quick = n_rows < _FEW_ROWS
+        self.cautions = cautions if self.few else ()
         self.rate = 0.12 if self.quick else 0.06
         self.small_trees = 4 if self.quick else 6
         self.careful = (
@@ -208,6 +178,10 @@ class _Maker:
             else {"max_features": 0.25, "l2_regularization": _SHRINKAGE[kind]}
         )
         self.linear_name = "logistic regression" if self.classes else "ridge regression"
+
+    def _alone(self, family: str) -> bool:
+        """Whether tasks get models of their own."""
+        return self.own and self.n_tasks <= _MOST_TASKS_ALONE[family]
 
     def _linear(self) -> Any:
         return LogisticRegression(max_iter=2_000) if self.classes else Ridge()
@@ -221,63 +195,71 @@ class _Maker:
         return tuple({"estimator__alpha": v} for v in values)
 
     def linear_pooled(self) -> Candidate:
-        model = Pooled(self._linear(), **_TASK)
-        grid = self._grid((0.3, 3.0, 30.0))
-        name = f"{self.linear_name}, pooled"
-        return Candidate(name, "pooled", model, scaled=True, settings=grid)
-
-    def linear_own(self) -> Candidate:
-        model = PerTask(self._linear(), **_TASK, min_samples=_FEWEST_OWN)
-        name = f"{self.linear_name}, alone"
-        grid = self._grid((1.0, 10.0, 100.0))
         return Candidate(
-            name, "own", model, scaled=True, settings=grid, for_unseen=False
-        )
-
-    def linear_shared(self) -> Candidate:
-        model = SharedPlusOwn(self._linear(), **_TASK)
-        weights = [2.0, 0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
-        weights = weights if self.few else weights[1:2]
-        first = {} if self.classes else {"estimator__alpha": 10.0}
-        grid = tuple({**first, "own_weight": w} for w in weights)
-        name = f"{self.linear_name}, multi-task"
-        return Candidate(name, "shared", model, scaled=True, settings=grid)
-
-    def linear_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
-        inner = SharedPlusOwn(self._linear(), **_TASK)
-        model = LikeTasks(inner, **_TASK)
-        # alike in their slopes, so they depart less than all tasks do
-        weights = (0.6, 0.2) if self.classes else (0.6, 0.2, 0.06)
-        grid = tuple(
-            {"caution": caution, "estimator__own_weight": w}
-            for caution in cautions
-            for w in weights
-        )
-        return Candidate(
-            f"{self.linear_name}, like tasks",
-            "shared",
-            model,
+            f"{self.linear_name}, pooled",
+            "pooled",
+            Pooled(self._linear(), **_TASK),
             scaled=True,
-            settings=grid,
-            for_unseen=False,
+            settings=self._grid((0.3, 3.0, 30.0)),
         )
 
-    def machine(self, several: bool) -> Candidate:
+    def linear(self) -> Iterator[Candidate]:
+        yield self.linear_pooled()
+        if self.several:
+            weights = [2.0, 0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
+            weights = weights if self.few else weights[1:2]
+            first = {} if self.classes else {"estimator__alpha": 10.0}
+            yield Candidate(
+                f"{self.linear_name}, multi-task",
+                "shared",
+                SharedPlusOwn(self._linear(), **_TASK),
+                scaled=True,
+                settings=tuple({**first, "own_weight": w} for w in weights),
+            )
+        if self._alone("linear"):
+            yield Candidate(
+                f"{self.linear_name}, alone",
+                "own",
+                PerTask(self._linear(), **_TASK, min_samples=_FEWEST_OWN),
+                scaled=True,
+                settings=self._grid((1.0, 10.0, 100.0)),
+                for_unseen=False,
+            )
+        if self.cautions:
+            # alike in their slopes, so they depart less than all tasks do
+            weights = [0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
+            yield Candidate(
+                f"{self.linear_name}, like tasks",
+                "shared",
+                LikeTasks(SharedPlusOwn(self._linear(), **_TASK), **_TASK),
+                scaled=True,
+                settings=tuple(
+                    {"caution": caution, "estimator__own_weight": w}
+                    for caution in self.cautions
+                    for w in weights
+                ),
+                for_unseen=False,
+            )
+
+    def svm(self) -> Iterator[Candidate]:
+        n_machines = self.n_classes if self.n_classes > 2 else 1
+        if not self.quick or self.n_rows * n_machines >= _ROWS_FOR_MACHINES:
+            return
         # one machine for each class: their values can be compared
         model = (
             MultiTaskSVC(multi_class="ovr", **_TASK)
             if self.classes
             else StandardisedSVR(**_TASK)
         )
-        penalties = (0.3, 3.0, 30.0) if several else (30.0,)
+        penalties = (0.3, 3.0, 30.0) if self.several else (30.0,)
         grid = tuple(
             {"C": cost, "correction_penalty": penalty}
             for cost in (0.3, 3.0)
             for penalty in penalties
         )
-        name, role = ("multi-task", "shared") if several else ("pooled", "pooled")
-        name = f"support vector machine, {name}"
-        return Candidate(name, role, model, scaled=True, settings=grid)
+        form, role = ("multi-task", "shared") if self.several else ("pooled", "pooled")
+        name = f"support vector machine, {form}"
+        yield Candidate(name, role, model, scaled=True, settings=grid)
 
     def _forest(self, n_estimators: int, **options: Any) -> Any:
         forest = (
@@ -287,48 +269,47 @@ class _Maker:
         )
         return forest(n_estimators, random_state=self.seed, **options)
 
-    def _large_forest(self) -> dict[str, Any]:
-        """Settings for many rows; pilots would take too long."""
-        return {} if self.few else {"task_split_prob": 0.5, "min_samples_leaf": 20}
-
-    def trees_shared(self) -> Candidate:
-        model = self._forest(self.n_estimators, **_TASK, **self._large_forest())
-        return Candidate(_TASK_TREES, "shared", model)
-
-    def trees_pooled(self, several: bool) -> Candidate:
-        options = self._large_forest() | {"task_split_prob": 0.0}
+    def trees(self) -> Iterator[Candidate]:
+        # for many rows pilots would take too long
+        large = {} if self.few else {"task_split_prob": 0.5, "min_samples_leaf": 20}
+        if self.several:
+            model = self._forest(self.n_estimators, **_TASK, **large)
+            yield Candidate(_TASK_TREES, "shared", model)
+        blind = large | {"task_split_prob": 0.0}
         if not self.classes:
-            options["task_offset"] = False
-        model = self._forest(self.n_estimators, **_TASK, **options)
-        like = _TASK_TREES if several else ""
-        return Candidate("extra trees, pooled", "pooled", model, like=like)
-
-    def trees_of_like_tasks(self, cautions: Sequence[float]) -> Candidate:
+            blind["task_offset"] = False
+        model = self._forest(self.n_estimators, **_TASK, **blind)
+        like = _TASK_TREES if self.several else ""
+        yield Candidate("extra trees, pooled", "pooled", model, like=like)
         n_trees = min(_TREES_ALONE, self.n_estimators)
-        # settings of the forest of all tasks, or, if it was left out, some
-        inner = self._forest(n_trees, **_TASK, task_split_prob=0.5, min_samples_leaf=5)
-        return Candidate(
-            "extra trees, like tasks",
-            "shared",
-            LikeTasks(inner, **_TASK),
-            scaled=True,
-            settings=tuple({"caution": caution} for caution in cautions),
-            like=_TASK_TREES,
-            adopt=_for_inner,
-            for_unseen=False,
-        )
+        if self.cautions:
+            # settings of the forest of all tasks, or, if it was left out, some
+            inner = self._forest(
+                n_trees, **_TASK, task_split_prob=0.5, min_samples_leaf=5
+            )
+            yield Candidate(
+                "extra trees, like tasks",
+                "shared",
+                LikeTasks(inner, **_TASK),
+                scaled=True,
+                settings=tuple({"caution": caution} for caution in self.cautions),
+                like=_TASK_TREES,
+                adopt=_for_inner,
+                for_unseen=False,
+            )
+        if self._alone("trees"):
+            inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
+            # deep trees of the best of all features, for clear targets
+            clear = {"estimator__min_samples_leaf": 1, "estimator__max_features": 1.0}
+            yield Candidate(
+                "extra trees, alone",
+                "own",
+                PerTask(inner, **_TASK, min_samples=_FEWEST_OWN),
+                settings=({}, clear) if self.quick else ({},),
+                for_unseen=False,
+            )
 
-    def trees_own(self) -> Candidate:
-        n_trees = min(_TREES_ALONE, self.n_estimators)
-        inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
-        model = PerTask(inner, **_TASK, min_samples=_FEWEST_OWN)
-        # deep trees of the best of all features, for clear targets
-        clear = {"estimator__min_samples_leaf": 1, "estimator__max_features": 1.0}
-        grid = ({}, clear) if self.quick else ({},)
-        name = "extra trees, alone"
-        return Candidate(name, "own", model, settings=grid, for_unseen=False)
-
-    def _booster(self, leaf: int) -> Any:
+    def _booster(self) -> Any:
         booster = (
             HistGradientBoostingClassifier
             if self.classes
@@ -336,11 +317,16 @@ class _Maker:
         )
         return booster(
             learning_rate=self.rate,
-            min_samples_leaf=leaf,
+            min_samples_leaf=self._leaf,
             early_stopping=False,
             random_state=self.seed,
             **self.careful,
         )
+
+    @property
+    def _leaf(self) -> int:
+        """Rows of a booster's leaves."""
+        return int(min(max(self.n_rows // 50, 5), 20))
 
     def _staged(self, name: str, role: str, model: Any, **options: Any) -> Candidate:
         stages_of = {
@@ -367,55 +353,62 @@ class _Maker:
             **options,
         )
 
-    def boosting_of_like_tasks(self, leaf: int, cautions: Sequence[float]) -> Candidate:
-        model = LikeTasks(self._booster(leaf), **_TASK)
-        name = "gradient boosting, like tasks"
-        out = self._staged(name, "shared", model, scaled=True, for_unseen=False)
-        # groups have fewer rows: small trees
-        few_leaves = [{**out.settings[0], "caution": each} for each in cautions]
-        return replace(
-            out, settings=tuple(few_leaves), stages=(out.stages[0],) * len(cautions)
-        )
-
-    def boosting_shared(self, leaf: int) -> Candidate:
-        model = TaskAsFeature(self._booster(leaf), **_TASK)
-        return self._staged(_TASK_BOOSTING, "shared", model)
-
-    def boosting_pooled(self, leaf: int, several: bool) -> Candidate:
-        model = Pooled(self._booster(leaf), **_TASK)
-        like = _TASK_BOOSTING if several else ""
-        return self._staged("gradient boosting, pooled", "pooled", model, like=like)
-
-    def boosting_over_linear(self, leaf: int) -> Candidate:
-        model = BoostedOverLinear(self._line(), self._booster(leaf))
-        name = "gradient boosting over ridge regression"
-        return self._staged(name, "shared", model, scaled=True)
+    def boosting(self) -> Iterator[Candidate]:
+        if self.n_rows < _FEWEST_FOR_BOOSTING:
+            return
+        if self.several:
+            model: Any = TaskAsFeature(self._booster(), **_TASK)
+            yield self._staged(_TASK_BOOSTING, "shared", model)
+        like = _TASK_BOOSTING if self.several else ""
+        model = Pooled(self._booster(), **_TASK)
+        yield self._staged("gradient boosting, pooled", "pooled", model, like=like)
+        most = _MOST_FOR_MTBOOST
+        few = self.n_rows <= most["rows"] and self.n_tasks <= most["tasks"]
+        # for classes alone: on numbers it did not earn its time
+        if self.several and self.classes and few:
+            yield Candidate(
+                "gradient boosting, multi-task",
+                "shared",
+                MTBoostClassifier(
+                    n_estimators=_ROUNDS, **_TASK, random_state=self.seed
+                ),
+                scaled=True,
+                # what its tasks have in common is a linear model, which others are for
+                for_unseen=False,
+            )
+        if self.cautions:
+            name = "gradient boosting, like tasks"
+            model = LikeTasks(self._booster(), **_TASK)
+            out = self._staged(name, "shared", model, scaled=True, for_unseen=False)
+            # groups have fewer rows: small trees
+            small = out.settings[0]
+            yield replace(
+                out,
+                settings=tuple({**small, "caution": each} for each in self.cautions),
+                stages=(out.stages[0],) * len(self.cautions),
+            )
+        # for classes, groups of like tasks do the same, and better
+        if self.n_tasks >= _FEWEST_POINTS and not (self.classes and self.cautions):
+            name = "gradient boosting, tasks by coefficients"
+            model = TaskByCoefficients(self._line(), self._booster(), **_TASK)
+            yield self._staged(name, "shared", model, scaled=True)
+        if self.several and not self.classes:
+            name = "gradient boosting over ridge regression"
+            model = BoostedOverLinear(self._line(), self._booster())
+            yield self._staged(name, "shared", model, scaled=True)
+        large = self.n_rows >= _ROWS_FOR_BOOSTING_ALONE * self.n_tasks
+        if large and self._alone("boosting"):
+            inner = self._booster().set_params(max_leaf_nodes=8)
+            yield Candidate(
+                "gradient boosting, alone",
+                "own",
+                PerTask(inner, **_TASK, min_samples=4 * self._leaf),
+                settings=tuple({"estimator__max_iter": n} for n in (50, 150)),
+                for_unseen=False,
+            )
 
     def _line(self) -> SharedPlusOwn:
         """The multi-task linear model of middling settings, for others to build on."""
         linear = self._linear() if self.classes else Ridge(10.0)
         weight = 0.6 if self.classes else 0.2
         return SharedPlusOwn(linear, **_TASK, own_weight=weight)
-
-    def boosting_by_coefficients(self, leaf: int) -> Candidate:
-        model = TaskByCoefficients(self._line(), self._booster(leaf), **_TASK)
-        name = "gradient boosting, tasks by coefficients"
-        return self._staged(name, "shared", model, scaled=True)
-
-    def mtboost(self) -> Candidate:
-        # for classes alone: on numbers it did not earn its time
-        model = MTBoostClassifier(n_estimators=_ROUNDS, **_TASK, random_state=self.seed)
-        name = "gradient boosting, multi-task"
-        # what its tasks have in common is a linear model, which others are for
-        return Candidate(name, "shared", model, scaled=True, for_unseen=False)
-
-    def boosting_own(self, leaf: int) -> Candidate:
-        model = PerTask(
-            self._booster(leaf).set_params(max_leaf_nodes=8),
-            **_TASK,
-            min_samples=4 * leaf,
-        )
-        grid = tuple({"estimator__max_iter": n} for n in (50, 150))
-        return Candidate(
-            "gradient boosting, alone", "own", model, settings=grid, for_unseen=False
-        )

@@ -71,8 +71,8 @@ class KinClassifier(ClassifierMixin, KinBase):
     crowd_weights_, unseen_weights_ : ndarray of shape (n_candidates,)
         What the tasks' weights are drawn to; weights for tasks not seen in fit.
     scale_shares_ : dict
-        How far tasks depart from the crowd: share of each standard deviation of the
-        weights.
+        How far tasks depart from the crowd: how common each standard deviation of the
+        weights is.
     candidates_, roles_ : ndarray of shape (n_candidates,)
         Names of the candidates; "own", "pooled" or "shared".
     models_ : list of estimators

@@ -5,8 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
-from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._one_model import OneModel
+from kinlearn.sharing._base import OneModel, SharingForm
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.svm import MultiTaskSVR

@@ -1,6 +1,7 @@
 """Candidates on rows that they were not fitted to, within a time budget."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from time import perf_counter
@@ -107,24 +108,14 @@ def _held_out(
 
 
 def _job(
-    function: Callable[..., Any], train: SentOnce, *args: Any
+    function: Callable[..., Any], several: bool, train: SentOnce, *args: Any
 ) -> tuple[Any, float]:
-    """One of several at a time: what it does itself is not divided further.
+    """One of perhaps several at a time, which are not divided further.
 
-    Otherwise a backend such as Dask's would divide it, whatever its `n_jobs`.
+    Otherwise a backend such as Dask's would divide them, whatever their `n_jobs`.
     """
-    with parallel_config("sequential"):
+    with parallel_config("sequential") if several else nullcontext():
         return _timed(function, train.value, *args)
-
-
-def _alone(
-    function: Callable[..., Any], train: SentOnce, *args: Any
-) -> tuple[Any, float]:
-    return _timed(function, train.value, *args)
-
-
-def _fit(train: TrainingTable, candidate: Candidate, params: dict[str, Any]) -> Any:
-    return train.fit(candidate, params)
 
 
 def _chosen_by(forest: Any) -> dict[str, Any]:
@@ -148,10 +139,6 @@ def _plain(candidate: Candidate) -> dict[str, Any]:
         given = candidate.estimator.task_split_prob
         return fixed if given == "auto" else {**fixed, "task_split_prob": given}
     return candidate.settings[0]
-
-
-def _mean_of(models: list[Any]) -> Any:
-    return models[0] if len(models) == 1 else MeanOf(models)
 
 
 class _TooLong(Exception):
@@ -414,9 +401,9 @@ class Trials:
     def _losses(self, predictions: list[np.ndarray]) -> np.ndarray:
         """Loss of the rows of each fold."""
         y, weight, out = self.train.y, self.train.weight, np.empty(len(predictions))
-        for f, part in enumerate(predictions):
+        for f, values in enumerate(predictions):
             test = np.flatnonzero(self.fold == f)
-            out[f] = weight[test].sum() * loss_of(part, y[test], weight[test])
+            out[f] = weight[test].sum() * loss_of(values, y[test], weight[test])
         return out
 
     def _without_tasks(self, trial: Trial) -> np.ndarray:
@@ -426,21 +413,23 @@ class Trials:
         ]
         results = self._in_parallel(_held_out, jobs)
         trial.seconds["folds"] += sum(took for _, took in results)
-        return self._joined([part[0] for part, _ in results], self.task_fold)
+        return self._joined([staged[0] for staged, _ in results], self.task_fold)
 
     def _in_parallel(
         self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]
     ) -> list[tuple[Any, float]]:
         """What a function of the rows gives, and the seconds, for each job."""
         rows = SentOnce.in_turn(self.train, self.n_jobs)
-        run = _job if self._n_jobs > 1 else _alone
-        return self._parallel(delayed(run)(function, next(rows), *job) for job in jobs)
+        several = self._n_jobs > 1
+        return self._parallel(
+            delayed(_job)(function, several, next(rows), *job) for job in jobs
+        )
 
-    def _joined(self, parts: list[np.ndarray], fold: np.ndarray) -> np.ndarray:
-        """The parts of all folds, in the order of the rows."""
-        out = np.full((self.train.n_samples, *parts[0].shape[1:]), np.nan)
-        for f, part in enumerate(parts):
-            out[fold == f] = part
+    def _joined(self, by_fold: list[np.ndarray], fold: np.ndarray) -> np.ndarray:
+        """Predictions of all folds, in the order of the rows."""
+        out = np.full((self.train.n_samples, *by_fold[0].shape[1:]), np.nan)
+        for f, values in enumerate(by_fold):
+            out[fold == f] = values
         return out
 
     def refit(self, names: list[str]) -> list[Any]:
@@ -454,19 +443,17 @@ class Trials:
             for trial, n in todo
             for variant in trial.candidate.variants[:n]
         ]
-        fitted = (model for model, _ in self._in_parallel(_fit, jobs))
-        new = {
-            trial.candidate.name: _mean_of(list(islice(fitted, n))) for trial, n in todo
-        }
+        fitted = (model for model, _ in self._in_parallel(TrainingTable.fit, jobs))
+        new: dict[str, Any] = {}
+        for trial, n in todo:
+            models = list(islice(fitted, n))
+            new[trial.candidate.name] = models[0] if n == 1 else MeanOf(models)
         return [new.get(name, self.done[name].model) for name in names]
 
     def _final_params(self, trial: Trial) -> dict[str, Any]:
         """Settings for all rows: a task without own models in the folds gets none."""
-        params, fewest = (
-            trial.params,
-            getattr(trial.candidate.estimator, "min_samples", 1),
-        )
+        fewest = getattr(trial.candidate.estimator, "min_samples", 1)
         if fewest == 1:
-            return params
+            return trial.params
         n_folds = self._n_folds
-        return {**params, "min_samples": -(-fewest * n_folds // (n_folds - 1))}
+        return {**trial.params, "min_samples": -(-fewest * n_folds // (n_folds - 1))}

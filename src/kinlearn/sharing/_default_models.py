@@ -4,9 +4,11 @@ A method that lands later joins the comparison by a line of its own. The list
 stands here, and not in the audit, because this layer knows all estimators.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -23,7 +25,7 @@ from kinlearn.trees import (
     MultiTaskRandomForestClassifier,
 )
 
-__all__ = ["CANDIDATES", "Candidate"]
+__all__ = ["DEFAULT_MODELS", "DefaultModel"]
 
 _ALONE = ("alone",)
 _SEEING = ("task as feature",)
@@ -41,7 +43,7 @@ _FEW = 50
 
 
 @dataclass(frozen=True)
-class Candidate:
+class DefaultModel:
     """A model that takes part unless the data is too big for it.
 
     Attributes
@@ -84,71 +86,66 @@ class Candidate:
         )
 
 
-def _classifier(
-    family: str, forms: tuple[str, ...], estimator: Any, **limits: Any
-) -> Candidate:
-    return Candidate(family, "classification", forms, estimator, **limits)
-
-
-def _regressor(
-    family: str, forms: tuple[str, ...], estimator: Any, **limits: Any
-) -> Candidate:
-    return Candidate(family, "regression", forms, estimator, **limits)
-
-
-_LINEAR = {"scaled": True}
-_SMALL_ONLY = {"most_rows": _SMALL, "most_tasks": _MANY}
-_DEPARTING = {"scaled": True, "most_rows": _MIDDLE, "most_tasks": 5 * _MANY}
-_INDICATORS = {"most_rows": _SMALL, "most_tasks": _FEW}  # a column for each task
-_FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
-_BIG_FOREST: dict[str, Any] = {
-    "n_estimators": 50,
-    "task_split_prob": 0.5,
-    "min_samples_leaf": 20,
-}
 _TREES, _BOOSTING = "extra trees", "gradient boosting"
+_FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
+_BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
 
-_KIN = {"most_rows": _MIDDLE, "on_request": True}
 
-CANDIDATES = (
-    _classifier("Kin", _MULTI, KinClassifier(), **_KIN),
-    _regressor("Kin", _MULTI, KinRegressor(), **_KIN),
-    _classifier(
-        "logistic regression", _PLAIN, LogisticRegression(max_iter=1000), **_LINEAR
-    ),
-    _classifier(
+def _models(
+    kind: str, linear: str, shared: SharedPlusOwn, kin: Any, trees: Any, forest: Any
+) -> Iterator[DefaultModel]:
+    """Those that classification and regression both have.
+
+    `shared` is over a linear model, which the others are forms of; the last three are
+    the classes of Kin and of the extra trees of scikit-learn and of kinlearn.
+    """
+    boosting = (
+        HistGradientBoostingClassifier
+        if kind == "classification"
+        else HistGradientBoostingRegressor
+    )
+    for family, forms, estimator, limits in (
+        ("Kin", _MULTI, kin(), {"most_rows": _MIDDLE, "on_request": True}),
+        (linear, _PLAIN, clone(shared.estimator), {"scaled": True}),
+        (
+            linear,
+            _MULTI,
+            shared,
+            {"scaled": True, "most_rows": _MIDDLE, "most_tasks": 5 * _MANY},
+        ),
+        (_TREES, _BLIND, trees(**_FOREST), {"most_rows": _SMALL, "most_tasks": _MANY}),
+        # a column for each task
+        (_TREES, _SEEING, trees(**_FOREST), {"most_rows": _SMALL, "most_tasks": _FEW}),
+        (_BOOSTING, _ALONE, boosting(), {"most_tasks": _FEW}),
+        (_BOOSTING, _ONE_MODEL, boosting(), {}),
+        (_TREES, _MULTI, forest(), {"most_rows": _MIDDLE}),
+        (_TREES, _MULTI, forest(**_BIG_FOREST), {"least_rows": _MIDDLE}),
+    ):
+        yield DefaultModel(family, kind, forms, estimator, **limits)
+
+
+DEFAULT_MODELS = (
+    *_models(
+        "classification",
         "logistic regression",
-        _MULTI,
         SharedPlusOwn(LogisticRegression(max_iter=1000)),
-        **_DEPARTING,
+        KinClassifier,
+        ExtraTreesClassifier,
+        MultiTaskExtraTreesClassifier,
     ),
-    _classifier(_TREES, _BLIND, ExtraTreesClassifier(**_FOREST), **_SMALL_ONLY),
-    _classifier(_TREES, _SEEING, ExtraTreesClassifier(**_FOREST), **_INDICATORS),
-    _classifier(_BOOSTING, _ALONE, HistGradientBoostingClassifier(), most_tasks=_FEW),
-    _classifier(_BOOSTING, _ONE_MODEL, HistGradientBoostingClassifier()),
-    _classifier(_TREES, _MULTI, MultiTaskExtraTreesClassifier(), most_rows=_MIDDLE),
-    _classifier(
-        _TREES,
+    DefaultModel(
+        "random forest",
+        "classification",
         _MULTI,
-        MultiTaskExtraTreesClassifier(**_BIG_FOREST),
-        least_rows=_MIDDLE,
+        MultiTaskRandomForestClassifier(),
+        most_rows=_SMALL,
     ),
-    _classifier(
-        "random forest", _MULTI, MultiTaskRandomForestClassifier(), most_rows=_SMALL
-    ),
-    _regressor("ridge regression", _PLAIN, Ridge(), **_LINEAR),
-    _regressor(
-        "ridge regression", _MULTI, SharedPlusOwn(Ridge(), own_weight=0.2), **_DEPARTING
-    ),
-    _regressor(_TREES, _BLIND, ExtraTreesRegressor(**_FOREST), **_SMALL_ONLY),
-    _regressor(_TREES, _SEEING, ExtraTreesRegressor(**_FOREST), **_INDICATORS),
-    _regressor(_BOOSTING, _ALONE, HistGradientBoostingRegressor(), most_tasks=_FEW),
-    _regressor(_BOOSTING, _ONE_MODEL, HistGradientBoostingRegressor()),
-    _regressor(_TREES, _MULTI, MultiTaskExtraTreesRegressor(), most_rows=_MIDDLE),
-    _regressor(
-        _TREES,
-        _MULTI,
-        MultiTaskExtraTreesRegressor(**_BIG_FOREST),
-        least_rows=_MIDDLE,
+    *_models(
+        "regression",
+        "ridge regression",
+        SharedPlusOwn(Ridge(), own_weight=0.2),
+        KinRegressor,
+        ExtraTreesRegressor,
+        MultiTaskExtraTreesRegressor,
     ),
 )
