@@ -1,7 +1,7 @@
 """What users may call a metric, brought into one form."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import Parameter, signature
 from typing import Any
@@ -175,5 +175,4 @@ def _with_direction(
         greater_is_better = greater_is_better.get(metric.name)
     if greater_is_better is None:
         return metric
-    values = {**vars(metric), "greater_is_better": bool(greater_is_better)}
-    return Metric(**values)
+    return replace(metric, greater_is_better=bool(greater_is_better))
