@@ -113,7 +113,7 @@ class TransferBase(CallbackSupportMixin, BoostsEstimator):
         self,
         X: Table,
         predict: Callable[[Any, Any], np.ndarray],
-        columns: tuple[int, ...] = (),
+        by_class: bool = False,
     ) -> np.ndarray:
         """Predictions of each row's model, ``predict(target, X)``.
 
@@ -124,6 +124,7 @@ class TransferBase(CallbackSupportMixin, BoostsEstimator):
         targets = list(self.boosts_)
         if len(targets) == 1:
             return predict(targets[0], rows.X)
+        columns = (len(self.classes_),) if by_class else ()
         out = np.zeros((rows.n_samples, *columns))
         for code, target in enumerate(targets):
             index = np.flatnonzero(rows.task == code)

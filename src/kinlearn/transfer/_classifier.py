@@ -388,7 +388,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
             A column for each of ``classes_``; zero for classes outside of the target's
             label set. They rank rows, but are not calibrated.
         """
-        return self._by_target(X, self._predict_target, (len(self.classes_),))
+        return self._by_target(X, self._predict_target, by_class=True)
 
     def _predict_target(self, target: object, X: Any) -> np.ndarray:
         fractions = self._class_fractions[target]
