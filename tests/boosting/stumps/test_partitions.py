@@ -101,6 +101,14 @@ def test_many_small_parts(labels):
     assert_same_model(*reversed(fit_both(X, y, None, ends=ends)))
 
 
+@pytest.mark.parametrize("labels", [2, 3])
+def test_more_features_than_a_block(labels):
+    X, y, weight = problem(missing=True, weights=True, labels=labels)
+    more = np.random.default_rng(0).integers(0, 4, (len(y), 140)) * (X[:, :1] > -1)
+    X = np.column_stack([more[:, :70], X[:, :-1], more[:, 70:], X[:, -1]])
+    assert_same_model(*reversed(fit_both(X, y, weight, n_estimators=6)))
+
+
 def test_one_task_and_one_part():
     X, y, _ = problem(n_tasks=1)
     assert_same_model(*reversed(fit_both(X, y, None)))

@@ -171,21 +171,37 @@ class RoundRows(Weighed, ABC):
     own: np.ndarray  # (n_weights,) whether a row has the label; for signs the second
 
     @staticmethod
-    def weights_of(rows: Any, binary: bool, unit: np.ndarray | None) -> dict[str, Any]:
-        """The fields that have a place for each weight, from those of the rows."""
-        n_rows = np.diff(rows["indptr"])
-        sizes = np.ones_like(rows["n_labels"]) if binary else rows["n_labels"]
+    def fields_of(
+        indptr: np.ndarray,
+        label: np.ndarray,
+        n_labels: np.ndarray,
+        binary: bool,
+        start: np.ndarray,
+        unit: np.ndarray | None,
+    ) -> dict[str, Any]:
+        """All fields, from those that have a place for each row."""
+        n_rows = np.diff(indptr)
+        sizes = np.ones_like(n_labels) if binary else n_labels
         of_row = np.repeat(sizes, n_rows)
         first = np.concatenate([[0], np.cumsum(n_rows * sizes)]).astype(np.intp)
         if binary:
-            own = rows["label"] == 1
+            own = label == 1
         else:
             begin = np.cumsum(of_row) - of_row
             place = np.arange(first[-1]) - np.repeat(begin, of_row)
-            own = place == np.repeat(rows["label"], of_row)
+            own = place == np.repeat(label, of_row)
         if unit is not None:
             unit = None if (unit == 1).all() else np.repeat(unit, of_row)
-        return {"first": first, "own": own, "unit": unit}
+        return {
+            "indptr": indptr,
+            "label": label,
+            "n_labels": n_labels,
+            "binary": binary,
+            "start": start,
+            "unit": unit,
+            "first": first,
+            "own": own,
+        }
 
     @property
     def cells(self) -> Cells:
@@ -351,13 +367,11 @@ class TableRows(RoundRows):
     @classmethod
     def of(cls, rows: BoostedRows, cells: Cells, binary: bool) -> Self:
         """Rows of one table."""
-        known = {name: getattr(rows, name) for name in ("indptr", "label", "n_labels")}
+        names = ("indptr", "label", "n_labels", "start", "unit")
+        fields = {name: getattr(rows, name) for name in names}
         n = len(rows.order) if binary else 0
         return cls(
-            **known,
-            **cls.weights_of(known, binary, rows.unit),
-            binary=binary,
-            start=rows.start,
+            **cls.fields_of(**fields, binary=binary),
             table=cells,
             lanes=np.empty((n, N_LANES), dtype=np.int32),
         )

@@ -24,7 +24,7 @@ def sort_cells(
     indptr: np.ndarray,
     most: int,
     common: tuple[np.ndarray, np.ndarray] | None = None,
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Sort the cells of blocks of features: arguments of `Cells`.
 
     `most` is an upper limit of what is stored. `common` are the common bins by task and

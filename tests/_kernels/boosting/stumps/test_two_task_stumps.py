@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kinlearn._kernels.boosting.stumps._search_binary import HAS_AVX2
-from kinlearn._kernels.boosting.stumps._stumps import best_cut, send_rows
+from kinlearn._kernels.boosting.stumps._stumps import best_cut, send_rows, sum_cells
 from kinlearn.boosting.stumps._rows import BoostedRows, TableRows
 from kinlearn.boosting.stumps._search import BinarySearch, MulticlassSearch, RootChoice
 from kinlearn.boosting.stumps._table import LabelTable, SortedCells, search_ranges
@@ -275,3 +275,20 @@ def test_best_cut_by_trying_all(seed, n_labels):
     if sums[255, -1] == 0:  # nothing is missing: to the heavier side
         size = sums[:, -2]
         assert found[1] == (2 * size[: found[0] + 1].sum() >= size.sum())
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_rows_are_added_up_by_cell(dtype):
+    rng = np.random.default_rng(0)
+    values = rng.integers(-50, 50, (20, 3)).astype(dtype)
+    rows = rng.integers(20, size=30).astype(np.int32)
+    ends = np.array([4, 5, 17, 30])
+    cell = np.array([2, 0, 5, 3], dtype=np.int32)
+    out = np.ones((6, 3), dtype=dtype)
+    sum_cells(
+        2 * rows + rng.integers(2, size=30, dtype=np.int32), ends, cell, values, out
+    )
+    expected = np.ones((6, 3))
+    for number, mine in zip(cell, np.split(rows, ends[:-1]), strict=True):
+        expected[number] += values[mine].sum(axis=0)
+    assert_array_equal(out, expected)

@@ -135,17 +135,17 @@ class PartitionRows(RoundRows):
         group = np.searchsorted(group_end[:, 2], end, side="left")
         pair = arrays["group_task"][group].astype(np.int64) * n_features
         key = (pair + arrays["group_feature"][group]) * 256 + arrays["bins"][end - 1]
-        known = {
-            "indptr": rows.indptr,
-            "label": rows.label,
-            "n_labels": start.n_labels,
-        }
-        return cls(
-            **known,
-            **cls.weights_of(known, start.binary, rows.unit),
-            **arrays,
+        fields = cls.fields_of(
+            indptr=rows.indptr,
+            label=rows.label,
+            n_labels=start.n_labels,
             binary=start.binary,
             start=rows.start,
+            unit=rows.unit,
+        )
+        return cls(
+            **fields,
+            **arrays,
             n_bins=start.bins.n_bins,
             cell_end=end,
             cell=table.numbers(key),
