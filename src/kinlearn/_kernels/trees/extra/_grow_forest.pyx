@@ -24,7 +24,6 @@ from kinlearn._kernels.trees.extra._categories cimport (
 from kinlearn._kernels.trees.extra._feature_bytes cimport (
     MISSING, reads_bytes, set_bytes_size, settle
 )
-from kinlearn._kernels.trees.extra._feature_splits cimport try_features
 from kinlearn._kernels.trees.extra._grower cimport (
     Arena, Data, Frame, Grower, Node, Part, Source, Tree, allocate, give_back,
     load_rows, open_arena, release, reserve_stack, take
@@ -32,8 +31,11 @@ from kinlearn._kernels.trees.extra._grower cimport (
 from kinlearn._kernels.trees.extra._labels cimport (
     fill_leaves, fill_variances, is_pure, number_classes, read_labels, spread_up
 )
+from kinlearn._kernels.trees.extra._node_splits cimport (
+    list_exceptions, try_features, try_tasks
+)
 from kinlearn._kernels.trees.extra._rows cimport (
-    enter_blocks, leave_blocks, partition_rows, set_block_sizes
+    enter_block, leave_block, partition_rows, set_block_size
 )
 from kinlearn._kernels.trees.extra._small_nodes cimport (
     enter_small, number_lanes, open_small, pack_left
@@ -41,7 +43,6 @@ from kinlearn._kernels.trees.extra._small_nodes cimport (
 from kinlearn._kernels.trees.extra._split cimport (
     LEAF, TASK_SPLIT, VARIANCE, begin_search, is_split, node_impurity, read_settings
 )
-from kinlearn._kernels.trees.extra._task_splits cimport list_exceptions, try_tasks
 
 cdef extern from *:
     """
@@ -198,7 +199,7 @@ cdef Status grow(
 
         if f.start >= g.small.end:
             g.small.end = 0
-        leave_blocks(g, f.start, everything.rows)
+        leave_block(g, f.start, everything.rows)
         p.n = f.end - f.start
         p.rows = everything.rows + f.start
         g.node.n_rows = p.n
@@ -215,7 +216,7 @@ cdef Status grow(
             f.node = (1 << p.n) - 1
             open_small(g, f.node)
         else:
-            enter_blocks(g, f.start)
+            enter_block(g, f.start)
         if g.data.n_classes > 0:
             read_labels(g)
             number_classes(g)
@@ -260,7 +261,7 @@ cdef Status grow(
             derive_stream(f.key, 1), g.n_constants, g.small.best_left, -1, f.depth + 1,
         )
         n_stack += 2
-    leave_blocks(g, everything.n, everything.rows)
+    leave_block(g, everything.n, everything.rows)
     tree.leaf_start[tree.n_leaves] = <i32_t>everything.n
     return DONE
 
@@ -424,7 +425,7 @@ def grow_tree(
     if rows.feature_bytes is not None and g.data.source.columns == NULL:
         set_bytes(&g, rows.feature_bytes)
     set_bytes_size(&g)
-    set_block_sizes(&g)
+    set_block_size(&g)
     # A small branch wants most of its features, unless there are very many.
     g.small.all_at_once = (
         g.data.source.rows != NULL
