@@ -148,9 +148,45 @@ def test_local_forest_is_an_ordinary_one(client, frame):
 def test_parameters_that_are_not_there(frame):
     X, y = frame
     dX, dy = on_dask(X, y > 0)
-    forest = kd.MultiTaskExtraTreesClassifier(2, task="school", bootstrap=True)
-    with pytest.raises(ValueError, match="bootstrap=True is not available on Dask"):
+    forest = kd.MultiTaskExtraTreesClassifier(
+        2, task="school", bootstrap=True, oob_score=True
+    )
+    with pytest.raises(
+        ValueError, match=r"oob_score=True is not available on Dask: .* keep some rows"
+    ):
         forest.fit(dX, dy)
-    with pytest.raises(ValueError, match="linear_part='auto' is not available"):
-        kd.MultiTaskExtraTreesRegressor(linear_part="auto").fit(dX, dy)
-    assert kd.MultiTaskExtraTreesRegressor().linear_part is False
+    with pytest.raises(ValueError, match="warm_start=True is not available"):
+        kd.MultiTaskExtraTreesRegressor(warm_start=True).fit(dX, dy)
+    for name in ("linear_part", "task_offset", "bootstrap"):
+        local = getattr(trees.MultiTaskExtraTreesRegressor(), name)
+        assert getattr(kd.MultiTaskExtraTreesRegressor(), name) == local
+
+
+def test_bootstrap_is_the_local_one(frame):
+    X, y = frame
+    params = {"n_estimators": 4, "task": "school", "random_state": 4, "bootstrap": True}
+    params |= {"min_samples_leaf": 2, "task_split_prob": 0.5}
+    local = trees.MultiTaskExtraTreesClassifier(**params).fit(X, y > 0)
+    forest = kd.MultiTaskExtraTreesClassifier(
+        **params, trees_at_once=2, client=kd.OnDisk()
+    )
+    forest.fit(*on_dask(X, y > 0))
+    for name, array in vars(local.forest_).items():
+        assert_array_equal(getattr(forest.forest_, name), array, name)
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_line_and_offsets_are_the_local_ones(client, frame, bootstrap):
+    X, y = frame
+    y = y + 2 * X["e"] + 3 * (X["school"] == "ash")
+    params = {"n_estimators": 3, "task": "school", "random_state": 4, **SHALLOW}
+    params |= {"linear_part": True, "task_offset": True, "bootstrap": bootstrap}
+    local = trees.MultiTaskExtraTreesRegressor(**params).fit(X, y)
+    forest = kd.MultiTaskExtraTreesRegressor(**params, client=client)
+    forest.fit(*on_dask(X, y))
+    assert local.task_offsets_.any()
+    assert_array_equal(forest.task_offsets_, local.task_offsets_)
+    assert_array_equal(forest.linear_coef_, local.linear_coef_)
+    assert_same_trees(forest, local)
+    assert_allclose(forest.feature_importances_, local.feature_importances_, rtol=1e-9)
+    assert_allclose(forest.to_local().predict(X), local.predict(X), rtol=1e-9)

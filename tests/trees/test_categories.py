@@ -318,11 +318,11 @@ def test_a_line_through_the_features_leaves_categories_to_the_trees():
 
 
 def test_large_tables_read_categories_as_they_are(monkeypatch):
-    # without this, X of 64 MB would be needed to get codes of numbers beside it
+    # without this, X of 64 MB would be needed to get bytes beside it
     X, y = made(6)
     expected = forest(MultiTaskExtraTreesRegressor, categorical_features=[1]).fit(X, y)
     monkeypatch.setattr("kinlearn.trees.extra._growth._BOTH_WAYS_BYTES", 0)
-    monkeypatch.setattr("kinlearn.trees.extra._growth._CODED_ROWS", 0)
+    monkeypatch.setattr("kinlearn.trees.extra._growth._BYTES_ROWS", 0)
     seen = []
     from_data = Growth.from_data
     monkeypatch.setattr(
@@ -331,7 +331,7 @@ def test_large_tables_read_categories_as_they_are(monkeypatch):
         lambda *args: seen.append(from_data(*args)) or seen[-1],
     )
     model = forest(MultiTaskExtraTreesRegressor, categorical_features=[1]).fit(X, y)
-    assert seen[0].codes is not None
+    assert seen[0].feature_bytes is not None
     assert_array_equal(model.forest_.nodes, expected.forest_.nodes)
 
 

@@ -1,5 +1,5 @@
 """Numbers to small bins, the form in which histogram trees read the features, and to
-codes of one byte, in which large nodes of extra trees read them first (_codes.pxd).
+bytes, in which large nodes of extra trees read them first (_feature_bytes.pxd).
 """
 
 from libc.math cimport INFINITY
@@ -44,21 +44,21 @@ def assign_bins(const float_t[:, :] X, const f64_t[::1] edges,
                 out[i, f] = low if value == value else 255
 
 
-cdef extern from "_coding.h" nogil:
+cdef extern from "_byte_bins.h" nogil:
     enum:
         CELLS "KINLEARN_CELLS"
-        ROWS "KINLEARN_CODING_ROWS"
+        ROWS "KINLEARN_CELL_ROWS"
 
-    ctypedef struct Coding "kinlearn_coding":
+    ctypedef struct Cells "kinlearn_cells":
         bint by_bits
         f32_t origin
         f32_t cells_per_unit
-        const u8_t* code_of_cell
+        const u8_t* bin_of_cell
         f32_t* lowest
         f32_t* highest
 
-    void code_values "kinlearn_code_values" (
-        const f32_t* values, intp_t stride, int n, const Coding* how, u8_t* codes
+    void bin_values "kinlearn_bin_values" (
+        const f32_t* values, intp_t stride, int n, const Cells* how, u8_t* bins
     ) noexcept
 
 cdef enum:
@@ -67,17 +67,17 @@ cdef enum:
 N_CELLS = CELLS
 
 
-def code_rows(
+def bin_rows(
     const f32_t[:, :] X,
     const u8_t[::1] by_bits,
     const f32_t[::1] origin,
     const f32_t[::1] cells_per_unit,
-    const u8_t[:, ::1] code_of_cell,
-    u8_t[:, :] codes,
+    const u8_t[:, ::1] bin_of_cell,
+    u8_t[:, :] bins,
     f32_t[:, ::1] lowest,
     f32_t[:, ::1] highest,
 ):
-    """Find the code of every value.
+    """Find the bin of every value, by cells of even width.
 
     Parameters
     ----------
@@ -89,18 +89,18 @@ def code_rows(
     origin, cells_per_unit : float32 arrays of shape (n_features,)
         Where the first cell begins, and how narrow cells are. Values before the first
         cell belong to it, values behind the last one to that.
-    code_of_cell : uint8 array of shape (n_features, N_CELLS)
+    bin_of_cell : uint8 array of shape (n_features, N_CELLS)
         Ascending.
-    codes : uint8 array of shape (n_features, n), values of a feature adjacent, filled
-        Codes; 255 for a missing value.
+    bins : uint8 array of shape (n_features, n), values of a feature adjacent, filled
+        Bins; 255 for a missing value.
     lowest, highest : float32 arrays of shape (n_features, 256), updated
-        Extremes of the values with a code. At 255, `lowest` becomes -inf if there are
+        Extremes of the values in a bin. At 255, `lowest` becomes -inf if there are
         missing values.
     """
     cdef intp_t n = X.shape[0], d = X.shape[1]
     cdef intp_t stride = X.strides[0] // sizeof(f32_t)
     cdef intp_t start, first, f, i, end
-    cdef Coding how
+    cdef Cells how
     with nogil:
         for start from 0 <= start < n by ROWS:
             end = min(n, start + ROWS)
@@ -108,11 +108,11 @@ def code_rows(
                 for i in range(end, min(n, end + ROWS)):
                     prefetch(&X[i, first])
                 for f in range(first, min(d, first + FEATURES)):
-                    how = Coding(
-                        by_bits[f], origin[f], cells_per_unit[f], &code_of_cell[f, 0],
+                    how = Cells(
+                        by_bits[f], origin[f], cells_per_unit[f], &bin_of_cell[f, 0],
                         &lowest[f, 0], &highest[f, 0],
                     )
-                    code_values(
+                    bin_values(
                         &X[start, f], stride, <int>(end - start), &how,
-                        &codes[f, start],
+                        &bins[f, start],
                     )

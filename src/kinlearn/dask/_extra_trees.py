@@ -11,8 +11,8 @@ __all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
 
 _FIXED = {
     **ForestOnDask._fixed,
-    "bootstrap": "samples of rows that lie apart are not drawn",
-    "oob_score": "there are no rows out of the bag",
+    "oob_score": "a prediction of every row would have to come to one place; keep some "
+    "rows out of fit, and score the predictions for them",
 }
 
 
@@ -36,8 +36,9 @@ class MultiTaskExtraTreesClassifier(
     worker: their rows are brought there, those of a few nodes at a time. 10,000 rows at
     the most go to the driver, if they are to decide what is "auto". The random numbers
     of a node are its own and sums are integers, so neither the partitions nor their
-    order change the trees. A worker that is lost is made up for: Dask reads its rows
-    again and repeats the splits.
+    order change the trees. With `bootstrap`, a partition draws for all rows and keeps
+    the draws of its own; so the order of the rows matters, as it does locally. A worker
+    that is lost is made up for: Dask reads its rows again and repeats the splits.
 
     Examples
     --------
@@ -62,12 +63,12 @@ class MultiTaskExtraTreesClassifier(
     _fixed = _FIXED
 
     def _grow(
-        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+        self, engine: Any, partitions: list[Any], finished: Callable[[int], bool]
     ) -> None:
         fit_partitions(
             self,
             engine,
-            parts,
+            partitions,
             criterion=int(self.criterion == "entropy"),
             trees_at_once=self.trees_at_once,
             finished=finished,
@@ -79,7 +80,8 @@ class MultiTaskExtraTreesRegressor(ForestOnDask, trees.MultiTaskExtraTreesRegres
 
     For the same rows and `random_state` the model is the same, tree by tree, as that of
     :class:`kinlearn.trees.MultiTaskExtraTreesRegressor`; the leaves' means agree up to
-    the rounding of sums.
+    the rounding of sums. So do offsets, to the last digit, and the line, whose
+    coefficients are rounded so that the order of sums does not show.
 
     See Also
     --------
@@ -107,19 +109,15 @@ class MultiTaskExtraTreesRegressor(ForestOnDask, trees.MultiTaskExtraTreesRegres
 
     _local = trees.MultiTaskExtraTreesRegressor
     _labels = "numbers"
-    _fixed = {
-        **_FIXED,
-        "task_offset": "offsets are learned from all rows in one place",
-        "linear_part": "the line is fitted to all rows in one place",
-    }
+    _fixed = _FIXED
 
     def _grow(
-        self, engine: Any, parts: list[Any], finished: Callable[[int], bool]
+        self, engine: Any, partitions: list[Any], finished: Callable[[int], bool]
     ) -> None:
         fit_partitions(
             self,
             engine,
-            parts,
+            partitions,
             criterion=2,
             trees_at_once=self.trees_at_once,
             finished=finished,

@@ -14,7 +14,7 @@ from kinlearn.trees import (
     MultiTaskExtraTreesRegressor,
     MultiTaskRandomForestClassifier,
 )
-from kinlearn.trees.extra._growth import bootstrap_counts, exact_integers
+from kinlearn.trees.extra._growth import draw_rows, exact_integers
 
 BOTH = [MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor]
 
@@ -208,7 +208,7 @@ def test_out_of_bag_scores_use_the_trees_that_did_not_see_the_row(estimator):
     model.fit(X, y)
     sums, n = 0.0, np.zeros(len(y))
     for i in range(15):
-        unseen = bootstrap_counts(stream_state(model._seed, i), len(y)) == 0
+        unseen = draw_rows(stream_state(model._seed, i), len(y)) == 0
         out = model.forest_.sum_values(
             X[:, :-1], X[:, -1].astype(np.int32), first=i, last=i + 1
         )

@@ -1,4 +1,4 @@
-"""Codes of features: any bins give the same trees, good ones give them fast."""
+"""Features as bytes: any bins give the same trees, good ones give them fast."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from kinlearn import with_task
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 from kinlearn.trees.extra import _growth
-from kinlearn.trees.extra._feature_bytes import code_features
+from kinlearn.trees.extra._feature_bytes import bin_features
 
 
 def draw(kind, rng, n):
@@ -41,14 +41,14 @@ def test_few_rows_share_a_bin_with_other_values(kind):
     X = np.empty((50_000, 2), dtype=np.float32)
     X[:, 0] = 1
     X[:, 1] = draw(kind, rng, len(X))
-    found = code_features(X)
-    x, code = X[:, 1], found.codes[1]
-    assert_array_equal(code == 255, np.isnan(x))
+    found = bin_features(X)
+    x, bin = X[:, 1], found.bins[1]
+    assert_array_equal(bin == 255, np.isnan(x))
     assert_array_equal(found.has_missing, [0, np.isnan(x).any()])
-    order = np.argsort(x[code < 255])
-    assert (np.diff(code[code < 255][order].astype(int)) >= 0).all()
-    for c in np.unique(code[code < 255]):
-        own = x[code == c]
+    order = np.argsort(x[bin < 255])
+    assert (np.diff(bin[bin < 255][order].astype(int)) >= 0).all()
+    for c in np.unique(bin[bin < 255]):
+        own = x[bin == c]
         assert (own.min(), own.max()) == (found.lowest[1, c], found.highest[1, c])
         assert own.min() == own.max() or len(own) < 0.1 * len(x)
 
@@ -64,7 +64,7 @@ def test_few_rows_share_a_bin_with_other_values(kind):
         ("numbers", {"max_features": 1}),
     ],
 )
-def test_forests_are_the_same_with_codes(kind, options, monkeypatch):
+def test_forests_are_the_same_as_bytes(kind, options, monkeypatch):
     rng = np.random.default_rng(5)
     n = 20_000
     X = np.stack([draw(kind, rng, n) for kind in KINDS], axis=1).astype(np.float32)
@@ -83,7 +83,7 @@ def test_forests_are_the_same_with_codes(kind, options, monkeypatch):
     monkeypatch.setattr(_growth, "_BOTH_WAYS_BYTES", 0)
     nodes = []
     for rows in 1, n + 1:
-        monkeypatch.setattr(_growth, "_CODED_ROWS", rows)
+        monkeypatch.setattr(_growth, "_BYTES_ROWS", rows)
         nodes.append(model.fit(with_task(X, task), y).forest_.nodes)
     assert len(nodes[0]) > 100
     assert_array_equal(nodes[0], nodes[1])

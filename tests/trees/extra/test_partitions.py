@@ -1,4 +1,4 @@
-"""Trees grown from parts of the rows are those of all rows in one place."""
+"""Trees grown from partitions of the rows are those of all rows in one place."""
 
 import pickle
 
@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn._partitions import LocalPartitions, read_partition
+from kinlearn._partitions import Coded, LocalPartitions, read_partition
 from kinlearn.trees import (
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
 )
+from kinlearn.trees.extra._growth import Units
 from kinlearn.trees.extra.partitions import fit_partitions
-from kinlearn.trees.extra.partitions._subtrees import BranchJob, Piece
-from kinlearn.trees.extra.partitions._tables import prepare
+from kinlearn.trees.extra.partitions._rows import TrainingRows
+from kinlearn.trees.extra.partitions._subtrees import BranchJob, NodeRows
 
 NUMBERS = {"task_offset": False, "linear_part": False}
 
@@ -35,7 +36,9 @@ def problem(n_classes, *, n=200, missing=False, weights=False):
 
 def grow_together(monkeypatch, n_rows):
     """Let branches of so many rows be grown in one place."""
-    monkeypatch.setattr("kinlearn.trees.extra.partitions._fit._MOST_TOGETHER", n_rows)
+    monkeypatch.setattr(
+        "kinlearn.trees.extra.partitions._growth._MOST_TOGETHER", n_rows
+    )
     monkeypatch.setattr(LocalPartitions, "room", 1e9)
 
 
@@ -43,7 +46,7 @@ def fit_both(X, y, weight, *, ends, numbers, **params):
     cls = MultiTaskExtraTreesRegressor if numbers else MultiTaskExtraTreesClassifier
     params = {"n_estimators": 3, "task": -1, "random_state": 3, **params}
     if numbers:
-        params |= NUMBERS
+        params = NUMBERS | params
     whole = cls(**params).fit(X, y, weight)
     kind = "numbers" if numbers else "classes"
     options = {"task": -1, "labels": kind, "allow_nan": True}
@@ -84,6 +87,8 @@ def assert_same_forest(found, expected):
         {"task_split_prob": 0.0},
         {"leaf_smoothing": 2.0},
         {"min_samples_leaf": 0.01, "min_impurity_decrease": 1e-3, "max_depth": 6},
+        {"bootstrap": True},
+        {"bootstrap": True, "leaf_smoothing": 0.5, "min_impurity_decrease": 1e-3},
     ],
 )
 @pytest.mark.parametrize(
@@ -95,7 +100,10 @@ def test_trees_do_not_depend_on_where_the_rows_lie(
     grow_together(monkeypatch, together)
     X, y, weight = problem(n_classes, **rows)
     params = {"task_split_prob": 0.7, "min_samples_leaf": 1, **params}
-    ends, numbers = [0, 50, 51, 130], n_classes == 0  # an empty part, one of one row
+    ends, numbers = (
+        [0, 50, 51, 130],
+        n_classes == 0,
+    )  # an empty partition, one of one row
     whole, divided = fit_both(X, y, weight, ends=ends, numbers=numbers, **params)
     assert len(whole.forest_.nodes) > 20
     assert_same_forest(divided.forest_, whole.forest_)
@@ -124,7 +132,7 @@ def test_pilots_choose_the_same_from_a_sample(n_classes, weights, monkeypatch):
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0, 2: 1.0, 3: 0.5}])
 def test_class_weights_are_those_of_all_rows(class_weight):
     X, y, _ = problem(4)
-    order = np.argsort(y, kind="stable")  # parts of few classes each
+    order = np.argsort(y, kind="stable")  # partitions of few classes each
     whole, divided = fit_both(
         X[order],
         y[order],
@@ -167,8 +175,8 @@ def test_labels_that_differ_from_task_to_task(rule, expected, class_weight):
     assert_allclose(divided.predict_proba(X), whole.predict_proba(X), rtol=1e-14)
 
 
-def test_nodes_are_asked_about_in_portions(monkeypatch):
-    monkeypatch.setattr("kinlearn.trees.extra.partitions._growth._MOST_ENTRIES", 30)
+def test_nodes_are_requested_in_portions(monkeypatch):
+    monkeypatch.setattr("kinlearn.trees.extra.partitions._levels._MOST_ENTRIES", 30)
     X, y, _ = problem(2, n=200)
     whole, divided = fit_both(
         X, y, None, ends=[60], numbers=False, min_samples_leaf=1, task_split_prob=1.0
@@ -195,10 +203,10 @@ def test_no_more_rows_come_together_than_may(weights, monkeypatch):
     # each row comes once in each of 3 trees, unless leaves have ended before
     n_rows = np.sum(weight > 0) if weights else 400
     assert 2 * n_rows < np.sum(most) <= 3 * n_rows
-    assert max(most) <= 50  # half of an average part
+    assert max(most) <= 50  # half of an average partition
 
 
-def test_string_tasks_and_labels_of_single_parts():
+def test_string_tasks_and_labels_of_single_partitions():
     X, y, _ = problem(2, n=200)
     names = np.array(["ash", "beech", "cedar", "date", "elm", "fir", "gum"], object)
     table = [
@@ -222,7 +230,7 @@ def _frame(X, task):
     return pd.DataFrame(X[:, :-1]).rename(columns=str).assign(tree=task)
 
 
-def test_parts_that_do_not_fit_together_are_refused():
+def test_partitions_that_do_not_fit_together_are_refused():
     X, y, _ = problem(2, n=100)
     options = {"task": -1, "labels": "classes", "allow_nan": True}
     with pytest.raises(ValueError, match=r"Partition 3 of X has 100 rows.*y has 99"):
@@ -247,43 +255,120 @@ def test_parts_that_do_not_fit_together_are_refused():
 
 @pytest.mark.parametrize("by_rows", [False, True])
 @pytest.mark.parametrize("n_features", [1, 5, 21])
-def test_packed_pieces_have_the_rows_of_the_pieces(n_features, by_rows):
+def test_packed_rows_are_the_rows_of_the_partitions(n_features, by_rows):
     rng = np.random.default_rng(0)
     pieces = []
     for n in (70, 2, 40):
         columns = rng.random((n_features, n), dtype=np.float32)
         rows = np.sort(rng.choice(n, n // 2, replace=False)).astype(np.int32)
         pieces.append(
-            Piece(
+            NodeRows(
                 start=np.array([0, len(rows) // 3, len(rows)]),
                 rows=rows,
                 columns=np.asfortranarray(columns) if by_rows else columns,
                 task=rng.integers(0, 9, n).astype(np.int32),
                 y=rng.normal(size=n),
-                weight=rng.random(n),
+                weight=rng.random(len(rows)),
             )
         )
     packed = pickle.loads(pickle.dumps(BranchJob.pack(pieces)))
     for piece, other in zip(pieces, BranchJob.unpack(packed), strict=True):
         for i in range(2):
             rows = piece.rows[piece.start[i] : piece.start[i + 1]]
-            found = piece.room(len(rows))
+            found = piece.arrays(len(rows))
             other.copy(other.start[i], other.start[i + 1], found, 0)
             assert_array_equal(found["columns"], piece.columns[:, rows])
-            for name in ("task", "y", "weight"):
+            for name in ("task", "y"):
                 assert_array_equal(found[name], getattr(piece, name)[rows])
+            weight = piece.weight[piece.start[i] : piece.start[i + 1]]
+            assert_array_equal(found["weight"], weight)
 
 
-def test_a_share_has_the_same_values_in_both_layouts():
+def test_rows_have_the_same_values_in_both_layouts():
     X, y, _ = problem(2, missing=True)
-    options = {"task": -1, "labels": "classes", "allow_nan": True}
-    engine = LocalPartitions()
-    prepare(engine, [read_partition(X, y, None, 0, options)])
-    (share,) = engine.shares
-    before = share.columns.copy()
-    share.lay_out(by_rows=True)
-    assert share.columns.flags.f_contiguous
-    assert_array_equal(share.columns, before)
-    share.lay_out(by_rows=False)
-    assert share.columns.flags.c_contiguous
-    assert_array_equal(share.columns, before)
+    columns = np.ascontiguousarray(X.T[:-1], dtype=np.float32)
+    coded = Coded(columns, X[:, -1].astype(np.int32), y.astype(np.int32), None)
+    missing = np.isnan(columns).any(axis=1).astype(np.uint8)
+    rows = TrainingRows.of(coded, 0, len(y), missing, 7, 2, Units())
+    before = rows.columns.copy()
+    rows.lay_out(by_rows=True)
+    assert rows.columns.flags.f_contiguous
+    assert_array_equal(rows.columns, before)
+    rows.lay_out(by_rows=False)
+    assert rows.columns.flags.c_contiguous
+    assert_array_equal(rows.columns, before)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("weights", [False, True])
+def test_bootstrap_is_that_of_all_rows_to_the_bit(n_classes, weights, monkeypatch):
+    grow_together(monkeypatch, 40)
+    X, y, weight = problem(n_classes, missing=True, weights=weights)
+    whole, divided = fit_both(
+        X,
+        y,
+        None if weight is None else np.round(weight),  # whole numbers: exact sums
+        ends=[0, 50, 51, 130],
+        numbers=n_classes == 0,
+        bootstrap=True,
+        min_samples_leaf=1,
+        task_split_prob=0.5,
+    )
+    for name, array in vars(whole.forest_).items():
+        if n_classes == 0 and name in ("values", "impurity"):
+            assert_allclose(
+                getattr(divided.forest_, name), array, rtol=1e-9, atol=1e-12
+            )
+        else:
+            assert_array_equal(getattr(divided.forest_, name), array, err_msg=name)
+
+
+def test_a_sample_of_rows_without_weight_is_replaced_by_all_rows():
+    X, y, _ = problem(2)
+    weight = np.zeros(len(y))
+    weight[[3, 160]] = 1.0
+    y[[3, 160]] = 0, 1
+    whole, divided = fit_both(
+        X,
+        y,
+        weight,
+        ends=[60],
+        numbers=False,
+        n_estimators=6,
+        bootstrap=True,
+        min_samples_leaf=1,
+        task_split_prob=0.5,
+    )
+    for name, array in vars(whole.forest_).items():
+        assert_array_equal(getattr(divided.forest_, name), array, err_msg=name)
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"linear_part": True, "min_samples_leaf": 3, "task_split_prob": 0.5},
+        {"task_offset": True, "min_samples_leaf": 3, "task_split_prob": 0.5},
+        {"linear_part": "auto", "task_offset": "auto"},
+        {"linear_part": True, "task_offset": True},
+    ],
+)
+def test_line_and_offsets_are_those_of_all_rows(
+    params, weights, bootstrap, monkeypatch
+):
+    # pilots see some of the rows; the others have their part in the offsets
+    monkeypatch.setattr("kinlearn.trees.extra._tuning._MOST_ROWS", 120)
+    monkeypatch.setattr("kinlearn.trees.extra._tuning._TREES_OF_FEW_ROWS", 3)
+    X, y, weight = problem(0, missing=True, weights=weights)
+    y = y + 2 * np.nan_to_num(X[:, 4]) + 3 * (X[:, -1] % 3 == 1)
+    whole, divided = fit_both(
+        X, y, weight, ends=[0, 50, 51, 130], numbers=True, bootstrap=bootstrap, **params
+    )
+    if params["linear_part" if "linear_part" in params else "task_offset"] is True:
+        assert whole.linear_coef_.any() or whole.task_offsets_.any()
+    assert_array_equal(divided.task_offsets_, whole.task_offsets_)
+    assert_array_equal(divided.linear_coef_, whole.linear_coef_)
+    assert_allclose(divided._variance_of_base, whole._variance_of_base, rtol=1e-12)
+    assert_same_forest(divided.forest_, whole.forest_)
+    assert_allclose(divided.predict(X), whole.predict(X), rtol=1e-9, atol=1e-12)

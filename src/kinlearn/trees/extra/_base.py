@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral, Real
@@ -19,8 +19,8 @@ from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
-from kinlearn.trees.extra._baseline import LinearPart, add_offsets
-from kinlearn.trees.extra._growth import Growth, Settings, bootstrap_counts, grow_trees
+from kinlearn.trees.extra._baseline import Baseline, LinearPart, add_offsets
+from kinlearn.trees.extra._growth import Growth, Settings, draw_rows
 from kinlearn.trees.extra._later import add_rows, insert_tasks
 from kinlearn.trees.extra._model import Forest
 from kinlearn.trees.extra._tuning import Candidate, Pilot, Space, choose
@@ -38,7 +38,7 @@ _NO_LIMIT = 2**31 - 1
 
 
 def _count(value: float, total: float) -> float:
-    """A number of features or of rows' weight: as it is, or a share of all."""
+    """A number of features or of rows' weight: as it is, or a fraction of all."""
     return value if isinstance(value, Integral) else value * total
 
 
@@ -157,22 +157,9 @@ class MultiTaskExtraTreesBase(
             data, n_classes, weight, settings, self.leaf_smoothing
         )
         old = self._trees_to_keep(data)
-        if not old:
-            random = check_random_state(self.random_state)
-            self._seed = int(random.randint(np.iinfo(np.int32).max))
-            self._choose_what_is_auto(growth)
-        growth = self._rest(growth)
         n_old = old[0].n_trees if old else 0
-        seeds = [stream_state(self._seed, i) for i in range(n_old, self.n_estimators)]
-
-        progress = self._init_callback_context(max_subtasks=len(seeds))
+        progress = self._init_callback_context(max_subtasks=self.n_estimators - n_old)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        trees = grow_trees(
-            growth,
-            seeds,
-            bootstrap=self.bootstrap,
-            n_jobs=effective_n_jobs(self.n_jobs),
-        )
 
         def counted(trees: Iterable[Forest]) -> Iterator[Forest]:
             for i, tree in enumerate(trees):
@@ -181,13 +168,36 @@ class MultiTaskExtraTreesBase(
                 yield tree
                 step.call_on_fit_task_end(estimator=self)
 
-        self.forest_ = Forest.join(chain(old, counted(trees)))
+        self._fit_rows(growth, old, counted)
         self._grown_with = self._fixed_settings(data)
-        del growth, trees  # with their copy of X
+        del growth  # with its copy of X
         if self.oob_score:
             self._score_out_of_bag(data)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def _fit_rows(
+        self,
+        rows: Any,
+        old: Sequence[Forest] = (),
+        counted: Callable[[Iterable[Forest]], Iterable[Forest]] = iter,
+    ) -> None:
+        """Grow the forest from rows in one place, or in partitions.
+
+        `rows` is a `Growth` or a `PartitionedGrowth`; `counted` sees the trees as they
+        come.
+        """
+        if not old:
+            random = check_random_state(self.random_state)
+            self._seed = int(random.randint(np.iinfo(np.int32).max))
+            self._choose_what_is_auto(rows)
+        rows = self._rest(rows)
+        n_old = old[0].n_trees if old else 0
+        seeds = [stream_state(self._seed, i) for i in range(n_old, self.n_estimators)]
+        trees = rows.grow(
+            seeds, bootstrap=self.bootstrap, n_jobs=effective_n_jobs(self.n_jobs)
+        )
+        self.forest_ = Forest.join(chain(old, counted(trees)))
 
     def add_task(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -262,7 +272,7 @@ class MultiTaskExtraTreesBase(
     def _warn_of_light_rows(
         self, data: TaskData, weight: np.ndarray | None, settings: Settings
     ) -> None:
-        """Weights are counts of rows; of shares that sum to 1, no tree can be grown."""
+        """Weights are counts of rows; of fractions of 1, no tree can be grown."""
         enough = max(settings.min_weight_split, 2 * settings.min_weight_leaf)
         if weight is None or weight.sum() >= enough or data.n_samples < enough:
             return
@@ -329,13 +339,14 @@ class MultiTaskExtraTreesBase(
             categorical=None if mask is None else mask.astype(np.uint8),
         )
 
-    def _choose_what_is_auto(self, growth: Growth) -> None:
+    def _choose_what_is_auto(self, rows: Any) -> None:
         """Fix settings, line and offsets, by pilot forests where "auto" is set."""
-        best, offsets = Candidate(growth.settings, line=self.linear_part is True), None
+        best, offsets = Candidate(rows.settings, line=self.linear_part is True), None
         auto_leaf = self.min_samples_leaf == "auto"
-        auto_prob = self.task_split_prob == "auto" and growth.n_tasks > 1
+        auto_prob = self.task_split_prob == "auto" and rows.n_tasks > 1
         auto = auto_leaf or auto_prob
-        if auto or (self.task_offset is True and growth.n_tasks > 1):
+        if auto or (self.task_offset is True and rows.n_tasks > 1):
+            growth = rows.pilot_rows()
             pilot = Pilot(
                 growth,
                 self._seed,
@@ -349,14 +360,14 @@ class MultiTaskExtraTreesBase(
         self.task_split_prob_ = best.settings.task_split_prob
         self.max_features_ = best.settings.max_features
         self.n_cuts_ = best.settings.n_cuts
-        self._offsets = np.zeros(growth.n_tasks) if offsets is None else offsets
+        self._offsets = np.zeros(rows.n_tasks) if offsets is None else offsets
         self._line = None
         if best.line:
-            self._line = LinearPart.fit(
-                growth.columns, growth.y, growth.weight, growth.settings.categorical
+            self._line = LinearPart.fit_partitions(
+                rows.collect, rows.settings.categorical
             )
 
-    def _rest(self, growth: Growth) -> Growth:
+    def _rest(self, rows: Any) -> Any:
         """What line and offsets leave for the trees, with the settings chosen."""
         chosen: dict[str, dict] = {
             "min_samples_leaf": {"min_weight_leaf": self.min_samples_leaf_},
@@ -364,20 +375,13 @@ class MultiTaskExtraTreesBase(
             "max_features": {"max_features": self.max_features_},
             "n_cuts": {"n_cuts": self.n_cuts_},
         }
-        settings = growth.settings
+        settings = rows.settings
         for name, value in chosen.items():
             if getattr(self, name) == "auto":
                 settings = replace(settings, **value)
-        y = growth.y
-        self._variance_of_base = np.zeros(len(growth.columns) + 1)
-        if self._line is not None:
-            y = y - self._line.predict(growth.columns)
-            self._variance_of_base[:-1] = self._line.variance
-        if self._offsets.any():
-            offset = self._offsets[growth.task]
-            y = y - offset
-            self._variance_of_base[-1] = np.average(offset**2, weights=growth.weight)
-        return replace(growth, y=y, settings=settings)
+        baseline = Baseline(self._line, self._offsets)
+        self._variance_of_base = baseline.variance(rows)
+        return rows.without(baseline, settings)
 
     def _space(self, growth: Growth, auto_leaf: bool, auto_prob: bool) -> Space:
         """What the pilot forests choose from."""
@@ -392,10 +396,10 @@ class MultiTaskExtraTreesBase(
         if auto_prob:
             probs = self._task_split_probs
         if auto_leaf or auto_prob:
-            draws = self._draws(s, len(growth.columns))
+            draws = self._draws(s, growth.n_features)
             if self.task_offset == "auto":
                 offsets = (False, True)
-            if self.linear_part == "auto" and len(growth.columns) <= _MOST_FEATURES:
+            if self.linear_part == "auto" and growth.n_features <= _MOST_FEATURES:
                 lines = (False, True)
         if growth.n_tasks == 1:
             offsets = (False,)
@@ -441,7 +445,7 @@ class MultiTaskExtraTreesBase(
         n_trees = np.zeros(data.n_samples)
         for i in range(self.forest_.n_trees):
             seed = stream_state(self._seed, i)
-            out = np.flatnonzero(bootstrap_counts(seed, data.n_samples) == 0)
+            out = np.flatnonzero(draw_rows(seed, data.n_samples) == 0)
             sums[out] += self.forest_.sum_values(
                 data.X[out], task[out], first=i, last=i + 1
             )
@@ -485,7 +489,7 @@ class MultiTaskExtraTreesBase(
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each column of X in the impurity decrease; they sum to 1.
+        """Fraction of the impurity decrease by column of X; they sum to 1.
 
         The entry of the task column is what task splits account for.
         """
@@ -494,7 +498,7 @@ class MultiTaskExtraTreesBase(
 
     @property
     def task_importance_(self) -> float:
-        """Share of the impurity decrease that task splits account for."""
+        """Fraction of the impurity decrease that task splits account for."""
         return float(self._importances()[-1])
 
     @property
@@ -547,12 +551,12 @@ class MultiTaskExtraTreesBase(
 
     def _importances(self) -> np.ndarray:
         check_is_fitted(self)
-        share = self.forest_.importances(len(self.feature_names_))
+        fraction = self.forest_.importances(len(self.feature_names_))
         base = self._variance_of_base
         if not base.any():
-            return share
-        share = share * self.forest_.mean_decrease() + base
-        return share / share.sum()
+            return fraction
+        decrease = fraction * self.forest_.mean_decrease() + base
+        return decrease / decrease.sum()
 
     def _by_column(
         self, of_features: ArrayLike | None, of_task: float = 0.0

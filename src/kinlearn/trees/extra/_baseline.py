@@ -2,17 +2,30 @@
 
 Trees would need many splits to follow a line through all features. The offset of a
 task is an intercept, drawn towards zero as far as chance explains it.
+
+Both are learned from sums over partitions of the rows; rows in one place are one
+partition. ``collect(function, *args)`` gives the values of ``function(rows, *args)``,
+where `rows` have `columns`, `task`, `y` and `weight`. Offsets do not depend on how the
+rows are divided. The sums of the line do in their last digits, which its coefficients
+are rounded not to show.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from kinlearn.trees.extra._growth import exact_integers
+from kinlearn.trees.extra._growth import exact_integers, exact_unit, weight_and_total
 
-__all__ = ["LinearPart", "add_offsets", "shrunken_offsets"]
+__all__ = [
+    "Baseline",
+    "LinearPart",
+    "Residuals",
+    "add_offsets",
+    "learn_offsets",
+    "shrunken_offsets",
+]
 
 _PENALTIES = 10.0 ** np.arange(-5, 1.5, 0.5)  # for each row, of standardised features
 # A coefficient counts as so many in the score. With 1, the plain score, few rows tend
@@ -20,6 +33,14 @@ _PENALTIES = 10.0 ** np.arange(-5, 1.5, 0.5)  # for each row, of standardised fe
 _PRICE = 1.4
 _DIGITS = 24  # binary, of the coefficients
 _ROWS_AT_ONCE = 8_192
+
+
+class _Rows(NamedTuple):
+    """Rows in one place."""
+
+    columns: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,30 +77,47 @@ class LinearPart:
         weight: np.ndarray | None = None,
         categorical: np.ndarray | None = None,
     ) -> Self:
+        """Fit to rows in one place; see `fit_partitions`."""
+        rows = _Rows(columns, y, np.ones(len(y)) if weight is None else weight)
+        return cls.fit_partitions(
+            lambda function, *args: [function(rows, *args)], categorical
+        )
+
+    @classmethod
+    def fit_partitions(
+        cls, collect: Callable[..., list[Any]], categorical: np.ndarray | None = None
+    ) -> Self:
         """Fit, with the penalty of the least generalised cross-validation score.
 
         Columns that are `categorical` are left to the trees. Slopes are rounded so that
         the order of sums does not show.
         """
-        weight = np.ones(len(y)) if weight is None else weight
-        seen = np.flatnonzero(weight > 0)
-        weight, y = weight[seen], np.asarray(y, dtype=np.float64)[seen]
-        intercept = float(_rounded(np.average(y, weights=weight)))
-        center, scale, low, high = _moments(columns, seen, weight)
+        all_weight, all_total, n, total, low, high = (
+            np.stack(values) for values in zip(*collect(_first_moments), strict=True)
+        )
+        weight = all_weight.sum()
+        intercept = float(_rounded(all_total.sum() / weight))
+        n, total, low, high = n.sum(0), total.sum(0), low.min(0), high.max(0)
+        known = n > 0
+        low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
+        varies = low < high
+        center, scale = low.copy(), np.zeros(len(low))
+        center[varies] = _rounded(total[varies] / n[varies])
+        squares = np.sum(collect(_squares, center, varies), axis=0)
+        scale[varies] = _rounded(np.sqrt(squares[varies] / n[varies]))
         if categorical is not None:
             scale = np.where(categorical, 0.0, scale)
-        varies = np.flatnonzero(scale > 0)
-        gram = np.zeros((len(varies), len(varies)))
-        moment = np.zeros(len(varies))
-        rest = y - intercept
-        for rows, Z in _standardised(columns, seen, varies, center, scale):
-            weighted = weight[rows, None] * Z
-            gram += Z.T @ weighted
-            moment += rest[rows] @ weighted
-        coef = np.zeros(len(columns))
-        coef[varies] = _ridge(gram, moment, float(weight @ rest**2), weight.sum())
+        which = np.flatnonzero(scale > 0)
+        gram, moment, rest = (
+            sum(values)
+            for values in zip(
+                *collect(_products, intercept, which, center, scale), strict=True
+            )
+        )
+        coef = np.zeros(len(low))
+        coef[which] = _ridge(gram, moment, rest, weight)
         variance = coef**2
-        coef[varies] /= scale[varies]
+        coef[which] /= scale[which]
         return cls(_rounded(coef), center, low, high, intercept, variance)
 
     def contributions(self, columns: np.ndarray) -> Iterator[np.ndarray]:
@@ -103,40 +141,68 @@ def _rounded(values: float | np.ndarray) -> np.ndarray:
     return np.ldexp(np.rint(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS)
 
 
-def _moments(
-    columns: np.ndarray, seen: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, standard deviation, minimum and maximum of each feature's known values."""
-    d = len(columns)
-    center, scale, low, high = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    for j in range(d):
-        x = columns[j, seen].astype(np.float64)
+def _seen(rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of weight, their weights and their y."""
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    seen = np.flatnonzero(weight > 0)
+    return seen, weight[seen], np.asarray(rows.y, dtype=np.float64)[seen]
+
+
+def _known_values(
+    rows: Any, which: np.ndarray
+) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+    """Number, known values and their weights, of some features that have any here."""
+    seen, weight, _ = _seen(rows)
+    for j in np.flatnonzero(which):
+        x = rows.columns[j, seen].astype(np.float64)
         known = ~np.isnan(x)
-        if not known.any():
-            continue
-        x, w = x[known], weight[known]
+        if known.any():
+            yield j, x[known], weight[known]
+
+
+def _first_moments(rows: Any) -> tuple[Any, ...]:
+    """Weight and sum of y; weight, sum, least and greatest value of each feature."""
+    _, weight, y = _seen(rows)
+    d = len(rows.columns)
+    n, total = np.zeros(d), np.zeros(d)
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
+    for j, x, w in _known_values(rows, np.ones(d, dtype=bool)):
         low[j], high[j] = x.min(), x.max()
-        if low[j] == high[j]:
-            center[j] = low[j]
-            continue
-        center[j] = _rounded(np.average(x, weights=w))
-        scale[j] = _rounded(np.sqrt(np.average((x - center[j]) ** 2, weights=w)))
-    return center, scale, low, high
+        n[j], total[j] = w.sum(), (x * w).sum()
+    return weight.sum(), (y * weight).sum(), n, total, low, high
 
 
-def _standardised(
-    columns: np.ndarray,
-    seen: np.ndarray,
-    varies: np.ndarray,
+def _squares(rows: Any, center: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Weighted sums of squares about the centers of some features."""
+    out = np.zeros(len(center))
+    for j, x, w in _known_values(rows, which):
+        out[j] = ((x - center[j]) ** 2 * w).sum()
+    return out
+
+
+def _products(
+    rows: Any,
+    intercept: float,
+    which: np.ndarray,
     center: np.ndarray,
     scale: np.ndarray,
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of rows of the features that vary; 0 where a value is missing."""
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Products of standardised features with each other and with y, and y squared.
+
+    A missing value is 0.
+    """
+    seen, weight, y = _seen(rows)
+    gram, moment = np.zeros((len(which), len(which))), np.zeros(len(which))
+    rest = y - intercept
     for start in range(0, len(seen), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        Z = columns[np.ix_(varies, seen[rows])].T.astype(np.float64)
-        Z = (Z - center[varies]) / scale[varies]
-        yield rows, np.where(np.isnan(Z), 0.0, Z)
+        some = slice(start, start + _ROWS_AT_ONCE)
+        Z = rows.columns[np.ix_(which, seen[some])].T.astype(np.float64)
+        Z = (Z - center[which]) / scale[which]
+        Z = np.where(np.isnan(Z), 0.0, Z)
+        weighted = weight[some, None] * Z
+        gram += Z.T @ weighted
+        moment += rest[some] @ weighted
+    return gram, moment, float(weight @ rest**2)
 
 
 def _ridge(gram: np.ndarray, moment: np.ndarray, total: float, n: float) -> np.ndarray:
@@ -156,12 +222,26 @@ def _ridge(gram: np.ndarray, moment: np.ndarray, total: float, n: float) -> np.n
     return vector @ best
 
 
+class Residuals(NamedTuple):
+    """What a forest of all tasks leaves unexplained."""
+
+    values: np.ndarray
+    task: np.ndarray
+    weight: np.ndarray
+
+
 def shrunken_offsets(
     residual: np.ndarray,
     task: np.ndarray,
     n_tasks: int,
     weight: np.ndarray | None = None,
 ) -> np.ndarray:
+    """Offsets from residuals in one place; see `learn_offsets`."""
+    rows = Residuals(residual, task, np.ones(len(task)) if weight is None else weight)
+    return learn_offsets(lambda function, *args: [function(rows, *args)], n_tasks)
+
+
+def learn_offsets(collect: Callable[..., list[Any]], n_tasks: int) -> np.ndarray:
     r"""Task means of residuals, shrunken by empirical Bayes.
 
     The model is one of random effects, ``residual = b[task] + noise``. Both variances
@@ -171,17 +251,17 @@ def shrunken_offsets(
 
         \hat b_t = \frac{n_t}{n_t + \sigma^2 / \tau^2} (\bar r_t - \bar r).
     """
-    weight = np.ones(len(task)) if weight is None else weight
-    n = _sums(weight, task, n_tasks)
+    n, sums = _exact_sums(collect, _by_task, n_tasks)
     total, present = n.sum(), int((n > 0).sum())
     free = total - present
     if present < 2 or not free > 0:
         return np.zeros(n_tasks)
-    sums = _sums(weight * residual, task, n_tasks)
     centre = sums.sum() / total
     mean = np.divide(sums, n, out=np.zeros(n_tasks), where=n > 0)
-    within = _total(weight * (residual - mean[task]) ** 2) / free
-    between = _total(n * (mean - centre) ** 2) / (present - 1)
+    (squares,) = _exact_sums(collect, _about_mean, mean)
+    within = float(squares.sum()) / free
+    integers, unit = exact_integers(n * (mean - centre) ** 2)
+    between = float(integers.sum()) * unit / (present - 1)
     typical_rows = (total - (n**2).sum() / total) / (present - 1)
     spread = (between - within) / typical_rows
     if not spread > 0:
@@ -189,6 +269,76 @@ def shrunken_offsets(
     offsets = n * spread * (mean - centre) / (n * spread + within)
     # Rounded, so that the order of the sums above decides nothing.
     return offsets.astype(np.float32).astype(np.float64)
+
+
+def _by_task(
+    rows: Residuals, n_tasks: int
+) -> tuple[np.ndarray, int, tuple[np.ndarray, ...]]:
+    return rows.task, n_tasks, (rows.weight, rows.weight * rows.values)
+
+
+def _about_mean(
+    rows: Residuals, mean: np.ndarray
+) -> tuple[np.ndarray, int, tuple[np.ndarray, ...]]:
+    squares = rows.weight * (rows.values - mean[rows.task]) ** 2
+    return np.zeros_like(rows.task), 1, (squares,)
+
+
+def _exact_sums(
+    collect: Callable[..., list[Any]], values: Callable[..., Any], arg: Any
+) -> list[np.ndarray]:
+    """Sums by group that depend neither on the order of rows nor on partitions."""
+    units = [exact_unit(t) for t in np.sum(collect(_magnitudes, values, arg), axis=0)]
+    return list(np.sum(collect(_sums, values, arg, units), axis=0))
+
+
+def _magnitudes(rows: Residuals, values: Callable[..., Any], arg: Any) -> list[float]:
+    return [float(np.abs(v).sum()) for v in values(rows, arg)[2]]
+
+
+def _sums(
+    rows: Residuals, values: Callable[..., Any], arg: Any, units: list[float]
+) -> np.ndarray:
+    group, n_groups, arrays = values(rows, arg)
+    return np.stack(
+        [
+            np.bincount(group, np.rint(v / unit).astype(np.int64), n_groups) * unit
+            for v, unit in zip(arrays, units, strict=True)
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What is taken off the targets."""
+
+    line: LinearPart | None
+    offsets: np.ndarray
+
+    def __bool__(self) -> bool:
+        return self.line is not None or bool(self.offsets.any())
+
+    def take_off(
+        self, columns: np.ndarray, task: np.ndarray, y: np.ndarray
+    ) -> np.ndarray:
+        """What is left of y."""
+        if self.line is not None:
+            y = y - self.line.predict(columns)
+        return y - self.offsets[task] if self.offsets.any() else y
+
+    def variance(self, rows: Any) -> np.ndarray:
+        """Of the contributions of each feature, and of the task."""
+        out = np.zeros(rows.n_features + 1)
+        if self.line is not None:
+            out[:-1] = self.line.variance
+        if self.offsets.any():
+            weight, squares = np.sum(rows.collect(_offset_sums, self.offsets), axis=0)
+            out[-1] = squares / weight
+        return out
+
+
+def _offset_sums(rows: Any, offsets: np.ndarray) -> tuple[float, float]:
+    return weight_and_total(_Rows(rows.columns, offsets[rows.task] ** 2, rows.weight))
 
 
 def add_offsets(
@@ -211,14 +361,3 @@ def add_offsets(
             within *= n / (n - 1)
         total = n * spread + max(within, spread)
         offsets[t] = n * spread * mean / total if total > 0 else 0.0
-
-
-def _sums(values: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
-    """Sums by task that do not depend on the order of the rows."""
-    integers, unit = exact_integers(values)
-    return np.bincount(task, weights=integers, minlength=n_tasks) * unit
-
-
-def _total(values: np.ndarray) -> float:
-    integers, unit = exact_integers(values)
-    return float(integers.sum()) * unit

@@ -1,12 +1,12 @@
-"""Features as codes of one byte: what the growth of large trees reads first."""
+"""Bins of features, a byte each: what the growth of large trees reads first."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn._kernels._binning import N_CELLS, code_rows
+from kinlearn._kernels._binning import N_CELLS, bin_rows
 
-__all__ = ["Codes", "code_features"]
+__all__ = ["FeatureBytes", "bin_features"]
 
 _MISSING = 255
 _STEPS = 240  # bins of equal weight in the sample
@@ -18,18 +18,18 @@ _VALUES_AT_ONCE = 2**23  # Ctrl-C is noticed in between
 
 
 @dataclass(frozen=True, eq=False)
-class Codes:
+class FeatureBytes:
     """Bins of all values.
 
     Attributes
     ----------
-    codes : uint8 array of shape (n_features, n_samples)
+    bins : uint8 array of shape (n_features, n_samples)
         Bins, ascending with the values; 255 for NaN.
     lowest, highest : float32 arrays of shape (n_features, 256)
-        Extremes of the values with a code.
+        Extremes of the values in a bin.
     """
 
-    codes: np.ndarray
+    bins: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
 
@@ -57,8 +57,8 @@ def _range_of_cells(values: np.ndarray) -> tuple[float, float]:
     return low, min(N_CELLS / (high - low), float(np.finfo(np.float32).max))
 
 
-def _codes_of_cells(cell: np.ndarray) -> np.ndarray:
-    """The code of each cell, by the sorted cells of the sample."""
+def _bins_of_cells(cell: np.ndarray) -> np.ndarray:
+    """The bin of each cell, by the sorted cells of the sample."""
     fraction = np.bincount(cell, minlength=N_CELLS) / len(cell)
     step = np.floor((np.cumsum(fraction) - fraction) * _STEPS + 1e-9)
     is_first = np.diff(step, prepend=0) > 0
@@ -66,12 +66,12 @@ def _codes_of_cells(cell: np.ndarray) -> np.ndarray:
     return np.cumsum(is_first).astype(np.uint8)
 
 
-def _largest_bin(values: np.ndarray, code: np.ndarray) -> float:
-    """Share of the largest bin of sorted values that are not all the same."""
-    start = np.flatnonzero(np.diff(code.astype(int), prepend=-1))
-    end = np.append(start[1:], len(code))
+def _largest_bin(values: np.ndarray, bin: np.ndarray) -> float:
+    """Fraction of the largest bin of sorted values that are not all the same."""
+    start = np.flatnonzero(np.diff(bin.astype(int), prepend=-1))
+    end = np.append(start[1:], len(bin))
     mixed = values[start] < values[end - 1]
-    return ((end - start) * mixed).max() / len(code)
+    return ((end - start) * mixed).max() / len(bin)
 
 
 def _cells(values: np.ndarray, by_bits: bool) -> tuple[float, tuple]:
@@ -81,7 +81,7 @@ def _cells(values: np.ndarray, by_bits: bool) -> tuple[float, tuple]:
         origin, per_unit = np.array(_range_of_cells(scaled), dtype=np.float32)
         cell = np.nan_to_num((scaled - origin) * per_unit, posinf=N_CELLS)
     cell = np.clip(cell, 0, N_CELLS - 1).astype(np.int32)
-    table = _codes_of_cells(cell)
+    table = _bins_of_cells(cell)
     return _largest_bin(values, table[cell]), (by_bits, origin, per_unit, table)
 
 
@@ -98,7 +98,7 @@ def _best_cells(values: np.ndarray) -> tuple:
     return cells
 
 
-def code_features(X: np.ndarray) -> Codes:
+def bin_features(X: np.ndarray) -> FeatureBytes:
     """Find bins of about equal weight, and the bin of every value.
 
     The bins follow a sample, and they need not be even: trees are the same with any
@@ -113,11 +113,11 @@ def code_features(X: np.ndarray) -> Codes:
         np.array(per_unit, dtype=np.float32),
         np.array(tables),
     )
-    codes = np.empty((d, n), dtype=np.uint8)
+    bins = np.empty((d, n), dtype=np.uint8)
     lowest = np.full((d, 256), np.inf, dtype=np.float32)
     highest = np.full((d, 256), -np.inf, dtype=np.float32)
     rows_at_once = 1 + _VALUES_AT_ONCE // d
     for start in range(0, n, rows_at_once):
         rows = slice(start, start + rows_at_once)
-        code_rows(X[rows], *cells, codes[:, rows], lowest, highest)
-    return Codes(codes, lowest, highest)
+        bin_rows(X[rows], *cells, bins[:, rows], lowest, highest)
+    return FeatureBytes(bins, lowest, highest)

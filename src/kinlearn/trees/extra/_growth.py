@@ -1,30 +1,43 @@
-"""From checked data to grown trees: labels as integers, seeds, threads."""
+"""From checked rows in one place to grown trees: labels as integers, seeds, threads.
 
+Rows that lie in partitions have the same methods; see
+:mod:`kinlearn.trees.extra.partitions`.
+"""
+
+import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from kinlearn._kernels._random import fill_below, stream_state
-from kinlearn._kernels.trees.extra._grow_forest import Workspace, grow_tree
+from kinlearn._kernels._random import stream_state
+from kinlearn._kernels.trees.extra._grow_forest import (
+    Workspace,
+    bootstrap_counts,
+    grow_tree,
+)
 from kinlearn.tasks import TaskData
-from kinlearn.trees.extra._feature_bytes import Codes, code_features
+from kinlearn.trees.extra._feature_bytes import FeatureBytes, bin_features
 from kinlearn.trees.extra._model import Forest
 from kinlearn.utils import as_float32
 
 __all__ = [
     "Growth",
+    "Labels",
     "Settings",
-    "bootstrap_counts",
+    "Units",
+    "draw_rows",
     "exact_integers",
     "exact_unit",
     "grow_trees",
-    "short_number",
-    "unit_labels",
+    "leaf_sums",
+    "smooth_leaves",
+    "spread",
+    "weight_and_total",
 ]
 
 _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
@@ -32,10 +45,10 @@ _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
 # whole: trees copy the rows of a branch when it has become small enough.
 _BOTH_WAYS_BYTES = 64 * 2**20
 _ROWS_AT_ONCE = 65_536
-# Large nodes of it are read through codes, if it has so many rows; and if not more
-# features for each one that a node draws, or few of their codes would ever be read.
-_CODED_ROWS = 65_536
-_CODED_FEATURES = 32
+# Large nodes of it are read as bytes, if it has so many rows; and if not more features
+# for each one that a node draws, or few of their bytes would ever be read.
+_BYTES_ROWS = 65_536
+_BYTES_FEATURES = 32
 
 
 def exact_integers(values: np.ndarray) -> tuple[np.ndarray, float]:
@@ -49,43 +62,99 @@ def exact_integers(values: np.ndarray) -> tuple[np.ndarray, float]:
     return np.rint(values / unit).astype(np.int64), unit
 
 
-def unit_labels(
-    y: np.ndarray,
-    weight: np.ndarray | None,
-    n_classes: int,
-    *,
-    w_unit: float,
-    b_unit: float,
-    center: float,
-) -> dict[str, np.ndarray | None]:
-    """`y`, `number`, `b` and `w` as `grow_tree` takes them, in given units.
-
-    `center` is taken off numbers: near zero, sums of squares lose nothing to a large
-    mean.
-    """
-    w = None if weight is None else np.rint(weight / w_unit).astype(np.int64)
-    labels = {"y": None, "number": None, "b": None, "w": w}
-    if n_classes == 0:
-        spread = y - center
-        spread = spread if weight is None else weight * spread
-        labels["number"] = y
-        labels["b"] = np.rint(spread / b_unit).astype(np.int64)
-    elif n_classes > 2 or w is None:
-        labels["y"] = y
-    else:
-        labels["b"] = w * y
-    return labels
-
-
-def short_number(value: float) -> float:
-    """A number of few digits near the value, so that differences are exact."""
-    fraction, exponent = np.frexp(value)
-    return np.ldexp(float(np.float32(fraction)), exponent)
-
-
 def exact_unit(total: float) -> float:
     """The unit of values whose magnitudes sum to `total`; see `exact_integers`."""
     return 2.0 ** (np.ceil(np.log2(total)) - 52) if total > 0 else 1.0
+
+
+def _short_number(value: float) -> float:
+    """A number of few digits near the value, so that differences are exact."""
+    fraction, exponent = np.frexp(value)
+    return float(np.ldexp(float(np.float32(fraction)), exponent))
+
+
+def weight_and_total(rows: Any) -> tuple[float, float]:
+    """Weight of some rows, and weighted sum of y."""
+    w, y = rows.weight, rows.y
+    if w is None:
+        return float(len(y)), float(y.sum())
+    return float(w.sum()), float((w * y).sum())
+
+
+def spread(rows: Any, center: float) -> float:
+    """Sum of the magnitudes of ``weight * (y - center)``."""
+    apart = np.abs(rows.y - center)
+    return float((apart if rows.weight is None else rows.weight * apart).sum())
+
+
+@dataclass(frozen=True)
+class Units:
+    """What sums are integer multiples of, so that they add up in any order.
+
+    Attributes
+    ----------
+    w_unit, b_unit : float
+        Of weights, and of labels times weights: powers of two.
+    center : float
+        What is taken off numbers first: near zero, sums of squares lose nothing to a
+        large mean.
+    """
+
+    w_unit: float = 1.0
+    b_unit: float = 1.0
+    center: float = 0.0
+
+    @staticmethod
+    def center_of(sums: Sequence[tuple[float, float]]) -> float:
+        """From the weights of partitions, and their sums of y."""
+        weight, total = (math.fsum(values) for values in zip(*sums, strict=True))
+        return _short_number(total / weight)
+
+    @classmethod
+    def of(
+        cls,
+        sums: Sequence[tuple[float, float]],
+        spreads: Callable[[float], Sequence[float]],
+        *,
+        weighted: bool,
+        n_classes: int,
+    ) -> Self:
+        """From `weight_and_total` and `spread` of each partition."""
+        w_unit = exact_unit(math.fsum(w for w, _ in sums)) if weighted else 1.0
+        if n_classes > 0:
+            return cls(w_unit, w_unit)
+        center = cls.center_of(sums)
+        return cls(w_unit, exact_unit(math.fsum(spreads(center))), center)
+
+
+class Labels(NamedTuple):
+    """Labels as `grow_tree` takes them."""
+
+    y: np.ndarray | None
+    number: np.ndarray | None
+    b: np.ndarray | None
+    w: np.ndarray | None
+    w_unit: float
+    b_unit: float
+    n_classes: int
+
+    @classmethod
+    def of(
+        cls, y: np.ndarray, weight: np.ndarray | None, n_classes: int, units: Units
+    ) -> Self:
+        """In given units; `n_classes` is 0 for numbers."""
+        w = None if weight is None else np.rint(weight / units.w_unit).astype(np.int64)
+        kept, number, b = None, None, None
+        if n_classes == 0:
+            apart = y - units.center
+            apart = apart if weight is None else weight * apart
+            number, b = y, np.rint(apart / units.b_unit).astype(np.int64)
+        elif n_classes > 2 or w is None:
+            kept = y
+        else:
+            b = w * y
+        many = n_classes if n_classes > 2 else 0
+        return cls(kept, number, b, w, units.w_unit, units.b_unit, many)
 
 
 @dataclass(frozen=True)
@@ -107,45 +176,54 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """Training rows as the kernel takes them.
+    """Training rows in one place, as the kernel takes them.
 
     Attributes
     ----------
     columns : float32 array of shape (n_features, n_samples)
         X transposed: a copy in which the values of a feature lie together, or a view.
-    by_row : float32 array of shape (n_samples, n_features), or None
-        X, if the values of a row lie together and `columns` has the other order.
-    codes : Codes or None
-        Of large X whose rows lie together.
-    has_missing : uint8 array of shape (n_features,)
-        Whether a feature has NaN.
-    y : int32 or float64 array of shape (n_samples,)
-        Class codes, or numbers.
-    n_classes : int
-        0 for numbers.
-    weight : float64 array of shape (n_samples,), or None
-        Weights of the rows; None is 1 for all.
     task : int32 array of shape (n_samples,)
         Task codes.
+    y : int32 or float64 array of shape (n_samples,)
+        Class codes, or numbers.
+    weight : float64 array of shape (n_samples,), or None
+        Weights of the rows; None is 1 for all.
+    has_missing : uint8 array of shape (n_features,)
+        Whether a feature has NaN.
+    n_classes : int
+        0 for numbers.
     n_tasks : int
         Number of tasks.
     settings : Settings
         How to grow.
     leaf_smoothing : float or None
         Weight of a leaf's value in the values for its tasks.
+    by_row : float32 array of shape (n_samples, n_features), or None
+        X, if the values of a row lie together and `columns` has the other order.
+    feature_bytes : FeatureBytes or None
+        Of large X whose rows lie together.
+    known_units : Units or None
+        Those of the rows of all partitions, if these are but some; None: of these rows.
+    whole_weight : float
+        Weight of the rows of all partitions; 0 if these are all.
+    rest : object or None
+        The rows in partitions that these are a sample of; see `Pilot`.
     """
 
     columns: np.ndarray
-    by_row: np.ndarray | None
-    codes: Codes | None
-    has_missing: np.ndarray
-    y: np.ndarray
-    n_classes: int
-    weight: np.ndarray | None
     task: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+    has_missing: np.ndarray
+    n_classes: int
     n_tasks: int
     settings: Settings
     leaf_smoothing: float | None
+    by_row: np.ndarray | None = None
+    feature_bytes: FeatureBytes | None = None
+    known_units: Units | None = None
+    whole_weight: float = 0.0
+    rest: Any = None
 
     @classmethod
     def from_data(
@@ -163,77 +241,75 @@ class Growth:
         columns, by_row = X.T, None
         if X.nbytes <= _BOTH_WAYS_BYTES:
             columns, by_row = np.ascontiguousarray(columns), np.ascontiguousarray(X)
-        codes = None
+        feature_bytes = None
         if (
             columns.strides[1] != X.itemsize
-            and len(X) >= _CODED_ROWS
-            and X.shape[1] <= _CODED_FEATURES * settings.max_features
+            and len(X) >= _BYTES_ROWS
+            and X.shape[1] <= _BYTES_FEATURES * settings.max_features
         ):
-            codes = code_features(X)
-            has_missing = codes.has_missing
+            feature_bytes = bin_features(X)
+            has_missing = feature_bytes.has_missing
         else:
             has_missing = np.zeros(X.shape[1], dtype=np.uint8)
             for start in range(0, len(X), _ROWS_AT_ONCE):
                 has_missing |= np.isnan(X[start : start + _ROWS_AT_ONCE]).any(axis=0)
         return cls(
             columns=columns,
-            by_row=by_row,
-            codes=codes,
-            has_missing=has_missing,
-            y=data.y,
-            n_classes=n_classes,
-            weight=weight,
             task=data.task,
+            y=data.y,
+            weight=weight,
+            has_missing=has_missing,
+            n_classes=n_classes,
             n_tasks=data.n_tasks,
             settings=settings,
             leaf_smoothing=leaf_smoothing,
+            by_row=by_row,
+            feature_bytes=feature_bytes,
         )
 
     @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.y)
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.columns)
 
     @property
     def total_weight(self) -> float:
-        """Sum of the rows' weights."""
-        return self.n_samples if self.weight is None else self.weight.sum()
+        """Sum of the weights of all rows."""
+        return self.whole_weight or weight_and_total(self)[0]
+
+    def collect(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """The value of ``function(rows, *args)`` of every partition: of the one."""
+        return [function(self, *args)]
+
+    def pilot_rows(self) -> "Growth":
+        """The rows that pilot forests compare settings by: all."""
+        return self
+
+    def without(self, baseline: Any, settings: Settings) -> Self:
+        """What a baseline leaves of y, to be grown with these settings."""
+        y = baseline.take_off(self.columns, self.task, self.y)
+        return replace(self, y=y, settings=settings)
+
+    def grow(
+        self, seeds: Sequence[int], *, bootstrap: bool, n_jobs: int
+    ) -> Iterator[Forest]:
+        """Yield trees in the order of their seeds."""
+        return grow_trees(self, seeds, bootstrap=bootstrap, n_jobs=n_jobs)
 
     @cached_property
-    def center(self) -> Any:
-        """What is taken off numbers before they are summed."""
-        if self.n_classes > 0:
-            return np.float32(0)
-        return short_number(np.average(self.y, weights=self.weight))
-
-    @cached_property
-    def labels(self) -> dict[str, Any]:
-        """The label arrays of the kernel; see `grow_tree`."""
-        units = self.units
-        return {
-            **unit_labels(
-                self.y, self.weight, self.n_classes, **units, center=self.center
-            ),
-            **units,
-            "n_classes": self.n_classes if self.n_classes > 2 else 0,
-        }
-
-    @property
-    def units(self) -> dict[str, float]:
+    def units(self) -> Units:
         """What weights and sums are multiples of; see `exact_integers`."""
-        w_unit = 1.0 if self.weight is None else exact_unit(self.weight.sum())
-        if self.n_classes > 0:
-            return {"w_unit": w_unit, "b_unit": w_unit}
-        spread = np.abs(self.y - self.center)
-        spread = spread if self.weight is None else self.weight * spread
-        return {"w_unit": w_unit, "b_unit": exact_unit(spread.sum())}
+        return self.known_units or Units.of(
+            self.collect(weight_and_total),
+            lambda center: self.collect(spread, center),
+            weighted=self.weight is not None,
+            n_classes=self.n_classes,
+        )
 
-    @property
-    def _codes(self) -> dict[str, Any]:
-        """The codes as the kernel takes them."""
-        if self.codes is None:
-            return {"codes": None, "lowest": None, "highest": None}
-        return vars(self.codes)
+    @cached_property
+    def labels(self) -> Labels:
+        """The labels of the kernel."""
+        return Labels.of(self.y, self.weight, self.n_classes, self.units)
 
     def tree(
         self, seed: int, stop: np.ndarray, workspace: Workspace, bootstrap: bool = False
@@ -241,38 +317,22 @@ class Growth:
         """Grow one tree."""
         growth = self
         if bootstrap:
-            counts = bootstrap_counts(seed, self.n_samples).astype(np.float64)
-            drawn = counts if self.weight is None else counts * self.weight
+            n = len(self.y)
+            drawn = draw_rows(seed, n, self.weight)
             if not drawn.any():  # only rows of no weight were drawn
-                drawn = np.ones(self.n_samples) if self.weight is None else self.weight
+                drawn = np.ones(n) if self.weight is None else self.weight
             growth = replace(self, weight=drawn)
         return growth.branch(stream_state(seed, 0), stop, workspace)
-
-    @property
-    def whole_weight(self) -> float:
-        """Weight of all rows of a tree, if some are elsewhere; else 0."""
-        return 0.0
 
     def branch(self, key: int, stop: np.ndarray, workspace: Workspace) -> Forest | None:
         """Grow a tree from the node that has this key and these rows."""
         grown = grow_tree(
-            self.columns,
-            self.by_row,
-            **self._codes,
-            has_missing=self.has_missing,
-            task=self.task,
-            n_tasks=self.n_tasks,
-            key=key,
-            whole_weight=self.whole_weight,
-            stop=stop,
-            workspace=workspace,
-            **self.labels,
-            **vars(self.settings),
+            self, self.labels, self.settings, key, self.whole_weight, stop, workspace
         )
         if grown is None:
             return None
-        nodes, default_left, weight, impurity, start, exceptions, values = grown[:7]
-        rows, leaf_start, cut, mean, split_class, sets = grown[7:]
+        *of_forest, values, rows, leaf_start, cut, mean, split_class, sets = grown
+        nodes, default_left, weight, impurity, exception_start, exceptions = of_forest
         of_categories = {}
         if self.settings.categorical is not None:
             of_categories = {
@@ -287,57 +347,84 @@ class Growth:
             values=values,
             tree_start=np.array([0, len(nodes)]),
             leaf_start=np.array([0, len(values)]),
-            split_start=np.array([0, len(start) - 1]),
-            exception_start=start,
+            split_start=np.array([0, len(cut)]),
+            exception_start=exception_start,
             exceptions=exceptions,
-            split_cut=cut + self.center,
-            split_mean=mean + self.center,
+            split_cut=cut + self.units.center,
+            split_mean=mean + self.units.center,
             split_class=split_class,
             **of_categories,
         )
         if self.leaf_smoothing is None:
             return forest
-        return self.smoothed(forest, rows, leaf_start, self.leaf_smoothing)
-
-    def smoothed(
-        self, forest: Forest, rows: np.ndarray, leaf_start: np.ndarray, a: float
-    ) -> Forest:
-        """Add values for each task present in a leaf that tasks share.
-
-        A value is ``(sum of the task's labels + a * value of the leaf) / (weight of the
-        task's rows + a)``. `rows` are the training rows, leaf by leaf.
-        """
-        n_leaves = len(leaf_start) - 1
-        leaf = np.repeat(np.arange(n_leaves), np.diff(leaf_start))
-        pairs, place = np.unique(
-            leaf * self.n_tasks + self.task[rows], return_inverse=True
+        leaf = np.repeat(np.arange(len(leaf_start) - 1), np.diff(leaf_start))
+        sums = leaf_sums(
+            leaf,
+            self.task[rows],
+            self.y[rows],
+            np.ones(len(rows)) if self.weight is None else self.weight[rows],
+            n_each=forest.values.shape[1],
+            n_tasks=self.n_tasks,
         )
-        pair_leaf = pairs // self.n_tasks
-        weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
-        y = self.y[rows]
-        n_values = forest.values.shape[1]
-        sums = np.empty((len(pairs), n_values))
-        for c in range(n_values):
-            label = y == c if n_values > 1 else y
-            sums[:, c] = np.bincount(place, weights=weight * label)
-        n = np.bincount(place, weights=weight)[:, None]
-        own = (sums + a * forest.values[pair_leaf]) / (n + a)
-        tasks_of_leaf = np.bincount(pair_leaf, minlength=n_leaves)
-        shared = tasks_of_leaf[pair_leaf] > 1
-        kept = np.where(tasks_of_leaf > 1, tasks_of_leaf, 0)
+        pair_leaf, task, values = smooth_leaves(
+            sums, forest.values, self.n_tasks, self.leaf_smoothing
+        )
+        n_tasks = np.bincount(pair_leaf, minlength=len(forest.values))
         return replace(
             forest,
-            own_start=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64),
-            own_task=(pairs[shared] % self.n_tasks).astype(np.int32),
-            own_values=np.ascontiguousarray(own[shared]),
+            own_start=np.concatenate([[0], np.cumsum(n_tasks)]).astype(np.int64),
+            own_task=task,
+            own_values=values,
         )
 
 
-def bootstrap_counts(seed: int, n_samples: int) -> np.ndarray:
-    """How often each row is drawn for the tree of this seed."""
-    drawn = np.empty(n_samples, dtype=np.int64)
-    fill_below(stream_state(seed, _BOOTSTRAP), n_samples, drawn)
-    return np.bincount(drawn, minlength=n_samples)
+def leaf_sums(
+    leaf: np.ndarray,
+    task: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    *,
+    n_each: int,
+    n_tasks: int,
+) -> dict[str, np.ndarray]:
+    """Sums by leaf and task, of numbers themselves, not of multiples of a unit.
+
+    The `key` is the leaf times the number of tasks, plus the task; `total` has a column
+    for each of `n_each` classes if these are more than one.
+    """
+    key, place = np.unique(leaf * n_tasks + task, return_inverse=True)
+    total = np.empty((len(key), n_each))
+    for c in range(n_each):
+        label = y == c if n_each > 1 else y
+        total[:, c] = np.bincount(place, weights=weight * label)
+    return {"key": key, "weight": np.bincount(place, weights=weight), "total": total}
+
+
+def smooth_leaves(
+    sums: dict[str, np.ndarray], values: np.ndarray, n_tasks: int, a: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leaf, task and values for each task present in a leaf that tasks share.
+
+    A value is ``(sum of the task's labels + a * value of the leaf) / (weight of the
+    task's rows + a)``. `sums` are those of `leaf_sums`.
+    """
+    leaf, task = np.divmod(sums["key"], n_tasks)
+    of_task = (sums["total"] + a * values[leaf]) / (sums["weight"][:, None] + a)
+    shared = np.bincount(leaf, minlength=len(values))[leaf] > 1
+    return leaf[shared], task[shared].astype(np.int32), of_task[shared]
+
+
+def draw_rows(
+    seed: int, n_rows: int, weight: np.ndarray | None = None, which: slice | None = None
+) -> np.ndarray:
+    """How often each row is drawn for the tree of this seed, times its weight.
+
+    Of `n_rows` rows, those of a partition: `which`, and their weights.
+    """
+    first, last, _ = (which or slice(None)).indices(n_rows)
+    counts = np.empty(last - first, dtype=np.int64)
+    bootstrap_counts(stream_state(seed, _BOOTSTRAP), n_rows, first, counts)
+    return counts.astype(np.float64) if weight is None else counts * weight
 
 
 def grow_trees(

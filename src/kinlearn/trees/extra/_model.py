@@ -10,12 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from kinlearn._kernels.trees.extra._predict import add_values, apply_trees
 from kinlearn._partitions import entries
 from kinlearn.utils import as_float32
 
-__all__ = ["LEAF", "TASK_SPLIT", "Forest", "graft"]
+__all__ = ["LEAF", "TASK_SPLIT", "Forest", "graft", "starts_of"]
 
 LEAF, TASK_SPLIT = -1, -2  # `feature` of nodes that have none
 # Rows that go down some trees in one call: many, because each call packs its trees
@@ -25,7 +26,8 @@ _TREES_AT_ONCE = 50
 _NODES_AT_ONCE = 65_536  # that wait at least before they are joined to a forest
 
 
-def _starts(lengths: np.ndarray) -> np.ndarray:
+def starts_of(lengths: ArrayLike) -> np.ndarray:
+    """Where things begin that lie end to end, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
@@ -140,7 +142,7 @@ class Forest:
         _extend(whole, waiting)
         for name, array in whole.items():
             if name.endswith("_start"):
-                whole[name] = _starts(array)
+                whole[name] = starts_of(array)
         return cls(**whole)
 
     @property
@@ -313,7 +315,7 @@ class _Line:
         first = np.cumsum(length) - length
         first[leaves] = length.sum() + starts[:-1]
         length[leaves] = np.diff(starts)
-        self.at = _starts(length)
+        self.at = starts_of(length)
         shift = np.repeat(first - self.at[:-1], length)
         self.source = np.arange(self.at[-1]) + shift
 
@@ -338,9 +340,9 @@ def graft(forest: Forest, leaves: np.ndarray, branches: Forest) -> Forest:
     def lists(line: _Line, start: str, *names: str) -> dict[str, np.ndarray]:
         # things of things: exceptions of task splits, tasks of leaves
         length = [np.diff(getattr(each, start)) for each in (forest, branches)]
-        where = entries(_starts(np.concatenate(length)), line.source)
+        where = entries(starts_of(np.concatenate(length)), line.source)
         return {
-            start: _starts(line.take(*length)),
+            start: starts_of(line.take(*length)),
             **{
                 name: np.concatenate([getattr(forest, name), getattr(branches, name)])[
                     where

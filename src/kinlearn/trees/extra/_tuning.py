@@ -1,19 +1,19 @@
 """Settings of a forest that are left to the data: small pilot forests compare them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from kinlearn._kernels._random import stream_state
-from kinlearn.trees.extra._baseline import LinearPart, shrunken_offsets
+from kinlearn.trees.extra._baseline import LinearPart, Residuals, learn_offsets
 from kinlearn.trees.extra._growth import Growth, Settings, grow_trees
 from kinlearn.trees.extra._model import Forest
 from kinlearn.utils import row_groups, stop_requested
 
-__all__ = ["Candidate", "Pilot", "Space", "choose", "pilot_rows"]
+__all__ = ["Candidate", "Part", "Pilot", "Pooled", "Space", "choose", "pilot_rows"]
 
 LEAVES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40)
 _COARSE = (3, 10, 30)
@@ -86,6 +86,47 @@ def pilot_rows(hashes: np.ndarray) -> np.ndarray:
     return hashes <= distinct[_MOST_ROWS - 1]
 
 
+class Part(NamedTuple):
+    """Some of the rows."""
+
+    columns: np.ndarray
+    y: np.ndarray
+    task: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Any, some: np.ndarray) -> Self:
+        """Those with these numbers."""
+        weight = np.ones(len(some)) if rows.weight is None else rows.weight[some]
+        return cls(rows.columns[:, some], rows.y[some], rows.task[some], weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Forests of all tasks alike, each grown without one fold, and their lines."""
+
+    forests: list[Forest]
+    lines: list[LinearPart | None]
+
+    def predict(self, k: int, rows: Part) -> np.ndarray:
+        """By the forest without fold k."""
+        forest, line = self.forests[k], self.lines[k]
+        sums = forest.sum_values(np.ascontiguousarray(rows.columns.T), rows.task)
+        base = 0.0 if line is None else line.predict(rows.columns)
+        return sums[:, 0] / forest.n_trees + base
+
+    def residuals(self, rows: Any, which: np.ndarray) -> Residuals:
+        """Of rows in no fold, by all forests; few at a time, to save memory."""
+        found = [Residuals(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0))]
+        for i in range(0, len(which), _MOST_ROWS):
+            some = Part.of(rows, which[i : i + _MOST_ROWS])
+            prediction = np.zeros(len(some.y))
+            for k in range(_FOLDS):
+                prediction += self.predict(k, some) / _FOLDS
+            found.append(Residuals(some.y - prediction, some.task, some.weight))
+        return Residuals(*map(np.concatenate, zip(*found, strict=True)))
+
+
 class Pilot:
     """Compares settings by predictions for rows that trees were not grown on.
 
@@ -110,7 +151,7 @@ class Pilot:
         self.growth = growth
         self.seed = stream_state(seed, _STREAM)
         self.how: dict[str, Any] = {"bootstrap": bootstrap, "n_jobs": n_jobs}
-        rows, columns = np.arange(growth.n_samples), growth.columns
+        rows, columns = np.arange(len(growth.y)), growth.columns
         if growth.weight is not None and not growth.weight.all():
             rows = rows[growth.weight > 0]
             columns = columns[:, rows]  # a copy, so only where rows drop out
@@ -149,59 +190,50 @@ class Pilot:
         For candidates with an offset, each fold has its own, learned from the rows
         outside of it.
         """
-        g, rows, rest = self.growth, self.rows, self.fold == _FOLDS
+        g, fold = self.growth, self.fold
         settings = replace(candidate.settings, task_split_prob=0.0)
-        pooled = Candidate(settings, line=candidate.line)
-        prediction = np.zeros(len(rows))
-        for k, forest in self._forests(pooled):
-            own = self.fold == k
-            for part, n_forests in ((own, 1), (rest, _FOLDS)):
-                trees = self._mean_prediction(forest, rows[part])
-                prediction[part] += (
-                    trees + self._base(pooled, k, rows[part])
-                ) / n_forests
-        residual = g.y[rows] - prediction
-        weight = None if g.weight is None else g.weight[rows]
-
-        def learned(part: np.ndarray) -> np.ndarray:
-            return shrunken_offsets(
-                residual[part],
-                g.task[rows[part]],
-                g.n_tasks,
-                None if weight is None else weight[part],
-            )
-
-        self.offsets = [learned(self.fold != k) for k in range(_FOLDS)]
-        return learned(self.fold >= 0)
-
-    def _features(self, rows: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(self.growth.columns[:, rows].T)
-
-    def _mean_prediction(self, forest: Forest, rows: np.ndarray) -> np.ndarray:
-        """Predictions of a forest for numbers; few rows at a time, to save memory."""
-        parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
-        predictions = [
-            forest.sum_values(self._features(part), self.growth.task[part])[:, 0]
-            for part in parts
+        start = Candidate(settings, line=candidate.line)
+        forests = [forest for _, forest in self._forests(start)]
+        lines = [self._line(k) if start.line else None for k in range(_FOLDS)]
+        pooled = Pooled(forests, lines)
+        inside = [Part.of(g, self.rows[fold == k]) for k in range(_FOLDS)]
+        held_out = [
+            Residuals(part.y - pooled.predict(k, part), part.task, part.weight)
+            for k, part in enumerate(inside)
         ]
-        return np.concatenate([[], *predictions]) / forest.n_trees
+        outside = [pooled.residuals(g, self.rows[fold == _FOLDS])]
+        elsewhere = None if g.rest is None else g.rest.residuals(pooled)
+
+        def learned(folds: Sequence[Residuals]) -> np.ndarray:
+            def collect(function: Callable[..., Any], *args: Any) -> list[Any]:
+                here = [function(part, *args) for part in [*folds, *outside]]
+                if elsewhere is None:
+                    return here
+                return here + g.rest.collect_from(elsewhere, function, *args)
+
+            return learn_offsets(collect, g.n_tasks)
+
+        self.offsets = [
+            learned(held_out[:k] + held_out[k + 1 :]) for k in range(_FOLDS)
+        ]
+        return learned(held_out)
+
+    def _line(self, k: int) -> LinearPart:
+        """The line of the rows outside a fold."""
+        if k not in self._lines:
+            part = Part.of(self.growth, self._outside(k))
+            self._lines[k] = LinearPart.fit(
+                part.columns, part.y, part.weight, self.growth.settings.categorical
+            )
+        return self._lines[k]
 
     def _base(self, candidate: Candidate, k: int, rows: np.ndarray) -> np.ndarray:
         """What is added to the trees' values, learned from the rows outside a fold."""
-        g = self.growth
         base = np.zeros(len(rows))
         if candidate.line:
-            if k not in self._lines:
-                train = self._outside(k)
-                self._lines[k] = LinearPart.fit(
-                    g.columns[:, train],
-                    g.y[train],
-                    None if g.weight is None else g.weight[train],
-                    g.settings.categorical,
-                )
-            base += self._lines[k].predict(g.columns[:, rows])
+            base += self._line(k).predict(self.growth.columns[:, rows])
         if candidate.offset:
-            base += self.offsets[k][g.task[rows]]
+            base += self.offsets[k][self.growth.task[rows]]
         return base
 
     def _outside(self, k: int) -> np.ndarray:
@@ -220,7 +252,9 @@ class Pilot:
                 g,
                 columns=np.ascontiguousarray(g.columns[:, train]),
                 by_row=None,
-                codes=None,
+                feature_bytes=None,
+                whole_weight=0.0,
+                rest=None,
                 y=y,
                 weight=None if g.weight is None else g.weight[train],
                 task=g.task[train],
@@ -240,7 +274,8 @@ class Pilot:
         noise = np.empty(y.shape)
         for k, forest in self._forests(candidate):
             held_out = self.fold[self.fold < _FOLDS] == k
-            X, task = self._features(rows[held_out]), g.task[rows[held_out]]
+            X = np.ascontiguousarray(g.columns[:, rows[held_out]].T)
+            task = g.task[rows[held_out]]
             by_tree = np.stack(
                 [
                     forest.sum_values(X, task, first=i, last=i + 1)

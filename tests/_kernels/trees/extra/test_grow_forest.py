@@ -1,6 +1,7 @@
 """The tree kernels against their slow twin: same random numbers, same tree."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,27 +13,27 @@ from kinlearn._kernels.trees.extra._predict import add_values, apply_trees
 from tests.reference import extra_trees as reference
 
 CRITERIA = {"gini": 0, "entropy": 1}
-LAYOUTS = "columns", "rows", "both", "codes"  # of X in memory; codes beside rows
+LAYOUTS = "columns", "rows", "both", "bytes"  # of X in memory; bytes beside rows
 WORKSPACE = Workspace()  # one for all: what an earlier tree left must not matter
 
 
-def some_codes(X, seed):
-    """Codes by a few bins at random places: the kernel must take any."""
+def some_bytes(X, seed):
+    """A few bins at random places: the kernel must take any."""
     rng = np.random.default_rng(seed)
-    codes = np.full(X.T.shape, 255, dtype=np.uint8)
+    bins = np.full(X.T.shape, 255, dtype=np.uint8)
     lowest = np.full((X.shape[1], 256), np.inf, dtype=np.float32)
     highest = -lowest
     for f, x in enumerate(X.T):
         edges = np.sort(rng.choice(x, size=rng.integers(1, 8)))
         names = np.sort(rng.choice(254, size=len(edges) + 1, replace=False))
-        codes[f] = np.where(np.isnan(x), 255, names[np.searchsorted(edges, x)])
-        np.fmin.at(lowest[f], codes[f], x)
-        np.fmax.at(highest[f], codes[f], x)
-    return codes, lowest, highest
+        bins[f] = np.where(np.isnan(x), 255, names[np.searchsorted(edges, x)])
+        np.fmin.at(lowest[f], bins[f], x)
+        np.fmax.at(highest[f], bins[f], x)
+    return SimpleNamespace(bins=bins, lowest=lowest, highest=highest)
 
 
-def kernel_tree(p, layout=None, *, key=None, whole_weight=0.0):
-    """Grow the problem's tree with the kernel; weights and y are multiples of 1/8."""
+def kernel_arguments(p, layout=None):
+    """Rows, labels and settings; weights and y are multiples of 1/8."""
     layout = layout or LAYOUTS[p.seed % 4]
     weighted = bool((p.weight != 1).any())
     y, number, b, w = None, None, None, None
@@ -46,41 +47,48 @@ def kernel_tree(p, layout=None, *, key=None, whole_weight=0.0):
     else:
         number = p.y.astype(np.float64)
         b = np.round(p.weight * p.y * 64).astype(np.int64)
-    b_unit = (1 / 8 if weighted else 1.0) if p.n_classes else 1 / 64
     X = np.ascontiguousarray(p.X)
-    codes, lowest, highest = [None] * 3
-    if layout == "codes":
-        codes, lowest, highest = some_codes(X, p.seed)
+    rows = SimpleNamespace(
+        columns=X.T if layout in ("rows", "bytes") else np.ascontiguousarray(X.T),
+        by_row=X if layout == "both" else None,
+        feature_bytes=some_bytes(X, p.seed) if layout == "bytes" else None,
+        has_missing=np.isnan(X).any(axis=0).astype(np.uint8),
+        task=p.task.astype(np.int32),
+        n_tasks=len(np.unique(p.task)),
+    )
+    w_unit = 1 / 8 if weighted else 1.0
+    labels = SimpleNamespace(
+        y=y,
+        number=number,
+        b=b,
+        w=w,
+        w_unit=w_unit,
+        b_unit=w_unit if p.n_classes else 1 / 64,
+        n_classes=p.n_classes if p.n_classes > 2 else 0,
+    )
+    settings = SimpleNamespace(
+        criterion=CRITERIA[p.criterion] if p.n_classes else 2,
+        max_features=p.max_features,
+        n_cuts=p.n_cuts,
+        max_depth=p.max_depth,
+        task_split_prob=p.task_split_prob,
+        task_smoothing=p.task_smoothing,
+        min_weight_split=p.min_samples_split,
+        min_weight_leaf=p.min_samples_leaf,
+        min_impurity_decrease=p.min_impurity_decrease,
+        categorical=p.categorical.astype(np.uint8) if p.categorical.any() else None,
+    )
+    return rows, labels, settings
+
+
+def kernel_tree(p, layout=None, *, key=None, whole_weight=0.0, stop=0):
+    """Grow the problem's tree with the kernel."""
     return grow_tree(
-        X.T if layout in ("rows", "codes") else np.ascontiguousarray(X.T),
-        X if layout == "both" else None,
-        codes,
-        lowest,
-        highest,
-        np.isnan(X).any(axis=0).astype(np.uint8),
-        y,
-        number,
-        b,
-        w,
-        b_unit,
-        1 / 8 if weighted else 1.0,
-        p.n_classes if p.n_classes > 2 else 0,
-        p.task.astype(np.int32),
-        len(np.unique(p.task)),
-        CRITERIA[p.criterion] if p.n_classes else 2,
-        p.max_features,
-        p.n_cuts,
-        p.max_depth,
-        p.task_split_prob,
-        p.task_smoothing,
-        p.min_samples_split,
-        p.min_samples_leaf,
-        p.min_impurity_decrease,
+        *kernel_arguments(p, layout),
         stream_state(p.seed, 0) if key is None else key,
         whole_weight,
-        np.zeros(1, dtype=np.int32),
+        np.array([stop], dtype=np.int32),
         WORKSPACE,
-        p.categorical.astype(np.uint8) if p.categorical.any() else None,
     )
 
 
@@ -347,7 +355,7 @@ def test_copying_branches_together_changes_nothing(n, n_classes, max_features, l
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_codes_change_nothing(seed, weighted, n_classes):
+def test_bytes_change_nothing(seed, weighted, n_classes):
     rng = np.random.default_rng(seed)
     n = 1_000
     X = rng.normal(size=(n, 12)).astype(np.float32)
@@ -386,7 +394,7 @@ def test_codes_change_nothing(seed, weighted, n_classes):
         seed=seed,
         categorical=np.arange(12) == 10,
     )
-    tree = kernel_tree(p, "codes")
+    tree = kernel_tree(p, "bytes")
     assert_same_tree(tree, reference.grow_tree(p))
     for one, other in zip(tree, kernel_tree(p, "rows"), strict=True):
         assert_array_equal(one, other)
@@ -408,7 +416,5 @@ def test_zero_weight_is_no_row():
 
 def test_growth_stops_when_told():
     p = reference.Problem(np.arange(9.0)[:, None], np.arange(9) % 2, n_classes=2)
-    args = [p.X.T.copy(), *[None] * 4, np.zeros(1, np.uint8), p.y.astype(np.int32)]
-    args += [None, None, None, 1.0, 1.0, 0, np.zeros(9, np.int32), 1, 0, 1, 1, 99]
-    args += [0.0, 1.0, 2.0, 1.0, 0.0, 1, 0.0, np.ones(1, dtype=np.int32), WORKSPACE]
-    assert grow_tree(*args) is None
+    assert kernel_tree(p) is not None
+    assert kernel_tree(p, stop=1) is None

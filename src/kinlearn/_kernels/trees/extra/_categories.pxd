@@ -13,7 +13,8 @@ from libc.string cimport memset
 
 from kinlearn._kernels._random cimport derive_stream
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u64_t
-from kinlearn._kernels.trees.extra._grower cimport N_CATEGORIES, VARIANCE, Grower
+from kinlearn._kernels.trees.extra._grower cimport N_CATEGORIES, Grower
+from kinlearn._kernels.trees.extra._split cimport VARIANCE, drawn_mean, node_mean
 
 cdef enum:
     SET_WORDS = 4     # of 64 bits
@@ -39,30 +40,18 @@ cdef inline bint is_in_set(const u64_t* set, f32_t code) noexcept nogil:
 cdef inline i32_t class_to_count(const Grower* g, i32_t feature) noexcept nogil:
     # Its number among those of the node.
     cdef u64_t draw = derive_stream(g.key, <u64_t>(FIRST_CLASS + feature))
-    return <i32_t>(((draw >> 32) * <u64_t>g.n_local) >> 32)
-
-
-cdef inline f64_t node_mean(
-    const Grower* g, i32_t positive, f64_t* unit
-) noexcept nogil:
-    # The mean label at the node, and the unit that sums of labels have.
-    cdef i64_t total = g.part.total
-    unit[0] = g.data.b_unit
-    if g.data.n_classes > 0:
-        unit[0] = g.data.w_unit
-        total = g.node_hist[positive]
-    return total * unit[0] / (g.part.weight * g.data.w_unit)
+    return <i32_t>(((draw >> 32) * <u64_t>g.node.n_classes) >> 32)
 
 
 cdef inline f32_t category_mean(
     const Grower* g, i64_t weight, i64_t total, f64_t mean, f64_t unit
 ) noexcept nogil:
-    cdef f64_t w = weight * g.data.w_unit
+    cdef f64_t w = weight * g.node.w_unit
     if w < (
-        MIN_SUPPORT if g.settings.criterion == VARIANCE else MIN_SUPPORT_OF_CLASSES
+        MIN_SUPPORT if g.node.settings.criterion == VARIANCE else MIN_SUPPORT_OF_CLASSES
     ):
         return <f32_t>mean
-    return <f32_t>((total * unit + mean) / (w + 1))
+    return <f32_t>drawn_mean(total * unit, w, mean, 1)
 
 
 cdef inline void find_means(
@@ -75,7 +64,7 @@ cdef inline void find_means(
     cdef intp_t i, c
     if g.data.n_classes > 0:
         positive = class_to_count(g, feature)
-    mean = node_mean(g, positive, &unit)
+    mean = node_mean(&g.node, positive, &unit)
     memset(g.category_weight, 0, sizeof(g.category_weight))
     memset(g.category_total, 0, sizeof(g.category_total))
     for i in range(g.part.n):

@@ -13,37 +13,35 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from kinlearn._kernels._random cimport derive_stream, next_uniform
+from kinlearn._kernels._random cimport derive_stream, next_below, next_uniform
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 )
-from kinlearn._kernels.trees.extra._blocks cimport (
-    enter_blocks, leave_blocks, set_block_sizes
-)
+from kinlearn._kernels._vectors cimport LANES, count_bits
 from kinlearn._kernels.trees.extra._categories cimport (
     SET_WORDS, find_means, has_categories, list_left
 )
-from kinlearn._kernels.trees.extra._codes cimport (
-    MISSING, is_coded, set_coded_size, settle
+from kinlearn._kernels.trees.extra._feature_bytes cimport (
+    MISSING, reads_bytes, set_bytes_size, settle
 )
 from kinlearn._kernels.trees.extra._feature_splits cimport try_features
 from kinlearn._kernels.trees.extra._grower cimport (
-    GINI, LEAF, TASK_SPLIT, VARIANCE, Criterion, Data, Frame, Grower, Node, Part,
-    Settings, Source, Tree
+    Arena, Data, Frame, Grower, Node, Part, Source, Tree, allocate, give_back,
+    load_rows, open_arena, release, reserve_stack, take
 )
 from kinlearn._kernels.trees.extra._labels cimport (
-    fill_leaves, fill_variances, is_pure, node_impurity, node_purity, number_classes,
-    read_labels
+    fill_leaves, fill_variances, is_pure, number_classes, read_labels, spread_up
 )
-from kinlearn._kernels.trees.extra._memory cimport (
-    Arena, allocate, give_back, load_rows, make_room, open_arena, release, take
+from kinlearn._kernels.trees.extra._rows cimport (
+    enter_blocks, leave_blocks, partition_rows, set_block_sizes
 )
-from kinlearn._kernels.trees.extra._scan cimport partition_rows
 from kinlearn._kernels.trees.extra._small_nodes cimport (
     enter_small, number_lanes, open_small, pack_left
 )
+from kinlearn._kernels.trees.extra._split cimport (
+    LEAF, TASK_SPLIT, VARIANCE, begin_search, is_split, node_impurity, read_settings
+)
 from kinlearn._kernels.trees.extra._task_splits cimport list_exceptions, try_tasks
-from kinlearn._kernels._vectors cimport LANES, count_bits
 
 cdef extern from *:
     """
@@ -56,8 +54,6 @@ cdef enum Status:
     STOPPED = 1
     NO_MEMORY = 2
 
-cdef f64_t EPSILON = 2.220446049250313e-16
-
 # A node as prediction reads it, 16 bytes: the left child is the next node.
 NODE = np.dtype([
     ("feature", np.int32), ("threshold", np.float32),
@@ -69,62 +65,52 @@ NODE = np.dtype([
 # One node
 # ----------------------------------------------------------------------------
 
-cdef bint find_split(Grower* g, f64_t whole_weight) noexcept nogil:
+cdef bint find_split(Grower* g) noexcept nogil:
     cdef intp_t n_varying
-    cdef f64_t decrease
-    g.best.score = -INFINITY
-    g.best.feature = LEAF
-    g.best.perfect = False
+    begin_search(&g.node)
     if g.data.n_classes == 0 and g.small.end == 0:
         read_labels(g)
     n_varying = try_features(g)
     if (
-        g.settings.task_split_prob > 0 and g.data.n_tasks > 1
-        and not g.best.perfect
+        g.node.settings.task_split_prob > 0 and g.data.n_tasks > 1
+        and not g.node.best.perfect
     ):
         # Where no feature varies the task split is the only way on.
-        if next_uniform(&g.stream) < g.settings.task_split_prob or n_varying == 0:
+        if next_uniform(&g.stream) < g.node.settings.task_split_prob or n_varying == 0:
             if g.data.n_classes == 0 and g.small.end > 0:
                 read_labels(g)
             try_tasks(g)
-            if g.best.feature == TASK_SPLIT and g.small.end > 0:
+            if g.node.best.feature == TASK_SPLIT and g.small.end > 0:
                 g.small.best_left = pack_left(g.x[0], 0.5, g.small.node)
-    if g.best.score == -INFINITY:
-        return False
-    if g.settings.min_impurity_decrease > 0:
-        decrease = (g.best.score - node_purity(g)) / whole_weight
-        if g.settings.criterion == GINI and g.data.n_classes == 0:
-            decrease *= 2  # two classes: see _criteria.pxd
-        return decrease + EPSILON >= g.settings.min_impurity_decrease
-    return True
+    return is_split(&g.node)
 
 
-cdef intp_t partition_coded(Grower* g) noexcept nogil:
+cdef intp_t partition_bytes(Grower* g) noexcept nogil:
     cdef Part* p = &g.part
-    cdef u8_t* x = g.codes.best
+    cdef u8_t* x = g.bytes.best
     cdef intp_t i, _n
-    cdef int code = settle(g, g.best.feature, x, g.best.threshold, &_n)
-    if g.best.default_left and g.data.has_missing[g.best.feature]:
+    cdef int bin = settle(g, g.node.best.feature, x, g.node.best.threshold, &_n)
+    if g.node.best.default_left and g.data.has_missing[g.node.best.feature]:
         for i in range(p.n):
             x[i] = 0 if x[i] == MISSING else x[i]
-    return partition_rows(p.rows, x, p.n, <u8_t>code, <i32_t*>g.x[1])
+    return partition_rows(p.rows, x, p.n, <u8_t>bin, <i32_t*>g.x[1])
 
 
 cdef intp_t partition(Grower* g) noexcept nogil:
     # Bring the rows of the left side to the front; return how many they are.
     cdef Part* p = &g.part
-    cdef f32_t cut = g.best.threshold
+    cdef f32_t cut = g.node.best.threshold
     cdef f32_t* x = g.x[0]
     cdef intp_t i
     if g.small.end > 0:  # its rows stay where they are
         return count_bits(g.small.best_left)
     if (
-        g.best.feature >= 0 and is_coded(g)
-        and not has_categories(g, g.best.feature)
+        g.node.best.feature >= 0 and reads_bytes(g)
+        and not has_categories(g, g.node.best.feature)
     ):
-        return partition_coded(g)
-    if g.best.feature >= 0 and g.best.default_left:
-        if g.data.has_missing[g.best.feature]:
+        return partition_bytes(g)
+    if g.node.best.feature >= 0 and g.node.best.default_left:
+        if g.data.has_missing[g.node.best.feature]:
             for i in range(p.n):
                 x[i] = -INFINITY if x[i] != x[i] else x[i]
     return partition_rows(p.rows, x, p.n, cut, <i32_t*>g.x[1])
@@ -157,7 +143,7 @@ cdef bint record_task_split(Grower* g, Tree* tree) noexcept nogil:
 
 cdef bint record_categories(Grower* g, Tree* tree) noexcept nogil:
     # False when there is no memory. The order is found anew: only of the split taken.
-    cdef i32_t feature = g.best.feature
+    cdef i32_t feature = g.node.best.feature
     cdef intp_t stride = 1, capacity, i
     cdef const f32_t* source = g.at.rows + feature
     cdef u64_t* grown
@@ -177,29 +163,27 @@ cdef bint record_categories(Grower* g, Tree* tree) noexcept nogil:
     for i in range(g.part.n):
         g.x[1][i] = source[g.part.rows[i] * stride]
     find_means(g, feature, g.x[1])
-    list_left(g, g.best.threshold, tree.sets + tree.n_sets * SET_WORDS)
+    list_left(g, g.node.best.threshold, tree.sets + tree.n_sets * SET_WORDS)
     tree.n_sets += 1
     return True
 
 
 cdef Status grow(
-    Grower* g, const Part* everything, u64_t key, f64_t whole_weight,
-    const stop_flag_t* stop, Tree* tree,
+    Grower* g, const Part* everything, u64_t key, const stop_flag_t* stop, Tree* tree
 ) noexcept nogil:
     cdef Part* p = &g.part
     cdef Frame f
     cdef Node* node
     cdef f64_t weight
     cdef f64_t enough = max(
-        g.settings.min_weight_split, 2 * g.settings.min_weight_leaf)
+        g.node.settings.min_weight_split, 2 * g.node.settings.min_weight_leaf)
     cdef intp_t n_stack = 1, i, n_left
-    if not make_room(g, 32):
+    if not reserve_stack(g, 32):
         return NO_MEMORY
-    if whole_weight == 0:
-        whole_weight = everything.weight * g.data.w_unit
+    if g.node.whole_weight == 0:
+        g.node.whole_weight = g.node.weight * g.node.w_unit
     g.stack[0] = Frame(
-        0, everything.n, everything.weight, everything.total, key, 0, 0, -1, 0,
-    )
+        0, everything.n, g.node.weight, g.node.total, key, 0, 0, -1, 0)
     tree.exception_start[0] = 0
     g.at = g.data.source
     while n_stack > 0:
@@ -217,11 +201,12 @@ cdef Status grow(
         leave_blocks(g, f.start, everything.rows)
         p.n = f.end - f.start
         p.rows = everything.rows + f.start
-        p.weight = f.weight
-        p.total = f.total
+        g.node.n_rows = p.n
+        g.node.weight = f.weight
+        g.node.total = f.total
         while g.n_constants > f.n_constants:  # those of a finished branch
             g.n_constants -= 1
-            g.known_constant[g.constants[g.n_constants]] = False
+            g.draws.constant[g.constants[g.n_constants]] = False
         g.key = g.stream = f.key
         if g.small.end > 0:
             open_small(g, f.node)
@@ -238,13 +223,13 @@ cdef Status grow(
                 number_lanes(g, f.node)
 
         node = &tree.nodes[i]
-        weight = f.weight * g.data.w_unit
+        weight = f.weight * g.node.w_unit
         tree.weight[i] = weight
-        tree.impurity[i] = node_impurity(g)
+        tree.impurity[i] = node_impurity(&g.node)
         tree.default_left[i] = False
         if (
-            weight < enough or f.depth >= g.settings.max_depth or is_pure(g)
-            or not find_split(g, whole_weight)
+            weight < enough or f.depth >= g.node.settings.max_depth or is_pure(g)
+            or not find_split(g)
         ):
             # Prediction stays at a leaf: nothing is <= -inf.
             node[0] = Node(LEAF, -INFINITY, <i32_t>i, <i32_t>tree.n_leaves)
@@ -252,26 +237,26 @@ cdef Status grow(
             tree.n_leaves += 1
             continue
 
-        node[0] = Node(g.best.feature, g.best.threshold, -1, -1)
-        tree.default_left[i] = g.best.default_left
-        if g.best.feature == TASK_SPLIT:
+        node[0] = Node(g.node.best.feature, g.node.best.threshold, -1, -1)
+        tree.default_left[i] = g.node.best.default_left
+        if g.node.best.feature == TASK_SPLIT:
             node.slot = <i32_t>tree.n_task_splits
             if not record_task_split(g, tree):
                 return NO_MEMORY
-        elif has_categories(g, g.best.feature):
+        elif has_categories(g, g.node.best.feature):
             node.slot = <i32_t>tree.n_sets
             if not record_categories(g, tree):
                 return NO_MEMORY
         n_left = partition(g)
-        if not make_room(g, n_stack + 2):
+        if not reserve_stack(g, n_stack + 2):
             return NO_MEMORY
         g.stack[n_stack] = Frame(
-            f.start + n_left, f.end, f.weight - g.best.weight,
-            f.total - g.best.total, derive_stream(f.key, 2), g.n_constants,
+            f.start + n_left, f.end, f.weight - g.node.best.weight,
+            f.total - g.node.best.total, derive_stream(f.key, 2), g.n_constants,
             f.node & ~g.small.best_left, <i32_t>i, f.depth + 1,
         )
         g.stack[n_stack + 1] = Frame(
-            f.start, f.start + n_left, g.best.weight, g.best.total,
+            f.start, f.start + n_left, g.node.best.weight, g.node.best.total,
             derive_stream(f.key, 1), g.n_constants, g.small.best_left, -1, f.depth + 1,
         )
         n_stack += 2
@@ -305,13 +290,16 @@ cdef object copied(const void* source, intp_t n, dtype):
     return out
 
 
-cdef Source source_of(
-    const f32_t[:, :] columns, const f32_t[:, :] by_row, const i32_t[::1] y,
-    const i64_t[::1] b, const i64_t[::1] w, const i32_t[::1] task,
-    const f64_t[::1] number,
-) noexcept:
-    # See grow_tree.
+cdef Source source_of(rows, labels):
+    # See grow_tree. The records keep the arrays.
     cdef Source source
+    cdef const f32_t[:, :] columns = rows.columns
+    cdef const f32_t[:, :] by_row = rows.by_row
+    cdef const i32_t[::1] task = rows.task
+    cdef const i32_t[::1] y = labels.y
+    cdef const i64_t[::1] b = labels.b
+    cdef const i64_t[::1] w = labels.w
+    cdef const f64_t[::1] number = labels.number
     memset(&source, 0, sizeof(Source))
     if columns.strides[1] == sizeof(f32_t):
         source.columns = &columns[0, 0]
@@ -333,70 +321,61 @@ cdef Source source_of(
     return source
 
 
+cdef void set_bytes(Grower* g, feature_bytes):
+    cdef const u8_t[:, ::1] bins = feature_bytes.bins
+    cdef const f32_t[:, ::1] lowest = feature_bytes.lowest
+    cdef const f32_t[:, ::1] highest = feature_bytes.highest
+    g.bytes.columns = &bins[0, 0]
+    g.bytes.lowest = &lowest[0, 0]
+    g.bytes.highest = &highest[0, 0]
+
+
 def grow_tree(
-    const f32_t[:, :] columns,
-    const f32_t[:, :] by_row,
-    const u8_t[:, ::1] codes,
-    const f32_t[:, ::1] lowest,
-    const f32_t[:, ::1] highest,
-    const u8_t[::1] has_missing,
-    const i32_t[::1] y,
-    const f64_t[::1] number,
-    const i64_t[::1] b,
-    const i64_t[::1] w,
-    f64_t b_unit,
-    f64_t w_unit,
-    intp_t n_classes,
-    const i32_t[::1] task,
-    intp_t n_tasks,
-    int criterion,
-    i32_t max_features,
-    i32_t n_cuts,
-    i32_t max_depth,
-    f64_t task_split_prob,
-    f64_t task_smoothing,
-    f64_t min_weight_split,
-    f64_t min_weight_leaf,
-    f64_t min_impurity_decrease,
-    u64_t key,
-    f64_t whole_weight,
-    const i32_t[::1] stop,
+    rows, labels, settings, u64_t key, f64_t whole_weight, const i32_t[::1] stop,
     Workspace workspace not None,
-    const u8_t[::1] categorical=None,
 ):
     """Grow one tree, or the branch of a tree below a node whose rows these are.
 
-    Labels come in one of these forms (the other arrays are None):
-
-    ==============  ==============================================================
-    two classes     `y` (0 or 1); with weights `b` (weight times y) and `w` instead
-    more classes    `y`, `n_classes`; with weights also `w`
-    numbers         `number`, and `b` (number times weight); with weights also `w`
-    ==============  ==============================================================
-
-    Weights and sums are integers, multiples of `w_unit` and `b_unit`, so that they
-    add up the same in any order. Their totals must stay below 2**53.
-
     Parameters
     ----------
-    columns : float32 array of shape (n_features, n_rows)
-        X transposed. In memory the values of a feature lie together, or those of a
-        row (then `columns` is a view of X).
-    by_row : float32 array of shape (n_rows, n_features), or None
-        X itself, where the values of a row lie together, if `columns` has the
-        other order: growth is faster with both, except on large data, which is
-        copied piece by piece.
-    codes : uint8 array of shape (n_features, n_rows), or None
-        Bins of the values, ascending with them, from 0 to 253; 255 for NaN. For X
-        whose rows lie together: large nodes read codes first, and X where they must.
-    lowest, highest : float32 arrays of shape (n_features, 256), or None
-        Extremes of the values with a code; inf and -inf where there are none.
-    has_missing : uint8 array of shape (n_features,)
-        Whether the feature has a NaN anywhere.
-    n_classes : int
-        Number of classes if it is more than two, else 0.
-    criterion : int
-        0 Gini, 1 entropy, 2 variance.
+    rows : record
+        Of these attributes:
+
+        columns : float32 array of shape (n_features, n_rows)
+            X transposed. In memory the values of a feature lie together, or those of a
+            row (then `columns` is a view of X).
+        by_row : float32 array of shape (n_rows, n_features), or None
+            X itself, where the values of a row lie together, if `columns` has the
+            other order: growth is faster with both, except on large data, which is
+            copied block by block.
+        feature_bytes : record or None
+            `bins`, a uint8 array of shape (n_features, n_rows): the bins of the
+            values, ascending with them, from 0 to 253; 255 for NaN. And `lowest` and
+            `highest`, float32 arrays of shape (n_features, 256): extremes of the
+            values in a bin; inf and -inf where there are none. For X whose rows lie
+            together: large nodes read bins first, and X where they must.
+        has_missing : uint8 array of shape (n_features,)
+            Whether the feature has a NaN anywhere.
+        task : int32 array of shape (n_rows,), n_tasks : int
+            Task codes.
+    labels : record
+        Of `y`, `number`, `b`, `w`, `w_unit`, `b_unit`, `n_classes` (the number of
+        classes if it is more than two, else 0). Labels come in one of these forms (the
+        other arrays are None):
+
+        ==============  ==============================================================
+        two classes     `y` (0 or 1); with weights `b` (weight times y) and `w` instead
+        more classes    `y`, `n_classes`; with weights also `w`
+        numbers         `number`, and `b` (number times weight); with weights also `w`
+        ==============  ==============================================================
+
+        Weights and sums are integers, multiples of `w_unit` and `b_unit`, so that they
+        add up the same in any order. Their totals must stay below 2**53.
+    settings : record
+        As `kinlearn.trees.extra._growth.Settings`; of its `criterion`, 0 is Gini, 1
+        entropy, 2 variance. `categorical`, a uint8 array of shape (n_features,) or
+        None, tells whether the values of a feature are codes of categories, integers
+        from 0 to 255.
     key : int
         Of the root, or of the node at the top of the branch: the state of its random
         stream. Which features are constant there need not be known.
@@ -407,8 +386,6 @@ def grow_tree(
         Growth gives up soon after another thread makes it nonzero.
     workspace : Workspace
         Memory to work with; of one thread.
-    categorical : uint8 array of shape (n_features,), default=None
-        Whether the values of a feature are codes of categories, integers from 0 to 255.
 
     Returns
     -------
@@ -419,10 +396,12 @@ def grow_tree(
         its default side), values (by leaf), rows and leaf_start (leaf k holds the
         training rows ``rows[leaf_start[k]:leaf_start[k + 1]]``), split_cut, split_mean
         and split_class (by task split: tasks with a mean below the cut went left, the
-        mean of all rows there, the class whose share that is), sets (by split of
+        mean of all rows there, the class whose frequency that is), sets (by split of
         categories, four words: bit c says whether code c goes left).
     """
-    cdef intp_t n_rows = columns.shape[1]
+    cdef const u8_t[::1] has_missing = rows.has_missing
+    cdef const u8_t[::1] categorical = settings.categorical
+    cdef intp_t n_classes = labels.n_classes
     cdef Grower g
     cdef Part all
     cdef Tree tree
@@ -434,31 +413,29 @@ def grow_tree(
     memset(&all, 0, sizeof(Part))
     memset(&tree, 0, sizeof(Tree))
     g.data = Data(
-        n_rows, columns.shape[0], n_classes, n_tasks, &has_missing[0], NULL,
-        w_unit, b_unit, source_of(columns, by_row, y, b, w, task, number),
+        rows.columns.shape[1], rows.columns.shape[0], n_classes, rows.n_tasks,
+        &has_missing[0], NULL, source_of(rows, labels),
     )
     if categorical is not None:
         g.data.categorical = &categorical[0]
-    g.settings = Settings(
-        <Criterion>criterion, max_features, n_cuts, max_depth, task_split_prob,
-        task_smoothing, min_weight_split, min_weight_leaf, min_impurity_decrease,
-    )
-    if codes is not None and g.data.source.columns == NULL:
-        g.codes.columns = &codes[0, 0]
-        g.codes.lowest = &lowest[0, 0]
-        g.codes.highest = &highest[0, 0]
-    set_coded_size(&g)
+    g.node.settings = read_settings(settings)
+    g.node.w_unit, g.node.b_unit = labels.w_unit, labels.b_unit
+    g.node.whole_weight = whole_weight
+    if rows.feature_bytes is not None and g.data.source.columns == NULL:
+        set_bytes(&g, rows.feature_bytes)
+    set_bytes_size(&g)
     set_block_sizes(&g)
-    # A small branch asks for most of its features, unless there are very many.
+    # A small branch wants most of its features, unless there are very many.
     g.small.all_at_once = (
-        g.data.source.rows != NULL and columns.shape[0] <= 16 * max_features)
+        g.data.source.rows != NULL
+        and g.data.n_features <= 16 * g.node.settings.max_features
+    )
     try:
         with nogil:
-            load_rows(arena, &all, n_rows, &g.data.source)
+            load_rows(arena, &g, &all)
             allocate(arena, &g, &all, &tree)
             if not arena.failed:
-                status = grow(
-                    &g, &all, key, whole_weight, <const stop_flag_t*>&stop[0], &tree)
+                status = grow(&g, &all, key, <const stop_flag_t*>&stop[0], &tree)
         if status == NO_MEMORY:
             raise MemoryError("no memory for a tree of this many rows")
         if status == STOPPED:
@@ -466,7 +443,7 @@ def grow_tree(
         values = np.empty((tree.n_leaves, max(n_classes, 1)))
         with nogil:
             fill_leaves(&g, &all, &tree, &values[0, 0])
-            if g.settings.criterion == VARIANCE:
+            if g.node.settings.criterion == VARIANCE:
                 mean = <f64_t*>take(arena, tree.n_nodes, sizeof(f64_t))
                 if mean != NULL:
                     fill_variances(&g, &all, &tree, &values[0, 0], mean)
@@ -494,3 +471,45 @@ def grow_tree(
         free(tree.sets)
         free(g.stack)
         give_back(arena)
+
+
+def spread_moments(
+    const Node[::1] nodes, const i64_t[::1] tree_start, const f64_t[::1] weight,
+    f64_t[::1] mean, f64_t[::1] squares,
+):
+    """Fill in means, and sums of squares about them, upwards from the leaves.
+
+    The arrays are by node, over all trees; `mean` and `squares` of leaves are given.
+    """
+    cdef intp_t t, first
+    with nogil:
+        for t in range(tree_start.shape[0] - 1):
+            first = tree_start[t]
+            spread_up(
+                &nodes[first], tree_start[t + 1] - first, &weight[first], &mean[first],
+                &squares[first],
+            )
+
+
+def bootstrap_counts(u64_t stream, intp_t n_rows, intp_t first, i64_t[::1] counts):
+    """Count how often each of some rows is drawn, of `n_rows` draws from all rows.
+
+    Parameters
+    ----------
+    stream : int
+        State of the random stream.
+    n_rows : int
+        Of all rows.
+    first : int
+        Number of the row that ``counts[0]`` belongs to.
+    counts : int64 array
+        To be filled.
+    """
+    cdef intp_t i, _k, row, n = counts.shape[0]
+    with nogil:
+        for i in range(n):
+            counts[i] = 0
+        for _k in range(n_rows):
+            row = <intp_t>next_below(&stream, n_rows) - first
+            if 0 <= row < n:
+                counts[row] += 1

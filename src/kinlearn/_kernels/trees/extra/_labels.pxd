@@ -4,12 +4,8 @@
 from libc.stdlib cimport qsort
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, intp_t
-from kinlearn._kernels.trees.extra._grower cimport (
-    LEAF, VARIANCE, Grower, Part, Source, Tree
-)
-from kinlearn._kernels.trees.extra._score cimport (
-    classes_impurity, classes_purity, pair_impurity, pair_purity
-)
+from kinlearn._kernels.trees.extra._grower cimport Grower, Node, Part, Source, Tree
+from kinlearn._kernels.trees.extra._split cimport LEAF, VARIANCE
 from kinlearn._kernels.trees.extra._task_splits cimport compare_i32
 
 
@@ -43,50 +39,25 @@ cdef inline void number_classes(Grower* g) noexcept nogil:
     for i in range(n_local):
         c = g.classes[i]
         g.local_class[c] = <i32_t>i
-        g.node_hist[i] = g.class_weight[c]
+        g.node.hist[i] = g.class_weight[c]
         g.class_weight[c] = 0
     for i in range(p.n):
         g.local_y[i] = g.local_class[p.y[i]]
-    g.n_local = n_local
+    g.node.n_classes = n_local
 
 
 cdef inline bint is_pure(Grower* g) noexcept nogil:
     cdef Part* p = &g.part
     cdef intp_t i
     if g.data.n_classes > 0:
-        return g.n_local == 1
-    if g.settings.criterion != VARIANCE:
-        return p.total == 0 or p.total == p.weight
+        return g.node.n_classes == 1
+    if g.node.settings.criterion != VARIANCE:
+        return g.node.total == 0 or g.node.total == g.node.weight
     # A node of different numbers shows it within the first few rows.
     for i in range(1, p.n):
         if g.at.number[p.rows[i]] != g.at.number[p.rows[0]]:
             return False
     return True
-
-
-cdef inline f64_t node_impurity(Grower* g) noexcept nogil:
-    # Of classes; the variances are filled in when the tree is complete.
-    if g.data.n_classes > 0:
-        return classes_impurity(
-            g.settings.criterion, g.node_hist, g.n_local, g.part.weight)
-    if g.settings.criterion == VARIANCE:
-        return 0.0
-    return pair_impurity(
-        g.settings.criterion, g.part.weight * g.data.w_unit,
-        g.part.total * g.data.b_unit,
-    )
-
-
-cdef inline f64_t node_purity(Grower* g) noexcept nogil:
-    if g.data.n_classes > 0:
-        return classes_purity(
-            g.settings.criterion, g.node_hist, g.n_local, g.part.weight,
-            g.data.w_unit,
-        )
-    return pair_purity(
-        g.settings.criterion, g.part.weight * g.data.w_unit,
-        g.part.total * g.data.b_unit,
-    )
 
 
 cdef inline void fill_leaves(
@@ -103,14 +74,14 @@ cdef inline void fill_leaves(
             values[leaf * g.data.n_classes + c] = 0.0
         for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
             row = all.rows[i]
-            w = 1.0 if data.w == NULL else data.w[row] * g.data.w_unit
+            w = 1.0 if data.w == NULL else data.w[row] * g.node.w_unit
             weight += w
             if g.data.n_classes > 0:
                 values[leaf * g.data.n_classes + data.y[row]] += w
             elif data.number != NULL:
                 total += w * data.number[row]
             else:
-                total += data.y[row] if data.b == NULL else data.b[row] * g.data.b_unit
+                total += data.y[row] if data.b == NULL else data.b[row] * g.node.b_unit
         if g.data.n_classes > 0:
             for c in range(g.data.n_classes):
                 values[leaf * g.data.n_classes + c] /= weight
@@ -118,34 +89,43 @@ cdef inline void fill_leaves(
             values[leaf] = total / weight
 
 
+cdef inline void spread_up(
+    const Node* nodes, intp_t n_nodes, const f64_t* weight, f64_t* mean, f64_t* squares
+) noexcept nogil:
+    # Means, and sums of squares about them, upwards from the leaves, which have theirs.
+    # A child comes after its parent, so the reverse order meets it first.
+    cdef intp_t node, left, right
+    cdef f64_t gap, fraction
+    for node in range(n_nodes - 1, -1, -1):
+        if nodes[node].feature != LEAF:
+            left = node + 1
+            right = nodes[node].right
+            fraction = weight[right] / weight[node]
+            gap = mean[right] - mean[left]
+            mean[node] = mean[left] + fraction * gap
+            squares[node] = (
+                squares[left] + squares[right] + fraction * weight[left] * gap * gap
+            )
+
+
 cdef inline void fill_variances(
     const Grower* g, const Part* all, Tree* tree, const f64_t* values, f64_t* mean
 ) noexcept nogil:
-    # Upwards from the leaves; tree.impurity holds sums of squares meanwhile.
-    # A child comes after its parent, so the reverse order meets it first.
-    cdef intp_t node, leaf, i, left, right
+    # tree.impurity holds sums of squares meanwhile.
+    cdef intp_t node, leaf, i
     cdef const Source* data = &g.data.source
-    cdef f64_t gap, w, share
+    cdef f64_t gap, w
     cdef i32_t row
-    for node in range(tree.n_nodes - 1, -1, -1):
+    for node in range(tree.n_nodes):
         if tree.nodes[node].feature == LEAF:
             leaf = tree.nodes[node].slot
             mean[node] = values[leaf]
             tree.impurity[node] = 0.0
             for i in range(tree.leaf_start[leaf], tree.leaf_start[leaf + 1]):
                 row = all.rows[i]
-                w = 1.0 if data.w == NULL else data.w[row] * g.data.w_unit
+                w = 1.0 if data.w == NULL else data.w[row] * g.node.w_unit
                 gap = data.number[row] - mean[node]
                 tree.impurity[node] += w * gap * gap
-        else:
-            left = node + 1
-            right = tree.nodes[node].right
-            share = tree.weight[right] / tree.weight[node]
-            gap = mean[right] - mean[left]
-            mean[node] = mean[left] + share * gap
-            tree.impurity[node] = (
-                tree.impurity[left] + tree.impurity[right]
-                + share * tree.weight[left] * gap * gap
-            )
+    spread_up(tree.nodes, tree.n_nodes, tree.weight, mean, tree.impurity)
     for node in range(tree.n_nodes):
         tree.impurity[node] /= tree.weight[node]

@@ -8,7 +8,8 @@ from libc.string cimport memcpy, memset
 
 from kinlearn._kernels._typedefs cimport f32_t, i32_t, i64_t, intp_t, u8_t, u32_t, u64_t
 from kinlearn._kernels.trees.extra._categories cimport SET_WORDS, is_in_set
-from kinlearn._kernels.trees.extra._grower cimport LEAF, Node
+from kinlearn._kernels.trees.extra._grower cimport Node
+from kinlearn._kernels.trees.extra._split cimport LEAF
 from kinlearn._kernels._vectors cimport prefetch
 
 cdef enum:

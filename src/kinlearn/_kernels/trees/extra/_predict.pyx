@@ -17,15 +17,11 @@ own mean label there gives, by the cut and the smoothing that the split was made
 from libc.stdlib cimport free, malloc
 
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
-from kinlearn._kernels.trees.extra._memory cimport (
-    Arena,
-    give_back,
-    open_arena,
-    release,
-    take,
-)
 from kinlearn._kernels.trees.extra._categories cimport SET_WORDS, is_in_set
-from kinlearn._kernels.trees.extra._grower cimport LEAF, TASK_SPLIT, Node
+from kinlearn._kernels.trees.extra._grower cimport (
+    Arena, Node, give_back, open_arena, release, take
+)
+from kinlearn._kernels.trees.extra._split cimport LEAF, TASK_SPLIT, drawn_mean
 from kinlearn._kernels.trees.extra._packed cimport (
     WALKERS, Packed, PackedNode, Tree, bits_for, fits, is_exception, pack, walk,
     words_for
@@ -311,7 +307,7 @@ cdef inline f64_t task_mean(
             total += w[rows[i]] if y[rows[i]] == positive else 0.0
         else:
             total += w[rows[i]] * y[rows[i]]
-    return (total + smoothing * gamma) / (weight + smoothing)
+    return drawn_mean(total, weight, gamma, smoothing)
 
 
 def place_task(

@@ -8,22 +8,18 @@
 from libc.math cimport INFINITY, NAN
 
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u32_t
-from kinlearn._kernels.trees.extra._blocks cimport number_in_data
+from kinlearn._kernels.trees.extra._rows cimport number_in_data
 from kinlearn._kernels.trees.extra._categories cimport (
-    category_mean, class_to_count, has_categories, node_mean
+    category_mean, class_to_count, has_categories
 )
 from kinlearn._kernels.trees.extra._grower cimport Grower, Small
-from kinlearn._kernels.trees.extra._score cimport offer, random_cut
+from kinlearn._kernels.trees.extra._split cimport (
+    node_mean, offer_present, offer_sides, random_cut
+)
 from kinlearn._kernels._vectors cimport (
     LANES, count_bits, lane_extremes, lanes_at_most, lowest_bit, open_lanes, prefetch,
     sum_lanes,
 )
-
-cdef enum Side:
-    # Where missing values go.
-    RIGHT = 0
-    LEFT = 1
-    HEAVIER = 2
 
 
 cdef inline void copy_all_columns(Grower* g) noexcept nogil:
@@ -126,7 +122,7 @@ cdef inline void sum_set(
     cdef intp_t c, i
     weight[0] = count_bits(rows) if g.at.w == NULL else sum_lanes(s.w, rows)
     if g.data.n_classes > 0:
-        for c in range(g.n_local):
+        for c in range(g.node.n_classes):
             hist[c] = 0
         total[0] = 0
         while rows:
@@ -137,20 +133,6 @@ cdef inline void sum_set(
         total[0] = count_bits(rows & s.positive)
     else:
         total[0] = sum_lanes(s.b, rows)
-
-
-cdef inline void offer_set(
-    Grower* g, i32_t feature, f32_t cut, u32_t left, Side missing
-) noexcept nogil:
-    cdef f64_t best_before = g.best.score
-    cdef i64_t weight, total
-    cdef bint default_left
-    sum_set(g, left, g.left_hist, &weight, &total)
-    default_left = missing == LEFT or (
-        missing == HEAVIER and 2 * weight > g.part.weight)
-    offer(g, feature, cut, default_left, weight, total)
-    if g.best.score > best_before:
-        g.small.best_left = left
 
 
 cdef inline void order_lanes(
@@ -164,7 +146,7 @@ cdef inline void order_lanes(
     cdef intp_t i, j
     if g.data.n_classes > 0:
         positive = class_to_count(g, feature)
-    mean = node_mean(g, positive, &unit)
+    mean = node_mean(&g.node, positive, &unit)
     for i in range(LANES):
         means[i] = NAN
         if not s.node >> i & 1 or codes[i] != codes[i]:
@@ -189,6 +171,8 @@ cdef inline bint try_small_feature(Grower* g, i32_t feature) noexcept nogil:
     cdef f32_t means[LANES]
     cdef f32_t low, high, cut
     cdef u32_t left, missing = 0
+    cdef i64_t weight, total, missing_weight = 0, missing_total = 0
+    cdef f64_t best_before
     cdef i32_t _k
     if has_categories(g, feature):
         order_lanes(g, feature, x, means)
@@ -198,18 +182,25 @@ cdef inline bint try_small_feature(Grower* g, i32_t feature) noexcept nogil:
         return False
     if g.data.has_missing[feature]:
         missing = node & ~lanes_at_most(x, INFINITY)
-    if low == high and not missing:
+    if missing:
+        sum_set(g, missing, g.node.missing_hist, &missing_weight, &missing_total)
+    elif low == high:
         return False
     if low < high:
-        for _k in range(g.settings.n_cuts):
+        for _k in range(g.node.settings.n_cuts):
             cut = random_cut(low, high, &g.stream)
             left = lanes_at_most(x, cut) & node
-            if missing:
-                offer_set(g, feature, cut, left, RIGHT)
-                offer_set(g, feature, cut, left | missing, LEFT)
-            else:
-                # A NaN that comes later goes where most of the weight went.
-                offer_set(g, feature, cut, left, HEAVIER)
+            best_before = g.node.best.score
+            sum_set(g, left, g.node.left_hist, &weight, &total)
+            offer_sides(
+                &g.node, feature, cut, missing != 0, weight, total, missing_weight,
+                missing_total,
+            )
+            if g.node.best.score > best_before:
+                g.small.best_left = left | (missing if g.node.best.default_left else 0)
     if missing:
-        offer_set(g, feature, INFINITY, node & ~missing, RIGHT)
+        best_before = g.node.best.score
+        offer_present(&g.node, feature, missing_weight, missing_total)
+        if g.node.best.score > best_before:
+            g.small.best_left = node & ~missing
     return True

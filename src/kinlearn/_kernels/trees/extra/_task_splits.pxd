@@ -5,11 +5,13 @@
 
 from libc.stdlib cimport qsort
 
-from kinlearn._kernels._random cimport next_below, next_uniform
+from kinlearn._kernels._random cimport next_below
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t
 from kinlearn._kernels.trees.extra._feature_splits cimport sum_left
-from kinlearn._kernels.trees.extra._grower cimport TASK_SPLIT, Grower
-from kinlearn._kernels.trees.extra._score cimport offer
+from kinlearn._kernels.trees.extra._grower cimport Grower
+from kinlearn._kernels.trees.extra._split cimport (
+    TASK_SPLIT, drawn_mean, node_mean, offer, task_cut
+)
 
 
 cdef inline int compare_i32(const void* a, const void* b) noexcept nogil:
@@ -40,11 +42,9 @@ cdef inline void sum_by_task(Grower* g, i32_t positive) noexcept nogil:
 
 
 cdef inline f64_t task_mean(Grower* g, i32_t t, f64_t gamma, f64_t unit) noexcept nogil:
-    # The paper's phi: the task's mean, drawn towards the node's.
-    cdef f64_t alpha = g.settings.task_smoothing
-    return (
-        (g.task_total[t] * unit + alpha * gamma)
-        / (g.task_weight[t] * g.data.w_unit + alpha)
+    return drawn_mean(
+        g.task_total[t] * unit, g.task_weight[t] * g.node.w_unit, gamma,
+        g.node.settings.task_smoothing,
     )
 
 
@@ -57,19 +57,14 @@ cdef inline void fill_side(Grower* g, f32_t* x) noexcept nogil:
 
 cdef inline void try_tasks(Grower* g) noexcept nogil:
     cdef i32_t positive = 0
-    cdef f64_t unit = g.data.b_unit
-    cdef f64_t best_before = g.best.score
-    cdef f64_t node_total, gamma, phi, low, high, cut
+    cdef f64_t best_before = g.node.best.score
+    cdef f64_t unit, gamma, phi, low, high, cut
     cdef i64_t weight = 0, total = 0
     cdef intp_t k
     cdef i32_t t
     if g.data.n_classes > 0:
-        positive = <i32_t>next_below(&g.stream, g.n_local)
-        unit = g.data.w_unit
-        node_total = g.node_hist[positive] * unit
-    else:
-        node_total = g.part.total * unit
-    gamma = node_total / (g.part.weight * g.data.w_unit)
+        positive = <i32_t>next_below(&g.stream, g.node.n_classes)
+    gamma = node_mean(&g.node, positive, &unit)
     sum_by_task(g, positive)
 
     low = high = task_mean(g, g.tasks[0], gamma, unit)
@@ -78,9 +73,7 @@ cdef inline void try_tasks(Grower* g) noexcept nogil:
         low = phi if phi < low else low
         high = phi if phi > high else high
     if low < high:
-        cut = low + next_uniform(&g.stream) * (high - low)
-        if cut <= low:
-            cut = high
+        cut = task_cut(low, high, &g.stream)
         g.task_cut = cut
         g.task_gamma = gamma
         g.task_class = g.classes[positive] if g.data.n_classes > 0 else 1
@@ -92,9 +85,9 @@ cdef inline void try_tasks(Grower* g) noexcept nogil:
                 total += g.task_total[t]
         if g.data.n_classes > 0:
             fill_side(g, g.x[1])
-            sum_left(g, g.x[1], 0.5, g.left_hist, &weight, &total)
-        offer(g, TASK_SPLIT, 0.5, gamma < cut, weight, total)
-        if g.best.score > best_before:
+            sum_left(g, g.x[1], 0.5, g.node.left_hist, &weight, &total)
+        offer(&g.node, TASK_SPLIT, 0.5, gamma < cut, weight, total)
+        if g.node.best.score > best_before:
             fill_side(g, g.x[0])
 
     for k in range(g.n_present):
@@ -106,7 +99,7 @@ cdef inline intp_t list_exceptions(Grower* g, i32_t* out) noexcept nogil:
     # The tasks present that go against the default side, ascending.
     cdef intp_t k, n = 0
     for k in range(g.n_present):
-        if g.task_left[g.tasks[k]] != g.best.default_left:
+        if g.task_left[g.tasks[k]] != g.node.best.default_left:
             out[n] = g.tasks[k]
             n += 1
     qsort(out, n, sizeof(i32_t), &compare_i32)

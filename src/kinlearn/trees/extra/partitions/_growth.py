@@ -1,416 +1,370 @@
-"""Growing trees level by level from rows that lie in many parts.
+"""Training rows that lie in partitions, with the methods of rows in one place.
 
-Two requests a level, for all trees at once: the extremes of the features that the open
-nodes draw (with the sums by task), then the sums of the rows at or below the cuts.
-The draws are those of :mod:`kinlearn._kernels.trees.extra._grow_forest`, so the trees
-are the same as if all rows were in one place.
-
-A node that has become small waits until all others have. Then the rows of such
-nodes are brought together, those of a few nodes at a time, and their branches grown.
+Nodes whose rows are few enough come together and are grown by the kernel that grows
+whole trees; the levels above them by sums of the partitions.
 """
 
-import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from kinlearn._kernels._random import stream_state
-from kinlearn._kernels.trees.extra.partitions._draws import (
-    choose,
-    cut_tasks,
-    foresee,
-    impurities,
+from kinlearn._partitions import (
+    Coded,
+    Common,
+    Partition,
+    Weighed,
+    agree,
+    remember_common,
+    summarize,
 )
-from kinlearn._partitions import LocalPartitions
-from kinlearn.trees.extra._growth import Settings
+from kinlearn.trees.extra._base import MultiTaskExtraTreesBase
+from kinlearn.trees.extra._baseline import Baseline, Residuals
+from kinlearn.trees.extra._growth import (
+    Growth,
+    Settings,
+    Units,
+    spread,
+    weight_and_total,
+)
 from kinlearn.trees.extra._model import Forest
-from kinlearn.trees.extra.partitions._nodes import LevelNodes
-from kinlearn.trees.extra.partitions._requests import (
-    LeafRequest,
-    Plan,
-    RowRequest,
-    SplitRequest,
-    Totals,
-)
-from kinlearn.trees.extra.partitions._state import (
-    Draws,
-    Groups,
-    OpenNodes,
-    Splits,
-    starts,
-)
-from kinlearn.trees.extra.partitions._subtrees import (
-    BranchJob,
-    grow_branches,
-    root_moments,
-)
+from kinlearn.trees.extra._tuning import Pooled, pilot_rows
+from kinlearn.trees.extra.partitions._levels import LevelGrowth
+from kinlearn.trees.extra.partitions._rows import RootRequest, Roots, TrainingRows
+from kinlearn.trees.extra.partitions._subtrees import Totals, release_memory
+from kinlearn.utils import row_hashes
 
-__all__ = ["LevelGrowth"]
+__all__ = ["PartitionedGrowth", "fit_partitions"]
 
-# Nodes are requested in portions whose results have so many entries at the most (or are
-# of one node): that bounds the memory that results take, and what is sent at once.
-_MOST_ENTRIES = 2**20
+# The places of rows in the trees that grow together take this fraction of X's memory;
+# with weights of their own, trees take 7 times as much.
+_PLACES_FRACTION = 5
+_DRAWN_PLACES = 7
+
+# Rows of a node that may come together in one place, if the engine has space for them:
+# below it a tree is grown there to the end.
+_MOST_TOGETHER = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class LevelGrowth:
-    """Grows trees from parts.
+class PartitionedGrowth:
+    """Training rows in partitions; see `Growth`.
 
     Attributes
     ----------
-    parts : LocalPartitions or the like
-        Carries out plans and requests.
-    totals : Totals
+    engine : LocalPartitions or the like
+        Where the partitions are.
+    coded : list
+        Handles of the rows. `grow` empties it, so that the rows are let go.
+    n_rows : list of int
+        Of each partition.
+    common : Common
+        What the partitions agreed on.
+    weighted : bool
+        Whether rows have weights.
+    total_weight : float
         Of all rows.
     settings : Settings
         How to grow.
-    has_missing : uint8 array of shape (n_features,)
-        Whether a feature has NaN anywhere.
     leaf_smoothing : float or None
         Weight of a leaf's value in the values for its tasks.
-    most_together : int
-        Rows that may come together in one place.
+    trees_at_once : int or None
+        Trees that grow together; None: as many as take a fifth of the memory of X.
     """
 
-    parts: LocalPartitions
-    totals: Totals
+    engine: Any
+    coded: list[Any]
+    n_rows: list[int]
+    common: Common
+    weighted: bool
+    total_weight: float
     settings: Settings
-    has_missing: np.ndarray
-    leaf_smoothing: float | None = None
-    most_together: int = 0
-
-    def grow(self, seeds: Sequence[int]) -> Forest:
-        """Grow trees."""
-        n, totals = len(seeds), self.totals
-        self.parts.begin(n)
-        nodes = LevelNodes()
-        opened = OpenNodes(
-            number=np.arange(n),
-            place=np.arange(n, dtype=np.int32),
-            tree=np.arange(n, dtype=np.int32),
-            key=np.array([stream_state(s, 0) for s in seeds], dtype=np.uint64),
-            constant=np.zeros((n, -(-totals.n_features // 64)), dtype=np.uint64),
-            weight=np.full(n, totals.weight, dtype=np.int64),
-            total=None if totals.total is None else np.full(n, totals.total),
-            hist=None if totals.hist is None else np.tile(totals.hist, (n, 1)),
-        )
-        self._record(nodes, opened)
-        opened, waiting = self._apart(opened)
-        while len(opened.number):
-            alive = ~self._ends(opened, len(nodes.levels) - 1)
-            splits = self._split(opened, alive)
-            born, waiting = self._next_level(nodes, opened, splits, waiting)
-            opened, small = self._apart(born)
-            waiting = OpenNodes.join([waiting, small])
-        self._grow_branches(nodes, waiting)
-        return nodes.forest(n, smoothed=self.leaf_smoothing is not None)
-
-    def _record(self, nodes: LevelNodes, born: OpenNodes) -> None:
-        totals, weight = self.totals, born.weight * self.totals.w_unit
-        impurity = np.empty(len(weight))
-        impurities(
-            self.settings.criterion,
-            born.weight,
-            born.total,
-            born.hist,
-            totals.w_unit,
-            totals.b_unit,
-            impurity,
-        )
-        nodes.add_level(born.tree, weight, impurity, self._value(born))
-
-    def _value(self, born: OpenNodes) -> np.ndarray:
-        """Values of leaves of classes."""
-        if born.hist is not None:
-            return born.hist / born.weight[:, None]
-        total: Any = born.total
-        weight = born.weight * self.totals.w_unit
-        return (total * self.totals.b_unit / weight)[:, None]
-
-    def _ends(self, born: OpenNodes, depth: int) -> np.ndarray:
-        """Which nodes are leaves whatever could split them."""
-        s = self.settings
-        enough = max(s.min_weight_split, 2 * s.min_weight_leaf)
-        ends = born.weight * self.totals.w_unit < enough
-        if depth >= s.max_depth:
-            ends[:] = True
-        if born.hist is not None:
-            ends |= (born.hist > 0).sum(axis=1) == 1
-        elif not self.totals.numbers:
-            ends |= (born.total == 0) | (born.total == born.weight)
-        return ends
-
-    # ------------------------------------------------------------------------
-    # Branches
-    # ------------------------------------------------------------------------
-
-    def _n_rows(self, opened: OpenNodes) -> np.ndarray:
-        if not (self.totals.weighted and len(opened.place)):
-            return opened.weight
-        return self.parts.ask(RowRequest(opened.place)).by_node["rows"]
-
-    def _apart(self, opened: OpenNodes) -> tuple[OpenNodes, OpenNodes]:
-        """The nodes that are split by sums, and those whose rows come together."""
-        if not self.most_together:
-            return opened, opened.part(slice(0))
-        small = self._n_rows(opened) <= self.most_together
-        return opened.part(~small), opened.part(small)
-
-    def _grow_branches(self, nodes: LevelNodes, small: OpenNodes) -> None:
-        """Grow nodes to the end, as many at a time as may come together."""
-        n_rows = self._n_rows(small)
-        order = np.argsort(-n_rows, kind="stable")  # the large ones one by one
-        together: list[list[int]] = []
-        n_here = 0
-        for i in order:
-            n_here += n_rows[i]
-            if not together or n_here > self.most_together:
-                together.append([])
-                n_here = n_rows[i]
-            together[-1].append(i)
-        depth = nodes.depth(small.number)
-        jobs = [
-            BranchJob(small.place[i], small.tree[i], small.key[i], depth[i])
-            for i in map(np.array, together)
-        ]
-        grown = self.parts.assemble(
-            grow_branches,
-            jobs,
-            self.totals,
-            self.settings,
-            self.leaf_smoothing,
-            self.has_missing,
-        )
-        for i, branches in zip(together, grown, strict=True):
-            nodes.add_branches(small.number[i], branches)
-            if self.totals.numbers:
-                nodes.add_moments(small.number[i], *root_moments(branches))
-
-    # ------------------------------------------------------------------------
-    # Splits
-    # ------------------------------------------------------------------------
-
-    def _split(self, opened: OpenNodes, alive: np.ndarray) -> Splits:
-        entries = np.full(len(alive), self.settings.max_features, dtype=np.float64)
-        if self._tries_tasks:  # rows, or all tasks with all classes
-            groups = self.totals.n_tasks * max(self.totals.n_classes, 1)
-            entries += np.minimum(opened.weight * self.totals.w_unit, groups)
-        number = (np.cumsum(entries) // _MOST_ENTRIES).astype(np.int64)
-        ends = np.flatnonzero(np.diff(number, append=-1)) + 1
-        portions = [slice(*p) for p in itertools.pairwise([0, *ends.tolist()])]
-        return Splits.join(
-            [self._split_portion(opened.part(p), alive[p]) for p in portions]
-        )
+    leaf_smoothing: float | None
+    trees_at_once: int | None
 
     @property
-    def _tries_tasks(self) -> bool:
-        return self.settings.task_split_prob > 0 and self.totals.n_tasks > 1
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.common.table.features)
 
-    def _split_portion(self, nodes: OpenNodes, alive: np.ndarray) -> Splits:
-        totals, s, k = self.totals, self.settings, self.settings.max_features
-        splits = Splits.none(len(alive), totals.n_classes, nodes.constant.copy())
-        if not alive.any():
-            return splits
-        work = np.full((3, totals.n_features), -1, dtype=np.int32)
-        work[0] = np.arange(totals.n_features)
-        how = totals.n_features, k, s.n_cuts, s.task_split_prob, work
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks."""
+        return len(self.common.tasks)
 
-        feature = np.empty((len(alive), k), dtype=np.int32)
-        wants_task = np.empty(len(alive), dtype=np.uint8)
-        foresee(nodes.key, nodes.constant, *how, feature, wants_task)
-        feature[~alive] = -1
-        question = SplitRequest(
-            nodes=nodes.place,
-            tree=nodes.tree,
-            start=starts((feature >= 0).sum(axis=1)),
-            feature=feature[feature >= 0],
-            wants_task=wants_task * (alive & self._tries_tasks),
-        )
-        answer = self.parts.ask(question)
-        if totals.numbers:  # those that are all the same
-            of = answer.by_node
-            alive = alive & (of["number_low"] < of["number_high"])
-        draws = Draws.of(nodes.key, splits.constant, how, question, answer)
-        groups = Groups.of(answer, totals.n_tasks * max(totals.n_classes, 1))
-        # A feature that is constant, or has but one value besides missing ones, moves
-        # the stream: then other features come, or another decision about tasks.
-        new_wish = (draws.wants_task > question.wants_task) & self._tries_tasks
-        short = alive & ((draws.short > 0) | new_wish)
-        if short.any():
-            question = self._all_features(question, splits.constant, short)
-            answer = self.parts.ask(question)
-            again = Draws.of(nodes.key, splits.constant, how, question, answer)
-            draws.take(again, short)
-            groups = groups.replaced(Groups.of(answer, groups.n_groups), short)
-        draws.n_found[~alive] = 0
-        groups = groups.only(alive & (draws.wants_task > 0) & self._tries_tasks)
-        self._choose(splits, nodes, draws, groups)
-        return splits
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for numbers."""
+        return 0 if self.common.classes is None else len(self.common.classes)
 
-    def _all_features(
-        self, question: SplitRequest, constant: np.ndarray, short: np.ndarray
-    ) -> SplitRequest:
-        """Request all features that may vary, at the nodes that are short of one."""
-        bits = np.unpackbits(
-            constant.view(np.uint8),
-            axis=1,
-            bitorder="little",
-            count=self.totals.n_features,
-        )
-        node, feature = np.nonzero((bits == 0) & short[:, None])
-        return SplitRequest(
-            nodes=question.nodes,
-            tree=question.tree,
-            start=starts(np.bincount(node, minlength=len(short))),
-            feature=feature.astype(np.int32),
-            wants_task=(short & self._tries_tasks).astype(np.uint8),
+    @property
+    def _has_missing(self) -> np.ndarray:
+        return self.common.has_missing.astype(np.uint8)
+
+    def collect(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """The values of ``function(rows, *args)`` of every partition."""
+        return self.engine.collect(_value, self.coded, function, *args)
+
+    def pilot_rows(self) -> Growth:
+        """A sample of the rows: those that a pilot of all rows would hold out."""
+        sample = _Sample.merge(self.engine.collect(_Sample.of, self.coded))
+        return Growth(
+            columns=sample.rows.columns,
+            task=sample.rows.task,
+            y=sample.rows.y,
+            weight=sample.rows.weight,
+            has_missing=self._has_missing,
+            n_classes=self.n_classes,
+            n_tasks=self.n_tasks,
+            settings=self.settings,
+            leaf_smoothing=self.leaf_smoothing,
+            whole_weight=self.total_weight,
+            rest=_Rest(self.engine, self.coded, sample.hashes.max()),
         )
 
-    def _choose(
-        self, splits: Splits, nodes: OpenNodes, draws: Draws, groups: Groups
-    ) -> None:
-        totals, s, n = self.totals, self.settings, len(nodes.tree)
-        by_task = Splits.none(n, totals.n_classes, nodes.constant)
-        found = np.zeros(n, dtype=np.uint8)
-        goes_left = np.zeros(len(groups.key), dtype=np.uint8)
-        cut_tasks(
-            draws.stream,
-            nodes.weight,
-            nodes.total,
-            nodes.hist,
-            totals.w_unit,
-            totals.b_unit,
-            s.task_smoothing,
-            groups.start,
-            groups.group,
-            groups.weight,
-            groups.total,
-            np.empty(len(goes_left)),
-            goes_left,
-            splits.split_cut,
-            splits.split_mean,
-            splits.split_class,
-            found,
-            by_task.default_left,
-            by_task.weight,
-            by_task.total,
-            by_task.hist,
-        )
-        splits.split_cut += totals.center
-        splits.split_mean += totals.center
-        cuts = draws.question(nodes.place, nodes.tree)
-        sums = self.parts.ask(cuts).by_request
-        choose(
-            s.criterion,
-            totals.w_unit,
-            totals.b_unit,
-            s.min_weight_leaf,
-            s.min_impurity_decrease,
-            totals.weight * totals.w_unit,
-            np.empty((2, max(totals.n_classes, 1)), dtype=np.int64),
-            nodes.weight,
-            nodes.total,
-            nodes.hist,
-            cuts.start,
-            cuts.feature,
-            cuts.cut,
-            draws.flat(draws.with_missing),
-            sums["weight"],
-            sums.get("total"),
-            sums.get("hist"),
-            found,
-            by_task.default_left,
-            by_task.weight,
-            by_task.total,
-            by_task.hist,
-            splits.feature,
-            splits.threshold,
-            splits.default_left,
-            splits.weight,
-            splits.total,
-            splits.hist,
-        )
-        splits.list_tasks(groups, goes_left, max(totals.n_classes, 1))
+    def without(self, baseline: Baseline, settings: Settings) -> Self:
+        """What a baseline leaves of y, to be grown with these settings."""
+        if not baseline:
+            return replace(self, settings=settings)
+        coded = self.engine.map(_take_off, self.coded, baseline)
+        self.coded.clear()
+        return replace(self, settings=settings, coded=coded)
 
-    # ------------------------------------------------------------------------
-    # From one level to the next
-    # ------------------------------------------------------------------------
-
-    def _next_level(
-        self, nodes: LevelNodes, opened: OpenNodes, splits: Splits, waiting: OpenNodes
-    ) -> tuple[OpenNodes, OpenNodes]:
-        """Send the splits and close the leaves; the nodes that go on, and that wait."""
-        split, depth = splits.places, len(nodes.levels)
-        whole = np.setdiff1d(np.arange(len(opened.tree)), split)  # leaves
-        born = opened.children(splits, nodes.n_nodes)
-        nodes.split(opened.number, splits)
-        if len(split):
-            self._record(nodes, born)
-        ends = self._ends(born, depth)
-        n_ended = int(ends.sum())
-        side = np.where(ends, -np.cumsum(ends), np.cumsum(~ends) - 1)
-        left, right = np.zeros((2, len(opened.tree)), dtype=np.int32)
-        left[split], right[split] = side[0::2], side[1::2]
-        left[whole] = -1 - n_ended - np.arange(len(whole))
-        following = born.part(~ends)
-        following.place = np.arange(len(following.tree), dtype=np.int32)
-        asks = self.totals.numbers or self.leaf_smoothing is not None
-        if asks or len(following.tree):
-            self.parts.move(
-                Plan(
-                    nodes=opened.place,
-                    waiting=waiting.place,
-                    tree=opened.tree,
-                    feature=splits.feature,
-                    threshold=splits.threshold,
-                    default_left=splits.default_left,
-                    exception_start=splits.against_start,
-                    exceptions=splits.against_task,
-                    left=left,
-                    right=right,
-                    n_opened=len(following.tree),
-                    n_closed=n_ended + len(whole),
-                )
+    def grow(
+        self, seeds: Sequence[int], *, bootstrap: bool, n_jobs: int
+    ) -> Iterator[Forest]:
+        """Yield trees, some at a time, in the order of their seeds."""
+        units = Units()
+        if not bootstrap:  # else trees have their own
+            units = Units.of(
+                self.collect(weight_and_total),
+                lambda center: self.collect(spread, center),
+                weighted=self.weighted,
+                n_classes=self.n_classes,
             )
-            places = len(following.tree) + np.arange(len(waiting.tree), dtype=np.int32)
-            waiting = replace(waiting, place=places)
-        if asks and n_ended + len(whole):
-            self._close(nodes, [born.part(ends), opened.part(whole)])
-        return following, waiting
+        n_all = sum(self.n_rows)
+        rows = self.engine.map(
+            TrainingRows.of,
+            self.coded,
+            n_all,
+            self._has_missing,
+            self.n_tasks,
+            self.n_classes,
+            units,
+            each=np.cumsum([0, *self.n_rows[:-1]]).tolist(),
+        )
+        self.engine.keep(rows, self.n_rows)
+        del rows
+        self.coded.clear()
+        most = min(_MOST_TOGETHER, int(self.engine.room * n_all / self.engine.n_places))
+        per_tree = _PLACES_FRACTION * (_DRAWN_PLACES if bootstrap else 1)
+        at_once = self.trees_at_once or max(1, self.n_features // per_tree)
+        try:
+            for i in range(0, len(seeds), at_once):
+                some = seeds[i : i + at_once]
+                roots = Roots(None, [units] * len(some))
+                if bootstrap:
+                    roots = self._draw(some)
+                self.engine.begin(roots)
+                yield LevelGrowth(
+                    self.engine,
+                    self._totals(roots),
+                    self.settings,
+                    leaf_smoothing=self.leaf_smoothing,
+                    most_together=most,
+                ).grow(some)
+        finally:
+            release_memory()
 
-    def _close(self, nodes: LevelNodes, leaves: Sequence[OpenNodes]) -> None:
-        number = np.concatenate([part.number for part in leaves])
-        tree = np.concatenate([part.tree for part in leaves])
-        smoothing = self.leaf_smoothing
-        answer = self.parts.ask(LeafRequest(tree, smoothing is not None))
-        of = answer.by_node
-        if self.totals.numbers:
-            value = (of["total"] / of["weight"])[:, None]
-            moved = of["total"] - of["weight"] * self.totals.center
-            apart = np.maximum(of["between"] - moved**2 / of["weight"], 0.0)
-            nodes.add_moments(number, value[:, 0], of["squares"] + apart)
-        else:
-            value = np.concatenate([self._value(part) for part in leaves])
-        if smoothing is not None:
-            self._smooth(nodes, number, value, answer.by_group, smoothing)
+    def _draw(self, seeds: Sequence[int | None]) -> Roots:
+        """Trees that draw their rows, with the units of the weights drawn."""
 
-    def _smooth(
-        self,
-        nodes: LevelNodes,
-        number: np.ndarray,
-        value: np.ndarray,
-        sums: dict[str, np.ndarray],
-        a: float,
-    ) -> None:
-        """Values for the tasks of leaves that tasks share; see `Growth.smoothed`."""
-        n_each, n_tasks = max(self.totals.n_classes, 1), self.totals.n_tasks
-        pair, place = np.unique(sums["key"] // n_each, return_inverse=True)
-        leaf, task = pair // n_tasks, pair % n_tasks
-        n = np.bincount(place, weights=sums["weight"])[:, None]
-        own = np.zeros((len(pair), n_each))
-        own[place, sums["key"] % n_each] = sums["weight" if n_each > 1 else "total"]
-        own = (own + a * value[leaf]) / (n + a)
-        shared = np.bincount(leaf, minlength=len(number))[leaf] > 1
-        nodes.add_own(number[leaf[shared]], task[shared].astype(np.int32), own[shared])
+        def of_trees(function: Callable[..., Any], *args: Any) -> list[tuple]:
+            values = self.engine.collect(
+                TrainingRows.of_trees, self.engine.shares, seeds, function, *args
+            )
+            return list(zip(*values, strict=True))  # by tree
+
+        sums = of_trees(weight_and_total)
+        empty = [not math.fsum(w for w, _ in each) > 0 for each in sums]
+        if any(empty):  # only rows of no weight were drawn: then take all
+            pairs = zip(seeds, empty, strict=True)
+            return self._draw([None if none else seed for seed, none in pairs])
+        spreads: Any = [()] * len(sums)
+        if self.n_classes == 0:
+            spreads = of_trees(spread, [Units.center_of(each) for each in sums])
+        units = [
+            Units.of(
+                each,
+                lambda _center, known=of_tree: known,  # type: ignore[misc]
+                weighted=True,
+                n_classes=self.n_classes,
+            )
+            for each, of_tree in zip(sums, spreads, strict=True)
+        ]
+        return Roots(list(seeds), units)
+
+    def _totals(self, roots: Roots) -> Totals:
+        sums, n = self.engine.ask(RootRequest()).by_node, len(roots.units)
+
+        def by_tree(name: str) -> Any:
+            values = sums.get(name)
+            if values is None or len(values) == n:
+                return values
+            return np.repeat(values, n, axis=0)
+
+        w_unit, b_unit, center = np.array(
+            [[unit.w_unit, unit.b_unit, unit.center] for unit in roots.units]
+        ).T.copy()
+        return Totals(
+            n_features=self.n_features,
+            n_tasks=self.n_tasks,
+            n_classes=self.n_classes if self.n_classes > 2 else 0,
+            numbers=self.n_classes == 0,
+            weighted=self.weighted or roots.seeds is not None,
+            has_missing=self._has_missing,
+            weight=by_tree("weight"),
+            total=by_tree("total"),
+            hist=by_tree("hist"),
+            w_unit=w_unit,
+            b_unit=b_unit,
+            center=center,
+        )
+
+
+def fit_partitions(
+    forest: MultiTaskExtraTreesBase,
+    engine: Any,
+    partitions: list[Any],
+    *,
+    criterion: int,
+    trees_at_once: int | None = None,
+    finished: Callable[[int], object] | None = None,
+) -> None:
+    """Fit a forest to partitions; the same trees as of all rows in one place.
+
+    `partitions` are handles of what `read_partition` gave; the list is emptied, so that
+    the rows are let go. `trees_at_once` grow together: more of them need more memory (4
+    bytes for each row and tree, 28 with bootstrap) and fewer rounds; None: as many as
+    take a fifth of the memory of X. `finished` is called with the number of trees just
+    finished.
+    """
+    weights = getattr(forest, "class_weight", None)
+    rule: Any = getattr(forest, "label_sets", "connected")
+    summaries, kept = summarize(engine, partitions)
+    common = agree(summaries, weights, rule, counting=True)
+    coded = engine.map(Partition.coded, kept, common)
+    del kept
+    partitions.clear()
+    total = math.fsum(engine.collect(_weight, coded))
+    if not total > 0:
+        raise ValueError("The weights of all rows are 0; some must be positive.")
+    remember_common(forest, common)
+
+    def counted(trees: Iterable[Forest]) -> Iterator[Forest]:
+        for some in trees:
+            yield some
+            if finished is not None:
+                finished(some.n_trees)
+
+    rows = PartitionedGrowth(
+        engine=engine,
+        coded=coded,
+        n_rows=[summary["n_rows"] for summary in summaries],
+        common=common,
+        weighted=common.class_weight is not None or summaries[0]["weighted"],
+        total_weight=total,
+        settings=forest._settings(len(common.table.features), total, criterion),
+        leaf_smoothing=forest.leaf_smoothing,
+        trees_at_once=trees_at_once,
+    )
+    del coded
+    forest._fit_rows(rows, counted=counted)
+
+
+# ----------------------------------------------------------------------------
+# What is done with the rows of a partition
+# ----------------------------------------------------------------------------
+
+
+def _value(rows: Coded, function: Callable[..., Any], *args: Any) -> Any:
+    return function(rows, *args)
+
+
+def _weight(rows: Coded) -> float:
+    return weight_and_total(rows)[0]
+
+
+def _take_off(rows: Coded, baseline: Baseline) -> Coded:
+    return replace(rows, y=baseline.take_off(rows.columns, rows.task, rows.y))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample(Weighed):
+    """Rows for pilot forests; see `pilot_rows`."""
+
+    hashes: np.ndarray
+    rows: Coded
+
+    @classmethod
+    def of(cls, rows: Coded) -> Self:
+        """Those of a partition that pilot forests may want."""
+        return cls._chosen(rows, *_hashed(rows))
+
+    @classmethod
+    def merge(cls, samples: Sequence[Self]) -> Self:
+        """The rows that a pilot takes of all partitions, in their order."""
+        every = [sample.rows for sample in samples]
+        weight = None
+        if every[0].weight is not None:
+            weight = np.concatenate([rows.weight for rows in every])
+        rows = Coded(
+            np.concatenate([rows.columns for rows in every], axis=1),
+            np.concatenate([rows.task for rows in every]),
+            np.concatenate([rows.y for rows in every]),
+            weight,
+        )
+        hashes = np.concatenate([sample.hashes for sample in samples])
+        return cls._chosen(rows, np.arange(len(hashes)), hashes)
+
+    @classmethod
+    def _chosen(cls, rows: Coded, numbers: np.ndarray, hashes: np.ndarray) -> Self:
+        kept = pilot_rows(hashes)
+        some = numbers[kept]
+        weight = None if rows.weight is None else rows.weight[some]
+        columns = np.ascontiguousarray(rows.columns[:, some])
+        return cls(hashes[kept], Coded(columns, rows.task[some], rows.y[some], weight))
+
+
+def _hashed(rows: Coded) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of weight, and their hashes."""
+    numbers = np.arange(len(rows.y))
+    if rows.weight is not None:
+        numbers = np.flatnonzero(rows.weight > 0)
+    return numbers, row_hashes(rows.columns[:, numbers], rows.y[numbers])
+
+
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """The rows that are not in the sample, where they lie."""
+
+    engine: Any
+    coded: list[Any]
+    last: np.uint64  # hash of a row in the sample
+
+    def residuals(self, pooled: Pooled) -> list[Any]:
+        """Handles of what pilot forests leave unexplained."""
+        return self.engine.map(_residuals, self.coded, pooled, self.last)
+
+    def collect_from(
+        self, handles: list[Any], function: Callable[..., Any], *args: Any
+    ) -> list[Any]:
+        """The values of ``function(residuals, *args)`` of every partition."""
+        return self.engine.collect(_value, handles, function, *args)
+
+
+def _residuals(rows: Coded, pooled: Pooled, last: np.uint64) -> Residuals:
+    numbers, hashes = _hashed(rows)
+    return pooled.residuals(rows, numbers[hashes > last])

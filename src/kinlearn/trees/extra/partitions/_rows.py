@@ -1,11 +1,12 @@
-"""One part of the training rows, and its sums while trees are grown.
+"""One partition of the training rows, and what is requested of it while trees grow.
 
-A part gets requests about the open nodes of some trees, and their splits; its results
-are extremes and sums, so that those of many parts can be merged in any order. Of nodes
-that have become small, the rows themselves are requested.
+A partition gets requests about the open nodes of some trees, and their splits; its
+results are extremes and sums, so that those of many partitions can be merged in any
+order. Of nodes that have become small, the rows themselves are requested.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,25 +19,107 @@ from kinlearn._kernels.trees.extra.partitions._passes import (
     sums_by_task,
     sums_left,
 )
-from kinlearn._partitions import Statistics, Weighed, entries
-from kinlearn.trees.extra.partitions._requests import (
-    CutRequest,
-    LeafRequest,
-    Plan,
-    RowRequest,
-    SplitRequest,
-)
-from kinlearn.trees.extra.partitions._subtrees import BranchJob, Piece
+from kinlearn._partitions import Coded, Statistics, Weighed, entries
+from kinlearn.trees.extra._growth import Labels, Units, draw_rows, leaf_sums
+from kinlearn.trees.extra.partitions._subtrees import BranchJob, NodeRows
 
-__all__ = ["Places", "Share"]
+__all__ = [
+    "CutRequest",
+    "LeafRequest",
+    "Places",
+    "Plan",
+    "RootRequest",
+    "Roots",
+    "RowRequest",
+    "SplitRequest",
+    "TrainingRows",
+]
 
-# Share of the open nodes that must have no rows in a part before they are left out.
+# Fraction of the open nodes that must have no rows in a partition before they are left
+# out.
 _MOST_ABSENT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
+class Roots(Weighed):
+    """The trees that a growth begins with.
+
+    Attributes
+    ----------
+    seeds : list of (int or None), or None
+        Of trees that draw their rows; None takes all rows, instead of a seed for one
+        tree, instead of the list for all.
+    units : list of Units
+        By tree.
+    """
+
+    seeds: Sequence[int | None] | None
+    units: Sequence[Units]
+
+
+@dataclass(frozen=True, eq=False)
+class RootRequest(Weighed):
+    """Weight and sums of labels of the trees' rows, in their units."""
+
+
+@dataclass(frozen=True, eq=False)
+class SplitRequest(Weighed):
+    """Extremes of features, sums by task and extremes of numbers, at open nodes."""
+
+    nodes: np.ndarray  # int32 (n_nodes,): which of the open nodes this is about
+    tree: np.ndarray  # int32 (n_nodes,): their trees
+    start: np.ndarray  # int64 (n_nodes + 1,): where each node's requests begin
+    feature: np.ndarray  # int32: requested features
+    wants_task: np.ndarray  # uint8 (n_nodes,): whether sums by task are wanted
+
+
+@dataclass(frozen=True, eq=False)
+class CutRequest(Weighed):
+    """Sums of the rows at or below cuts; nodes and features as in SplitRequest."""
+
+    nodes: np.ndarray
+    tree: np.ndarray
+    start: np.ndarray
+    feature: np.ndarray
+    cut: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RowRequest(Weighed):
+    """How many rows open nodes have; only rows with weights need it."""
+
+    nodes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LeafRequest(Weighed):
+    """What leaves need beyond what splits know: sums of numbers, and by task."""
+
+    tree: np.ndarray  # int32 (n_leaves,): of the leaves that the last move closed
+    by_task: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Weighed):
+    """The splits of open nodes; see the kernel `move_rows`."""
+
+    nodes: np.ndarray  # which of the open nodes split or end
+    waiting: np.ndarray  # the others: they stay, and come behind the new ones
+    tree: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    default_left: np.ndarray
+    exception_start: np.ndarray
+    exceptions: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    n_opened: int
+    n_closed: int
+
+
+@dataclass(frozen=True, eq=False)
 class Places(Weighed):
-    """Where the rows of a part are in some trees.
+    """Where the rows of a partition are in some trees.
 
     Attributes
     ----------
@@ -46,68 +129,111 @@ class Places(Weighed):
         Start and end of each open node's stretch.
     closed : int32 array of shape (2, n_closed)
         The same for the leaves that the last move closed.
+    weight, b, w : arrays of shape (1, n_rows) or (n_trees, n_rows), or None
+        Weights, and labels as ``grow_tree`` takes them: of all trees or, of trees that
+        draw their rows, of each.
+    center : float64 array of shape (n_trees,)
+        What was taken off numbers.
     """
 
     order: np.ndarray
     opened: np.ndarray
     closed: np.ndarray
+    weight: np.ndarray | None
+    b: np.ndarray | None
+    w: np.ndarray | None
+    center: np.ndarray
 
 
 @dataclass(eq=False)
-class Share(Weighed):
-    """The rows of one part, as the kernels take them.
+class TrainingRows(Weighed):
+    """The rows of one partition, as the kernels take them.
 
     Attributes
     ----------
     columns : float32 array of shape (n_features, n_rows)
         X, feature by feature in memory, unless `lay_out` has changed that.
     has_missing : uint8 array of shape (n_features,)
-        Whether the feature has a NaN in any part.
+        Whether the feature has a NaN in any partition.
     task : int32 array of shape (n_rows,)
         Task codes.
     n_tasks : int
-        Number of tasks in all parts.
+        Number of tasks in all partitions.
+    y : int32 or float64 array of shape (n_rows,)
+        Class codes, or numbers.
     n_classes : int
-        Number of classes if it is more than two, else 0.
-    y, number, b, w : arrays of shape (n_rows,), or None
-        Labels, as ``grow_tree`` takes them.
+        0 for numbers.
     weight : float64 array of shape (n_rows,), or None
         Weights of the rows.
-    center : float
-        What b was made of is ``number - center``.
+    b, w : int64 arrays of shape (1, n_rows), or None
+        As ``grow_tree`` takes them, in the units of all rows.
+    first, n_all : int
+        Where its rows begin among those of all partitions, and how many these are.
     """
 
     columns: np.ndarray
     has_missing: np.ndarray
     task: np.ndarray
     n_tasks: int
+    y: np.ndarray
     n_classes: int
-    y: Any
-    number: Any
+    weight: Any
     b: Any
     w: Any
-    weight: Any
-    center: float = 0.0
+    first: int
+    n_all: int
+
+    @classmethod
+    def of(
+        cls,
+        rows: Coded,
+        first: int,
+        n_all: int,
+        has_missing: np.ndarray,
+        n_tasks: int,
+        n_classes: int,
+        units: Units,
+    ) -> "TrainingRows":
+        """From rows with common codes."""
+        labels = Labels.of(rows.y, rows.weight, n_classes, units)
+        return cls(
+            columns=rows.columns,
+            has_missing=has_missing,
+            task=rows.task,
+            n_tasks=n_tasks,
+            y=rows.y,
+            n_classes=n_classes,
+            weight=rows.weight,
+            b=None if labels.b is None else labels.b[None],
+            w=None if labels.w is None else labels.w[None],
+            first=first,
+            n_all=n_all,
+        )
 
     @property
-    def _classes(self) -> Any:
-        """Class codes, which weighted rows of two classes have in another form."""
-        if self.y is not None or self.b is None:
-            return self.y
-        return (self.b != 0).astype(np.int32)
+    def _n_hist(self) -> int:
+        """Length of histograms: 0 for two classes, or numbers."""
+        return self.n_classes if self.n_classes > 2 else 0
 
-    @property
-    def _labels(self) -> dict[str, Any]:
-        return {"y": self.y, "b": self.b, "w": self.w, "n_classes": self.n_classes}
+    def drawn(self, seed: int | None) -> Coded:
+        """The rows with the weights that they have in the tree of a seed."""
+        weight = self.weight
+        if seed is not None:
+            which = slice(self.first, self.first + len(self.task))
+            weight = draw_rows(seed, self.n_all, weight, which)
+        elif weight is None:
+            weight = np.ones(len(self.task))
+        return Coded(self.columns, self.task, self.y, weight)
 
-    def sums(self) -> tuple[int, int | None, np.ndarray | None]:
-        """Weight, and sum of labels or weight of each class, in the units of sums."""
-        weight = len(self.task) if self.w is None else int(self.w.sum())
-        if self.n_classes > 0:
-            hist = np.zeros(self.n_classes, dtype=np.int64)
-            np.add.at(hist, self.y, 1 if self.w is None else self.w)
-            return weight, None, hist
-        return weight, int((self.y if self.b is None else self.b).sum()), None
+    def of_trees(
+        self, seeds: Sequence[int | None], function: Callable[..., Any], *args: Any
+    ) -> list[Any]:
+        """``function(rows, arg)`` of the rows of each tree, with its arguments."""
+        each = zip(*args, strict=True) if args else [()] * len(seeds)
+        return [
+            function(self.drawn(seed), *own)
+            for seed, own in zip(seeds, each, strict=True)
+        ]
 
     def lay_out(self, by_rows: bool) -> None:
         """Let the values of a row lie together in memory, or those of a feature.
@@ -119,17 +245,36 @@ class Share(Weighed):
             columns = np.ascontiguousarray(columns)
             self.columns = columns.T if by_rows else columns
 
-    def begin(self, n_trees: int) -> Places:
+    def begin(self, roots: Roots) -> Places:
         """All rows of weight at the roots of some trees."""
-        rows = np.arange(len(self.task), dtype=np.int32)
-        if self.w is not None:
-            rows = rows[self.w > 0]
+        n, n_trees = len(self.task), len(roots.units)
+        weight, b, w = self.weight, self.b, self.w
+        weight = None if weight is None else weight[None]
+        if roots.seeds is not None:
+            drawn: list[Any] = [self.drawn(seed).weight for seed in roots.seeds]
+            labels: list[Any] = [
+                Labels.of(self.y, each, self.n_classes, units)
+                for each, units in zip(drawn, roots.units, strict=True)
+            ]
+            weight, w = np.stack(drawn), np.stack([each.w for each in labels])
+            b = None if self._n_hist else np.stack([each.b for each in labels])
+        order = np.empty((n_trees, n), dtype=np.int32)
         opened = np.zeros((2, n_trees), dtype=np.int32)
-        opened[1] = len(rows)
+        for tree in range(n_trees):
+            rows: Any = slice(None)
+            if w is not None:
+                rows = w[tree if len(w) > 1 else 0] > 0
+            some = np.arange(n, dtype=np.int32)[rows]
+            order[tree, : len(some)] = some
+            opened[1, tree] = len(some)
         return Places(
-            order=np.tile(rows, (n_trees, 1)),
+            order=order,
             opened=opened,
             closed=np.zeros((2, 0), dtype=np.int32),
+            weight=weight,
+            b=b,
+            w=w,
+            center=np.array([units.center for units in roots.units]),
         )
 
     def move(self, places: Places, plan: Plan) -> Places:
@@ -156,67 +301,93 @@ class Share(Weighed):
             opened=opened,
             closed=closed,
         )
-        waiting = places.opened[:, plan.waiting]
-        return Places(order, np.concatenate([opened, waiting], axis=1), closed)
+        opened = np.concatenate([opened, places.opened[:, plan.waiting]], axis=1)
+        return replace(places, order=order, opened=opened, closed=closed)
 
-    def piece(self, places: Places, job: BranchJob) -> Piece:
+    def piece(self, places: Places, job: BranchJob) -> NodeRows:
         """The rows of some nodes."""
         start, end = places.opened[:, job.nodes]
-        rows = np.concatenate(
-            [places.order[t, a:b] for t, a, b in zip(job.tree, start, end, strict=True)]
-        )
-        return Piece(
+        rows = [
+            places.order[t, a:b] for t, a, b in zip(job.tree, start, end, strict=True)
+        ]
+        weight = places.weight
+        if weight is not None:
+            of_tree = job.tree if len(weight) > 1 else np.zeros_like(job.tree)
+            weight = np.concatenate(
+                [weight[t, some] for t, some in zip(of_tree, rows, strict=True)]
+            )
+        return NodeRows(
             start=np.concatenate([[0], np.cumsum(end - start)]),
-            rows=rows,
+            rows=np.concatenate(rows),
             columns=self.columns,
             task=self.task,
-            y=self._classes if self.number is None else self.number,
-            weight=self.weight,
+            y=self.y,
+            weight=weight,
         )
 
-    def answer(
-        self,
-        places: Places,
-        question: SplitRequest | CutRequest | RowRequest | LeafRequest,
-    ) -> Statistics:
+    # ------------------------------------------------------------------------
+    # Requests
+    # ------------------------------------------------------------------------
+
+    def answer(self, places: Places, request: Any) -> Statistics:
         """The result of a request, from the rows here."""
-        if isinstance(question, LeafRequest):
-            return self._leaves(places, question)
-        start, end = places.opened.take(question.nodes, axis=1)
-        if isinstance(question, RowRequest):
+        if isinstance(request, RootRequest):
+            return self._roots(places)
+        if isinstance(request, LeafRequest):
+            return self._leaves(places, request)
+        start, end = places.opened.take(request.nodes, axis=1)
+        if isinstance(request, RowRequest):
             rows = (end - start).astype(np.int64)
             return Statistics(np.arange(len(rows) + 1), by_node={"rows": rows})
         present: Any = np.flatnonzero(end > start)
-        nodes = {"tree": question.tree, "start": start, "end": end}
-        ends = question.start
-        asked: Any = slice(None)
+        nodes = {"tree": request.tree, "start": start, "end": end}
+        ends = request.start
+        requested: Any = slice(None)
         if (end > start).mean() > 1 - _MOST_ABSENT:
             present = None  # absent nodes cost less than leaving them out
         else:
             nodes = {k: np.ascontiguousarray(v[present]) for k, v in nodes.items()}
-            asked = entries(question.start, present)
-            ends = np.concatenate([[0], np.cumsum(np.diff(question.start)[present])])
+            requested = entries(request.start, present)
+            ends = np.concatenate([[0], np.cumsum(np.diff(request.start)[present])])
         nodes["order"] = places.order
-        feature = question.feature[asked]
-        answer = Statistics(question.start, present)
-        if isinstance(question, CutRequest):
-            cut = question.cut[asked]
-            answer.by_request.update(self._sums(nodes, ends, feature, cut))
-            return answer
-        answer.by_request.update(self._extremes(nodes, ends, feature))
-        if self.number is not None:
+        feature = request.feature[requested]
+        found = Statistics(request.start, present)
+        if isinstance(request, CutRequest):
+            cut = request.cut[requested]
+            found.by_request.update(self._sums(places, nodes, ends, feature, cut))
+            return found
+        found.by_request.update(self._extremes(nodes, ends, feature))
+        if self.n_classes == 0:
             low, high = np.empty((2, len(nodes["start"])))
-            number_extremes(self.number, **nodes, low=low, high=high)
-            answer.by_node.update(number_low=low, number_high=high)
-        wanted = question.wants_task
+            number_extremes(self.y, **nodes, low=low, high=high)
+            found.by_node.update(number_low=low, number_high=high)
+        wanted = request.wants_task
         wanted = wanted if present is None else np.ascontiguousarray(wanted[present])
-        groups = self._by_task(nodes, wanted)
+        groups = self._by_task(places, nodes, wanted)
         if present is not None:  # nodes have been numbered among those present
-            n_groups = self.n_tasks * max(self.n_classes, 1)
+            n_groups = self.n_tasks * max(self._n_hist, 1)
             node, group = np.divmod(groups["key"], n_groups)
             groups["key"] = present[node] * n_groups + group
-        answer.by_group.update(groups)
-        return answer
+        found.by_group.update(groups)
+        return found
+
+    def _labels(self, places: Places) -> dict[str, Any]:
+        y = self.y if places.b is None else None
+        return {"y": y, "b": places.b, "w": places.w, "n_classes": self._n_hist}
+
+    def _roots(self, places: Places) -> Statistics:
+        """Sums of the trees, or one for all that have the same rows."""
+        n = len(self.task)
+        w = np.ones((1, n), dtype=np.int64) if places.w is None else places.w
+        sums = {"weight": w.sum(axis=1)}
+        if self._n_hist:
+            sums["hist"] = np.zeros((len(w), self._n_hist), dtype=np.int64)
+            for hist, of_tree in zip(sums["hist"], w, strict=True):
+                np.add.at(hist, self.y, of_tree)
+        else:
+            b = self.y[None] if places.b is None else places.b
+            sums["total"] = b.sum(axis=1, dtype=np.int64)
+        return Statistics(np.arange(len(w) + 1), by_node=sums)
 
     def _extremes(
         self, nodes: dict[str, np.ndarray], ends: np.ndarray, feature: np.ndarray
@@ -238,6 +409,7 @@ class Share(Weighed):
 
     def _sums(
         self,
+        places: Places,
         nodes: dict[str, np.ndarray],
         ends: np.ndarray,
         feature: np.ndarray,
@@ -245,13 +417,13 @@ class Share(Weighed):
     ) -> dict[str, np.ndarray]:
         weight = np.zeros(len(cut), dtype=np.int64)
         out = {"weight": weight}
-        if self.n_classes > 0:
-            out["hist"] = np.zeros((len(cut), self.n_classes), dtype=np.int64)
+        if self._n_hist:
+            out["hist"] = np.zeros((len(cut), self._n_hist), dtype=np.int64)
         else:
             out["total"] = np.zeros(len(cut), dtype=np.int64)
         sums_left(
             self.columns,
-            **self._labels,
+            **self._labels(places),
             **nodes,
             cut_start=ends,
             feature=feature,
@@ -263,12 +435,12 @@ class Share(Weighed):
         return out
 
     def _by_task(
-        self, nodes: dict[str, np.ndarray], wanted: np.ndarray
+        self, places: Places, nodes: dict[str, np.ndarray], wanted: np.ndarray
     ) -> dict[str, np.ndarray]:
         n_rows = (nodes["end"] - nodes["start"])[wanted > 0].sum(dtype=np.int64)
         key, weight, total = np.empty((3, n_rows), dtype=np.int64)
         n = sums_by_task(
-            **self._labels,
+            **self._labels(places),
             task=self.task,
             n_tasks=self.n_tasks,
             **nodes,
@@ -279,55 +451,45 @@ class Share(Weighed):
         )
         order = np.argsort(key[:n])  # runs are quick to merge
         sums = {"key": key[order], "weight": weight[order]}
-        return sums if self.n_classes > 0 else {**sums, "total": total[order]}
+        return sums if self._n_hist else {**sums, "total": total[order]}
 
-    def _leaves(self, places: Places, question: LeafRequest) -> Statistics:
+    def _leaves(self, places: Places, request: LeafRequest) -> Statistics:
         start, end = places.closed
-        answer = Statistics(np.arange(len(start) + 1))
-        if self.number is not None:
+        found = Statistics(np.arange(len(start) + 1))
+        if self.n_classes == 0:
             sums = {k: np.empty(len(start)) for k in ("weight", "total", "squares")}
             moments(
-                self.number,
-                self.weight,
-                places.order,
-                question.tree,
-                start,
-                end,
-                **sums,
+                self.y, places.weight, places.order, request.tree, start, end, **sums
             )
-            # The squares are about the leaf's mean in this part. What its mean adds
-            # is taken from near zero, where little is lost when parts are merged.
-            moved = sums["total"] - sums["weight"] * self.center
+            # The squares are about the leaf's mean in this partition. What its mean
+            # adds is taken from near zero, where little is lost in merging.
+            moved = sums["total"] - sums["weight"] * places.center[request.tree]
             sums["between"] = np.divide(
                 moved**2, sums["weight"], out=moved * 0, where=sums["weight"] > 0
             )
-            answer.by_node.update(sums)
-        if question.by_task:
-            answer.by_group.update(self._leaf_tasks(places, question, start, end))
-        return answer
+            found.by_node.update(sums)
+        if request.by_task:
+            found.by_group.update(self._leaf_tasks(places, request))
+        return found
 
     def _leaf_tasks(
-        self, places: Places, question: LeafRequest, start: np.ndarray, end: np.ndarray
+        self, places: Places, request: LeafRequest
     ) -> dict[str, np.ndarray]:
-        """Sums by leaf and task; of numbers themselves, not of multiples of a unit."""
+        start, end = places.closed
         length = end - start
         leaf = np.repeat(np.arange(len(start)), length)
         shift = start - np.concatenate([[0], np.cumsum(length)[:-1]])
         column = np.arange(length.sum()) + np.repeat(shift, length)
-        rows = places.order[question.tree[leaf], column.astype(np.intp)]
-        weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
-        if self.number is not None:
-            y, n_each = self.number[rows], 1
-        else:
-            y = self._classes[rows]
-            n_each = max(self.n_classes, 1)
-        group = self.task[rows].astype(np.int64) * n_each
-        if n_each > 1:
-            group += y
-        key, place = np.unique(
-            leaf * (self.n_tasks * n_each) + group, return_inverse=True
+        tree = request.tree[leaf]
+        rows = places.order[tree, column.astype(np.intp)]
+        weight = np.ones(len(rows))
+        if places.weight is not None:
+            weight = places.weight[tree if len(places.weight) > 1 else 0, rows]
+        return leaf_sums(
+            leaf,
+            self.task[rows],
+            self.y[rows],
+            weight,
+            n_each=max(self._n_hist, 1),
+            n_tasks=self.n_tasks,
         )
-        sums = {"key": key, "weight": np.bincount(place, weights=weight)}
-        if n_each == 1:
-            sums["total"] = np.bincount(place, weights=weight * y)
-        return sums

@@ -14,14 +14,14 @@ import numpy as np
 from kinlearn._kernels.trees.extra._grow_forest import Workspace
 from kinlearn._kernels.trees.extra.partitions._passes import take_rows
 from kinlearn._partitions import Weighed
-from kinlearn.trees.extra._growth import Growth, Settings
+from kinlearn.trees.extra._growth import Growth, Settings, Units
 from kinlearn.trees.extra._model import LEAF, Forest
-from kinlearn.trees.extra.partitions._requests import Totals
 
 __all__ = [
     "BranchJob",
-    "PackedPieces",
-    "Piece",
+    "NodeRows",
+    "PackedRows",
+    "Totals",
     "grow_branches",
     "release_memory",
     "root_moments",
@@ -45,7 +45,7 @@ class _Scratch:
         self.workspace = Workspace()
         self.columns = np.empty(0, dtype=np.float32)
 
-    def room(self, *shape: int) -> np.ndarray:
+    def arrays(self, *shape: int) -> np.ndarray:
         """An array of this shape, until the next one is requested."""
         n = math.prod(shape)
         if len(self.columns) < n:
@@ -81,25 +81,25 @@ class BranchJob(Weighed):
     depth: np.ndarray
 
     @staticmethod
-    def pack(pieces: Sequence["Piece"]) -> "PackedPieces":
-        """Pieces in a form that is quick to send."""
-        ends = np.cumsum([0, *(piece.start[-1] for piece in pieces)])
-        out = pieces[0].room(ends[-1])
-        for piece, at in zip(pieces, ends[:-1], strict=True):
-            piece.copy(0, piece.start[-1], out, at)
-        start = [p.start + at for p, at in zip(pieces, ends[:-1], strict=True)]
-        return PackedPieces(start, **out)
+    def pack(partitions: Sequence["NodeRows"]) -> "PackedRows":
+        """The rows in a form that is quick to send."""
+        ends = np.cumsum([0, *(partition.start[-1] for partition in partitions)])
+        out = partitions[0].arrays(ends[-1])
+        for partition, at in zip(partitions, ends[:-1], strict=True):
+            partition.copy(0, partition.start[-1], out, at)
+        start = [p.start + at for p, at in zip(partitions, ends[:-1], strict=True)]
+        return PackedRows(start, **out)
 
     @staticmethod
-    def unpack(packed: "PackedPieces") -> list["Piece"]:
-        """The pieces."""
+    def unpack(packed: "PackedRows") -> list["NodeRows"]:
+        """The rows."""
         arrays = {"weight": None, **vars(packed), "rows": None}
-        return [Piece(**{**arrays, "start": start}) for start in packed.start]
+        return [NodeRows(**{**arrays, "start": start}) for start in packed.start]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece(Weighed):
-    """The rows that some nodes have in one part.
+class NodeRows(Weighed):
+    """The rows that some nodes have in one partition.
 
     Attributes
     ----------
@@ -113,8 +113,8 @@ class Piece(Weighed):
         Task codes.
     y : int32 or float64 array of shape (n_all,)
         Class codes, or numbers.
-    weight : float64 array of shape (n_all,), or None
-        Weights.
+    weight : float64 array, or None
+        Weights of the nodes' rows, where `start` has them.
     """
 
     start: np.ndarray
@@ -124,7 +124,7 @@ class Piece(Weighed):
     y: np.ndarray
     weight: np.ndarray | None
 
-    def room(
+    def arrays(
         self, n_rows: int, columns: Callable[..., np.ndarray] | None = None
     ) -> dict[str, np.ndarray]:
         """Arrays for so many rows, by name; `columns` makes that of the features."""
@@ -142,7 +142,9 @@ class Piece(Weighed):
         here = slice(at, at + last - first)
         there = slice(first, last) if self.rows is None else self.rows[first:last]
         for name, array in out.items():
-            if name != "columns":
+            if name == "weight":
+                array[here] = self.weight[first:last]  # type: ignore[index]
+            elif name != "columns":
                 array[here] = getattr(self, name)[there]
             elif self.rows is None:
                 array[:, here] = self.columns[:, there]
@@ -151,15 +153,15 @@ class Piece(Weighed):
 
 
 @dataclass(frozen=True, eq=False)
-class PackedPieces(Weighed):
-    """Copies of the rows of several pieces, in arrays that travel as they are.
+class PackedRows(Weighed):
+    """Copies of the rows of several partitions, in arrays that travel as they are.
 
     Attributes
     ----------
     start : list of int arrays of shape (n_nodes + 1,)
-        Where each node's rows begin, of each piece.
+        Where each node's rows begin, of each partition.
     columns, task, y, weight : arrays
-        As of a piece.
+        As of one partition.
     """
 
     start: list
@@ -170,60 +172,72 @@ class PackedPieces(Weighed):
 
 
 @dataclass(frozen=True, eq=False)
-class _BranchGrowth(Growth):
-    """The rows of a node, with the units of all rows."""
+class Totals:
+    """What is known of the rows of all partitions together, and of some trees.
 
-    totals: Totals
+    Attributes
+    ----------
+    n_features, n_tasks : int
+        How many there are.
+    n_classes : int
+        Number of classes if it is more than two, else 0.
+    numbers, weighted : bool
+        Whether labels are numbers, and rows have weights.
+    has_missing : uint8 array of shape (n_features,)
+        Whether a feature has NaN anywhere.
+    weight, total, hist : int64 arrays by tree, or None
+        Sums over all rows of a tree; those that the kind of label has.
+    w_unit, b_unit, center : float64 arrays of shape (n_trees,)
+        See `Units`.
+    """
 
-    @property
-    def center(self) -> float:
-        """What is taken off numbers before they are summed."""
-        return self.totals.center
-
-    @property
-    def units(self) -> dict[str, float]:
-        """What weights and sums are multiples of."""
-        return {"w_unit": self.totals.w_unit, "b_unit": self.totals.b_unit}
-
-    @property
-    def whole_weight(self) -> float:
-        """Weight of all rows of a tree."""
-        return self.totals.weight * self.totals.w_unit
+    n_features: int
+    n_tasks: int
+    n_classes: int
+    numbers: bool
+    weighted: bool
+    has_missing: np.ndarray
+    weight: np.ndarray
+    total: np.ndarray | None
+    hist: np.ndarray | None
+    w_unit: np.ndarray
+    b_unit: np.ndarray
+    center: np.ndarray
 
 
 def grow_branches(
-    pieces: list[Piece],
+    partitions: list[NodeRows],
     job: BranchJob,
     totals: Totals,
     settings: Settings,
     leaf_smoothing: float | None,
-    has_missing: np.ndarray,
 ) -> Forest:
-    """Grow nodes to the end from the rows of all parts."""
+    """Grow nodes to the end from the rows of all partitions."""
     scratch = _Scratch.free.pop() if _Scratch.free else _Scratch()
     stop = np.zeros(1, dtype=np.int32)
     grown = []
     for i in range(len(job.nodes)):
-        rows = _node_rows(pieces, i, scratch)
+        rows = _node_rows(partitions, i, scratch)
         if i + 1 == len(job.nodes):
-            pieces.clear()  # they take memory
+            partitions.clear()  # they take memory
         # The tasks of the node alone, if it has few: scratch is as long as they are.
         tasks, n_tasks = None, totals.n_tasks
         if n_tasks > len(rows["task"]):
             tasks, codes = np.unique(rows["task"], return_inverse=True)
             rows["task"], n_tasks = codes.astype(np.int32), len(tasks)
-        growth = _BranchGrowth(
+        tree = job.tree[i]
+        units = totals.w_unit[tree], totals.b_unit[tree], totals.center[tree]
+        growth = Growth(
             **rows,
-            by_row=None,
-            codes=None,
-            has_missing=has_missing,
+            has_missing=totals.has_missing,
             n_classes=0 if totals.numbers else max(totals.n_classes, 2),
             n_tasks=n_tasks,
             settings=replace(
                 settings, max_depth=int(settings.max_depth - job.depth[i])
             ),
             leaf_smoothing=leaf_smoothing,
-            totals=totals,
+            known_units=Units(*map(float, units)),
+            whole_weight=float(totals.weight[tree] * totals.w_unit[tree]),
         )
         branch: Any = growth.branch(int(job.key[i]), stop, scratch.workspace)
         if tasks is not None:
@@ -234,12 +248,16 @@ def grow_branches(
     return Forest.join(grown)
 
 
-def _node_rows(pieces: Sequence[Piece], i: int, scratch: _Scratch) -> dict[str, Any]:
-    """The rows of node i, in the order of the parts."""
-    length = [int(piece.start[i + 1] - piece.start[i]) for piece in pieces]
-    rows, at = pieces[0].room(sum(length), scratch.room), 0
-    for piece, n in zip(pieces, length, strict=True):
-        piece.copy(piece.start[i], piece.start[i + 1], rows, at)
+def _node_rows(
+    partitions: Sequence[NodeRows], i: int, scratch: _Scratch
+) -> dict[str, Any]:
+    """The rows of node i, in the order of the partitions."""
+    length = [
+        int(partition.start[i + 1] - partition.start[i]) for partition in partitions
+    ]
+    rows, at = partitions[0].arrays(sum(length), scratch.arrays), 0
+    for partition, n in zip(partitions, length, strict=True):
+        partition.copy(partition.start[i], partition.start[i + 1], rows, at)
         at += n
     return {"weight": None, **rows}
 

@@ -1,10 +1,12 @@
-"""Passes over the rows of one part of the data, for growth level by level.
+"""Passes over the rows of one partition, for growth level by level.
 
-The driver (_draws.pyx) says what it wants to know of the open nodes; a part of
-the rows answers with extremes and sums, which those of other parts are added to. The
-rows of a node are a stretch of ``order[tree]``, as in _extra_trees.pyx, and stay in
-ascending order. Many of the open nodes have no row in this part: their stretch is
-empty, and costs nothing but a look.
+The driver (_draws.pyx) requests extremes and sums of the open nodes, which those of
+other partitions are added to. The rows of a node are a stretch of ``order[tree]``, as
+in _grow_forest.pyx, and stay in ascending order. Many of the open nodes have no row in
+this partition: their stretch is empty, and costs nothing but a look.
+
+Weights `w` and labels `b` have one row for all trees or, of bootstrap samples, one for
+each tree.
 """
 
 from libc.math cimport INFINITY
@@ -14,14 +16,13 @@ from libc.string cimport memset
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
 )
-from kinlearn._kernels.trees.extra._blocks cimport copy_rows
-from kinlearn._kernels.trees.extra._grower cimport LEAF, TASK_SPLIT
-from kinlearn._kernels.trees.extra._scan cimport (
-    left_histogram, left_weighted_sums, partition_rows
-)
 from kinlearn._kernels._vectors cimport (
     PADDING, gather, left_counts, left_sums
 )
+from kinlearn._kernels.trees.extra._rows cimport (
+    copy_rows, left_histogram, left_weighted_sums, partition_rows
+)
+from kinlearn._kernels.trees.extra._split cimport LEAF, TASK_SPLIT
 
 
 cdef intp_t longest(const i32_t[::1] start, const i32_t[::1] end) noexcept nogil:
@@ -31,7 +32,7 @@ cdef intp_t longest(const i32_t[::1] start, const i32_t[::1] end) noexcept nogil
     return n
 
 
-cdef void* room(intp_t n, size_t size) except NULL:
+cdef void* memory_for(intp_t n, size_t size) except NULL:
     cdef void* memory = malloc((n + PADDING + 1) * size)
     if memory == NULL:
         raise MemoryError("no memory for the rows of a node")
@@ -76,9 +77,9 @@ def move_rows(
     cdef i32_t side[2]
     cdef intp_t ends[3]
     try:
-        x = <f32_t*>room(most, sizeof(f32_t))
-        spare = <i32_t*>room(most, sizeof(i32_t))
-        against = <u8_t*>room(n_tasks, sizeof(u8_t))
+        x = <f32_t*>memory_for(most, sizeof(f32_t))
+        spare = <i32_t*>memory_for(most, sizeof(i32_t))
+        against = <u8_t*>memory_for(n_tasks, sizeof(u8_t))
         memset(against, 0, n_tasks)
         with nogil:
             for i in range(start.shape[0]):
@@ -138,7 +139,7 @@ def take_rows(
     if n == 0 or d == 0:
         return
     if at < 0 or at + n > out.shape[1] or out.shape[0] != d:
-        raise ValueError("there is no room for these rows")
+        raise ValueError("these rows do not fit")
     row = &rows[0]
     with nogil:
         if columns.strides[0] == sizeof(f32_t) and d > 1:
@@ -174,7 +175,7 @@ def extremes(
     """
     cdef intp_t i, j, n
     cdef i64_t r
-    cdef f32_t* x = <f32_t*>room(longest(start, end), sizeof(f32_t))
+    cdef f32_t* x = <f32_t*>memory_for(longest(start, end), sizeof(f32_t))
     with nogil:
         for i in range(start.shape[0]):
             n = end[i] - start[i]
@@ -218,8 +219,8 @@ def number_extremes(
 def sums_left(
     const f32_t[:, ::1] columns,
     const i32_t[::1] y,
-    const i64_t[::1] b,
-    const i64_t[::1] w,
+    const i64_t[:, ::1] b,
+    const i64_t[:, ::1] w,
     intp_t n_classes,
     const i32_t[:, ::1] order,
     const i32_t[::1] tree,
@@ -246,10 +247,10 @@ def sums_left(
     cdef i64_t* near_b = NULL
     cdef i64_t* near_w = NULL
     try:
-        x = <f32_t*>room(most, sizeof(f32_t))
-        near_y = <i32_t*>room(most, sizeof(i32_t))
-        near_b = <i64_t*>room(most, sizeof(i64_t))
-        near_w = <i64_t*>room(most, sizeof(i64_t))
+        x = <f32_t*>memory_for(most, sizeof(f32_t))
+        near_y = <i32_t*>memory_for(most, sizeof(i32_t))
+        near_b = <i64_t*>memory_for(most, sizeof(i64_t))
+        near_w = <i64_t*>memory_for(most, sizeof(i64_t))
         with nogil:
             for i in range(start.shape[0]):
                 n = end[i] - start[i]
@@ -261,10 +262,10 @@ def sums_left(
                         near_y[j] = y[rows[j]]
                 if b is not None:
                     for j in range(n):
-                        near_b[j] = b[rows[j]]
+                        near_b[j] = b[tree[i] if b.shape[0] > 1 else 0, rows[j]]
                 if w is not None:
                     for j in range(n):
-                        near_w[j] = w[rows[j]]
+                        near_w[j] = w[tree[i] if w.shape[0] > 1 else 0, rows[j]]
                 for r in range(cut_start[i], cut_start[i + 1]):
                     if r == cut_start[i] or feature[r] != feature[r - 1]:
                         gather(&columns[feature[r], 0], 1, rows, n, x, &low, &high)
@@ -289,8 +290,8 @@ def sums_left(
 
 def sums_by_task(
     const i32_t[::1] y,
-    const i64_t[::1] b,
-    const i64_t[::1] w,
+    const i64_t[:, ::1] b,
+    const i64_t[:, ::1] w,
     intp_t n_classes,
     const i32_t[::1] task,
     intp_t n_tasks,
@@ -307,14 +308,14 @@ def sums_by_task(
 
     Returns how many there are. They fill `key` (the node times the number of groups,
     plus the group), `weight` and `total`; a group is a task, or a class of a task.
-    There must be room for a group for every row at these nodes.
+    These arrays have an entry for every row at these nodes.
     """
     cdef intp_t n_each = max(n_classes, <intp_t>1)
     cdef intp_t n_groups = n_tasks * n_each
     cdef intp_t i, j, n = 0, first
     cdef i64_t group
     cdef i32_t row
-    cdef i64_t* place = <i64_t*>room(n_groups, sizeof(i64_t))
+    cdef i64_t* place = <i64_t*>memory_for(n_groups, sizeof(i64_t))
     with nogil:
         for group in range(n_groups):
             place[group] = -1
@@ -333,9 +334,11 @@ def sums_by_task(
                     weight[n] = 0
                     total[n] = 0
                     n += 1
-                weight[place[group]] += 1 if w is None else w[row]
+                weight[place[group]] += 1 if w is None else w[
+                    tree[i] if w.shape[0] > 1 else 0, row]
                 if b is not None:
-                    total[place[group]] += b[row]
+                    total[place[group]] += b[
+                        tree[i] if b.shape[0] > 1 else 0, row]
                 elif n_classes == 0:
                     total[place[group]] += y[row]
             for j in range(first, n):
@@ -346,7 +349,7 @@ def sums_by_task(
 
 def moments(
     const f64_t[::1] number,
-    const f64_t[::1] row_weight,
+    const f64_t[:, ::1] row_weight,
     const i32_t[:, ::1] order,
     const i32_t[::1] tree,
     const i32_t[::1] start,
@@ -364,11 +367,13 @@ def moments(
             weight[i], total[i], squares[i] = 0, 0, 0
             for j in range(start[i], end[i]):
                 row = order[tree[i], j]
-                each = 1.0 if row_weight is None else row_weight[row]
+                each = 1.0 if row_weight is None else row_weight[
+                    tree[i] if row_weight.shape[0] > 1 else 0, row]
                 weight[i] += each
                 total[i] += each * number[row]
             mean = total[i] / weight[i] if weight[i] > 0 else 0
             for j in range(start[i], end[i]):
                 row = order[tree[i], j]
-                each = 1.0 if row_weight is None else row_weight[row]
+                each = 1.0 if row_weight is None else row_weight[
+                    tree[i] if row_weight.shape[0] > 1 else 0, row]
                 squares[i] += each * (number[row] - mean) * (number[row] - mean)

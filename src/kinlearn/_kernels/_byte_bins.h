@@ -1,30 +1,30 @@
-/* From values to codes of one byte; see _binning.pyx. */
-#ifndef KINLEARN_CODING_H
-#define KINLEARN_CODING_H
+/* From values to bins of one byte; see _binning.pyx. */
+#ifndef KINLEARN_BYTE_BINS_H
+#define KINLEARN_BYTE_BINS_H
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#define KINLEARN_MISSING 255 /* the code of a missing value */
+#define KINLEARN_MISSING 255 /* the bin of a missing value */
 #define KINLEARN_CELLS 1024
-#define KINLEARN_CODING_ROWS 128 /* at most in a call: one line of each stays near */
+#define KINLEARN_CELL_ROWS 128 /* at most in a call: one line of each stays near */
 
-/* How the values of a feature are coded, and the extremes for each code so far. */
+/* How the values of a feature are binned, and the extremes of each bin so far. */
 typedef struct {
     int by_bits;
     float origin, cells_per_unit;
-    const uint8_t* code_of_cell;
+    const uint8_t* bin_of_cell;
     float *lowest, *highest;
-} kinlearn_coding;
+} kinlearn_cells;
 
-/* codes[i] is that of values[i * stride]. */
-static inline void kinlearn_code_values(
-    const float* values, intptr_t stride, int n, const kinlearn_coding* how,
-    uint8_t* codes
+/* bins[i] is that of values[i * stride]. */
+static inline void kinlearn_bin_values(
+    const float* values, intptr_t stride, int n, const kinlearn_cells* how,
+    uint8_t* bins
 ) {
-    float x[KINLEARN_CODING_ROWS], scaled[KINLEARN_CODING_ROWS];
-    int32_t cell[KINLEARN_CODING_ROWS];
+    float x[KINLEARN_CELL_ROWS], scaled[KINLEARN_CELL_ROWS];
+    int32_t cell[KINLEARN_CELL_ROWS];
     const float origin = how->origin, cells_per_unit = how->cells_per_unit;
     const float last = KINLEARN_CELLS - 1;
     float *lowest = how->lowest, *highest = how->highest;
@@ -43,17 +43,17 @@ static inline void kinlearn_code_values(
         missing |= x[i] != x[i];
     }
     for (int i = 0; i < n; i++) {
-        uint8_t code = how->code_of_cell[cell[i]];
-        codes[i] = code;
-        if ((x[i] < lowest[code]) | (x[i] > highest[code])) { /* soon this is rare */
-            lowest[code] = x[i] < lowest[code] ? x[i] : lowest[code];
-            highest[code] = x[i] > highest[code] ? x[i] : highest[code];
+        uint8_t bin = how->bin_of_cell[cell[i]];
+        bins[i] = bin;
+        if ((x[i] < lowest[bin]) | (x[i] > highest[bin])) { /* soon this is rare */
+            lowest[bin] = x[i] < lowest[bin] ? x[i] : lowest[bin];
+            highest[bin] = x[i] > highest[bin] ? x[i] : highest[bin];
         }
     }
     if (missing) {
         lowest[KINLEARN_MISSING] = -INFINITY;
         for (int i = 0; i < n; i++)
-            codes[i] = x[i] == x[i] ? codes[i] : KINLEARN_MISSING;
+            bins[i] = x[i] == x[i] ? bins[i] : KINLEARN_MISSING;
     }
 }
 

@@ -1,20 +1,20 @@
-/* The innermost loops over codes of one byte, sixteen at a time; see _codes.pxd.
- * Buffers of codes by row of a node have room for KINLEARN_CODES_PADDING more: behind
- * the last code follow those of missing values, which go to no side. */
-#ifndef KINLEARN_CODES_H
-#define KINLEARN_CODES_H
+/* The innermost loops over bins of one byte, sixteen at a time; see _feature_bytes.pxd.
+ * Buffers of bins by row of a node are longer by KINLEARN_BYTES_PADDING: behind the
+ * last bin follow those of missing values, which go to no side. */
+#ifndef KINLEARN_FEATURE_BYTES_H
+#define KINLEARN_FEATURE_BYTES_H
 
 #include <stdint.h>
 #include <string.h>
 
-#include "../../_coding.h"
+#include "../../_byte_bins.h"
 #include "../../_vectors.h"
 
-#define KINLEARN_CODES_PADDING 16
+#define KINLEARN_BYTES_PADDING 16
 
-/* out[i] = source[rows[i]]; the least and the greatest code, which is that of missing
+/* out[i] = source[rows[i]]; the least and the greatest bin, which is that of missing
  * values if there are any, and the greatest one of a value plus 1 (0: no values). */
-static inline void kinlearn_gather_codes(
+static inline void kinlearn_gather_bins(
     const uint8_t* source, const int32_t* rows, intptr_t n, uint8_t* out,
     int* least, int* greatest, int* after_values
 ) {
@@ -39,19 +39,19 @@ static inline void kinlearn_gather_codes(
         high = c > high ? c : high;
         after = next > after ? next : after;
     }
-    memset(out + n, KINLEARN_MISSING, KINLEARN_CODES_PADDING);
+    memset(out + n, KINLEARN_MISSING, KINLEARN_BYTES_PADDING);
     *least = low;
     *greatest = high;
     *after_values = after;
 }
 
-/* Where x is the code; how many these are. */
-static inline intptr_t kinlearn_find_code(
-    const uint8_t* x, intptr_t n, uint8_t code, int32_t* found
+/* Where x is the bin; how many these are. */
+static inline intptr_t kinlearn_find_bin(
+    const uint8_t* x, intptr_t n, uint8_t bin, int32_t* found
 ) {
     intptr_t n_found = 0, i = 0;
 #if KINLEARN_SSE2
-    const __m128i wanted = _mm_set1_epi8((char)code);
+    const __m128i wanted = _mm_set1_epi8((char)bin);
     for (; i + 16 <= n; i += 16) {
         __m128i v = _mm_loadu_si128((const __m128i*)(x + i));
         uint32_t hits = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(v, wanted));
@@ -62,7 +62,7 @@ static inline intptr_t kinlearn_find_code(
     }
 #endif
     for (; i < n; i++) {
-        if (x[i] == code) found[n_found++] = (int32_t)i;
+        if (x[i] == bin) found[n_found++] = (int32_t)i;
     }
     return n_found;
 }
@@ -73,7 +73,7 @@ static inline void kinlearn_pack_labels(const int32_t* y, intptr_t n, uint8_t* o
 }
 
 /* Rows with x <= cut, and how many of them have y = 1. */
-static inline void kinlearn_left_code_counts(
+static inline void kinlearn_left_bin_counts(
     const uint8_t* x, const uint8_t* y, intptr_t n, uint8_t cut, int64_t* weight,
     int64_t* total
 ) {
@@ -105,7 +105,7 @@ static inline void kinlearn_left_code_counts(
 }
 
 /* Rows with x <= cut, and the sum of their b. */
-static inline void kinlearn_left_code_sums(
+static inline void kinlearn_left_bin_sums(
     const uint8_t* x, const int64_t* b, intptr_t n, uint8_t cut, int64_t* weight,
     int64_t* total
 ) {

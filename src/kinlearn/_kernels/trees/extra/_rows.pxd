@@ -1,10 +1,10 @@
-# Copying the rows of a node together, and undoing it.
+# Loops over the rows of one node; copying the rows of a node together, and undoing it.
 
 from libc.string cimport memcpy
 
-from kinlearn._kernels._typedefs cimport f32_t, i32_t, intp_t
-from kinlearn._kernels.trees.extra._grower cimport N_BLOCKS, Block, Grower, Source
+from kinlearn._kernels._typedefs cimport f32_t, i32_t, i64_t, intp_t, u8_t
 from kinlearn._kernels._vectors cimport prefetch, turn_rows
+from kinlearn._kernels.trees.extra._grower cimport N_BLOCKS, Block, Grower, Source
 
 cdef enum:
     # What stays in the cache that cores share: only of X that lies by rows alone, for
@@ -12,10 +12,83 @@ cdef enum:
     LARGE_BYTES = 16777216
     # More than fits near the processor; but one column at a time is read, densely.
     SMALL_BYTES = 2097152
-    # One size where codes serve the larger nodes.
-    CODED_BYTES = 4194304
+    # One size where bytes serve the larger nodes.
+    ONE_SIZE_BYTES = 4194304
     TILE = 16  # as turn_rows has it
 
+
+# ----------------------------------------------------------------------------
+# Loops
+# ----------------------------------------------------------------------------
+
+# The loops over the rows of one node. Everything else in growing a tree costs
+# next to nothing on large nodes, so these carry no branches that depend on data:
+# comparisons become masks, and sums are integers, which compilers may reorder
+# into vector lanes (and which add up the same in any order, on any machine).
+
+ctypedef fused value_t:
+    f32_t  # a value
+    u8_t   # its bin; see _feature_bytes.pxd
+
+
+cdef inline void left_weighted_sums(
+    const value_t* x, const i64_t* a, const i64_t* b, intp_t n, value_t cut,
+    i64_t* weight, i64_t* total,
+) noexcept nogil:
+    # Sums of a and of b over the rows left of the cut.
+    cdef i64_t go_left, w = 0, s = 0
+    cdef intp_t i
+    for i in range(n):
+        go_left = -<i64_t>(x[i] <= cut)
+        w += go_left & a[i]
+        s += go_left & b[i]
+    weight[0] = w
+    total[0] = s
+
+
+cdef inline i64_t left_histogram(
+    const value_t* x, const i32_t* y, const i64_t* a, intp_t n, value_t cut,
+    i64_t* hist,
+) noexcept nogil:
+    # Add the weights left of the cut to hist by class; return their sum.
+    # Two tables would halve the wait of a class that follows itself; most
+    # nodes are too small for that to pay.
+    cdef i64_t go_left, w = 0
+    cdef intp_t i
+    if a == NULL:
+        for i in range(n):
+            go_left = x[i] <= cut
+            hist[y[i]] += go_left
+            w += go_left
+    else:
+        for i in range(n):
+            go_left = a[i] & -<i64_t>(x[i] <= cut)
+            hist[y[i]] += go_left
+            w += go_left
+    return w
+
+
+# Stable, so that a node's rows stay in ascending order and the next gather walks
+# its column forwards. Every row is written to both sides; one of the two places
+# is written over later.
+
+cdef inline intp_t partition_rows(
+    i32_t* a, const value_t* x, intp_t n, value_t cut, i32_t* spare
+) noexcept nogil:
+    cdef intp_t i, n_left = 0
+    cdef i32_t value
+    for i in range(n):
+        value = a[i]
+        a[n_left] = value
+        spare[i - n_left] = value
+        n_left += x[i] <= cut
+    memcpy(a + n_left, spare, (n - n_left) * sizeof(i32_t))
+    return n_left
+
+
+# ----------------------------------------------------------------------------
+# Blocks
+# ----------------------------------------------------------------------------
 
 cdef inline void set_block_sizes(Grower* g) noexcept nogil:
     # A block copies every feature once; a branch of m rows gathers max_features of
@@ -25,11 +98,11 @@ cdef inline void set_block_sizes(Grower* g) noexcept nogil:
     cdef intp_t levels = 0, m = SMALL_BYTES // row_bytes
     while (m >> levels) > 1:
         levels += 1
-    if g.data.n_features > g.settings.max_features * levels:
+    if g.data.n_features > g.node.settings.max_features * levels:
         return
-    if g.codes.columns != NULL:
-        # less where there are few rows in all, as in set_coded_size
-        g.blocks[1].max_rows = min(CODED_BYTES // row_bytes, g.data.n_rows // 4)
+    if g.bytes.columns != NULL:
+        # less where there are few rows in all, as in set_bytes_size
+        g.blocks[1].max_rows = min(ONE_SIZE_BYTES // row_bytes, g.data.n_rows // 4)
         return
     if g.data.n_rows > m or not has_columns:
         g.blocks[1].max_rows = min(m, g.data.n_rows)
@@ -69,7 +142,7 @@ cdef inline void copy_columns(Grower* g, f32_t* columns) noexcept nogil:
     cdef const f32_t* source
     cdef f32_t* target
     for f in range(g.data.n_features):
-        if g.known_constant[f]:  # nobody will ask
+        if g.draws.constant[f]:  # nobody will ask
             continue
         source = g.at.columns + f * g.at.column_stride
         target = columns + f * n
