@@ -33,7 +33,7 @@ from kinlearn._kernels.trees.extra._labels cimport (
     fill_leaves, fill_variances, is_pure, number_classes, read_labels, spread_up
 )
 from kinlearn._kernels.trees.extra._rows cimport (
-    enter_blocks, leave_blocks, partition_rows, set_block_sizes
+    enter_block, leave_block, partition_rows, set_block_size
 )
 from kinlearn._kernels.trees.extra._small_nodes cimport (
     enter_small, number_lanes, open_small, pack_left
@@ -198,7 +198,7 @@ cdef Status grow(
 
         if f.start >= g.small.end:
             g.small.end = 0
-        leave_blocks(g, f.start, everything.rows)
+        leave_block(g, f.start, everything.rows)
         p.n = f.end - f.start
         p.rows = everything.rows + f.start
         g.node.n_rows = p.n
@@ -215,7 +215,7 @@ cdef Status grow(
             f.node = (1 << p.n) - 1
             open_small(g, f.node)
         else:
-            enter_blocks(g, f.start)
+            enter_block(g, f.start)
         if g.data.n_classes > 0:
             read_labels(g)
             number_classes(g)
@@ -260,7 +260,7 @@ cdef Status grow(
             derive_stream(f.key, 1), g.n_constants, g.small.best_left, -1, f.depth + 1,
         )
         n_stack += 2
-    leave_blocks(g, everything.n, everything.rows)
+    leave_block(g, everything.n, everything.rows)
     tree.leaf_start[tree.n_leaves] = <i32_t>everything.n
     return DONE
 
@@ -424,7 +424,7 @@ def grow_tree(
     if rows.feature_bytes is not None and g.data.source.columns == NULL:
         set_bytes(&g, rows.feature_bytes)
     set_bytes_size(&g)
-    set_block_sizes(&g)
+    set_block_size(&g)
     # A small branch wants most of its features, unless there are very many.
     g.small.all_at_once = (
         g.data.source.rows != NULL

@@ -14,7 +14,6 @@ cdef extern from "trees/extra/_feature_bytes.h" nogil:
         BYTES_PADDING "KINLEARN_BYTES_PADDING"
 
 cdef enum:
-    N_BLOCKS = 2       # one within the other
     N_CATEGORIES = 256
 
 
@@ -69,7 +68,6 @@ cdef struct Part:
 # The rows of a node, copied together: its whole branch is then grown from nearby
 # memory, whatever the size of the data. Within it rows have numbers of their own.
 cdef struct Block:
-    Source source
     intp_t max_rows            # 0: blocks would not pay
     intp_t start               # of the stretch of rows it covers
     intp_t end                 # 0: there is none at present
@@ -132,7 +130,7 @@ cdef struct Grower:
     u64_t key                  # of the node at hand
     u64_t stream
     Source at                  # where part.rows point to: the data, or a block
-    Block blocks[N_BLOCKS]     # large, small
+    Block block
     Bytes bytes
     Small small
     Frame* stack               # grows with the depth
@@ -297,9 +295,8 @@ cdef inline void allocate(
     tree.split_cut = <f64_t*>take(arena, leaves, sizeof(f64_t))
     tree.split_mean = <f64_t*>take(arena, leaves, sizeof(f64_t))
     tree.split_class = <i32_t*>take(arena, leaves, sizeof(i32_t))
-    for i in range(N_BLOCKS):
-        if g.blocks[i].max_rows > 0:
-            allocate_block(arena, &g.blocks[i], data, d)
+    if g.block.max_rows > 0:
+        allocate_block(arena, &g.block, data, d)
     for i in range(2):
         g.x[i] = <f32_t*>take(arena, n + PADDING, sizeof(f32_t))
     if g.bytes.columns != NULL:
