@@ -5,17 +5,22 @@ from kinlearn._binning._bins import (
     Bins,
     bin_features,
     feature_edges,
+    in_units,
+    is_whole,
     join_bins,
+    weight_unit,
 )
+from kinlearn._binning._feature_bytes import FeatureBytes, feature_bytes
 from kinlearn._binning._partitions import find_bins
 from kinlearn._binning._sparse import bin_sparse
-from kinlearn._binning._weights import in_units, is_whole, weight_unit
 
 __all__ = [
     "MAX_BINS",
     "Bins",
+    "FeatureBytes",
     "bin_features",
     "bin_sparse",
+    "feature_bytes",
     "feature_edges",
     "find_bins",
     "in_units",

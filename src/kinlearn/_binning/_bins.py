@@ -1,4 +1,7 @@
-"""Features as small bins, which histograms of any rows can be summed over."""
+"""Features as small bins, which histograms of any rows can be summed over.
+
+Weights of rows are whole numbers there, whose sums do not depend on the order of rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +16,25 @@ __all__ = [
     "bin_features",
     "edges_between",
     "feature_edges",
+    "in_units",
+    "is_whole",
     "join_bins",
     "quantile_edges",
     "wanted_weights",
+    "weight_unit",
 ]
 
 MAX_BINS = 255  # one more code, 255, is the bin of missing values
 
 # Columns that are copied together: a line of memory in row-major float32.
 _BLOCK = 16
+
+# Weights that are not whole numbers become multiples of a power of two, which their
+# sum is some 2^50 of.
+_BITS = 50
+
+# A sum that is a power of two up to its rounding must not lie between two units.
+_SLACK = 1 + 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +143,22 @@ def edges_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     middle = low / 2 + high / 2
     # between neighbouring floats there is nothing: the lower one is the edge
     return np.where(middle < high, middle, low)
+
+
+def is_whole(weight: np.ndarray) -> bool:
+    """Whether all weights are whole numbers."""
+    return bool((weight == np.rint(weight)).all())
+
+
+def weight_unit(total: float, whole: bool) -> float:
+    """What weights are multiples of."""
+    if total < 2.0**31 and whole:
+        return 1.0
+    return float(2.0 ** (np.ceil(np.log2(total * _SLACK)) - _BITS))
+
+
+def in_units(weight: np.ndarray | None, unit: float) -> np.ndarray | None:
+    """Weights as multiples of a unit; those that are positive stay so."""
+    if weight is None:
+        return None
+    return np.maximum(np.rint(weight / unit).astype(np.int64), weight > 0)

@@ -9,15 +9,28 @@ from kinlearn.trees.extra.partitions import fit_partitions
 
 __all__ = ["MultiTaskExtraTreesClassifier", "MultiTaskExtraTreesRegressor"]
 
-_FIXED = {
-    **ForestOnDask._fixed,
-    "oob_score": "a prediction of every row would have to come to one place; keep some "
-    "rows out of fit, and score the predictions for them",
-}
+
+class _ExtraTreesOnDask(ForestOnDask):
+    _fixed = {
+        **ForestOnDask._fixed,
+        "oob_score": "a prediction of every row would have to come to one place; keep "
+        "some rows out of fit, and score the predictions for them",
+    }
+
+    def _grow(
+        self, engine: Any, partitions: list[Any], finished: Callable[[int], bool]
+    ) -> None:
+        fit_partitions(
+            self,
+            engine,
+            partitions,
+            trees_at_once=self.trees_at_once,
+            finished=finished,
+        )
 
 
 class MultiTaskExtraTreesClassifier(
-    ClassifierOnDask, ForestOnDask, trees.MultiTaskExtraTreesClassifier
+    ClassifierOnDask, _ExtraTreesOnDask, trees.MultiTaskExtraTreesClassifier
 ):
     """Extremely randomised trees that may also split by task, on a Dask cluster.
 
@@ -60,22 +73,11 @@ class MultiTaskExtraTreesClassifier(
     """
 
     _local = trees.MultiTaskExtraTreesClassifier
-    _fixed = _FIXED
-
-    def _grow(
-        self, engine: Any, partitions: list[Any], finished: Callable[[int], bool]
-    ) -> None:
-        fit_partitions(
-            self,
-            engine,
-            partitions,
-            criterion=int(self.criterion == "entropy"),
-            trees_at_once=self.trees_at_once,
-            finished=finished,
-        )
 
 
-class MultiTaskExtraTreesRegressor(ForestOnDask, trees.MultiTaskExtraTreesRegressor):
+class MultiTaskExtraTreesRegressor(
+    _ExtraTreesOnDask, trees.MultiTaskExtraTreesRegressor
+):
     """Extremely randomised trees that may also split by task, for numbers, on Dask.
 
     For the same rows and `random_state` the model is the same, tree by tree, as that of
@@ -109,16 +111,3 @@ class MultiTaskExtraTreesRegressor(ForestOnDask, trees.MultiTaskExtraTreesRegres
 
     _local = trees.MultiTaskExtraTreesRegressor
     _labels = "numbers"
-    _fixed = _FIXED
-
-    def _grow(
-        self, engine: Any, partitions: list[Any], finished: Callable[[int], bool]
-    ) -> None:
-        fit_partitions(
-            self,
-            engine,
-            partitions,
-            criterion=2,
-            trees_at_once=self.trees_at_once,
-            finished=finished,
-        )

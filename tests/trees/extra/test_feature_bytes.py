@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kinlearn import with_task
+from kinlearn._binning import feature_bytes
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 from kinlearn.trees.extra import _growth
-from kinlearn.trees.extra._feature_bytes import bin_features
 
 
 def draw(kind, rng, n):
@@ -41,7 +41,7 @@ def test_few_rows_share_a_bin_with_other_values(kind):
     X = np.empty((50_000, 2), dtype=np.float32)
     X[:, 0] = 1
     X[:, 1] = draw(kind, rng, len(X))
-    found = bin_features(X)
+    found = feature_bytes(X)
     x, bin = X[:, 1], found.bins[1]
     assert_array_equal(bin == 255, np.isnan(x))
     assert_array_equal(found.has_missing, [0, np.isnan(x).any()])

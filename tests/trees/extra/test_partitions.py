@@ -57,10 +57,7 @@ def fit_both(X, y, weight, *, ends, numbers, **params):
         for i, rows in enumerate(np.split(np.arange(len(y)), ends))
     ]
     divided = cls(**params)
-    criterion = 2 if numbers else int(divided.criterion == "entropy")
-    fit_partitions(
-        divided, LocalPartitions(), parts, criterion=criterion, trees_at_once=2
-    )
+    fit_partitions(divided, LocalPartitions(), parts, trees_at_once=2)
     return whole, divided
 
 
@@ -220,7 +217,7 @@ def test_string_tasks_and_labels_of_single_partitions():
         for i, rows in enumerate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)])
     ]
     forest = MultiTaskExtraTreesClassifier(2, task="tree", min_samples_leaf=1)
-    fit_partitions(forest, LocalPartitions(), table, criterion=1)
+    fit_partitions(forest, LocalPartitions(), table)
     assert [*forest.classes_] == ["no", "yes"]
     assert [*forest.tasks_] == [*names]
 
@@ -245,12 +242,12 @@ def test_partitions_that_do_not_fit_together_are_refused():
     ]
     forest = MultiTaskExtraTreesClassifier(2, task=-1)
     with pytest.raises(ValueError, match="do not have the same columns"):
-        fit_partitions(forest, LocalPartitions(), parts, criterion=1)
+        fit_partitions(forest, LocalPartitions(), parts)
     with pytest.raises(ValueError, match=r"Found no rows in the 2 partition\(s\)"):
-        fit_partitions(forest, LocalPartitions(), [None, None], criterion=1)
+        fit_partitions(forest, LocalPartitions(), [None, None])
     part = read_partition(X, y, np.zeros(100), 0, options)
     with pytest.raises(ValueError, match="weights of all rows are 0"):
-        fit_partitions(forest, LocalPartitions(), [part], criterion=1)
+        fit_partitions(forest, LocalPartitions(), [part])
 
 
 @pytest.mark.parametrize("by_rows", [False, True])

@@ -98,11 +98,16 @@ class MultiTaskExtraTreesBase(
         """Numbers of features and of cuts to choose from."""
         return ((settings.max_features, settings.n_cuts),)
 
+    @property
+    @abstractmethod
+    def _criterion(self) -> int:
+        """The kernel's."""
+
     @abstractmethod
     def _open_labels(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[TaskData, int, np.ndarray | None, int]:
-        """Checked data, number of classes (0 for numbers), weights, criterion."""
+    ) -> tuple[TaskData, int, np.ndarray | None]:
+        """Checked data, number of classes (0 for numbers), weights."""
 
     @abstractmethod
     def _score(self, y_true: np.ndarray, prediction: np.ndarray) -> float:
@@ -148,10 +153,10 @@ class MultiTaskExtraTreesBase(
             raise ValueError(
                 "oob_score=True needs rows out of the bag; set bootstrap=True too."
             )
-        data, n_classes, weight, criterion = self._open_labels(X, y, sample_weight)
+        data, n_classes, weight = self._open_labels(X, y, sample_weight)
         check_total_weight(weight)
         total = data.n_samples if weight is None else weight.sum()
-        settings = self._settings(data.X.shape[1], total, criterion)
+        settings = self._settings(data.X.shape[1], total)
         self._warn_of_light_rows(data, weight, settings)
         growth = Growth.from_data(
             data, n_classes, weight, settings, self.leaf_smoothing
@@ -233,7 +238,7 @@ class MultiTaskExtraTreesBase(
                 "in each leaf, which the forest does not keep. Fit anew with all rows, "
                 "or set leaf_smoothing=None before fit."
             )
-        weight, criterion = self._weigh_later(later)
+        weight = self._weigh_later(later)
         offsets = np.zeros(len(later.tasks))
         offsets[later.place] = self._offsets
         y = later.y
@@ -248,7 +253,7 @@ class MultiTaskExtraTreesBase(
             insert_tasks(self._widened(later), later.place),
             (later.X, later.task, y, weight),
             is_new=later.is_new,
-            criterion=criterion,
+            criterion=self._criterion,
             n_classes=0 if later.classes is None else len(later.classes),
             task_smoothing=self.task_smoothing,
         )
@@ -261,8 +266,8 @@ class MultiTaskExtraTreesBase(
         return self.forest_
 
     @abstractmethod
-    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
-        """Weights of later rows, and the kernel's criterion."""
+    def _weigh_later(self, later: Any) -> np.ndarray:
+        """Weights of later rows."""
 
     @property
     def _goes_on(self) -> bool:
@@ -316,7 +321,7 @@ class MultiTaskExtraTreesBase(
             )
         return [self.forest_]
 
-    def _settings(self, d: int, total: float, criterion: int) -> Settings:
+    def _settings(self, d: int, total: float) -> Settings:
         named = {"sqrt": np.sqrt(d), "log2": np.log2(d), None: d}
         named["auto"] = named["sqrt"]
         k = (
@@ -327,7 +332,7 @@ class MultiTaskExtraTreesBase(
         leaf, prob = self.min_samples_leaf, self.task_split_prob
         mask = self.is_categorical_
         return Settings(
-            criterion=criterion,
+            criterion=self._criterion,
             max_features=min(max(1, int(k)), d),
             n_cuts=1 if self.n_cuts == "auto" else min(self.n_cuts, _NO_LIMIT),
             max_depth=min(_NO_LIMIT, self.max_depth or _NO_LIMIT),

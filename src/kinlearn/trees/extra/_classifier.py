@@ -257,9 +257,13 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         )
         return tuple(dict.fromkeys([(k, c), greedy]))
 
+    @property
+    def _criterion(self) -> int:
+        return int(self.criterion == "entropy")
+
     def _open_labels(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[TaskData, int, np.ndarray | None, int]:
+    ) -> tuple[TaskData, int, np.ndarray | None]:
         data = self._fit_data(X, y, sample_weight, labels="classes", same=self._goes_on)
         weight = data.sample_weight
         if self.class_weight is not None:
@@ -268,7 +272,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         if weight is not None:
             sets = replace(data, sample_weight=weight).label_sets
             self._label_sets = sets.counting(data.task, data.y, weight)
-        return data, len(data.classes), weight, int(self.criterion == "entropy")
+        return data, len(data.classes), weight
 
     def partial_fit(
         self,
@@ -304,7 +308,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
 
-    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
+    def _weigh_later(self, later: Any) -> np.ndarray:
         weight = later.sample_weight
         if self.class_weight == "balanced":
             raise ValueError(
@@ -315,7 +319,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             labels = later.classes[later.y]
             of_class = [self.class_weight.get(v, 1.0) for v in labels.tolist()]
             weight = weight * np.array(of_class)
-        return weight, int(self.criterion == "entropy")
+        return weight
 
     def _widened(self, later: Any) -> Forest:
         """The forest with the new classes.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from kinlearn._binning import FeatureBytes, feature_bytes
 from kinlearn._kernels._random import stream_state
 from kinlearn._kernels.trees.extra._grow_forest import (
     Workspace,
@@ -21,7 +22,6 @@ from kinlearn._kernels.trees.extra._grow_forest import (
     grow_tree,
 )
 from kinlearn.tasks import TaskData
-from kinlearn.trees.extra._feature_bytes import FeatureBytes, bin_features
 from kinlearn.trees.extra._model import Forest
 from kinlearn.utils import as_float32
 
@@ -241,14 +241,14 @@ class Growth:
         columns, by_row = X.T, None
         if X.nbytes <= _BOTH_WAYS_BYTES:
             columns, by_row = np.ascontiguousarray(columns), np.ascontiguousarray(X)
-        feature_bytes = None
+        as_bytes = None
         if (
             columns.strides[1] != X.itemsize
             and len(X) >= _BYTES_ROWS
             and X.shape[1] <= _BYTES_FEATURES * settings.max_features
         ):
-            feature_bytes = bin_features(X)
-            has_missing = feature_bytes.has_missing
+            as_bytes = feature_bytes(X)
+            has_missing = as_bytes.has_missing
         else:
             has_missing = np.zeros(X.shape[1], dtype=np.uint8)
             for start in range(0, len(X), _ROWS_AT_ONCE):
@@ -264,7 +264,7 @@ class Growth:
             settings=settings,
             leaf_smoothing=leaf_smoothing,
             by_row=by_row,
-            feature_bytes=feature_bytes,
+            feature_bytes=as_bytes,
         )
 
     @property

@@ -195,6 +195,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         "linear_part": ["boolean", StrOptions({"auto"})],
     }
     _task_split_probs = (0.5, 0.25, 1.0)
+    _criterion = 2
 
     def __init__(
         self,
@@ -243,7 +244,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
 
     def _open_labels(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[TaskData, int, np.ndarray | None, int]:
+    ) -> tuple[TaskData, int, np.ndarray | None]:
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=self._goes_on)
         largest = np.abs(data.y).max()
         if largest > _LARGEST:
@@ -251,7 +252,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
                 f"y holds numbers up to {largest:g} in size, whose squares cannot be "
                 "added up. Scale y."
             )
-        return data, 0, data.sample_weight, 2
+        return data, 0, data.sample_weight
 
     def partial_fit(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -279,8 +280,8 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
             return self._add_later(self._later_data(X, y, sample_weight))
         return self.fit(X, y, sample_weight)
 
-    def _weigh_later(self, later: Any) -> tuple[np.ndarray, int]:
-        return later.sample_weight, 2
+    def _weigh_later(self, later: Any) -> np.ndarray:
+        return later.sample_weight
 
     def _score(self, y_true: np.ndarray, prediction: np.ndarray) -> float:
         return r2_score(y_true, prediction)

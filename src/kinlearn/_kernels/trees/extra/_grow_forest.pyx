@@ -24,13 +24,15 @@ from kinlearn._kernels.trees.extra._categories cimport (
 from kinlearn._kernels.trees.extra._feature_bytes cimport (
     MISSING, reads_bytes, set_bytes_size, settle
 )
-from kinlearn._kernels.trees.extra._feature_splits cimport try_features
 from kinlearn._kernels.trees.extra._grower cimport (
     Arena, Data, Frame, Grower, Node, Part, Source, Tree, allocate, give_back,
     load_rows, open_arena, release, reserve_stack, take
 )
 from kinlearn._kernels.trees.extra._labels cimport (
     fill_leaves, fill_variances, is_pure, number_classes, read_labels, spread_up
+)
+from kinlearn._kernels.trees.extra._node_splits cimport (
+    list_exceptions, try_features, try_tasks
 )
 from kinlearn._kernels.trees.extra._rows cimport (
     enter_block, leave_block, partition_rows, set_block_size
@@ -41,7 +43,6 @@ from kinlearn._kernels.trees.extra._small_nodes cimport (
 from kinlearn._kernels.trees.extra._split cimport (
     LEAF, TASK_SPLIT, VARIANCE, begin_search, is_split, node_impurity, read_settings
 )
-from kinlearn._kernels.trees.extra._task_splits cimport list_exceptions, try_tasks
 
 cdef extern from *:
     """

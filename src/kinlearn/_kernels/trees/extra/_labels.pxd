@@ -5,8 +5,8 @@ from libc.stdlib cimport qsort
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, intp_t
 from kinlearn._kernels.trees.extra._grower cimport Grower, Node, Part, Source, Tree
+from kinlearn._kernels.trees.extra._rows cimport compare_i32
 from kinlearn._kernels.trees.extra._split cimport LEAF, VARIANCE
-from kinlearn._kernels.trees.extra._task_splits cimport compare_i32
 
 
 cdef inline void read_labels(Grower* g) noexcept nogil:

@@ -66,6 +66,12 @@ cdef inline i64_t left_histogram(
     return w
 
 
+cdef inline int compare_i32(const void* a, const void* b) noexcept nogil:
+    cdef i32_t x = (<const i32_t*>a)[0]
+    cdef i32_t y = (<const i32_t*>b)[0]
+    return (x > y) - (x < y)
+
+
 # Stable, so that a node's rows stay in ascending order and the next gather walks
 # its column forwards. Every row is written to both sides; one of the two places
 # is written over later.

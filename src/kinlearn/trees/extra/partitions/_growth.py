@@ -239,7 +239,6 @@ def fit_partitions(
     engine: Any,
     partitions: list[Any],
     *,
-    criterion: int,
     trees_at_once: int | None = None,
     finished: Callable[[int], object] | None = None,
 ) -> None:
@@ -276,7 +275,7 @@ def fit_partitions(
         common=common,
         weighted=common.class_weight is not None or summaries[0]["weighted"],
         total_weight=total,
-        settings=forest._settings(len(common.table.features), total, criterion),
+        settings=forest._settings(len(common.table.features), total),
         leaf_smoothing=forest.leaf_smoothing,
         trees_at_once=trees_at_once,
     )

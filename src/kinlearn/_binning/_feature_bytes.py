@@ -6,7 +6,7 @@ import numpy as np
 
 from kinlearn._kernels._binning import N_CELLS, bin_rows
 
-__all__ = ["FeatureBytes", "bin_features"]
+__all__ = ["FeatureBytes", "feature_bytes"]
 
 _MISSING = 255
 _STEPS = 240  # bins of equal weight in the sample
@@ -98,7 +98,7 @@ def _best_cells(values: np.ndarray) -> tuple:
     return cells
 
 
-def bin_features(X: np.ndarray) -> FeatureBytes:
+def feature_bytes(X: np.ndarray) -> FeatureBytes:
     """Find bins of about equal weight, and the bin of every value.
 
     The bins follow a sample, and they need not be even: trees are the same with any
