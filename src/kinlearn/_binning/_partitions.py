@@ -1,4 +1,4 @@
-"""The bins of all rows, when they lie in parts: the same edges to the bit.
+"""The bins of all rows, when they lie in partitions: the same edges to the bit.
 
 The values of a feature that has few are sent, with their weights. Of others, exact
 quantiles are wanted: numbers are read as unsigned integers of the same order, and the
@@ -42,7 +42,7 @@ def find_bins(
     dtype: DTypeLike,
     max_bins: int = MAX_BINS,
 ) -> Bins:
-    """Edges for the rows of all parts, as `bin_features` finds them."""
+    """Edges for the rows of all partitions, as `bin_features` finds them."""
     found = engine.reduce(_united, _few_values, handles, n_features)
     many = [f for f in range(n_features) if found[f] is None]
     edges: list[Any] = [
@@ -62,12 +62,12 @@ def find_bins(
 
 
 def _few_values(
-    part: Any, n_features: int
+    partition: Any, n_features: int
 ) -> list[tuple[np.ndarray, np.ndarray] | None]:
     """Values and weights of each feature that has few values; None for others."""
     out = []
     for f in range(n_features):
-        values, weight = part.feature(f)
+        values, weight = partition.feature(f)
         there = ~np.isnan(values)
         weight = None if weight is None else weight[there]
         out.append(_distinct(values[there].astype(np.float64), weight))
@@ -85,18 +85,18 @@ def _distinct(
     return values, weight
 
 
-def _united(parts: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray] | None]:
+def _united(partitions: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray] | None]:
     return [
         None
         if any(pair is None for pair in pairs)
         else _distinct(*(np.concatenate(arrays) for arrays in zip(*pairs, strict=True)))
-        for pairs in zip(*parts, strict=True)
+        for pairs in zip(*partitions, strict=True)
     ]
 
 
 @dataclass(frozen=True, eq=False)
 class SortedColumns(Weighed):
-    """Some features of a part, each sorted, as unsigned integers."""
+    """Some features of a partition, each sorted, as unsigned integers."""
 
     keys: np.ndarray  # ascending in each feature, end to end
     start: np.ndarray  # (n_features + 1,) where each feature begins
@@ -104,11 +104,11 @@ class SortedColumns(Weighed):
     below: np.ndarray | None
 
     @classmethod
-    def of(cls, part: Any, features: Sequence[int], dtype: DTypeLike) -> Self:
-        """Sort features of a part, as numbers of a type."""
+    def of(cls, partition: Any, features: Sequence[int], dtype: DTypeLike) -> Self:
+        """Sort features of a partition, as numbers of a type."""
         keys, below = [], []
         for f in features:
-            values, weight = part.feature(f)
+            values, weight = partition.feature(f)
             there = ~np.isnan(values)
             key = _as_keys(values[there].astype(dtype))
             if weight is None:

@@ -4,8 +4,8 @@
  * changes a least or greatest value.
  *
  * Loops over the rows of a node have no rest that is done row by row, for its end
- * would be guessed wrong in every small node: buffers by row of a node have room for
- * KINLEARN_PADDING more, and NaN behind the last value, which goes to no side. */
+ * would be guessed wrong in every small node: buffers by row of a node are longer by
+ * KINLEARN_PADDING, with NaN behind the last value, which goes to no side. */
 #ifndef KINLEARN_VECTORS_H
 #define KINLEARN_VECTORS_H
 
@@ -24,9 +24,6 @@
 #endif
 
 #define KINLEARN_PADDING 4
-#define KINLEARN_LANES 8
-
-/* ---------------------------------------------------------------- many rows */
 
 /* out[i] = source[rows[i] * stride], and their extremes. NaN fails every comparison,
  * so the extremes are those of the values present: inf and -inf if there are none. */
@@ -159,76 +156,15 @@ static inline void kinlearn_turn_rows(
     }
 }
 
-/* ------------------------------------------------- eight rows, one a bit of a set */
-
-/* inside[k] has all bits set if row k is in the set. */
-static inline void kinlearn_open_lanes(uint32_t set, uint32_t* inside) {
-    for (int k = 0; k < KINLEARN_LANES; k++) inside[k] = 0 - ((set >> k) & 1);
-}
-
-static inline int kinlearn_count_bits(uint32_t set) {
-    set -= (set >> 1) & 0x55u;
-    set = (set & 0x33u) + ((set >> 2) & 0x33u);
-    return (int)((set + (set >> 4)) & 15u);
-}
-
-/* The lowest row of a set that is not empty. */
+/* The lowest bit of those set; there must be one. */
 static inline int kinlearn_lowest_bit(uint32_t set) {
 #if defined(__GNUC__) || defined(__clang__)
     return __builtin_ctz(set);
 #else
-    return kinlearn_count_bits((set & (0 - set)) - 1);
+    int bit = 0;
+    while (!(set >> bit & 1)) bit++;
+    return bit;
 #endif
-}
-
-/* As kinlearn_gather finds them, of the rows inside. */
-static inline void kinlearn_lane_extremes(
-    const uint32_t* inside, const float* x, float* low, float* high
-) {
-#if KINLEARN_SSE2
-    const __m128 inf = _mm_set1_ps(INFINITY), minus = _mm_set1_ps(-INFINITY);
-    __m128 in0 = _mm_loadu_ps((const float*)inside);
-    __m128 in1 = _mm_loadu_ps((const float*)(inside + 4));
-    __m128 x0 = _mm_and_ps(in0, _mm_loadu_ps(x));
-    __m128 x1 = _mm_and_ps(in1, _mm_loadu_ps(x + 4));
-    __m128 a = _mm_min_ps(_mm_or_ps(x0, _mm_andnot_ps(in0, inf)), inf);
-    __m128 b = _mm_max_ps(_mm_or_ps(x0, _mm_andnot_ps(in0, minus)), minus);
-    a = _mm_min_ps(_mm_or_ps(x1, _mm_andnot_ps(in1, inf)), a);
-    b = _mm_max_ps(_mm_or_ps(x1, _mm_andnot_ps(in1, minus)), b);
-    a = _mm_min_ps(a, _mm_movehl_ps(a, a));
-    b = _mm_max_ps(b, _mm_movehl_ps(b, b));
-    *low = _mm_cvtss_f32(_mm_min_ss(a, _mm_shuffle_ps(a, a, 1)));
-    *high = _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
-#else
-    float least = INFINITY, greatest = -INFINITY;
-    for (int k = 0; k < KINLEARN_LANES; k++) {
-        least = inside[k] && x[k] < least ? x[k] : least;
-        greatest = inside[k] && x[k] > greatest ? x[k] : greatest;
-    }
-    *low = least;
-    *high = greatest;
-#endif
-}
-
-/* All rows with x <= cut, in a set or not. */
-static inline uint32_t kinlearn_lanes_at_most(const float* x, float cut) {
-#if KINLEARN_SSE2
-    const __m128 cuts = _mm_set1_ps(cut);
-    uint32_t first = (uint32_t)_mm_movemask_ps(_mm_cmple_ps(_mm_loadu_ps(x), cuts));
-    uint32_t last = (uint32_t)_mm_movemask_ps(_mm_cmple_ps(_mm_loadu_ps(x + 4), cuts));
-    return first | last << 4;
-#else
-    uint32_t out = 0;
-    for (int k = 0; k < KINLEARN_LANES; k++) out |= (uint32_t)(x[k] <= cut) << k;
-    return out;
-#endif
-}
-
-/* The sum of b over a set. */
-static inline int64_t kinlearn_sum_lanes(const int64_t* b, uint32_t set) {
-    int64_t total = 0;
-    for (int k = 0; k < KINLEARN_LANES; k++) total += b[k] & -(int64_t)((set >> k) & 1);
-    return total;
 }
 
 #endif

@@ -1,4 +1,4 @@
-"""Parts of the rows in this process."""
+"""Partitions of the rows in this process."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["LocalPartitions"]
 
 
 class LocalPartitions:
-    """Carries out plans and requests for parts of the rows.
+    """Carries out plans and requests for partitions of the rows.
 
     Other engines (Dask's) have the same methods. What they call *handles* are here the
     objects themselves.
@@ -19,7 +19,7 @@ class LocalPartitions:
     Attributes
     ----------
     shares : list of Share
-        The parts, when they are prepared.
+        The partitions, when they are prepared.
     """
 
     # Rows that extra trees may bring together, as a share of those of a place.
@@ -94,11 +94,11 @@ class LocalPartitions:
         for i, share in enumerate(self.shares):
             self.places[i] = self._kept(share.move(self.places[i], plan))
 
-    def ask(self, question: Any) -> Statistics:
-        """The result of a request from all rows, part by part."""
+    def ask(self, request: Any) -> Statistics:
+        """The result of a request from all rows, partition by partition."""
         return self.reduce(
             Statistics.merge,
-            lambda pair: pair[0].answer(pair[1], question),
+            lambda pair: pair[0].answer(pair[1], request),
             list(zip(self.shares, self.places, strict=True)),
         )
 
@@ -107,7 +107,7 @@ class LocalPartitions:
     ) -> list[Any]:
         """The values of ``function(pieces, job, *args)`` for jobs that need rows.
 
-        The pieces are what ``share.piece(places, job)`` gives of each part.
+        The pieces are what ``share.piece(places, job)`` gives of each partition.
         """
         return [
             function(

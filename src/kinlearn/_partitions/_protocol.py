@@ -42,7 +42,7 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class Statistics(Weighed):
-    """Extremes and sums, of the nodes that have rows in a part.
+    """Extremes and sums, of the nodes that have rows in a partition.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class Statistics(Weighed):
         return self.present if by_node else entries(self.start, self.present)
 
     @classmethod
-    def merge(cls, answers: Sequence["Statistics"]) -> Self:
-        """One result for the rows of all parts.
+    def merge(cls, statistics: Sequence["Statistics"]) -> Self:
+        """One result for the rows of all partitions.
 
         Parameters
         ----------
-        answers : list of Statistics
+        statistics : list of Statistics
             Of the same request.
 
         Returns
@@ -82,16 +82,16 @@ class Statistics(Weighed):
         Statistics
             With values for all nodes.
         """
-        first = answers[0]
+        first = statistics[0]
         merged = cls(start=first.start)
         for name in ("by_request", "by_node"):
             by_node = name == "by_node"
             length = len(first.start) - 1 if by_node else first.start[-1]
-            places = [a.places(by_node) for a in answers]
+            places = [a.places(by_node) for a in statistics]
             for key, like in getattr(first, name).items():
                 combine, nothing = _MERGES[key]
                 out = np.full((length, *like.shape[1:]), nothing, dtype=like.dtype)
-                for answer, at in zip(answers, places, strict=True):
+                for answer, at in zip(statistics, places, strict=True):
                     values = getattr(answer, name)[key]
                     if at is None:  # all: much faster than place by place
                         combine(out, values, out=out)
@@ -99,7 +99,7 @@ class Statistics(Weighed):
                         out[at] = combine(out[at], values)
                 getattr(merged, name)[key] = out
         if first.by_group:
-            merged.by_group.update(_merged_groups([a.by_group for a in answers]))
+            merged.by_group.update(_merged_groups([a.by_group for a in statistics]))
         return merged
 
 
@@ -110,17 +110,21 @@ def entries(start: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     return np.arange(length.sum()) + np.repeat(shift, length)
 
 
-def _merged_groups(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    key = np.concatenate([p["key"] for p in parts])
+def _merged_groups(
+    partitions: Sequence[dict[str, np.ndarray]],
+) -> dict[str, np.ndarray]:
+    key = np.concatenate([p["key"] for p in partitions])
     order = np.argsort(key, kind="stable")
     key = key[order]
     first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
     first = first[: len(key)]
     sums = {
-        name: np.add.reduceat(np.concatenate([p[name] for p in parts])[order], first)
+        name: np.add.reduceat(
+            np.concatenate([p[name] for p in partitions])[order], first
+        )
         if len(key)
-        else parts[0][name]
-        for name in parts[0]
+        else partitions[0][name]
+        for name in partitions[0]
         if name != "key"
     }
     return {"key": key[first], **sums}

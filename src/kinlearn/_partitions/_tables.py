@@ -1,7 +1,7 @@
 """Tables that lie in partitions: read, checked, and brought to common codes.
 
-Each part is read once and checked as any X is; what the parts have to agree on (task
-codes, class codes) comes from small summaries.
+Each partition is read once and checked as any X is; what the partitions have to agree
+on (task codes, class codes) comes from small summaries.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Partition(Weighed):
-    """Checked rows of one part, with codes of its own."""
+    """Checked rows of one partition, with codes of its own."""
 
     columns: np.ndarray  # feature by feature
     task: np.ndarray
@@ -51,7 +51,7 @@ class Partition(Weighed):
     known_codes: np.ndarray | None = None
 
     def summary(self) -> dict[str, Any]:
-        """What the driver has to know of a part, before codes are agreed on."""
+        """What the driver has to know of a partition, before codes are agreed on."""
         pairs, count, weight = self._pairs()
         return {
             "n_rows": len(self.task),
@@ -82,12 +82,12 @@ class Partition(Weighed):
         return np.stack([pair // n, pair % n], axis=1), count, weight
 
     def coded(self, common: "Common") -> "Coded":
-        """The same rows with the codes of all parts, and weights.
+        """The same rows with the codes of all partitions, and weights.
 
         Parameters
         ----------
         common : Common
-            What the parts agreed on.
+            What the partitions agreed on.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class Partition(Weighed):
 
 @dataclass(frozen=True, eq=False)
 class Coded(Weighed):
-    """Rows of a part with the codes that all parts share."""
+    """Rows of a partition with the codes that all partitions share."""
 
     columns: np.ndarray
     task: np.ndarray
@@ -116,12 +116,12 @@ class Coded(Weighed):
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """What the parts agreed on.
+    """What the partitions agreed on.
 
     Attributes
     ----------
     n_rows : int
-        Of all parts.
+        Of all partitions.
     tasks : ndarray
         Task values, ascending.
     classes : ndarray or None
@@ -131,7 +131,7 @@ class Common:
     class_count : int64 array of shape (n_classes,), or None
         Rows of each class.
     has_missing : bool array of shape (n_features,)
-        Whether a feature has NaN in any part.
+        Whether a feature has NaN in any partition.
     table : TaskColumns
         The columns.
     class_weight : float64 array of shape (n_classes,), or None
@@ -170,14 +170,14 @@ def read_partition(
     narrow: bool = True,
     categories: bool = False,
 ) -> Partition | None:
-    """Check the rows of a part.
+    """Check the rows of a partition.
 
     Parameters
     ----------
     X, y, sample_weight : as in fit
-        The part.
+        The partition.
     number : int
-        Of the part, for messages.
+        Of the partition, for messages.
     options : dict
         For :func:`kinlearn.tasks.check_task_data`.
     narrow : bool, default=True
@@ -197,7 +197,7 @@ def read_partition(
             f"Partition {number} of X has {len(X)} rows, but that of y has {len(y)}. "
             "Divide both in the same way, for example by repartition or rechunk."
         )
-    # Other parts may have rows of weight where this one has none.
+    # Other partitions may have rows of weight where this one has none.
     weightless = sample_weight is not None and not np.any(sample_weight)
     try:
         data = check_task_data(X, y, None if weightless else sample_weight, **options)
@@ -247,12 +247,12 @@ def agree(
     label_rule: LabelRule = "connected",
     counting: bool = False,
 ) -> Common:
-    """Common codes for all parts.
+    """Common codes for all partitions.
 
     Parameters
     ----------
     summaries : list of dict
-        Of the parts that have rows; see `Partition.summary`.
+        Of the partitions that have rows; see `Partition.summary`.
     class_weight : dict, "balanced" or None, default=None
         As in scikit-learn.
     label_rule : {"connected", "observed"} or mapping, default="connected"
@@ -263,7 +263,7 @@ def agree(
     Returns
     -------
     Common
-        What all parts use.
+        What all partitions use.
     """
     first = summaries[0]
     for other in summaries[1:]:
@@ -314,35 +314,37 @@ def agree(
     )
 
 
-def summarize(engine: Any, parts: list[Any]) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Summaries of the parts that have rows, and the handles of these.
+def summarize(
+    engine: Any, partitions: list[Any]
+) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Summaries of the partitions that have rows, and the handles of these.
 
     Parameters
     ----------
     engine : LocalPartitions or the like
-        Where the parts are.
-    parts : list
+        Where the partitions are.
+    partitions : list
         Handles of what `read_partition` gave.
 
     Returns
     -------
     summaries : list of dict
         See `Partition.summary`.
-    parts : list
+    partitions : list
         Handles.
     """
-    summaries = engine.collect(_summary, parts)
+    summaries = engine.collect(_summary, partitions)
     kept = [i for i, summary in enumerate(summaries) if summary is not None]
     if not kept:
         raise ValueError(
-            f"Found no rows in the {len(parts)} partition(s) of X; at least 1 is "
+            f"Found no rows in the {len(partitions)} partition(s) of X; at least 1 is "
             "required."
         )
-    return [summaries[i] for i in kept], [parts[i] for i in kept]
+    return [summaries[i] for i in kept], [partitions[i] for i in kept]
 
 
-def _summary(part: Partition | None) -> dict[str, Any] | None:
-    return None if part is None else part.summary()
+def _summary(partition: Partition | None) -> dict[str, Any] | None:
+    return None if partition is None else partition.summary()
 
 
 def remember_common(model: Any, common: Common) -> None:
@@ -353,7 +355,7 @@ def remember_common(model: Any, common: Common) -> None:
     model : estimator
         Gets them.
     common : Common
-        What the parts agreed on.
+        What the partitions agreed on.
     """
     remember_columns(model, common.table)
     model.tasks_ = common.tasks

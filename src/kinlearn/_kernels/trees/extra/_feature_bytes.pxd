@@ -43,7 +43,7 @@ cdef inline void set_bytes_size(Grower* g) noexcept nogil:
 cdef inline bint reads_bytes(const Grower* g) noexcept nogil:
     # Whether the node at hand is read as bytes.
     return (
-        g.bytes.columns != NULL and g.at.columns == NULL and g.small.end == 0
+        g.bytes.columns != NULL and g.at.columns == NULL
         and g.part.n >= g.bytes.min_rows
     )
 

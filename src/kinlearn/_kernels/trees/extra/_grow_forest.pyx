@@ -17,7 +17,6 @@ from kinlearn._kernels._random cimport derive_stream, next_below, next_uniform
 from kinlearn._kernels._typedefs cimport (
     f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 )
-from kinlearn._kernels._vectors cimport LANES, count_bits
 from kinlearn._kernels.trees.extra._categories cimport (
     SET_WORDS, find_means, has_categories, list_left
 )
@@ -36,9 +35,6 @@ from kinlearn._kernels.trees.extra._node_splits cimport (
 )
 from kinlearn._kernels.trees.extra._rows cimport (
     enter_block, leave_block, partition_rows, set_block_size
-)
-from kinlearn._kernels.trees.extra._small_nodes cimport (
-    enter_small, number_lanes, open_small, pack_left
 )
 from kinlearn._kernels.trees.extra._split cimport (
     LEAF, TASK_SPLIT, VARIANCE, begin_search, is_split, node_impurity, read_settings
@@ -69,7 +65,7 @@ NODE = np.dtype([
 cdef bint find_split(Grower* g) noexcept nogil:
     cdef intp_t n_varying
     begin_search(&g.node)
-    if g.data.n_classes == 0 and g.small.end == 0:
+    if g.data.n_classes == 0:
         read_labels(g)
     n_varying = try_features(g)
     if (
@@ -78,11 +74,7 @@ cdef bint find_split(Grower* g) noexcept nogil:
     ):
         # Where no feature varies the task split is the only way on.
         if next_uniform(&g.stream) < g.node.settings.task_split_prob or n_varying == 0:
-            if g.data.n_classes == 0 and g.small.end > 0:
-                read_labels(g)
             try_tasks(g)
-            if g.node.best.feature == TASK_SPLIT and g.small.end > 0:
-                g.small.best_left = pack_left(g.x[0], 0.5, g.small.node)
     return is_split(&g.node)
 
 
@@ -103,8 +95,6 @@ cdef intp_t partition(Grower* g) noexcept nogil:
     cdef f32_t cut = g.node.best.threshold
     cdef f32_t* x = g.x[0]
     cdef intp_t i
-    if g.small.end > 0:  # its rows stay where they are
-        return count_bits(g.small.best_left)
     if (
         g.node.best.feature >= 0 and reads_bytes(g)
         and not has_categories(g, g.node.best.feature)
@@ -159,8 +149,6 @@ cdef bint record_categories(Grower* g, Tree* tree) noexcept nogil:
         source = g.at.columns + feature * g.at.column_stride
     else:
         stride = g.at.row_stride
-    if g.small.end > 0 and g.data.n_classes == 0:
-        read_labels(g)
     for i in range(g.part.n):
         g.x[1][i] = source[g.part.rows[i] * stride]
     find_means(g, feature, g.x[1])
@@ -184,7 +172,7 @@ cdef Status grow(
     if g.node.whole_weight == 0:
         g.node.whole_weight = g.node.weight * g.node.w_unit
     g.stack[0] = Frame(
-        0, everything.n, g.node.weight, g.node.total, key, 0, 0, -1, 0)
+        0, everything.n, g.node.weight, g.node.total, key, 0, -1, 0)
     tree.exception_start[0] = 0
     g.at = g.data.source
     while n_stack > 0:
@@ -197,8 +185,6 @@ cdef Status grow(
         if f.parent >= 0:
             tree.nodes[f.parent].right = <i32_t>i
 
-        if f.start >= g.small.end:
-            g.small.end = 0
         leave_block(g, f.start, everything.rows)
         p.n = f.end - f.start
         p.rows = everything.rows + f.start
@@ -209,19 +195,10 @@ cdef Status grow(
             g.n_constants -= 1
             g.draws.constant[g.constants[g.n_constants]] = False
         g.key = g.stream = f.key
-        if g.small.end > 0:
-            open_small(g, f.node)
-        elif p.n <= LANES:
-            enter_small(g, f.start)
-            f.node = (1 << p.n) - 1
-            open_small(g, f.node)
-        else:
-            enter_block(g, f.start)
+        enter_block(g, f.start)
         if g.data.n_classes > 0:
             read_labels(g)
             number_classes(g)
-            if g.small.end > 0:
-                number_lanes(g, f.node)
 
         node = &tree.nodes[i]
         weight = f.weight * g.node.w_unit
@@ -254,11 +231,11 @@ cdef Status grow(
         g.stack[n_stack] = Frame(
             f.start + n_left, f.end, f.weight - g.node.best.weight,
             f.total - g.node.best.total, derive_stream(f.key, 2), g.n_constants,
-            f.node & ~g.small.best_left, <i32_t>i, f.depth + 1,
+            <i32_t>i, f.depth + 1,
         )
         g.stack[n_stack + 1] = Frame(
             f.start, f.start + n_left, g.node.best.weight, g.node.best.total,
-            derive_stream(f.key, 1), g.n_constants, g.small.best_left, -1, f.depth + 1,
+            derive_stream(f.key, 1), g.n_constants, -1, f.depth + 1,
         )
         n_stack += 2
     leave_block(g, everything.n, everything.rows)
@@ -426,11 +403,6 @@ def grow_tree(
         set_bytes(&g, rows.feature_bytes)
     set_bytes_size(&g)
     set_block_size(&g)
-    # A small branch wants most of its features, unless there are very many.
-    g.small.all_at_once = (
-        g.data.source.rows != NULL
-        and g.data.n_features <= 16 * g.node.settings.max_features
-    )
     try:
         with nogil:
             load_rows(arena, &g, &all)

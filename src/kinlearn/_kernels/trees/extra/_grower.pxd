@@ -4,9 +4,9 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from kinlearn._kernels._typedefs cimport (
-    f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u32_t, u64_t
+    f32_t, f64_t, i32_t, i64_t, intp_t, u8_t, u64_t
 )
-from kinlearn._kernels._vectors cimport LANES, PADDING
+from kinlearn._kernels._vectors cimport PADDING
 from kinlearn._kernels.trees.extra._split cimport Candidates, Draws
 
 cdef extern from "trees/extra/_feature_bytes.h" nogil:
@@ -91,24 +91,6 @@ cdef struct Bytes:
     u8_t* y                    # labels of two classes
 
 
-# A branch of so few rows that its nodes are sets of bits; see _small_nodes.pxd.
-cdef struct Small:
-    intp_t start               # of the stretch of rows it covers
-    intp_t end                 # 0: there is none at present
-    u64_t number
-    u32_t node                 # the one at hand
-    u32_t inside[LANES]        # the same; see _vectors.h
-    u32_t best_left            # of the best split so far
-    u32_t positive             # y of two classes without weights
-    bint all_at_once           # whether features are fetched together, from rows
-    f32_t* columns             # LANES values a feature
-    u64_t* column_of           # by feature: number of the branch it was fetched for
-    i32_t rows[LANES]             # by bit, as in Part when the branch began
-    i64_t b[LANES]
-    i64_t w[LANES]
-    i32_t local_y[LANES]
-
-
 cdef struct Frame:
     # A node that waits to be grown.
     intp_t start
@@ -117,7 +99,6 @@ cdef struct Frame:
     i64_t total
     u64_t key
     intp_t n_constants
-    u32_t node       # in a small branch: its rows
     i32_t parent     # whose right child this is, or -1
     i32_t depth
 
@@ -132,7 +113,6 @@ cdef struct Grower:
     Source at                  # where part.rows point to: the data, or a block
     Block block
     Bytes bytes
-    Small small
     Frame* stack               # grows with the depth
     intp_t stack_capacity
     # values of features, by row of the node: the first are those of the best split
@@ -309,8 +289,6 @@ cdef inline void allocate(
         g.part.b = <i64_t*>take(arena, n + PADDING, sizeof(i64_t))
     if data.w != NULL:
         g.part.w = <i64_t*>take(arena, n, sizeof(i64_t))
-    g.small.columns = <f32_t*>take(arena, d * LANES, sizeof(f32_t))
-    g.small.column_of = <u64_t*>take_zeroed(arena, d, sizeof(u64_t))
     g.present = <f32_t*>take(
         arena, n + PADDING if missing else 0, sizeof(f32_t))
     g.draws.order = <i32_t*>take(arena, d, sizeof(i32_t))

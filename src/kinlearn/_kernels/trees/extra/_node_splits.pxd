@@ -18,7 +18,6 @@ from kinlearn._kernels.trees.extra._grower cimport Grower
 from kinlearn._kernels.trees.extra._rows cimport (
     compare_i32, left_histogram, left_weighted_sums, value_t
 )
-from kinlearn._kernels.trees.extra._small_nodes cimport try_small_feature
 from kinlearn._kernels.trees.extra._split cimport (
     TASK_SPLIT, begin_draws, draw_feature, drawn_mean, node_mean, offer, offer_present,
     offer_sides, random_cut, task_cut, undo_draws
@@ -164,7 +163,7 @@ cdef inline intp_t try_features(Grower* g) noexcept nogil:
     # Draw features until max_features that vary here have been tried, or a perfect
     # split is found; return how many varied.
     cdef intp_t n_varying = 0
-    cdef bint small = g.small.end > 0, as_bytes = reads_bytes(g)
+    cdef bint as_bytes = reads_bytes(g)
     cdef bint varies
     cdef i32_t feature
     if as_bytes and g.data.n_classes == 0 and g.part.b == NULL:
@@ -174,9 +173,7 @@ cdef inline intp_t try_features(Grower* g) noexcept nogil:
         feature = draw_feature(&g.draws, &g.stream)
         if feature < 0:
             break
-        if small:
-            varies = try_small_feature(g, feature)
-        elif as_bytes and not has_categories(g, feature):
+        if as_bytes and not has_categories(g, feature):
             varies = try_feature_bytes(g, feature)
         else:
             varies = try_feature(g, feature)

@@ -196,7 +196,3 @@ cdef inline void leave_block(Grower* g, intp_t start, i32_t* rows) noexcept nogi
         rows[i] = block.numbers[rows[i]]
     block.end = 0
     g.at = g.data.source
-
-
-cdef inline intp_t number_in_data(const Grower* g, intp_t row) noexcept nogil:
-    return g.block.numbers[row] if g.block.end > 0 else row
