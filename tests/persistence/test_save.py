@@ -20,11 +20,22 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import kinlearn
 from kinlearn import KinClassifier, KinRegressor, keep_task, with_task
+from kinlearn.boosting import (
+    AbstainingAdaBoostClassifier,
+    MTBoostClassifier,
+    MultiTaskAdaBoostClassifier,
+)
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.persistence import open_model
-from kinlearn.persistence._trusted import FORMER_ATTRIBUTES, TRUSTED, name_today
+from kinlearn.persistence._trusted import (
+    FORMER_ATTRIBUTES,
+    FORMER_NAMES,
+    TRUSTED,
+    name_today,
+)
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
 from kinlearn.svm import MultiTaskSVC, SVMPlusClassifier
+from kinlearn.transfer import TrAdaBoostClassifier
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 from tests.registry import ESTIMATORS
 
@@ -354,9 +365,10 @@ def _rewrite(path, change):
 
 
 def _as_of_version_0_1(schema, parts):
-    """Types lay in other modules, and machines had other words for two attributes."""
+    """Types lay in other modules, and some had other names or attributes."""
     from kinlearn.persistence._model_file import _named_types
 
+    former = {today: old.partition(".")[2] for old, today in FORMER_NAMES.items()}
     for node in _named_types(schema):
         name = f"{node['__module__']}.{node['__class__']}"
         if not name.startswith("kinlearn."):
@@ -366,11 +378,16 @@ def _as_of_version_0_1(schema, parts):
             state[old] = state.pop(new)
         top, package, *_ = name.split(".")
         node["__module__"] = f"{top}.{package}._elsewhere"
+        node["__class__"] = former.get(name, node["__class__"])
 
 
 @pytest.mark.parametrize(
     "model",
     [
+        AbstainingAdaBoostClassifier(5, random_state=0),
+        MTBoostClassifier(n_estimators=5, random_state=0),
+        MultiTaskAdaBoostClassifier(n_estimators=5, random_state=0),
+        TrAdaBoostClassifier(n_estimators=5, target="east", random_state=0),
         MultiTaskExtraTreesRegressor(5, random_state=0),
         MultiTaskSVC(),
         TaskAsFeature(LogisticRegression()),
@@ -392,6 +409,7 @@ def test_types_can_be_found_by_package_and_name():
     ours = [n.split(".") for n in TRUSTED if n.startswith("kinlearn.")]
     assert len({(package, last) for _, package, *_, last in ours}) == len(ours)
     assert set(FORMER_ATTRIBUTES) <= TRUSTED
+    assert set(FORMER_NAMES.values()) <= TRUSTED
     assert name_today("kinlearn.trees._forest.Evil") == "kinlearn.trees._forest.Evil"
     assert name_today("os.system") == "os.system"
 

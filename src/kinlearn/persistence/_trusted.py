@@ -25,22 +25,42 @@ def is_trusted(name: str) -> bool:
 
 
 def name_today(name: str) -> str:
-    """What a type of an older kinlearn is called now, if it only moved to another file.
+    """What a type of an older kinlearn is called now.
 
-    Class names are unique within a package.
+    It may have moved to another file: class names are unique within a package.
     """
     top, package, *_, last = name.split(".") if name.count(".") > 1 else ("", "", "")
     if top != "kinlearn" or name in TRUSTED:
         return name
+    if f"{package}.{last}" in FORMER_NAMES:
+        return FORMER_NAMES[f"{package}.{last}"]
     ours = (each for each in TRUSTED if each.startswith(f"kinlearn.{package}."))
     return next((each for each in ours if each.endswith(f".{last}")), name)
 
 
+# Types that had another name: package and class, and what it is today.
+FORMER_NAMES = {
+    "boosting.LabelCodes": "kinlearn.boosting.mtboost._problems.BinaryProblems",
+    "boosting.StumpAnswers": "kinlearn.boosting.stumps._predictions.StumpScores",
+}
+
 # Attributes that had other names when a file was saved: by type, then old and new.
 FORMER_ATTRIBUTES = {
+    "kinlearn.boosting.adaboost._votes.TreeVotes": {"codes": "task_codes"},
+    "kinlearn.boosting.mtboost._classifier.MTBoostClassifier": {"_codes": "_problems"},
+    "kinlearn.boosting.mtboost._problems.BinaryProblems": {
+        "code": "problem",
+        "cell_code": "cell_problem",
+    },
+    "kinlearn.boosting.stumps._classifier.AbstainingAdaBoostClassifier": {
+        "_answers": "_class_scores"
+    },
     "kinlearn.svm.estimators._machines.Machines": {
         "share": "inverse_penalty",
         "apart": "later",
+    },
+    "kinlearn.transfer._classifier.TrAdaBoostClassifier": {
+        "_shares": "_class_fractions"
     },
 }
 
@@ -53,7 +73,7 @@ TRUSTED = frozenset(
         "kinlearn.boosting.mtboost._problems.BinaryProblems",
         "kinlearn.boosting.mtboost._classifier.MTBoostClassifier",
         "kinlearn.boosting.mtboost._regressor.MTBoostRegressor",
-        "kinlearn.boosting.stumps._predictions.ClassScores",
+        "kinlearn.boosting.stumps._predictions.StumpScores",
         "kinlearn.boosting.stumps._model.TwoTaskStumps",
         "kinlearn.boosting.mtboost._covariance.TaskCovariance",
         "kinlearn.boosting.adaboost._votes.TreeVotes",

@@ -16,7 +16,7 @@ from kinlearn.boosting._start_weights import (
     weighted_label_sets,
 )
 from kinlearn.boosting.stumps._categories import category_ranks, to_ranks
-from kinlearn.boosting.stumps._predictions import ClassScores, StumpVoter, class_mass
+from kinlearn.boosting.stumps._predictions import StumpScores, StumpVoter, class_mass
 from kinlearn.boosting.stumps._rounds import Boosted, StumpRun, StumpSettings, Watch
 from kinlearn.boosting.stumps._rows import BoostedRows
 from kinlearn.boosting.stumps._search import CHOOSERS, RootChoice, RootTests
@@ -491,7 +491,7 @@ class AbstainingAdaBoostClassifier(
         self._saw_missing = boosted.saw_missing
         # rows of weight 0 show nothing, as they are not there
         self.task_classes_ = label_sets.by_task(self.tasks_, self.classes_)
-        self._class_scores = ClassScores.of(mass, label_sets, self.stumps_)
+        self._class_scores = StumpScores.of(mass, label_sets, self.stumps_)
         self.fallback_tasks_ = self._class_scores.fallbacks(self.tasks_, self.classes_)
         self._warn_of_fallbacks()
 

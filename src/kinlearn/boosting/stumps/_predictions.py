@@ -12,7 +12,7 @@ from kinlearn.boosting.stumps._model import TwoTaskStumps
 from kinlearn.tasks import LabelSets, TaskMixin, TaskRows
 from kinlearn.utils._typing import Table
 
-__all__ = ["ClassScores", "StumpVoter", "class_mass"]
+__all__ = ["StumpScores", "StumpVoter", "class_mass"]
 
 # The score of the majority class where nobody votes: it decides, and counts nothing.
 _NUDGE = 1e-9
@@ -34,7 +34,7 @@ def _fractions(mass: np.ndarray, label_sets: LabelSets) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassScores:
+class StumpScores:
     """What turns votes into predictions."""
 
     label_sets: LabelSets  # classes of each task
@@ -150,7 +150,7 @@ class StumpVoter(TaskMixin):
 
     stumps_: TwoTaskStumps
     classes_: np.ndarray
-    _class_scores: ClassScores
+    _class_scores: StumpScores
 
     @property
     def task_affinity_(self) -> np.ndarray:
