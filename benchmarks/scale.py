@@ -4,8 +4,8 @@
 
 Rows lie in a file that the workers read their partitions from. Prints whether the
 trees are the same, wall and processor time on as many threads as workers, the growth
-of the workers' memory over their share of the rows and, with --bytes, what questions
-and answers take by level. With --kills, a worker is killed somewhere in each fit.
+of the workers' memory over their part of the rows and, with --bytes, what requests
+and statistics take by level. With --kills, a worker is killed somewhere in each fit.
 """
 
 import argparse
@@ -51,16 +51,16 @@ def read_rows(path, n_parts):
     return da.concatenate(parts)
 
 
-class CountedParts(_cluster.ClusterParts):
-    """Notes the bytes of each question and of the workers' answers."""
+class CountedPartitions(_cluster.ClusterPartitions):
+    """Notes the bytes of each request and of the workers' statistics."""
 
     log: list = []
 
-    def _answers(self, question):
-        answers = super()._answers(question)
-        sizes = sum(map(sizeof, answers))
-        self.log.append((type(question).__name__, sizeof(question), sizes))
-        return answers
+    def _merged_by_worker(self, request):
+        statistics = super()._merged_by_worker(request)
+        sizes = sum(map(sizeof, statistics))
+        self.log.append((type(request).__name__, sizeof(request), sizes))
+        return statistics
 
     def move(self, plan):
         self.log.append(("Plan", sizeof(plan), 0))
@@ -96,7 +96,7 @@ class Forest(NamedTuple):
         return getattr(model, "trees_", None) or [model.forest_]
 
     def same(self, a, b):
-        """Whether two models have the same splits and answers, to the bit."""
+        """Whether two models have the same splits and predictions, to the bit."""
         return all(
             np.array_equal(getattr(s, name), getattr(t, name))
             for s, t in zip(self.trees(a), self.trees(b), strict=True)
@@ -176,8 +176,8 @@ def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
         n_workers=n, threads_per_worker=1, dashboard_address=":0", memory_limit=0
     )
     if args.bytes:
-        CountedParts.log.clear()
-        _on_dask.ClusterParts = CountedParts
+        CountedPartitions.log.clear()
+        _on_dask.ClusterPartitions = CountedPartitions
     with cluster, Client(cluster) as client:
         X, y = (read_rows(path, n * args.parts) for path in paths)
         kind = FORESTS[args.forest]
@@ -200,52 +200,52 @@ def run_on_dask(args, n, paths, n_bytes, params, local, seconds):
         f"{(workers + busy) / seconds[1]:.2f} times",
         end="",
     )
-    print(f"; memory over the share of rows: {max(growth):.2f}", end="")
+    print(f"; memory over a worker's rows: {max(growth):.2f}", end="")
     same = kind.same(forest, local)
     print(f"; same trees: {same} ({kind.n_nodes(local)} nodes)", flush=True)
     if args.bytes:
         level = 0
-        for kind, asked, answered in CountedParts.log:
+        for kind, sent, received in CountedPartitions.log:
             level += kind == "Plan"
-            print(f"  level {level} {kind}: {asked:,} down, {answered:,} up")
+            print(f"  level {level} {kind}: {sent:,} down, {received:,} up")
 
 
-class KillingParts(_cluster.ClusterParts):
-    """Kills a worker before one of its questions, or while branches grow."""
+class KillingPartitions(_cluster.ClusterPartitions):
+    """Kills a worker before one of its requests, or while branches grow."""
 
     number = 0
     when = 0
-    asked = 0
+    n_requests = 0
 
     def _kill(self):
         pids = sorted(self.client.run(os.getpid).values())
         os.kill(pids[type(self).number % len(pids)], signal.SIGKILL)
 
-    def ask(self, question):
+    def statistics(self, request):
         cls = type(self)
-        cls.asked += 1
-        if cls.asked == cls.when:
+        cls.n_requests += 1
+        if cls.n_requests == cls.when:
             self._kill()
-        return super().ask(question)
+        return super().statistics(request)
 
     def assemble(self, *args):
         cls = type(self)
-        if cls.asked < cls.when:
-            pause = 0.02 * (cls.when - cls.asked)
-            cls.when = cls.asked
+        if cls.n_requests < cls.when:
+            pause = 0.02 * (cls.when - cls.n_requests)
+            cls.when = cls.n_requests
             threading.Timer(pause, self._kill).start()
         return super().assemble(*args)
 
 
 def survive(args, paths, params, local):
     """Kill a worker in each of several fits, and count those that end well."""
-    _on_dask.ClusterParts = KillingParts
+    _on_dask.ClusterPartitions = KillingPartitions
     rng = np.random.default_rng(0)
     good = 0
     n, kind = args.workers[0], FORESTS[args.forest]
     for number in range(args.kills):
-        KillingParts.number, KillingParts.asked = number, 0
-        when = KillingParts.when = int(rng.integers(1, 41))
+        KillingPartitions.number, KillingPartitions.n_requests = number, 0
+        when = KillingPartitions.when = int(rng.integers(1, 41))
         cluster = LocalCluster(
             n_workers=n, threads_per_worker=1, dashboard_address=":0", memory_limit=0
         )
@@ -254,10 +254,10 @@ def survive(args, paths, params, local):
             X, y = (read_rows(path, n * args.parts) for path in paths)
             forest = getattr(on_dask, kind.name)(**params).fit(X, y)
         took = time.perf_counter() - start
-        killed = KillingParts.asked >= KillingParts.when
+        killed = KillingPartitions.n_requests >= KillingPartitions.when
         good += killed and kind.same(forest, local)
         print(
-            f"killed at moment {when} (questions: {KillingParts.asked}): "
+            f"killed at moment {when} (requests: {KillingPartitions.n_requests}): "
             f"{took:.1f} s; {good} of {number + 1} fits ended with the same trees",
             flush=True,
         )

@@ -16,7 +16,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 kd = pytest.importorskip("kinlearn.dask")
-from kinlearn.dask._cluster import ClusterParts  # noqa: E402
+from kinlearn.dask._cluster import ClusterPartitions  # noqa: E402
 
 # That deep trees are the same is for tests/trees/extra/test_partitions.py: every level
 # takes a few messages to the workers.
@@ -116,9 +116,11 @@ def test_regressor_on_arrays_is_the_local_one(client, frame):
     assert_allclose(answer.compute(), local.predict(table), rtol=1e-9)
 
 
-@pytest.mark.parametrize("room", [0.0, 1.0, 3.0])  # no branch, some, whole trees
-def test_trees_do_not_depend_on_what_comes_together(room, client, frame, monkeypatch):
-    monkeypatch.setattr(ClusterParts, "room", room)
+@pytest.mark.parametrize("fraction", [0.0, 1.0, 3.0])  # no branch, some, whole trees
+def test_trees_do_not_depend_on_what_comes_together(
+    fraction, client, frame, monkeypatch
+):
+    monkeypatch.setattr(ClusterPartitions, "fraction_together", fraction)
     X, y = frame
     params = {"n_estimators": 2, "task": "school", "random_state": 2, **SHALLOW}
     forest = kd.MultiTaskExtraTreesClassifier(**params, client=client)

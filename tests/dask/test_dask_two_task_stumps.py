@@ -18,7 +18,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 kd = pytest.importorskip("kinlearn.dask")
-from kinlearn.dask._cluster import ClusterParts  # noqa: E402
+from kinlearn.dask._cluster import ClusterPartitions  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_arrays_skewed_parts_and_a_worker_that_is_killed(client, frame, monkeypa
     local = boosting.AbstainingAdaBoostClassifier(**params).fit(table, labels, weight)
     dX = da.from_array(table, chunks=((100, 0, 299, 1), (3, 2)))  # skewed, one empty
     pids = client.run(os.getpid)
-    requests, reduce = [], ClusterParts.reduce
+    requests, reduce = [], ClusterPartitions.reduce
 
     def reduce_and_kill(parts, combine, function, *args, **kwargs):
         requests.append(function.__name__)
@@ -79,7 +79,7 @@ def test_arrays_skewed_parts_and_a_worker_that_is_killed(client, frame, monkeypa
             os.kill(next(iter(pids.values())), signal.SIGKILL)
         return reduce(parts, combine, function, *args, **kwargs)
 
-    monkeypatch.setattr(ClusterParts, "reduce", reduce_and_kill)
+    monkeypatch.setattr(ClusterPartitions, "reduce", reduce_and_kill)
     model = kd.AbstainingAdaBoostClassifier(**params, client=client)
     model.fit(dX, da.from_array(labels, chunks=250), da.from_array(weight, chunks=-1))
     assert requests.count("left_sums") == 3

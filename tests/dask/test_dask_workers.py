@@ -15,7 +15,7 @@ dask = pytest.importorskip("dask")
 kd = pytest.importorskip("kinlearn.dask")
 psutil = pytest.importorskip("psutil")
 from kinlearn.dask import _cluster  # noqa: E402
-from kinlearn.dask._cluster import ClusterParts  # noqa: E402
+from kinlearn.dask._cluster import ClusterPartitions  # noqa: E402
 from kinlearn.dask._residents import split_groups  # noqa: E402
 
 PARAMS = {
@@ -79,19 +79,19 @@ def _on_workers(client, array, chunks):
 def test_no_worker_ever_holds_all_rows(name, client, monkeypatch):
     X, y = rows(1000)
     chunks = (700, 10, 40, 250)  # skewed
-    most, ask = [], ClusterParts.ask
+    most, ask = [], ClusterPartitions.statistics
 
     def ask_and_look(parts, question):
         answer = ask(parts, question)
-        n_rows = dict(zip((f.key for f in parts.shares), chunks, strict=True))
+        n_rows = dict(zip((f.key for f in parts.partitions), chunks, strict=True))
         held: dict = {}
-        for key, workers in client.who_has(parts.shares).items():
+        for key, workers in client.who_has(parts.partitions).items():
             for worker in workers:
                 held[worker] = held.get(worker, 0) + n_rows[key]
         most.append(max(held.values()))
         return answer
 
-    monkeypatch.setattr(ClusterParts, "ask", ask_and_look)
+    monkeypatch.setattr(ClusterPartitions, "statistics", ask_and_look)
     local, forest = both(name, client)
     forest.fit(_on_workers(client, X, chunks), _on_workers(client, y, chunks))
     assert len(most) > 2
@@ -103,10 +103,10 @@ def test_no_worker_ever_holds_all_rows(name, client, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "method", "number"),
     [
-        ("ExtraTrees", "ask", 2),
+        ("ExtraTrees", "statistics", 2),
         ("ExtraTrees", "assemble", 1),
-        ("ExtraTreesRegressor", "ask", 2),
-        ("RandomForest", "ask", 2),
+        ("ExtraTreesRegressor", "statistics", 2),
+        ("RandomForest", "statistics", 2),
     ],
 )
 def test_a_worker_that_is_killed_in_a_fit_does_not_matter(
@@ -118,7 +118,7 @@ def test_a_worker_that_is_killed_in_a_fit_does_not_matter(
     client.wait_for_workers(2)  # others may have been killed by other tests
     local, forest = both(name, client)
     pids = client.run(os.getpid)
-    asked, ask = [], getattr(ClusterParts, method)
+    asked, ask = [], getattr(ClusterPartitions, method)
 
     def ask_and_kill(parts, *args):
         asked.append(args)
@@ -126,7 +126,7 @@ def test_a_worker_that_is_killed_in_a_fit_does_not_matter(
             kill_oldest(pids.values())
         return ask(parts, *args)
 
-    monkeypatch.setattr(ClusterParts, method, ask_and_kill)
+    monkeypatch.setattr(ClusterPartitions, method, ask_and_kill)
     forest.fit(da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100))
     assert len(asked) >= number
     assert set(client.run(os.getpid).values()) != set(pids.values())
@@ -141,7 +141,7 @@ def test_a_worker_that_is_killed_while_branches_grow_does_not_matter(
     client.wait_for_workers(2)
     local, forest = (f.set_params(max_depth=None) for f in both("ExtraTrees", client))
     pids = client.run(os.getpid)
-    called, run = [], ClusterParts._run
+    called, run = [], ClusterPartitions._run
 
     def run_and_kill(parts, workers, method, *args):
         called.append(method)
@@ -149,7 +149,7 @@ def test_a_worker_that_is_killed_while_branches_grow_does_not_matter(
             kill_oldest(pids.values())
         return run(parts, workers, method, *args)
 
-    monkeypatch.setattr(ClusterParts, "_run", run_and_kill)
+    monkeypatch.setattr(ClusterPartitions, "_run", run_and_kill)
     forest.fit(da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100))
     assert called.count("get_ready") > 1  # it had to begin again
     assert_same_trees(forest, local.fit(X, y))
@@ -159,14 +159,14 @@ def test_a_worker_that_is_killed_while_branches_grow_does_not_matter(
 def test_workers_answer_for_those_below_them(name, client, monkeypatch):
     client.wait_for_workers(2)
     monkeypatch.setattr(_cluster, "_FEW", 0)
-    asked, run = [], ClusterParts._run
+    asked, run = [], ClusterPartitions._run
 
     def run_and_look(parts, workers, method, *args):
         if method == "statistics":
             asked.append((len(workers), sum(map(len, workers.values()))))
         return run(parts, workers, method, *args)
 
-    monkeypatch.setattr(ClusterParts, "_run", run_and_look)
+    monkeypatch.setattr(ClusterPartitions, "_run", run_and_look)
     X, y = rows(400)
     local, forest = both(name, client)
     forest.fit(da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100))

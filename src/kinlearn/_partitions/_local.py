@@ -18,21 +18,21 @@ class LocalPartitions:
 
     Attributes
     ----------
-    shares : list of Share
+    partitions : list
         The partitions, when they are prepared.
     """
 
-    # Rows that extra trees may bring together, as a share of those of a place.
-    room = 1.0
+    # Rows that extra trees may bring together, as a fraction of those of a place.
+    fraction_together = 1.0
 
     def __init__(self) -> None:
-        self.shares: list[Any] = []
+        self.partitions: list[Any] = []
         self.places: list[Any] = []
 
     @property
     def n_places(self) -> int:
         """How many portions of the rows are in memory by themselves."""
-        return len(self.shares)
+        return len(self.partitions)
 
     def map(
         self,
@@ -61,9 +61,9 @@ class LocalPartitions:
         """The values of ``function(thing, *args)``, which are small."""
         return self.map(function, handles, *args)
 
-    def keep(self, shares: list[Any], n_rows: int) -> None:
-        """Take the shares that trees are grown from, and how many rows they have."""
-        self.shares = shares
+    def keep(self, partitions: list[Any], n_rows: int) -> None:
+        """Take the partitions to grow trees from, and how many rows they have."""
+        self.partitions = partitions
 
     def reduce(
         self,
@@ -87,33 +87,37 @@ class LocalPartitions:
 
     def begin(self, trees: Any) -> None:
         """Bring the rows to the roots of some trees."""
-        self.places = [self._kept(share.begin(trees)) for share in self.shares]
+        self.places = [
+            self._kept(partition.begin(trees)) for partition in self.partitions
+        ]
 
     def move(self, plan: Any) -> None:
         """Carry out the splits of a level."""
-        for i, share in enumerate(self.shares):
-            self.places[i] = self._kept(share.move(self.places[i], plan))
+        for i, partition in enumerate(self.partitions):
+            self.places[i] = self._kept(partition.move(self.places[i], plan))
 
-    def ask(self, request: Any) -> Statistics:
+    def statistics(self, request: Any) -> Statistics:
         """The result of a request from all rows, partition by partition."""
         return self.reduce(
             Statistics.merge,
-            lambda pair: pair[0].answer(pair[1], request),
-            list(zip(self.shares, self.places, strict=True)),
+            lambda pair: pair[0].statistics(pair[1], request),
+            list(zip(self.partitions, self.places, strict=True)),
         )
 
     def assemble(
         self, function: Callable[..., Any], jobs: Sequence[Any], *args: Any
     ) -> list[Any]:
-        """The values of ``function(pieces, job, *args)`` for jobs that need rows.
+        """The values of ``function(rows, job, *args)`` for jobs that need rows.
 
-        The pieces are what ``share.piece(places, job)`` gives of each partition.
+        The rows are what ``partition.rows_of(places, job)`` gives of each partition.
         """
         return [
             function(
                 [
-                    share.piece(places, job)
-                    for share, places in zip(self.shares, self.places, strict=True)
+                    partition.rows_of(places, job)
+                    for partition, places in zip(
+                        self.partitions, self.places, strict=True
+                    )
                 ],
                 job,
                 *args,

@@ -91,8 +91,8 @@ class Statistics(Weighed):
             for key, like in getattr(first, name).items():
                 combine, nothing = _MERGES[key]
                 out = np.full((length, *like.shape[1:]), nothing, dtype=like.dtype)
-                for answer, at in zip(statistics, places, strict=True):
-                    values = getattr(answer, name)[key]
+                for one, at in zip(statistics, places, strict=True):
+                    values = getattr(one, name)[key]
                     if at is None:  # all: much faster than place by place
                         combine(out, values, out=out)
                     else:

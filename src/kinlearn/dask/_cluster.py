@@ -26,7 +26,7 @@ from kinlearn.dask._residents import (
     split_groups,
 )
 
-__all__ = ["ClusterParts", "find_client"]
+__all__ = ["ClusterPartitions", "find_client"]
 
 # What is smaller goes along with each task; larger things are sent once.
 _SMALL_BYTES = 20_000
@@ -79,8 +79,8 @@ def _same(thing: Any) -> Any:
     return thing
 
 
-class ClusterParts:
-    """Parts of the rows on the workers of a cluster; see ``LocalPartitions``.
+class ClusterPartitions:
+    """Partitions of the rows on the workers of a cluster; see ``LocalPartitions``.
 
     Parameters
     ----------
@@ -88,28 +88,28 @@ class ClusterParts:
         Of the cluster.
     """
 
-    # A worker has its own rows too, and pieces for other jobs: with a larger part it
+    # A worker has its own rows too, and those for other jobs: with a larger fraction it
     # takes more than twice the memory of its rows, with less there are more messages.
-    room = 1 / 6
+    fraction_together = 1 / 6
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.shares: list[Any] = []
-        # of a share's key, as Dask wants it: a list of workers
+        self.partitions: list[Any] = []
+        # of a partition's key, as Dask wants it: a list of workers
         self.homes: dict[Any, list[str]] = {}
         self._name: str | None = None  # of the residents, when there are some
-        self._groups: Groups = {}  # where the shares are, as far as is known
+        self._groups: Groups = {}  # where the partitions are, as far as is known
         self._batch = 0
         self._trees: Any = None
         self._plans: list[Any] = []
-        self._n_told = 0
+        self._n_sent = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: Any) -> None:
         # workers forget what nobody wants
-        self.shares, self.homes = [], {}
+        self.partitions, self.homes = [], {}
         if self._name is not None and self.client.status == "running":
             self.client.unregister_worker_plugin(self._name)
 
@@ -118,9 +118,9 @@ class ClusterParts:
         """Number of workers."""
         return max(len(self.client.nthreads()), 1)
 
-    def read(self, parts: list[Any]) -> list[Any]:
-        """Compute delayed parts on the workers; handles of them."""
-        return self.client.compute(parts)
+    def read(self, delayed: list[Any]) -> list[Any]:
+        """Compute delayed partitions on the workers; handles of them."""
+        return self.client.compute(delayed)
 
     def _submit(
         self, function: Callable[..., Any], *args: Any, home: list[str] | None = None
@@ -162,25 +162,25 @@ class ClusterParts:
         """The values of ``function(thing, *args)``, which are small."""
         return self.client.gather(self.map(function, handles, *args))
 
-    def keep(self, shares: Sequence[Any], n_rows: Sequence[int]) -> None:
-        """Settle shares: each gets a worker to stay on, and none too many rows.
+    def keep(self, partitions: Sequence[Any], n_rows: Sequence[int]) -> None:
+        """Settle partitions: each gets a worker to stay on, and none too many rows.
 
         The larger ones choose first. One stays where it is if that worker can hold it,
         else it moves to the worker with the fewest rows so far.
         """
-        self._wait_for(shares)
-        where = self.client.who_has(shares)
+        self._wait_for(partitions)
+        where = self.client.who_has(partitions)
         load = dict.fromkeys(self.client.nthreads(), 0)
-        room = sum(n_rows) / len(load)
-        self.shares = list(shares)
-        for i in sorted(range(len(shares)), key=n_rows.__getitem__, reverse=True):
-            holders = [w for w in where[shares[i].key] if w in load]
-            fits = [w for w in holders if load[w] == 0 or load[w] + n_rows[i] <= room]
+        most = sum(n_rows) / len(load)
+        self.partitions = list(partitions)
+        for i in sorted(range(len(partitions)), key=n_rows.__getitem__, reverse=True):
+            holders = [w for w in where[partitions[i].key] if w in load]
+            fits = [w for w in holders if load[w] == 0 or load[w] + n_rows[i] <= most]
             home = min(fits or load, key=load.__getitem__)
             load[home] += n_rows[i]
             if home not in holders:
-                self.shares[i] = self._submit(_same, shares[i], home=[home])
-            self.homes[self.shares[i].key] = [home]
+                self.partitions[i] = self._submit(_same, partitions[i], home=[home])
+            self.homes[self.partitions[i].key] = [home]
 
     def reduce(
         self,
@@ -208,7 +208,7 @@ class ClusterParts:
             self._name = f"kinlearn-{uuid.uuid4().hex}"
             self.client.register_plugin(Resident(self._name), self._name)
         self._batch += 1
-        self._trees, self._plans, self._n_told = trees, [], 0
+        self._trees, self._plans, self._n_sent = trees, [], 0
 
     def move(self, plan: Any) -> None:
         """Carry out the splits of a level, before the next request."""
@@ -223,19 +223,19 @@ class ClusterParts:
             wait(futures)
 
     def _where(self) -> Groups:
-        """By worker: the keys of its shares, by the numbers of the parts."""
-        self._wait_for(self.shares)
-        where, workers = self.client.who_has(self.shares), self.client.nthreads()
+        """By worker: the keys of its partitions, by their numbers."""
+        self._wait_for(self.partitions)
+        where, workers = self.client.who_has(self.partitions), self.client.nthreads()
         groups: Groups = {}
-        for number, share in enumerate(self.shares):
-            holders = [w for w in where[share.key] if w in workers]
-            if share.status == "error":
-                share.result()
+        for number, partition in enumerate(self.partitions):
+            holders = [w for w in where[partition.key] if w in workers]
+            if partition.status == "error":
+                partition.result()
             if not holders:
                 raise Lost(f"Partition {number} is nowhere.")
-            (home,) = self.homes[share.key]
+            (home,) = self.homes[partition.key]
             at = home if home in holders else holders[0]
-            groups.setdefault(at, {})[number] = share.key
+            groups.setdefault(at, {})[number] = partition.key
         return groups
 
     def _insist(self, call: Callable[[Groups, Step], Any]) -> Any:
@@ -243,9 +243,9 @@ class ClusterParts:
         for n_failed in range(_MOST_LOSSES + 1):
             try:
                 if not self._groups or self._groups.keys() - self.client.nthreads():
-                    self._groups, self._n_told = self._where(), 0
-                new = self._plans[self._n_told :]
-                step = Step(self._batch, self._trees, self._n_told, new)
+                    self._groups, self._n_sent = self._where(), 0
+                new = self._plans[self._n_sent :]
+                step = Step(self._batch, self._trees, self._n_sent, new)
                 value = call(self._groups, step)
             except (Lost, OSError):
                 if n_failed == _MOST_LOSSES:
@@ -253,7 +253,7 @@ class ClusterParts:
                 self._groups = {}
                 time.sleep(0.1 * n_failed)
             else:
-                self._n_told = len(self._plans)
+                self._n_sent = len(self._plans)
                 return value
 
     def _run(self, workers: Iterable[str], method: str, *args: Any) -> dict[str, Any]:
@@ -264,24 +264,24 @@ class ClusterParts:
                 raise value
         return values
 
-    def _answers(self, question: Any) -> list[Statistics]:
+    def _merged_by_worker(self, request: Any) -> list[Statistics]:
         """Results that were merged on the workers."""
 
         def call(groups: Groups, step: Step) -> dict[str, Statistics]:
             # one result comes here, or a few, which saves a trip
             runs = split_groups(groups, len(groups) if len(groups) <= _FEW else 1)
-            return self._run(runs, "statistics", runs, step, question)
+            return self._run(runs, "statistics", runs, step, request)
 
         return [*self._insist(call).values()]
 
-    def ask(self, question: Any) -> Statistics:
+    def statistics(self, request: Any) -> Statistics:
         """The merged result of all rows."""
-        return Statistics.merge(self._answers(question))
+        return Statistics.merge(self._merged_by_worker(request))
 
     def assemble(
         self, function: Callable[..., Any], jobs: Sequence[Any], *args: Any
     ) -> list[Any]:
-        """The values of ``function(pieces, job, *args)``; see ``LocalPartitions``."""
+        """The values of ``function(rows, job, *args)``; see ``LocalPartitions``."""
         values: dict[int, Any] = {}
 
         def call(groups: Groups, step: Step) -> None:
@@ -297,7 +297,7 @@ class ClusterParts:
                     )
                     values.update(zip(mine, done[worker], strict=True))
 
-            left.share_out(keep_busy, workers)
+            left.run_all(keep_busy, workers)
 
         if jobs:
             self._insist(call)
@@ -326,7 +326,7 @@ class _Left:
             few = min(_JOBS_AT_ONCE, -(-len(self._numbers) // (2 * self._n_takers)))
             return [self._numbers.popleft() for _ in range(few)]
 
-    def share_out(
+    def run_all(
         self, keep_busy: Callable[[str], None], workers: Mapping[str, int]
     ) -> None:
         """Call ``keep_busy(worker)`` in a thread for each thread of each worker.

@@ -62,7 +62,7 @@ class DiskPartitions(LocalPartitions):
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.shares, self.places = [], []
+        self.partitions, self.places = [], []
         # Windows keeps files that an array is mapped to until its own cleaning
         shutil.rmtree(self.folder, ignore_errors=os.name == "nt")
 

@@ -18,7 +18,7 @@ import pandas as pd
 from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.dask._cluster import ClusterParts, find_client
+from kinlearn.dask._cluster import ClusterPartitions, find_client
 from kinlearn.dask._disk import DiskPartitions, OnDisk
 from kinlearn.dask._tables import is_dask, predict_partitions, read_partitions
 from kinlearn.utils._callbacks import with_callbacks
@@ -130,7 +130,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
             n_done += n_steps
             return stop
 
-        with DiskPartitions(client) if on_disk else ClusterParts(client) as engine:
+        with DiskPartitions(client) if on_disk else ClusterPartitions(client) as engine:
             self._grow(engine, engine.read(parts), finished)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self

@@ -189,7 +189,7 @@ class Resident(WorkerPlugin):
         jobs: Sequence[Any],
         args: tuple[Any, ...],
     ) -> list[Any]:
-        """The values of ``function(pieces, job, *args)``, one after the other.
+        """The values of ``function(rows, job, *args)``, one after the other.
 
         The rows for the next job come while one is at work.
         """
@@ -233,14 +233,14 @@ def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:
 def _statistics(rows: dict[int, tuple[Any, Any]], request: Any) -> Statistics | None:
     merged = None
     for partition, places in rows.values():
-        found = partition.answer(places, request)
+        found = partition.statistics(places, request)
         merged = found if merged is None else Statistics.merge([merged, found])
     return merged
 
 
 def _pack(rows: dict[int, tuple[Any, Any]], job: Any) -> tuple[list[int], Any]:
-    pieces = [partition.piece(places, job) for partition, places in rows.values()]
-    return list(rows), job.pack(pieces)
+    rows_here = [partition.rows_of(places, job) for partition, places in rows.values()]
+    return list(rows), job.pack(rows_here)
 
 
 def _together(
@@ -254,15 +254,15 @@ def _together(
 
     The function may clear the list, and no one else holds what came from elsewhere.
     """
-    pieces = {
-        number: partition.piece(places, job)
+    gathered = {
+        number: partition.rows_of(places, job)
         for number, (partition, places) in here.items()
     }
     while elsewhere:
         numbers, packed = elsewhere.pop()
-        pieces |= zip(numbers, job.unpack(packed), strict=True)
+        gathered |= zip(numbers, job.unpack(packed), strict=True)
         del packed
-    return function([pieces.pop(number) for number in sorted(pieces)], job, *args)
+    return function([gathered.pop(number) for number in sorted(gathered)], job, *args)
 
 
 async def serve(name: str, method: str, *args: Any, dask_worker: Any = None) -> Any:

@@ -9,7 +9,7 @@ from kinlearn.boosting import AbstainingAdaBoostClassifier
 from kinlearn.boosting.stumps._rows import exact_parts, exact_total
 from kinlearn.boosting.stumps.partitions import fit_partitions
 from kinlearn.utils import quiet_round
-from tests.parts import ENDS, read
+from tests.partitions import ENDS, read
 
 
 def problem(*, n=300, n_tasks=4, missing=False, weights=False, seed=7, labels=2):

@@ -10,7 +10,7 @@ from kinlearn._partitions import LocalPartitions, read_partition
 from kinlearn.trees import MultiTaskRandomForestClassifier, export_text
 from kinlearn.trees.decision._growth import Sampler
 from kinlearn.trees.decision.partitions import fit_partitions
-from tests.parts import ENDS, read
+from tests.partitions import ENDS, read
 
 
 def problem(n_classes, *, n=300, missing=False, weights=None):
@@ -138,10 +138,10 @@ def test_class_weights_are_those_of_all_rows():
 def test_sums_are_asked_for_in_portions(monkeypatch):
     monkeypatch.setattr("kinlearn.trees.decision.partitions._growth._MOST_TOGETHER", 0)
     X, y, _ = problem(2)
-    asked, ask = [], LocalPartitions.ask
+    asked, ask = [], LocalPartitions.statistics
     monkeypatch.setattr(
         LocalPartitions,
-        "ask",
+        "statistics",
         lambda self, q: asked.append(q.start[-1]) or ask(self, q),
     )
     _, expected = fit_both(X, y, None)

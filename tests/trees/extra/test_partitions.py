@@ -39,7 +39,7 @@ def grow_together(monkeypatch, n_rows):
     monkeypatch.setattr(
         "kinlearn.trees.extra.partitions._growth._MOST_TOGETHER", n_rows
     )
-    monkeypatch.setattr(LocalPartitions, "room", 1e9)
+    monkeypatch.setattr(LocalPartitions, "fraction_together", 1e9)
 
 
 def fit_both(X, y, weight, *, ends, numbers, **params):
@@ -192,7 +192,7 @@ def test_no_more_rows_come_together_than_may(weights, monkeypatch):
         return assemble(self, function, jobs, *args)
 
     monkeypatch.setattr(LocalPartitions, "assemble", look)
-    monkeypatch.setattr(LocalPartitions, "room", 0.5)
+    monkeypatch.setattr(LocalPartitions, "fraction_together", 0.5)
     X, y, weight = problem(2, n=400, weights=weights)
     params = {"min_samples_leaf": 1, "task_split_prob": 0.5}
     fit_both(X, y, weight, ends=[40, 150, 180], numbers=False, **params)

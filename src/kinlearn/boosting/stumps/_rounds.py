@@ -74,30 +74,34 @@ class Rounds:
         self._engine = engine
         self._rows = rows
         self._search = search
-        self._weights = engine.map(self._rows.begin, engine.shares, scores)
+        self._weights = engine.map(self._rows.begin, engine.partitions, scores)
         self._peak = self._done()[-1]
 
     def play(self, number: int) -> Step | None:
         """One round; None if no stump does any good."""
         engine, search = self._engine, self._search
         mass = engine.reduce(
-            _sum_pairs, self._rows.mass, engine.shares, self._peak, each=self._weights
+            _sum_pairs,
+            self._rows.mass,
+            engine.partitions,
+            self._peak,
+            each=self._weights,
         )
         scale = Scale(self._peak, exact_total(*mass))
 
-        def ask(method: str, *args: Any) -> Any:
+        def request(method: str, *args: Any) -> Any:
             function = getattr(self._rows, method)
             return engine.reduce(
-                _sum, function, engine.shares, scale, *args, each=self._weights
+                _sum, function, engine.partitions, scale, *args, each=self._weights
             )
 
-        found = search.find(ask, number)
+        found = search.find(request, number)
         voted = None if found is None else search.vote(found)
         if voted is None:
             return None
         nodes, alpha, idle = voted
         self._weights = engine.map(
-            self._rows.move, engine.shares, scale, nodes, idle, each=self._weights
+            self._rows.move, engine.partitions, scale, nodes, idle, each=self._weights
         )
         high, low, least, greatest, self._peak = self._done()
         normalizer = exact_total(high, low)

@@ -188,21 +188,21 @@ class StumpSearch(ABC):
     def vote(self, found: Found) -> tuple[list[Node | None], float, float] | None:
         """Nodes with votes, the vote, and what is added where the stump abstains."""
 
-    def find(self, ask: Callable[..., Any], number: int) -> Found | None:
+    def find(self, request: Callable[..., Any], number: int) -> Found | None:
         """The stump with the largest edge among those of the chosen roots."""
         table, roots = self.table, self.given
-        sums = ask("cell_sums")
+        sums = request("cell_sums")
         all_weight = float(sums.task_size.sum())
         if roots is None or not len(roots):
             roots = self._find_roots(sums, number, all_weight)
         if not len(roots):
             return None
-        edges, groups = self._find_children(ask, sums, roots)
+        edges, groups = self._find_children(request, sums, roots)
         worth = np.maximum(edges, 0).sum(axis=0, dtype=np.float64)
         if table.n_tasks > 1:
             worth += roots["edge"]
         best = int(np.argmax(worth))
-        return self._stump(ask, roots[best : best + 1], groups[:, best], all_weight)
+        return self._stump(request, roots[best : best + 1], groups[:, best], all_weight)
 
     def _find_roots(self, sums: Sums, number: int, all_weight: float) -> np.ndarray:
         """Candidates for the root, with the sides that missing values go to."""
@@ -222,13 +222,13 @@ class StumpSearch(ABC):
         return roots
 
     def _find_children(
-        self, ask: Callable[..., Any], sums: Sums, roots: np.ndarray
+        self, request: Callable[..., Any], sums: Sums, roots: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Edges and groups of the best children, (2, n_roots) each."""
         edges = np.empty((2, len(roots)), dtype=self.edge_type)
         groups = np.empty((2, len(roots)), dtype=np.int32)
         for begin in range(0, len(roots), self.at_once):
-            left = ask("left_sums", roots[begin : begin + self.at_once])
+            left = request("left_sums", roots[begin : begin + self.at_once])
             for at in range(len(left.tasks)):
                 start = begin + at * self.n_lanes
                 some = slice(start, min(start + self.n_lanes, len(roots)))
@@ -248,7 +248,7 @@ class StumpSearch(ABC):
 
     def _stump(
         self,
-        ask: Callable[..., Any],
+        request: Callable[..., Any],
         root: np.ndarray,
         groups: np.ndarray,
         all_weight: float,
@@ -268,7 +268,7 @@ class StumpSearch(ABC):
         empty = (np.zeros(0),) * 2
         nodes: list[Node | None] = [Node(owner, *test, empty), None, None]
         sides: list[np.ndarray] = []
-        by_bin = ask("histograms", root, wanted) if wanted else []
+        by_bin = request("histograms", root, wanted) if wanted else []
         for at, (task, feature, _), sums in zip(places, wanted, by_bin, strict=True):
             if at:
                 n_bins = int(self._n_bins[feature])

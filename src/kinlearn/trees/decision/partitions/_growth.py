@@ -332,7 +332,7 @@ class LevelTrees:
             start=start,
             feature=np.concatenate(features).astype(np.int32),
         )
-        sums = self.engine.ask(request).by_group
+        sums = self.engine.statistics(request).by_group
         n_each = N_BINS * len(self.scheme.cell_task)
         at = np.searchsorted(sums["key"], np.arange(start[-1] + 1) * n_each)
         for r in range(start[-1]):

@@ -162,7 +162,7 @@ class BinnedPartition(Rows):
         )
         return Places(order, opened, places.counts)
 
-    def answer(self, places: Places, request: CellRequest) -> Statistics:
+    def statistics(self, places: Places, request: CellRequest) -> Statistics:
         """The result of a request, from the rows here."""
         start, end = np.ascontiguousarray(places.opened[:, request.nodes])
         n_cells = len(self.scheme.cell_task)
@@ -191,7 +191,7 @@ class BinnedPartition(Rows):
         )
         return statistics
 
-    def piece(self, places: Places, branches: "Branches") -> NodeRows:
+    def rows_of(self, places: Places, branches: "Branches") -> NodeRows:
         """The rows of some nodes."""
         start, end = places.opened[:, branches.nodes]
         stretches = [

@@ -158,7 +158,10 @@ class PartitionedGrowth:
         self.engine.keep(rows, self.n_rows)
         del rows
         self.coded.clear()
-        most = min(_MOST_TOGETHER, int(self.engine.room * n_all / self.engine.n_places))
+        most = min(
+            _MOST_TOGETHER,
+            int(self.engine.fraction_together * n_all / self.engine.n_places),
+        )
         per_tree = _PLACES_FRACTION * (_DRAWN_PLACES if bootstrap else 1)
         at_once = self.trees_at_once or max(1, self.n_features // per_tree)
         try:
@@ -183,7 +186,7 @@ class PartitionedGrowth:
 
         def of_trees(function: Callable[..., Any], *args: Any) -> list[tuple]:
             values = self.engine.collect(
-                TrainingRows.of_trees, self.engine.shares, seeds, function, *args
+                TrainingRows.of_trees, self.engine.partitions, seeds, function, *args
             )
             return list(zip(*values, strict=True))  # by tree
 
@@ -207,7 +210,7 @@ class PartitionedGrowth:
         return Roots(list(seeds), units)
 
     def _totals(self, roots: Roots) -> Totals:
-        sums, n = self.engine.ask(RootRequest()).by_node, len(roots.units)
+        sums, n = self.engine.statistics(RootRequest()).by_node, len(roots.units)
 
         def by_tree(name: str) -> Any:
             values = sums.get(name)

@@ -137,7 +137,7 @@ class LevelGrowth:
     def _n_rows(self, opened: OpenNodes) -> np.ndarray:
         if not (self.totals.weighted and len(opened.place)):
             return opened.weight
-        return self.engine.ask(RowRequest(opened.place)).by_node["rows"]
+        return self.engine.statistics(RowRequest(opened.place)).by_node["rows"]
 
     def _apart(self, opened: OpenNodes) -> tuple[OpenNodes, OpenNodes]:
         """The nodes that are split by sums, and those whose rows come together."""
@@ -212,7 +212,7 @@ class LevelGrowth:
             feature=feature[feature >= 0],
             wants_task=wants_task * (alive & self._tries_tasks),
         )
-        found = self.engine.ask(request)
+        found = self.engine.statistics(request)
         if totals.numbers:  # those that are all the same
             of = found.by_node
             alive = alive & (of["number_low"] < of["number_high"])
@@ -225,13 +225,13 @@ class LevelGrowth:
         short = alive & ((draws.short > 0) | new_wish)
         if short.any():
             request = self._all_features(request, splits.constant, short)
-            found = self.engine.ask(request)
+            found = self.engine.statistics(request)
             draws.take(NodeDraws.of(*how, request, found), short)
             groups = groups.replaced(Groups.of(found, groups.n_groups), short)
         draws.n_found[~alive] = 0
         groups = groups.only(alive & (draws.wants_task > 0) & self._tries_tasks)
         cuts = draws.request(nodes.place, nodes.tree)
-        sums = self.engine.ask(cuts).by_request
+        sums = self.engine.statistics(cuts).by_request
         goes_left = choose(nodes, totals, settings, draws, cuts, sums, groups, splits)
         splits.list_tasks(groups, goes_left, max(totals.n_classes, 1))
         return splits
@@ -305,7 +305,7 @@ class LevelGrowth:
         number = np.concatenate([some.number for some in leaves])
         tree = np.concatenate([some.tree for some in leaves])
         smoothing = self.leaf_smoothing
-        found = self.engine.ask(LeafRequest(tree, smoothing is not None))
+        found = self.engine.statistics(LeafRequest(tree, smoothing is not None))
         of = found.by_node
         if self.totals.numbers:
             value = (of["total"] / of["weight"])[:, None]

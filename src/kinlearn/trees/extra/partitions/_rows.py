@@ -238,7 +238,7 @@ class TrainingRows(Weighed):
     def lay_out(self, by_rows: bool) -> None:
         """Let the values of a row lie together in memory, or those of a feature.
 
-        The one is faster for `piece`, the other is what all other methods need.
+        The one is faster for `rows_of`, the other is what all other methods need.
         """
         columns = self.columns.T if by_rows else self.columns
         if not columns.flags.c_contiguous:
@@ -304,7 +304,7 @@ class TrainingRows(Weighed):
         opened = np.concatenate([opened, places.opened[:, plan.waiting]], axis=1)
         return replace(places, order=order, opened=opened, closed=closed)
 
-    def piece(self, places: Places, job: BranchJob) -> NodeRows:
+    def rows_of(self, places: Places, job: BranchJob) -> NodeRows:
         """The rows of some nodes."""
         start, end = places.opened[:, job.nodes]
         rows = [
@@ -329,7 +329,7 @@ class TrainingRows(Weighed):
     # Requests
     # ------------------------------------------------------------------------
 
-    def answer(self, places: Places, request: Any) -> Statistics:
+    def statistics(self, places: Places, request: Any) -> Statistics:
         """The result of a request, from the rows here."""
         if isinstance(request, RootRequest):
             return self._roots(places)

@@ -1,4 +1,4 @@
-"""Rows divided into parts, as forests and boosters on Dask read them."""
+"""Rows divided into partitions, as forests and boosters on Dask read them."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from kinlearn._partitions import read_partition
 
 __all__ = ["ENDS", "read"]
 
-# an empty part, one of one row, and skewed ones
+# an empty partition, one of one row, and skewed ones
 ENDS = [0, 60, 61, 250]
 
 
 def read(X, y, weight, ends, categories=None):
-    """Cut rows at `ends`, and read each part."""
+    """Cut rows at `ends`, and read each partition."""
     options = {"task": -1, "labels": "classes", "allow_nan": True}
     if categories is not None:
         options["categorical_features"] = categories
