@@ -1,0 +1,1 @@
+"""Multi-task gradient boosting over histograms."""
