@@ -1,6 +1,10 @@
 """Multi-task boosting: two-task stumps, multi-task trees, shared learners."""
 
 from kinlearn.boosting.adaboost import MultiTaskAdaBoostClassifier
+from kinlearn.boosting.gradient import (
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
+)
 from kinlearn.boosting.mtboost import MTBoostClassifier, MTBoostRegressor
 from kinlearn.boosting.stumps import AbstainingAdaBoostClassifier, export_text
 
@@ -9,5 +13,7 @@ __all__ = [
     "MTBoostClassifier",
     "MTBoostRegressor",
     "MultiTaskAdaBoostClassifier",
+    "MultiTaskGradientBoostingClassifier",
+    "MultiTaskGradientBoostingRegressor",
     "export_text",
 ]

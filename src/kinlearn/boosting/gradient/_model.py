@@ -1,7 +1,7 @@
 """Boosted trees, one after the other, as predictions read them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -115,6 +115,22 @@ class Trees:
             n_tasks=n_tasks,
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence["Trees"], n_tasks: int) -> Self:
+        """Trees of rounds, one after the other."""
+        first = cls.of([], n_tasks)
+        every = [first, *parts]
+        fields: dict[str, Any] = {"n_tasks": n_tasks}
+        for name in ("tree_start", "set_start", "leaf_start", "departure_start"):
+            sizes = [np.diff(getattr(part, name)) for part in every]
+            fields[name] = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+            fields[name] = fields[name].astype(np.int64)
+        for name, value in vars(first).items():
+            if name not in fields:
+                arrays = [getattr(part, name) for part in every]
+                fields[name] = np.concatenate(arrays).astype(value.dtype, copy=False)
+        return cls(**fields)
+
     def __len__(self) -> int:
         return len(self.output)
 
@@ -150,3 +166,28 @@ class Trees:
             rows,
             scores,
         )
+
+    def gains(self, n_features: int) -> tuple[np.ndarray, float]:
+        """Gain of the splits by each feature, and of those by tasks."""
+        feature = self.nodes["feature"]
+        split = feature >= 0
+        of_features = np.bincount(
+            feature[split], self.gain[split], minlength=n_features
+        )
+        return of_features, float(self.gain[feature == TASK].sum())
+
+    def affinity(self) -> np.ndarray:
+        """How often task splits send two tasks to the same side, by gain."""
+        same = np.zeros((self.n_tasks, self.n_tasks))
+        at = np.flatnonzero(self.nodes["feature"] == TASK)
+        total = self.gain[at].sum()
+        if total == 0:
+            return np.ones_like(same)
+        tree = np.searchsorted(self.tree_start, at, side="right") - 1
+        first = self.set_start[tree] + self.nodes["first_byte"][at]
+        n_bytes = (self.n_tasks + 7) // 8
+        packed = self.sets[first[:, None] + np.arange(n_bytes)]
+        left = np.unpackbits(packed, axis=1, bitorder="little")[:, : self.n_tasks]
+        side = left * 2.0 - 1.0  # 1 or -1: products are 1 on the same side
+        same = (side * (self.gain[at] / total)[:, None]).T @ side
+        return np.clip((same + 1) / 2, 0.0, 1.0)

@@ -54,6 +54,7 @@ def add_trees(
     cdef intp_t n = rows.shape[0], d = bins.shape[1], start, size, i, f, k
     cdef i32_t r
     cdef i64_t leaf
+    cdef f64_t value
     cdef u8_t* block = <u8_t*> malloc(BLOCK * d + 1)
     cdef const u8_t* set_bytes = &sets[0] if sets.shape[0] else NULL
     cdef bint each = departures.shape[0] > 0
@@ -72,11 +73,12 @@ def add_trees(
                     leaf = leaf_start[k] + find_leaf(
                         &nodes[tree_start[k]], set_bytes + set_start[k], block + i * d,
                         task[r], n_tasks)
-                    scores[r, output[k]] += values[leaf]
+                    value = values[leaf]
                     if each:
-                        scores[r, output[k]] += find_departure(
+                        value += find_departure(
                             departure_start[leaf], departure_start[leaf + 1], task[r],
                             &departure_task[0], &departures[0])
+                    scores[r, output[k]] += value
     free(block)
 
 

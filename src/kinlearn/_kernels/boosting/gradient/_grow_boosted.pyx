@@ -25,6 +25,7 @@ from kinlearn._kernels.boosting.gradient._histograms cimport (
     Cut,
     Scale,
     Sums,
+    bar,
     count,
     curvature,
     fill,
@@ -86,6 +87,8 @@ cdef class Grower:
         Limits; a depth of 0 is none.
     least_count : int
         Least count of rows in a leaf.
+    least_h : float
+        Least sum of curvatures in a leaf, above 0.
     max_features : int
         Features that are drawn for each node.
     l2 : float
@@ -140,7 +143,7 @@ cdef class Grower:
         const u8_t[::1] categorical, const i8_t[::1] direction,
         const u8_t[:, ::1] groups, const i32_t[::1] task, intp_t n_tasks,
         *, intp_t max_leaves, intp_t max_depth, i64_t least_count, intp_t max_features,
-        f64_t l2, bint task_splits,
+        f64_t least_h, f64_t l2, bint task_splits,
     ):
         cdef intp_t n = bins.shape[0], d = bins.shape[1], f, most
         self.bins, self.task, self.n_tasks = bins, task, n_tasks
@@ -149,6 +152,7 @@ cdef class Grower:
         self.max_depth, self.max_features = max_depth, max_features
         self.task_splits = task_splits and n_tasks > 1
         self.scale.l2, self.scale.least_count = l2, least_count
+        self.scale.least_h = least_h
         self.set_bytes = max(CATEGORIES, n_tasks + 7) >> 3
         most = max(CATEGORIES, n_tasks)
         self.offset = <i32_t*> calloc(d + 1, sizeof(i32_t))
@@ -344,7 +348,6 @@ cdef class Grower:
         for i in range(n):
             leaf.sums.g += self.pairs[self.rows[i]].g
             leaf.sums.hc += self.pairs[self.rows[i]].hc
-        self.scale.least_h = 1e-6 * curvature(&leaf.sums, &self.scale)
         self._close(leaf, nodes, value, weight)
         if self.max_leaves > 1 and self._may_split(leaf):
             if not self._fill(leaf):
@@ -353,7 +356,7 @@ cdef class Grower:
         while n_leaves < self.max_leaves:
             best = 0
             for i in range(1, n_leaves):
-                if self.leaves[i].gain > self.leaves[best].gain:
+                if self.leaves[i].gain > bar(self.leaves[best].gain):
                     best = i
             leaf = &self.leaves[best]
             if leaf.gain <= 0:
@@ -548,8 +551,7 @@ cdef class Grower:
         g = gradient(&leaf.sums, &self.scale)
         h = curvature(&leaf.sums, &self.scale)
         parent = side(g, h, self.scale.l2, leaf.lower, leaf.upper)
-        # rounding must not be taken for a gain
-        best.score = parent + 1e-10 * (parent if parent > 0 else -parent)
+        best.score = bar(parent)    # rounding is no gain
         leaf.feature = LEAF
         n_candidates = self._candidates(number, leaf.node)
         for i in range(n_candidates):
@@ -709,7 +711,7 @@ cdef class Grower:
                 break
             score = base + side(left_g, left_h, l2, lower, upper) + side(
                 all_g - left_g, H - left_h, l2, lower, upper)
-            if score > best.score:
+            if score > bar(best.score):
                 best.score = score
                 best.left = left
                 at = i

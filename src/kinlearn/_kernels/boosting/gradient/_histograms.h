@@ -47,6 +47,12 @@ typedef struct {
     kinlearn_sums left;
 } kinlearn_cut;
 
+/* What another score must exceed to be better: rounding must not decide between equals,
+ * or weights would not be the same as repeated rows. */
+static inline double kinlearn_bar(double score) {
+    return score + 1e-10 * fabs(score);
+}
+
 static inline double kinlearn_gradient(const kinlearn_sums* s, const kinlearn_scale* k) {
     return (double)s->g * k->g_unit;
 }
@@ -156,15 +162,15 @@ static inline void kinlearn_scan(
         score[b] = (left * left * h_right + right * right * h) / (h * h_right);
     }
     int at = -1;
-    double top = best->score;
+    double bar = kinlearn_bar(best->score);
     for (int b = from; b <= to; b++) {
-        if (score[b] > top) {
-            top = score[b];
+        if (score[b] > bar) {
+            bar = kinlearn_bar(score[b]);
             at = b;
         }
     }
     if (at < 0) return;
-    best->score = top;
+    best->score = score[at];
     best->bin = at;
     best->missing_left = missing_left;
     g = start.g;
@@ -214,7 +220,7 @@ static inline void kinlearn_scan_bounded(
         if (direction * rise < 0) continue;
         const double score = kinlearn_side(g, h, k->l2, lower, upper) +
                              kinlearn_side(G - g, H - h, k->l2, lower, upper);
-        if (score > best->score) {
+        if (score > kinlearn_bar(best->score)) {
             best->score = score;
             best->bin = b;
             best->missing_left = missing_left;

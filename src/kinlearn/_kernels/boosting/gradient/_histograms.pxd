@@ -24,6 +24,7 @@ cdef extern from "boosting/gradient/_histograms.h" nogil:
         Sums left
 
     void prefetch_row "kinlearn_prefetch_row" (const void* address) noexcept
+    f64_t bar "kinlearn_bar" (f64_t score) noexcept
     f64_t gradient "kinlearn_gradient" (const Sums* s, const Scale* k) noexcept
     f64_t curvature "kinlearn_curvature" (const Sums* s, const Scale* k) noexcept
     i64_t count "kinlearn_count" (const Sums* s, const Scale* k) noexcept
