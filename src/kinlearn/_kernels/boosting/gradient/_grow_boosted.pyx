@@ -7,7 +7,7 @@ is written here in code.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -697,7 +697,7 @@ cdef class Grower:
         sort_groups(
             self.group_key, self.group_id, self.group_sums, self.group_g, self.group_h,
             n)
-        base = parent - side(all_g, H, l2, lower, upper)
+        base = parent - side(between(all_g, G), H, l2, lower, upper)
         left.g = left.hc = 0
         for i in range(n - 1):
             left_g += self.group_g[i]
@@ -709,8 +709,9 @@ cdef class Grower:
                 continue
             if n_all - n_left < k.least_count or H - left_h < k.least_h:
                 break
-            score = base + side(left_g, left_h, l2, lower, upper) + side(
-                all_g - left_g, H - left_h, l2, lower, upper)
+            g = gradient(&left, k)
+            score = base + side(between(left_g, g), left_h, l2, lower, upper) + side(
+                between(all_g - left_g, G - g), H - left_h, l2, lower, upper)
             if score > bar(best.score):
                 best.score = score
                 best.left = left
@@ -732,6 +733,14 @@ cdef class Grower:
             else:
                 bits[self.group_id[i] >> 3] &= ~(1 << (self.group_id[i] & 7))
         return True
+
+
+cdef inline f64_t between(f64_t shrunken, f64_t plain) noexcept nogil:
+    # Geometric mean, as gains are of squares; nothing if they contradict each other.
+    cdef f64_t product = shrunken * plain
+    if product <= 0:
+        return 0
+    return sqrt(product) if plain > 0 else -sqrt(product)
 
 
 cdef inline bint comes_before(
