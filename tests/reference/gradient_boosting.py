@@ -53,7 +53,7 @@ def derivatives(loss, y, F, weight, q=0.5):
         return weight * (np.exp(F) - y), weight * np.exp(F)
     if loss == "gamma":
         return weight * (1 - y * np.exp(-F)), weight * y * np.exp(-F)
-    return weight * np.where(F > y, 1 - q, np.where(F < y, -q, 0)), weight
+    return weight * np.where(y < F, 1 - q, np.where(y > F, -q, 0)), weight
 
 
 def softmax_derivatives(y, F, allowed, task, weight):
@@ -96,7 +96,7 @@ class Boosting:
 
     def enough(self, rows):
         _, H, n = self.sums(rows)
-        return n >= self.s.least_count and H >= self.least_h * (1 - 1e-12)
+        return n >= self.s.least_count and self.least_h * (1 - 1e-12) <= H
 
     def grow(self, g, h, rows):
         """The root of a tree for given derivatives."""
@@ -128,7 +128,7 @@ class Boosting:
         return root
 
     def open(self, node):
-        _, kind, what, left, default_left = node.split
+        _, kind, what, left, _ = node.split
         bounds = [node.bounds, node.bounds]
         groups = node.groups
         if kind != "task":

@@ -21,6 +21,7 @@ from kinlearn.boosting.gradient._rounds import (
     Problem,
     Rounds,
     Settings,
+    Start,
     Watch,
     counted_rows,
 )
@@ -84,6 +85,7 @@ class GradientBoostingBase(
 
     trees_: Trees
     bins_: FeatureBins
+    _start: Start
 
     # --------------------------------------------------------------- fitting
 
@@ -169,7 +171,7 @@ class GradientBoostingBase(
             found, losses = self._play(rounds, watch, on_round)
         self.__dict__.pop("validation_losses_", None)  # of an earlier fit
         if losses:
-            self.validation_losses_ = np.array(losses)
+            self.validation_losses_ = np.array(losses) * rounds.problem.loss.unit
             del found[int(np.argmin(losses)) + 1 :]
         self._start, self.bins_ = rounds.start, binned.features
         every = [self.trees_, *found] if goes_on else found
@@ -240,6 +242,11 @@ class GradientBoostingBase(
             self._offset(later.X),
         )
 
+    @property
+    def _score_unit(self) -> float:
+        """What scores are multiples of: losses may scale their targets."""
+        return 1.0
+
     def _check_targets(self, y: np.ndarray) -> None:
         """Refuse targets that the loss has no value for."""
 
@@ -271,6 +278,11 @@ class GradientBoostingBase(
 
     def _find_offset(self, columns: np.ndarray, categorical: np.ndarray) -> int | None:
         return None
+
+    def _place(self, feature: int) -> int:
+        """Where a feature stands among the columns of the checked X."""
+        offset = self._offset_place
+        return feature if offset is None or feature < offset else feature + 1
 
     def _used(self, X: np.ndarray) -> np.ndarray:
         """The features alone."""
@@ -345,7 +357,7 @@ class GradientBoostingBase(
     def task_intercepts_(self) -> np.ndarray:
         """What each task adds to the scores from the start."""
         check_is_fitted(self)
-        out = self._start.intercepts
+        out = self._start.intercepts * self._score_unit
         return out[:, 0] if out.shape[1] == 1 else out
 
     @property

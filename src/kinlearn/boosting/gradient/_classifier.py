@@ -41,7 +41,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by.
-    max_leaf_nodes : int, default=16
+    max_leaf_nodes : int, default=12
         Leaves of a tree, at most.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
@@ -182,7 +182,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         task: TaskColumn = None,
         n_estimators: int = 200,
         learning_rate: float = 0.05,
-        max_leaf_nodes: int = 16,
+        max_leaf_nodes: int = 12,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         l2_regularization: float = 0.0,

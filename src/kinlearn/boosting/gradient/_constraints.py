@@ -50,12 +50,12 @@ class FeatureColumns:
                 f"{role} must name columns by name or position; got {key!r} of type "
                 f"{type(key).__name__}."
             )
-        n = columns.n_columns
+        n, key = columns.n_columns, int(key)
         if not -n <= key < n:
             raise ValueError(
                 f"{role} names column {key}, but X has {n} columns, from 0 to {n - 1}."
             )
-        return int(key) % n
+        return key % n
 
     def features(self, position: int, role: str) -> np.ndarray:
         """Features that come from a column; an error if it is no feature."""

@@ -21,6 +21,8 @@ def departure_penalty(g: np.ndarray, h: np.ndarray, noise: float) -> float:
         The ratio of the noise to the variance of departures, by the method of moments;
         infinite if tasks differ by no more than the noise.
     """
+    if not np.isfinite(noise):
+        return np.inf
     total = h.sum(axis=1)
     there = total > 0
     g, h, total = g[there], h[there], total[there]
@@ -29,7 +31,7 @@ def departure_penalty(g: np.ndarray, h: np.ndarray, noise: float) -> float:
     spread = float((left[has] ** 2 / h[has]).sum())
     excess = spread - (np.count_nonzero(has) - len(total)) * noise
     free = float((total - (h**2).sum(axis=1) / total).sum())
-    if excess <= 0 or free <= 0:
+    if not (excess > 0 and free > 0):
         return np.inf
     return noise * free / excess
 

@@ -38,6 +38,7 @@ class _OneScore:
     by_quantile: ClassVar[bool] = False  # whether values are quantiles of residuals
     n_outputs = 1
     quantile = 0.5
+    unit = 1.0  # of what `value` returns
 
     def __init__(self, y: np.ndarray, weight: np.ndarray) -> None:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
@@ -74,6 +75,7 @@ class MultinomialLoss:
 
     is_curved = True
     by_quantile = False
+    unit = 1.0
 
     def __init__(
         self, y: np.ndarray, weight: np.ndarray, task: np.ndarray, allowed: np.ndarray
@@ -111,6 +113,7 @@ class NumberLoss(_OneScore):
     """A loss of regression."""
 
     has_link: ClassVar[bool] = False  # whether predictions are exp of scores
+    degree: ClassVar[int] = 1  # of the loss in the scale of the targets
 
     def __init__(
         self,
@@ -118,13 +121,17 @@ class NumberLoss(_OneScore):
         weight: np.ndarray,
         *,
         quantile: float = 0.5,
-        scale: float | None = None,
+        scale: float = 1.0,
     ) -> None:
-        if scale is None:
-            scale = 1.0 if self.has_link else _power_of_two(np.abs(y).max())
         super().__init__(y / scale, weight)
         self.scale = scale
+        self.unit = 1.0 if self.has_link else scale**self.degree
         self.quantile = quantile
+
+    @classmethod
+    def find_scale(cls, y: np.ndarray) -> float:
+        """What targets are divided by."""
+        return 1.0 if cls.has_link else _power_of_two(np.abs(y).max())
 
     @classmethod
     def check(cls, y: np.ndarray, name: str) -> None:
@@ -141,6 +148,7 @@ class SquaredLoss(NumberLoss):
 
     code = Loss.SQUARED
     is_curved = False
+    degree = 2
 
     def start(self, offset: np.ndarray | None = None) -> np.ndarray:
         """The mean."""

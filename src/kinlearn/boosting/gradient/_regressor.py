@@ -49,7 +49,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by.
-    max_leaf_nodes : int, default=16
+    max_leaf_nodes : int, default=12
         Leaves of a tree, at most.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
@@ -185,7 +185,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         task: TaskColumn = None,
         n_estimators: int = 200,
         learning_rate: float = 0.05,
-        max_leaf_nodes: int = 16,
+        max_leaf_nodes: int = 12,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         l2_regularization: float = 0.0,
@@ -279,13 +279,16 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         self._check_targets(data.y)
         weight = row_weights(data)
         if not goes_on:
-            self._scale = None
-            self._scale = self._make_loss(data.y, weight, data.task).scale
+            self._scale: float = REGRESSION[self.loss].find_scale(data.y)
         validation = (
             None if X_val is None else Validation(X_val, y_val, sample_weight_val)
         )
         self._boost(X, y, data, weight, validation, goes_on)
         return self
+
+    @property
+    def _score_unit(self) -> float:
+        return self._scale
 
     def _check_targets(self, y: np.ndarray) -> None:
         REGRESSION[self.loss].check(y, type(self).__name__)
@@ -322,7 +325,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
                 f"The offset is missing in {np.isnan(offset).sum()} of {len(offset)} "
                 "rows; it must be there in all."
             )
-        return offset if self._scale is None else offset / self._scale
+        return offset / self._scale
 
     # ------------------------------------------------------------ prediction
 

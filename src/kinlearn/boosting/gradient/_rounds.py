@@ -240,16 +240,18 @@ class Rounds:
         """Sums of each task, and the noise."""
         rows, problem = self.rows[output], self.problem
         units = self._units(g, h)
-        squares, total = fill_pairs(
-            g, h, problem.n_rows, rows, **units, pairs=self.pairs
-        )
-        # exact, as all of them are integers below 2^53 or multiples of 2^9 and more
-        task = problem.task[rows]
+        fill_pairs(g, h, problem.n_rows, rows, **units, pairs=self.pairs)
+        task, n_rows = problem.task[rows], problem.n_rows[rows]
         sums = np.zeros((2, problem.n_tasks), dtype=np.int64)
         np.add.at(sums[0], task, self.pairs[rows, 0])
         np.add.at(sums[1], task, self.pairs[rows, 1] >> self.bits)
-        noise = squares / total if total > 0 else 0.0
-        return sums[0] * units["g_unit"], sums[1] * units["h_unit"], noise
+        sum_g, sum_h = sums[0] * units["g_unit"], sums[1] * units["h_unit"]
+        # levels of tasks may differ far: what counts is the noise within them
+        step = np.divide(sum_g, sum_h, out=np.zeros_like(sum_g), where=sum_h > 0)
+        squares = (g[rows] - h[rows] * step[task]) ** 2 / n_rows
+        total, n_free = sum_h.sum(), n_rows.sum() - np.count_nonzero(sum_h)
+        noise = squares.sum() * n_rows.sum() / max(n_free * total, 1e-300)
+        return sum_g, sum_h, noise if n_free > 0 else np.inf
 
     def _quantile_intercepts(self, start: Start) -> np.ndarray:
         problem = self.problem
@@ -391,7 +393,7 @@ class Rounds:
             weight=weight[:n_nodes],
             sets=sets[:n_sets].copy(),
             leaf_values=values,
-            departures=(*where, table[where]),
+            departures=(where[0], where[1], table[where]),
         )
 
     def _quantile_values(

@@ -150,7 +150,7 @@ def test_new_rows_and_unknown_tasks_go_where_the_twin_sends_them(seed):
 def test_problems_of_these_tests_have_splits_of_every_kind():
     kinds = set()
     for seed in range(4):
-        *_, trees, _, (binned, _, _) = both(seed)
+        *_, trees, _, _ = both(seed)
         for tree in trees:
             nodes = tree.nodes
             kinds |= {

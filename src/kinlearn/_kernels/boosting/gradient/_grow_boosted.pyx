@@ -665,7 +665,7 @@ cdef class Grower:
         cdef Scale* k = &self.scale
         cdef u8_t* bits = self.leaf_sets + number * self.set_bytes
         cdef f64_t G = gradient(&leaf.sums, k), H = curvature(&leaf.sums, k)
-        cdef f64_t mean, spread = 0, squares = 0, excess, free, penalty
+        cdef f64_t mean, spread = 0, squares = 0, excess, freedom, penalty
         cdef f64_t g, h, all_g = 0, base, score, left_g = 0, left_h = 0
         cdef f64_t l2 = k.l2, lower = leaf.lower, upper = leaf.upper
         cdef i64_t n_left = 0, n_all = count(&leaf.sums, k)
@@ -683,11 +683,11 @@ cdef class Grower:
                 spread += (g - h * mean) * (g - h * mean) / h
                 squares += h * h
                 n_there += 1
-        free = H - squares / H
+        freedom = H - squares / H
         excess = spread - (n_there - 1) * self.noise
-        if excess <= 0 or free <= 0:
+        if excess <= 0 or freedom <= 0:
             return False
-        penalty = self.noise * free / excess
+        penalty = self.noise * freedom / excess
         for i in range(n):
             g = (self.group_g[i] - self.group_h[i] * mean)
             g /= self.group_h[i] + penalty if penalty > 0 else self.group_h[i] + 1e-300
