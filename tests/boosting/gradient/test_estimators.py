@@ -19,7 +19,12 @@ from kinlearn.boosting import (
 )
 from kinlearn.tasks import with_task
 
-PLAIN = {"max_features": 1.0, "max_bins": 255, "random_state": 0}
+PLAIN = {
+    "max_features": 1.0,
+    "max_bins": 255,
+    "l2_regularization": 0.0,
+    "random_state": 0,
+}
 SMALL = {"n_estimators": 15, "learning_rate": 0.3, "random_state": 0}
 
 

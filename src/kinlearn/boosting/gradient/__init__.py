@@ -1,13 +1,11 @@
 """Multi-task gradient boosting over histograms."""
 
 from kinlearn.boosting.gradient._base import GradientBoostingBase
-from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.boosting.gradient._classifier import MultiTaskGradientBoostingClassifier
 from kinlearn.boosting.gradient._export import boosted_text
 from kinlearn.boosting.gradient._regressor import MultiTaskGradientBoostingRegressor
 
 __all__ = [
-    "Binned",
     "GradientBoostingBase",
     "MultiTaskGradientBoostingClassifier",
     "MultiTaskGradientBoostingRegressor",

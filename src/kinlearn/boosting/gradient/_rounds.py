@@ -15,7 +15,16 @@ from kinlearn.boosting.gradient._departures import departure_penalty, shrunken
 from kinlearn.boosting.gradient._losses import group_quantiles
 from kinlearn.boosting.gradient._model import LEAF, NODE, Tree, Trees
 
-__all__ = ["Problem", "Rounds", "Settings", "Start", "Watch", "counted_rows"]
+__all__ = [
+    "Boosted",
+    "Problem",
+    "Rounds",
+    "Settings",
+    "Start",
+    "Watch",
+    "boost",
+    "counted_rows",
+]
 
 # Bits of sums: 62 for gradients; as many for curvatures and, below them, counts.
 _BITS = 62
@@ -192,7 +201,7 @@ class Rounds:
             least_count=settings.least_count,
             least_h=_LEAST_CURVATURE * self._mean_weight(),
             max_features=settings.max_features,
-            l2=settings.l2,
+            l2=settings.l2 * self._mean_weight(),
             task_splits=settings.task_splits,
         )
 
@@ -428,3 +437,28 @@ def _fraction(h: np.ndarray, penalty: float) -> np.ndarray:
     """What the rows of tasks weigh in their values; the rest is what is common."""
     below = h + penalty
     return np.divide(h, below, out=np.zeros_like(h), where=below > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Boosted:
+    """Rounds that were played: where scores begin, and the trees."""
+
+    start: Start
+    trees: Trees
+
+    def scores(self, bins: np.ndarray, task: np.ndarray) -> np.ndarray:
+        """Scores of rows with the same bins; -1 is an unknown task."""
+        out = self.start.scores(task)
+        self.trees.add_scores(bins, task, out)
+        return out
+
+
+def boost(problem: Problem, settings: Settings, n_rounds: int) -> Boosted:
+    """Play rounds for rows that are binned already.
+
+    Folds, settings and seeds of one table need its bins once: rows that do not train
+    have ``n_rows`` 0, and the loss has weight 0 for them.
+    """
+    rounds = Rounds(problem, settings)
+    found = [rounds.play() for _ in range(n_rounds)]
+    return Boosted(rounds.start, Trees.joined(found, problem.n_tasks))
