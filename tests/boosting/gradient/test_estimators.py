@@ -18,6 +18,7 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.tasks import with_task
+from tests.interrupt import seconds_to_stop
 
 PLAIN = {
     "max_features": 1.0,
@@ -430,3 +431,11 @@ def test_weights_of_any_scale_give_the_same_model():
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     reference = regressor().fit(X, y, weight).predict(X)
     assert_allclose(regressor().fit(X, y, weight * 2.0**-30).predict(X), reference)
+
+
+def test_ctrl_c_ends_a_fit():
+    X, y, _ = make_tasks(20_000)
+    assert seconds_to_stop(lambda: regressor(n_estimators=10**6).fit(X, y)) < 1
+    wide = np.random.default_rng(0).normal(size=(30_000, 60))
+    model = MultiTaskGradientBoostingRegressor(max_leaf_nodes=2000, n_estimators=10**6)
+    assert seconds_to_stop(lambda: model.fit(wide, wide[:, 0]), after=1.0) < 1

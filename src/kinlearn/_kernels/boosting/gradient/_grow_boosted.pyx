@@ -317,17 +317,20 @@ cdef class Grower:
         """Sums of gradient and curvature of each leaf of the last tree and task."""
         cdef intp_t i, j
         cdef i32_t r, t
+        cdef Sums* sums = self.task_sums
+        cdef const Sums* row
         with nogil:
             for i in range(n_leaves):
                 for j in range(self.leaves[i].start, self.leaves[i].end):
                     r = self.rows[j]
                     t = self.task[r]
-                    self.task_sums[t].g += self.pairs[r].g
-                    self.task_sums[t].hc += self.pairs[r].hc
+                    row = &self.pairs[r]
+                    sums[t].g += row.g
+                    sums[t].hc += row.hc
                 for t in range(<i32_t> self.n_tasks):
-                    g[i, t] = gradient(&self.task_sums[t], &self.scale)
-                    h[i, t] = curvature(&self.task_sums[t], &self.scale)
-                memset(self.task_sums, 0, self.n_tasks * sizeof(Sums))
+                    g[i, t] = gradient(&sums[t], &self.scale)
+                    h[i, t] = curvature(&sums[t], &self.scale)
+                memset(sums, 0, self.n_tasks * sizeof(Sums))
 
     # ----------------------------------------------------------------- growth
 
@@ -440,7 +443,7 @@ cdef class Grower:
 
     cdef bint _fill(self, Leaf* leaf) noexcept nogil:
         # Into a histogram of its own; False without memory.
-        self.n_free -= 1
+        self.n_free = self.n_free - 1
         leaf.slot = self.free_slots[self.n_free]
         if self.slots[leaf.slot] == NULL:
             self.slots[leaf.slot] = <Sums*> malloc(self.n_cells * sizeof(Sums))
@@ -450,7 +453,8 @@ cdef class Grower:
         fill(
             &self.bins[0, 0], self.n_features, self.offset, self.rows + leaf.start,
             leaf.end - leaf.start, self.pairs, self.slots[leaf.slot])
-        self.cells_since += (leaf.end - leaf.start) * self.n_features
+        self.cells_since = (
+            self.cells_since + (leaf.end - leaf.start) * self.n_features)
         if self.cells_since > SIGNAL_CELLS:
             self.cells_since = 0
             with gil:
@@ -464,7 +468,7 @@ cdef class Grower:
     cdef void _release(self, Leaf* leaf) noexcept nogil:
         if leaf.slot >= 0:
             self.free_slots[self.n_free] = leaf.slot
-            self.n_free += 1
+            self.n_free = self.n_free + 1
             leaf.slot = -1
 
     cdef bint _share_histogram(self, Leaf* leaf, Leaf* other) noexcept nogil:
@@ -576,7 +580,8 @@ cdef class Grower:
             for i in range(self.n_groups):
                 if open[i]:
                     for f in range(self.n_features):
-                        self.allowed[f] |= self.groups[i * self.n_features + f]
+                        if self.groups[i * self.n_features + f]:
+                            self.allowed[f] = 1
         for f in range(self.n_features):
             if self.n_groups == 0 or self.allowed[f]:
                 self.candidates[n] = <i32_t> f
