@@ -306,6 +306,8 @@ def test_warm_start_goes_on(n_classes):
     assert_array_equal(model.predict_proba(X), straight.predict_proba(X))
     with pytest.raises(ValueError, match="other tasks"):
         model.fit(X[X[:, -1] > 0], y[X[:, -1] > 0])
+    with pytest.raises(ValueError, match="at least the 12 rounds"):
+        model.set_params(n_estimators=3).fit(X, y)
 
 
 def test_early_stopping_keeps_the_best_rounds():
@@ -333,6 +335,28 @@ def test_early_stopping_by_given_rows():
     model = classifier(early_stopping=True, n_estimators=100)
     model.fit(X, label, X_val=X_val, y_val=np.digitize(y_val, [-0.5, 0.8]))
     assert model.n_estimators_ == np.argmin(model.validation_losses_) + 1
+
+
+def test_validation_rows_without_early_stopping_are_refused():
+    X, y, _ = make_tasks(80)
+    with pytest.raises(ValueError, match="early_stopping=False"):
+        regressor().fit(X, y, X_val=X, y_val=y)
+    with pytest.raises(ValueError, match="did not see in fit"):
+        classifier(early_stopping=True).fit(X, y > 0, X_val=X, y_val=y.round())
+
+
+def test_new_categories_of_a_warm_start_are_missing_values():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.integers(0, 4, size=200), rng.normal(size=200)].astype(float)
+    y = X[:, 0] % 2 + 0.1 * rng.normal(size=200)
+    model = MultiTaskGradientBoostingRegressor(
+        categorical_features=[0], warm_start=True, **{**SMALL, "n_estimators": 5}
+    ).fit(X, y)
+    X[:50, 0] = 9
+    model.set_params(n_estimators=8).fit(X, y)
+    missing = X[:50].copy()
+    missing[:, 0] = np.nan
+    assert_array_equal(model.predict(X[:50]), model.predict(missing))
 
 
 def test_subsample_draws_rows():

@@ -85,6 +85,7 @@ class GradientBoostingBase(
 
     trees_: Trees
     bins_: FeatureBins
+    n_estimators_: int
     _start: Start
 
     # --------------------------------------------------------------- fitting
@@ -107,6 +108,16 @@ class GradientBoostingBase(
         goes_on: bool,
     ) -> None:
         """Run the rounds and keep what they found."""
+        if validation is not None and not self.early_stopping:
+            raise ValueError(
+                "X_val is for early stopping, but early_stopping=False. Set it to "
+                "True, or leave X_val out."
+            )
+        if goes_on and self.n_estimators < self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} with warm_start=True must be at "
+                f"least the {self.n_estimators_} rounds that are there."
+            )
         check_total_weight(weight)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
@@ -124,7 +135,7 @@ class GradientBoostingBase(
         else:
             binned = Binned.of(
                 features,
-                None if sample_weight is None else sample_weight,
+                sample_weight,
                 max_bins=self.max_bins,
                 categorical=categorical,
             )
@@ -256,10 +267,6 @@ class GradientBoostingBase(
 
     # -------------------------------------------------------------- features
 
-    def _offset_position(self) -> int | None:
-        """Position of the column that is added to the scores."""
-        return None
-
     def _find_features(self, data: Any) -> None:
         """Which columns of the checked X are features, and where they come from."""
         columns = np.asarray(self._columns.features)
@@ -277,6 +284,7 @@ class GradientBoostingBase(
         )
 
     def _find_offset(self, columns: np.ndarray, categorical: np.ndarray) -> int | None:
+        """Where the column that is added to the scores stands, if there is one."""
         return None
 
     def _place(self, feature: int) -> int:

@@ -56,8 +56,11 @@ class FeatureBins:
 
     def assign(self, X: np.ndarray) -> np.ndarray:
         """Bins of rows; the bin of a missing value is the number of bins."""
+        n_bins = self.n_bins
         bins = Bins(self.edges, self.indptr).assign(X)
-        return np.minimum(bins, self.n_bins.astype(np.uint8), out=bins)
+        for f in np.flatnonzero(self.categorical):  # a code that fit did not see
+            bins[X[:, f] > n_bins[f] - 1, f] = n_bins[f]
+        return np.minimum(bins, n_bins.astype(np.uint8), out=bins)
 
     def threshold(self, feature: int, bin: int) -> float:
         """The number t for which "x <= t" means "the bin is at most `bin`"."""
