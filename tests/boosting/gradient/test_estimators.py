@@ -373,7 +373,8 @@ def test_order_of_rows_and_threads_change_nothing():
     order = np.random.default_rng(0).permutation(len(y))
     one = classifier(n_jobs=1, n_estimators=5).fit(X, label)
     two = classifier(n_jobs=2, n_estimators=5).fit(X, label)
-    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    many = np.tile(X, (4, 1))  # enough rows for both threads
+    assert_array_equal(one.predict_proba(many), two.predict_proba(many))
     shuffled = classifier(n_estimators=5).fit(X[order], label[order])
     assert_allclose(shuffled.predict_proba(X), one.predict_proba(X), rtol=1e-10)
 
