@@ -73,7 +73,8 @@ class Boosting:
     ``n_rows`` says how many rows each row stands for; 0 is none.
     """
 
-    def __init__(self, settings, bins, task, weight, n_rows):
+    def __init__(self, settings, bins, task, weight, n_rows, loss):
+        self.loss = loss
         self.s, self.bins, self.task = settings, bins, task
         self.weight, self.n_rows = weight, n_rows
         there = n_rows > 0
@@ -287,5 +288,10 @@ class Boosting:
         out = np.empty(len(bins))
         for i in range(len(bins)):
             leaf = self.find(root, bins[i], task[i])
-            out[i] = leaf.value + leaf.departures.get(int(task[i]), 0.0)
+            step = leaf.value + leaf.departures.get(int(task[i]), 0.0)
+            if self.loss == "poisson" and step > 0:
+                step = np.log(1 + step)
+            if self.loss == "gamma" and step < 0:
+                step = -np.log(1 - step)
+            out[i] = step
         return self.s.learning_rate * out

@@ -183,6 +183,15 @@ def test_counts_that_are_rare_and_tasks_without_any():
     assert 20 < found[task == 9].mean() < 80
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_a_corner_of_other_magnitude_is_met(loss):
+    X = np.repeat([0.0, 1.0], [2000, 40])[:, None]
+    low, high = (1e-3, 1e5) if loss == "poisson" else (1e5, 1e2)
+    y = np.where(X[:, 0] == 0, low, high)
+    model = MultiTaskGradientBoostingRegressor(loss, learning_rate=0.3, random_state=0)
+    assert_allclose(model.fit(X, y).predict([[0.0], [1.0]]), [low, high], rtol=0.5)
+
+
 # -------------------------------------------------------------------- classes
 
 

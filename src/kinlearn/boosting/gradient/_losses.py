@@ -44,6 +44,10 @@ class _OneScore:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.weight = np.ascontiguousarray(weight, dtype=np.float64)
 
+    def limited(self, step: np.ndarray) -> np.ndarray:
+        """Newton steps as values of leaves, where long ones go too far."""
+        return step
+
     def gradients(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature, of shape (n_outputs, n_samples)."""
         g, h = np.empty((2, 1, len(self.y)))
@@ -76,6 +80,10 @@ class MultinomialLoss:
     is_curved = True
     by_quantile = False
     unit = 1.0
+
+    def limited(self, step: np.ndarray) -> np.ndarray:
+        """Newton steps as they are."""
+        return step
 
     def __init__(
         self, y: np.ndarray, weight: np.ndarray, task: np.ndarray, allowed: np.ndarray
@@ -193,6 +201,10 @@ class PoissonLoss(NumberLoss):
                 f"{name} with loss='poisson' needs a target above 0; all of y is 0."
             )
 
+    def limited(self, step: np.ndarray) -> np.ndarray:
+        """Steps upwards end where the sum of the counts is met."""
+        return np.where(step > 0, np.log1p(np.maximum(step, 0)), step)
+
     def start(self, offset: np.ndarray | None = None) -> np.ndarray:
         """Logarithm of the rate."""
         exposure = self.weight.sum() if offset is None else self.weight @ np.exp(offset)
@@ -214,6 +226,10 @@ class GammaLoss(NumberLoss):
     def check(cls, y: np.ndarray, name: str) -> None:
         """Refuse targets that are not positive."""
         _check_range(y, y > 0, name, "above 0")
+
+    def limited(self, step: np.ndarray) -> np.ndarray:
+        """Steps downwards end where the mean of the costs is met."""
+        return np.where(step < 0, -np.log1p(np.maximum(-step, 0)), step)
 
     def start(self, offset: np.ndarray | None = None) -> np.ndarray:
         """Logarithm of the mean."""

@@ -390,6 +390,12 @@ class Rounds:
                 table = both - values[:, None]
         if len(table):
             table[_fraction(sum_h, penalty) <= _LEAST_FRACTION] = 0.0
+        both = values[:, None] + table if len(table) else table
+        values = self.problem.loss.limited(values)
+        if len(table):
+            table = np.where(
+                table == 0, 0.0, self.problem.loss.limited(both) - values[:, None]
+            )
         values *= settings.learning_rate
         table = np.ascontiguousarray(table * settings.learning_rate)
         grower.add_values(n_leaves, values, table, self.scores[:, k])

@@ -80,6 +80,7 @@ def both(seed, name="squared_error", *, weights=None, rounds=2, **options):
         task,
         weight,
         n_rows,
+        name,
     )
     rows = np.flatnonzero(n_rows > 0)
     found, expected, trees, roots = [], [], [], []
