@@ -144,7 +144,8 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
     -----
     The page :doc:`/models/gradient-boosting` has the method with its formulas, and how
     the defaults were chosen. Gradients and curvatures are summed as integers, so the
-    model depends neither on the order of the rows nor on the number of threads.
+    number of threads does not change the model, and the order of the rows changes it
+    by the rounding of the scores it begins with alone.
 
     References
     ----------
