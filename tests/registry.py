@@ -12,6 +12,8 @@ from kinlearn.boosting import (
     MTBoostClassifier,
     MTBoostRegressor,
     MultiTaskAdaBoostClassifier,
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.sharing import (
@@ -47,6 +49,9 @@ from kinlearn.trees import (
 ESTIMATORS = [
     AbstainingAdaBoostClassifier(10),
     MultiTaskAdaBoostClassifier(n_estimators=5),
+    # small leaves: some checks have few rows
+    MultiTaskGradientBoostingClassifier(n_estimators=20, min_samples_leaf=3),
+    MultiTaskGradientBoostingRegressor(n_estimators=20, min_samples_leaf=3),
     KeepTask(StandardScaler()),
     TableEncoder(),
     TableEncoder(categories="target", fill=True, scale=True),

@@ -11,6 +11,8 @@ from kinlearn.boosting import (
     MTBoostClassifier,
     MTBoostRegressor,
     MultiTaskAdaBoostClassifier,
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.boosting._early_stopping import hold_back
 from tests.callbacks import StopAfter
@@ -24,6 +26,8 @@ BOOSTERS = [
     MultiTaskAdaBoostClassifier(n_estimators=12, task=-1),
     MTBoostClassifier(n_estimators=12, task=-1, random_state=0),
     MTBoostRegressor(n_estimators=12, task=-1, random_state=0),
+    MultiTaskGradientBoostingClassifier(n_estimators=12, task=-1, random_state=0),
+    MultiTaskGradientBoostingRegressor(n_estimators=12, task=-1, random_state=0),
 ]
 WATCHING = [model for model in BOOSTERS if "early_stopping" in model.get_params()]
 

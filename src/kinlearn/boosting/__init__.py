@@ -1,13 +1,20 @@
 """Multi-task boosting: two-task stumps, multi-task trees, shared learners."""
 
+from kinlearn.boosting._export import export_text
 from kinlearn.boosting.adaboost import MultiTaskAdaBoostClassifier
+from kinlearn.boosting.gradient import (
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
+)
 from kinlearn.boosting.mtboost import MTBoostClassifier, MTBoostRegressor
-from kinlearn.boosting.stumps import AbstainingAdaBoostClassifier, export_text
+from kinlearn.boosting.stumps import AbstainingAdaBoostClassifier
 
 __all__ = [
     "AbstainingAdaBoostClassifier",
     "MTBoostClassifier",
     "MTBoostRegressor",
     "MultiTaskAdaBoostClassifier",
+    "MultiTaskGradientBoostingClassifier",
+    "MultiTaskGradientBoostingRegressor",
     "export_text",
 ]

@@ -68,6 +68,12 @@ TRUSTED = frozenset(
     {
         "kinlearn.boosting.stumps._classifier.AbstainingAdaBoostClassifier",
         "kinlearn.boosting.adaboost._classifier.MultiTaskAdaBoostClassifier",
+        "kinlearn.boosting.gradient._bins.FeatureBins",
+        "kinlearn.boosting.gradient._classifier.MultiTaskGradientBoostingClassifier",
+        "kinlearn.boosting.gradient._constraints.FeatureColumns",
+        "kinlearn.boosting.gradient._model.Trees",
+        "kinlearn.boosting.gradient._regressor.MultiTaskGradientBoostingRegressor",
+        "kinlearn.boosting.gradient._rounds.Start",
         "kinlearn.boosting.mtboost._learners.LinearHypotheses",
         "kinlearn.boosting.mtboost._problems.ClassScores",
         "kinlearn.boosting.mtboost._problems.BinaryProblems",

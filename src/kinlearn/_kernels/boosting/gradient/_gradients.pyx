@@ -1,0 +1,172 @@
+"""Gradients and curvatures of losses, and as integers whose sums are exact."""
+
+from libc.math cimport exp, fabs, fmax, rint
+
+from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t
+
+cpdef enum Loss:
+    SQUARED = 0
+    LOGISTIC = 1
+    POISSON = 2
+    GAMMA = 3
+    QUANTILE = 4
+
+cdef enum:
+    MOST_LOG = 600      # beyond it, exp would overflow in a product
+
+
+def fill_gradients(
+    Loss loss, f64_t quantile, const f64_t[::1] y, const f64_t[::1] score,
+    const f64_t[::1] weight, f64_t[::1] g, f64_t[::1] h,
+):
+    """First and second derivative of the loss of each row, by its score.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    quantile : float
+        Which quantile, for its loss.
+    y, score, weight : float64 arrays of shape (n,)
+        Targets, scores and weights. Targets of the logistic loss are 0 and 1.
+    g, h : float64 arrays of shape (n,), filled
+        The derivatives times the weight. The loss of a quantile has no curvature: 1
+        stands for it.
+    """
+    cdef intp_t n = y.shape[0], i
+    cdef f64_t p, w
+    with nogil:
+        if loss == SQUARED:
+            for i in range(n):
+                g[i] = weight[i] * (score[i] - y[i])
+                h[i] = weight[i]
+        elif loss == LOGISTIC:
+            for i in range(n):
+                w = weight[i]
+                p = 1 / (1 + exp(-score[i]))
+                g[i] = w * (p - y[i])
+                h[i] = w * p * (1 - p)
+        elif loss == POISSON:
+            for i in range(n):
+                p = weight[i] * exp(min(score[i], <f64_t> MOST_LOG))
+                g[i] = p - weight[i] * y[i]
+                h[i] = p
+        elif loss == GAMMA:
+            for i in range(n):
+                p = weight[i] * y[i] * exp(min(-score[i], <f64_t> MOST_LOG))
+                g[i] = weight[i] - p
+                h[i] = p
+        else:
+            for i in range(n):
+                w = weight[i]
+                if score[i] > y[i]:
+                    g[i] = w * (1 - quantile)
+                elif score[i] < y[i]:
+                    g[i] = -w * quantile
+                else:
+                    g[i] = 0
+                h[i] = w
+
+
+def fill_softmax_gradients(
+    const i32_t[::1] y, const f64_t[:, ::1] score, const u8_t[:, ::1] allowed,
+    const i32_t[::1] task, const f64_t[::1] weight, f64_t[:, ::1] g, f64_t[:, ::1] h,
+):
+    """The same of the multinomial loss, over the classes that each task has.
+
+    Parameters
+    ----------
+    y : int32 array of shape (n,)
+        Class codes.
+    score : float64 array of shape (n, n_classes)
+        Scores.
+    allowed : uint8 array of shape (n_tasks, n_classes)
+        Which classes a task has.
+    task : int32 array of shape (n,)
+        Task codes.
+    weight : float64 array of shape (n,)
+        Weights.
+    g, h : float64 arrays of shape (n_classes, n), filled
+        The derivatives by the score of each class; zero of classes that a task lacks.
+    """
+    cdef intp_t n = y.shape[0], n_classes = score.shape[1], i, k
+    cdef f64_t top, total, p, w
+    cdef const u8_t* has
+    with nogil:
+        for i in range(n):
+            has = &allowed[task[i], 0]
+            top = -1e300
+            for k in range(n_classes):
+                if has[k]:
+                    top = fmax(top, score[i, k])
+            total = 0
+            for k in range(n_classes):
+                if has[k]:
+                    g[k, i] = exp(score[i, k] - top)
+                    total += g[k, i]
+            w = weight[i]
+            for k in range(n_classes):
+                if has[k]:
+                    p = g[k, i] / total
+                    g[k, i] = w * (p - (y[i] == k))
+                    h[k, i] = w * p * (1 - p)
+                else:
+                    g[k, i] = 0
+                    h[k, i] = 0
+
+
+def largest(const f64_t[::1] g, const f64_t[::1] h):
+    """The largest magnitude of a gradient, and the largest curvature."""
+    cdef intp_t i
+    cdef f64_t most_g = 0, most_h = 0
+    with nogil:
+        for i in range(g.shape[0]):
+            most_g = max(most_g, fabs(g[i]))
+            most_h = max(most_h, h[i])
+    return most_g, most_h
+
+
+def fill_pairs(
+    const f64_t[::1] g, const f64_t[::1] h, const i64_t[::1] n_rows,
+    const i32_t[::1] rows, f64_t g_unit, f64_t h_unit, int bits, i64_t[:, ::1] pairs,
+):
+    """Gradients and curvatures as integers, and the noise of the gradients.
+
+    Parameters
+    ----------
+    g, h : float64 arrays of shape (n,)
+        Gradients and curvatures.
+    n_rows : int64 array of shape (n,)
+        How many rows each row stands for.
+    rows : int32 array
+        Rows that count.
+    g_unit, h_unit : float
+        Powers of two.
+    bits : int
+        How far curvatures are shifted; the counts stand below.
+    pairs : int64 array of shape (n, 2), filled
+        Gradient, and curvature with count, of the rows that count.
+
+    Returns
+    -------
+    squares, curvatures : float
+        Sums over the rows of the squared gradient of one row that each stands for,
+        and of the curvature. They do not depend on the order of rows either.
+    """
+    cdef intp_t i
+    cdef i32_t r
+    cdef i64_t squares = 0, sum_h = 0, whole
+    # |g| / g_unit is below 2^62 / n, its square over n_rows is cut to as much
+    cdef f64_t per_g = 1 / g_unit, per_h = 1 / h_unit, most = 0, unit
+    with nogil:
+        for i in range(rows.shape[0]):
+            most = max(most, fabs(g[rows[i]]))
+        unit = most * g_unit if most > 0 else 1
+        for i in range(rows.shape[0]):
+            r = rows[i]
+            pairs[r, 0] = <i64_t> rint(g[r] * per_g)
+            whole = <i64_t> rint(h[r] * per_h)
+            pairs[r, 1] = (whole << bits) + n_rows[r]
+            sum_h += whole
+            squares += <i64_t> rint(g[r] / n_rows[r] * (g[r] / unit))
+    return squares * unit, sum_h * h_unit

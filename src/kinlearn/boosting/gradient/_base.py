@@ -1,0 +1,390 @@
+"""What gradient boosting for classes and for numbers share."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.boosting._early_stopping import hold_back
+from kinlearn.boosting.gradient._bins import Binned, FeatureBins
+from kinlearn.boosting.gradient._constraints import FeatureColumns
+from kinlearn.boosting.gradient._model import Trees
+from kinlearn.boosting.gradient._rounds import (
+    Problem,
+    Rounds,
+    Settings,
+    Start,
+    Watch,
+    counted_rows,
+)
+from kinlearn.tables.internal import CODES
+from kinlearn.tasks import TaskMixin, check_total_weight
+from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils._callbacks import CallbackSupportMixin
+from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
+
+__all__ = ["GradientBoostingBase", "Validation"]
+
+_MOST_TASKS = 1000  # of which the affinities are one matrix
+_ROWS_OF_A_JOB = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Rows of a user, by whose loss rounds are judged."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+
+class GradientBoostingBase(
+    CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """Rounds of trees that split features and tasks."""
+
+    _table_encoding = CODES
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        **TaskMixin._categorical_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "l2_regularization": [Interval(Real, 0, None, closed="left")],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "task_splits": ["boolean"],
+        "task_values": ["boolean"],
+        "monotonic_cst": ["array-like", Mapping, None],
+        "interaction_cst": [
+            list,
+            tuple,
+            StrOptions({"pairwise", "no_interactions"}),
+            None,
+        ],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    trees_: Trees
+    bins_: FeatureBins
+    n_estimators_: int
+    _start: Start
+
+    # --------------------------------------------------------------- fitting
+
+    @abstractmethod
+    def _make_loss(self, y: np.ndarray, weight: np.ndarray, task: np.ndarray) -> Any:
+        """The loss of rows."""
+
+    def _allowed(self) -> np.ndarray | None:
+        """Which outputs the rows of a task have; None is all."""
+        return None
+
+    def _boost(
+        self,
+        X: Table,
+        y: ArrayLike,
+        data: Any,
+        weight: np.ndarray,
+        validation: Validation | None,
+        goes_on: bool,
+    ) -> None:
+        """Run the rounds and keep what they found."""
+        if validation is not None and not self.early_stopping:
+            raise ValueError(
+                "X_val is for early stopping, but early_stopping=False. Set it to "
+                "True, or leave X_val out."
+            )
+        if goes_on and self.n_estimators < self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} with warm_start=True must be at "
+                f"least the {self.n_estimators_} rounds that are there."
+            )
+        check_total_weight(weight)
+        rng = check_random_state(self.random_state)
+        seed = int(rng.randint(2**31 - 1))
+        sample_weight = data.sample_weight
+        n_rows = np.ones(data.n_samples, dtype=np.int64)
+        if sample_weight is not None:
+            n_rows = counted_rows(sample_weight)
+        n_rows[weight == 0] = 0
+        self._find_features(data)
+        features = self._used(data.X)
+        categorical = self._feature_columns.categorical
+        if goes_on:
+            bins = np.ascontiguousarray(self.bins_.assign(features))
+            binned = Binned(self.bins_, bins)
+        else:
+            binned = Binned.of(
+                features,
+                sample_weight,
+                max_bins=self.max_bins,
+                categorical=categorical,
+            )
+        settings = self._settings(seed, features.shape[1])
+        offset = self._offset(data.X)
+        held = np.zeros(data.n_samples, dtype=bool)
+        if self.early_stopping and validation is None:
+            label = data.y if hasattr(self, "classes_") else None
+            held = hold_back(data.task, label, weight, self.validation_fraction, rng)
+        problem = Problem(
+            binned=binned,
+            task=data.task,
+            n_tasks=data.n_tasks,
+            loss=self._make_loss(data.y, np.where(held, 0.0, weight), data.task),
+            n_rows=np.where(held, 0, n_rows),
+            allowed=self._allowed(),
+            offset=offset,
+        )
+        rounds = Rounds(
+            problem,
+            settings,
+            start=self._start if goes_on else None,
+            before=self.trees_ if goes_on else None,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+        watch = None
+        if held.any():
+            watch = self._watch(
+                rounds,
+                binned.bins[held],
+                data.task[held],
+                data.y[held],
+                weight[held],
+                None if offset is None else offset[held],
+            )
+        elif self.early_stopping and validation is not None:
+            watch = self._watch_given(rounds, validation)
+        if watch is not None and goes_on:
+            self.trees_.add_scores(watch.bins, watch.task, watch.scores)
+        n_before = rounds.n_done
+        with rounds_with_callbacks(
+            self, X, y, max(self.n_estimators - n_before, 0)
+        ) as on_round:
+            found, losses = self._play(rounds, watch, on_round)
+        self.__dict__.pop("validation_losses_", None)  # of an earlier fit
+        if losses:
+            self.validation_losses_ = np.array(losses) * rounds.problem.loss.unit
+            del found[int(np.argmin(losses)) + 1 :]
+        self._start, self.bins_ = rounds.start, binned.features
+        every = [self.trees_, *found] if goes_on else found
+        self.trees_ = Trees.joined(every, data.n_tasks)
+        self.n_estimators_ = len(self.trees_) // rounds.n_outputs
+
+    def _play(
+        self, rounds: Rounds, watch: Watch | None, on_round: Any
+    ) -> tuple[list[Trees], list[float]]:
+        found: list[Trees] = []
+        losses: list[float] = []
+        if not any(map(len, rounds.rows)):  # every task has one class
+            return found, losses
+        for number in range(self.n_estimators - rounds.n_done):
+            with on_round(number) as told:
+                trees = rounds.play()
+            found.append(trees)
+            if watch is not None:
+                losses.append(watch.look(trees))
+                if number - int(np.argmin(losses)) >= self.n_iter_no_change:
+                    break
+            if told.stop:
+                break
+        return found, losses
+
+    def _settings(self, seed: int, n_features: int) -> Settings:
+        columns = self._feature_columns
+        return Settings(
+            learning_rate=self.learning_rate,
+            max_leaves=self.max_leaf_nodes,
+            max_depth=0 if self.max_depth is None else self.max_depth,
+            least_count=self.min_samples_leaf,
+            l2=self.l2_regularization,
+            max_features=int(np.ceil(self.max_features * n_features)),
+            subsample=self.subsample,
+            task_splits=self.task_splits,
+            task_values=self.task_values,
+            seed=seed,
+            direction=columns.directions(self.monotonic_cst),
+            groups=columns.groups(self.interaction_cst),
+        )
+
+    def _watch(
+        self,
+        rounds: Rounds,
+        bins: np.ndarray,
+        task: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        offset: np.ndarray | None,
+    ) -> Watch:
+        loss = self._make_loss(y, weight, task)
+        return Watch(bins, task, loss, rounds.start.scores(task, offset))
+
+    def _watch_given(self, rounds: Rounds, validation: Validation) -> Watch:
+        later = self._later_data(validation.X, validation.y, validation.sample_weight)
+        check_total_weight(later.sample_weight)
+        self._check_targets(later.y)
+        code = np.full(later.n_tasks, -1, dtype=np.int32)
+        code[later.place] = np.arange(len(later.place))
+        bins = rounds.problem.binned.features.assign(self._used(later.X))
+        return self._watch(
+            rounds,
+            bins,
+            code[later.task],
+            later.y,
+            self._row_weight(later.y, later.sample_weight),
+            self._offset(later.X),
+        )
+
+    @property
+    def _score_unit(self) -> float:
+        """What scores are multiples of: losses may scale their targets."""
+        return 1.0
+
+    def _check_targets(self, y: np.ndarray) -> None:
+        """Refuse targets that the loss has no value for."""
+
+    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
+        """Weights of rows with those of their classes."""
+        return sample_weight
+
+    # -------------------------------------------------------------- features
+
+    def _find_features(self, data: Any) -> None:
+        """Which columns of the checked X are features, and where they come from."""
+        columns = np.asarray(self._columns.features)
+        if self.table_encoder_ is not None:
+            columns = columns[self.table_encoder_.origin_]
+        categorical = np.zeros(len(columns), dtype=bool)
+        if self.is_categorical_ is not None:
+            categorical |= self.is_categorical_
+        self._offset_place = self._find_offset(columns, categorical)
+        used = np.ones(len(columns), dtype=bool)
+        if self._offset_place is not None:
+            used[self._offset_place] = False
+        self._feature_columns = FeatureColumns(
+            self._columns, columns[used], categorical[used]
+        )
+
+    def _find_offset(self, columns: np.ndarray, categorical: np.ndarray) -> int | None:
+        """Where the column that is added to the scores stands, if there is one."""
+        return None
+
+    def _place(self, feature: int) -> int:
+        """Where a feature stands among the columns of the checked X."""
+        offset = self._offset_place
+        return feature if offset is None or feature < offset else feature + 1
+
+    def _used(self, X: np.ndarray) -> np.ndarray:
+        """The features alone."""
+        if self._offset_place is None:
+            return X
+        return np.delete(X, self._offset_place, axis=1)
+
+    def _offset(self, X: np.ndarray) -> np.ndarray | None:
+        """What is added to the scores of rows."""
+        return None
+
+    # ------------------------------------------------------------ prediction
+
+    def _scores(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
+        """Task codes and scores of rows."""
+        rows = self._predict_data(X)
+        scores = self._start.scores(rows.task, self._offset(rows.X))
+        features = self._used(rows.X)
+        n_jobs = effective_n_jobs(self.n_jobs)
+
+        def add(some: slice) -> None:
+            bins = self.bins_.assign(features[some])
+            self.trees_.add_scores(bins, rows.task[some], scores[some])
+
+        size = max(-(-rows.n_samples // n_jobs), _ROWS_OF_A_JOB)
+        parts = [slice(i, i + size) for i in range(0, rows.n_samples, size)]
+        if len(parts) == 1:
+            add(parts[0])
+        else:
+            with ThreadPoolExecutor(n_jobs) as pool:
+                list(pool.map(add, parts))
+        return rows.task, scores
+
+    def _staged_scores(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        rows = self._predict_data(X)
+        scores = self._start.scores(rows.task, self._offset(rows.X))
+        bins = self.bins_.assign(self._used(rows.X))
+        size = scores.shape[1]
+        for first in range(0, len(self.trees_), size):
+            self.trees_.add_scores(
+                bins, rows.task, scores, first=first, last=first + size
+            )
+            yield rows.task, scores.copy()
+
+    # ------------------------------------------------------- what was learned
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Fraction of each column of X in the gain; they sum to 1.
+
+        The entry of the task column is what task splits account for. All are 0 if no
+        node was split.
+        """
+        check_is_fitted(self)
+        of_features, of_task = self.trees_.gains(len(self._feature_columns.origin))
+        out = np.zeros(self.n_features_in_)
+        np.add.at(out, self._feature_columns.origin, of_features)
+        if self._columns.task is not None:
+            out[self._columns.task] = of_task
+        total = out.sum()
+        return out / total if total > 0 else out
+
+    @property
+    def task_importance_(self) -> float:
+        """Fraction of the gain that task splits account for."""
+        check_is_fitted(self)
+        of_features, of_task = self.trees_.gains(len(self._feature_columns.origin))
+        total = of_features.sum() + of_task
+        return float(of_task / total) if total > 0 else 0.0
+
+    @property
+    def task_intercepts_(self) -> np.ndarray:
+        """What each task adds to the scores from the start."""
+        check_is_fitted(self)
+        out = self._start.intercepts * self._score_unit
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    @property
+    def task_affinity_(self) -> np.ndarray:
+        """How often task splits send two tasks to the same side.
+
+        A split counts by its gain. Computed on access, of shape (n_tasks, n_tasks), in
+        the order of ``tasks_``; 1 for all if no split is by tasks. With more than 1,000
+        tasks it is not available.
+        """
+        check_is_fitted(self)
+        if len(self.tasks_) > _MOST_TASKS:
+            raise AttributeError(
+                f"task_affinity_ of {len(self.tasks_)} tasks is too large a matrix; it "
+                f"is there for at most {_MOST_TASKS}."
+            )
+        return self.trees_.affinity()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

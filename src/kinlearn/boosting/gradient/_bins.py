@@ -1,0 +1,101 @@
+"""Features as bins, made once for any number of fits."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kinlearn._binning import Bins, feature_edges, join_bins
+
+__all__ = ["Binned", "FeatureBins"]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureBins:
+    """Edges of the bins of all features; those of categories lie between the codes.
+
+    Attributes
+    ----------
+    edges, indptr : arrays
+        As of :class:`kinlearn._binning.Bins`.
+    categorical : bool array of shape (n_features,)
+        Which features are categories: their bins are their codes.
+    """
+
+    edges: np.ndarray
+    indptr: np.ndarray
+    categorical: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        X: np.ndarray,
+        weight: np.ndarray | None,
+        max_bins: int,
+        categorical: np.ndarray | None,
+    ) -> Self:
+        """Find the edges; rows of weight 0 are none."""
+        mask = np.zeros(X.shape[1], dtype=bool)
+        if categorical is not None:
+            mask |= categorical
+        edges = []
+        for f, is_codes in enumerate(mask):
+            column = np.ascontiguousarray(X[:, f])
+            if is_codes:
+                top = np.nanmax(column, initial=0.0)
+                edges.append(np.arange(int(top)) + 0.5)
+            else:
+                edges.append(feature_edges(column, weight, max_bins))
+        bins = join_bins(edges)
+        return cls(bins.edges, bins.indptr, mask)
+
+    @property
+    def n_bins(self) -> np.ndarray:
+        """Bins of each feature, without that of missing values."""
+        return np.diff(self.indptr).astype(np.int32) + np.int32(1)
+
+    def assign(self, X: np.ndarray) -> np.ndarray:
+        """Bins of rows; the bin of a missing value is the number of bins."""
+        n_bins = self.n_bins
+        bins = Bins(self.edges, self.indptr).assign(X)
+        for f in np.flatnonzero(self.categorical):  # a code that fit did not see
+            bins[X[:, f] > n_bins[f] - 1, f] = n_bins[f]
+        return np.minimum(bins, n_bins.astype(np.uint8), out=bins)
+
+    def threshold(self, feature: int, bin: int) -> float:
+        """The number t for which "x <= t" means "the bin is at most `bin`"."""
+        where = np.array([feature]), np.array([bin])
+        return float(Bins(self.edges, self.indptr).thresholds(*where)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Rows as bins.
+
+    Attributes
+    ----------
+    features : FeatureBins
+        What the bins are.
+    bins : uint8 array of shape (n_samples, n_features), C-contiguous
+        Bins of the rows.
+    """
+
+    features: FeatureBins
+    bins: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        weight: np.ndarray | None = None,
+        *,
+        max_bins: int = 255,
+        categorical: np.ndarray | None = None,
+    ) -> Self:
+        """Find the bins of rows and assign them."""
+        features = FeatureBins.of(X, weight, max_bins, categorical)
+        return cls(features, np.ascontiguousarray(features.assign(X)))
+
+    def take(self, rows: np.ndarray) -> "Binned":
+        """Some of the rows, with the same bins."""
+        return Binned(self.features, np.ascontiguousarray(self.bins[rows]))

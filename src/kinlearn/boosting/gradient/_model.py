@@ -1,0 +1,193 @@
+"""Boosted trees, one after the other, as predictions read them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kinlearn._kernels.boosting.gradient._boosted_scores import add_trees
+
+__all__ = ["LEAF", "NODE", "TASK", "Tree", "Trees"]
+
+LEAF, TASK = -1, -2  # what stands in place of a feature
+
+# As in _kernels/boosting/gradient/_nodes.pxd.
+NODE = np.dtype(
+    [
+        ("feature", np.int32),
+        ("left", np.int32),
+        ("first_byte", np.int32),
+        ("bin", np.uint8),
+        ("n_bins", np.uint8),
+        ("default_left", np.uint8),
+        ("unused", np.uint8),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree: its nodes, and what its leaves add to scores."""
+
+    output: int  # column of the scores that it adds to
+    nodes: np.ndarray
+    gain: np.ndarray  # of the split of each node; 0 of leaves
+    value: np.ndarray  # of each node, as if it were a leaf
+    weight: np.ndarray  # curvature of each node
+    sets: np.ndarray  # bits of categories and tasks that go left
+    leaf_values: np.ndarray
+    # departures of tasks from the values of leaves: leaf, task, departure; leaf by leaf
+    departures: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """All trees, end to end.
+
+    Attributes
+    ----------
+    output : int32 array of shape (n_trees,)
+        The column of scores that each adds to.
+    nodes : structured array of shape (n_nodes,)
+        The nodes; children and bits are counted within each tree.
+    gain, node_value, node_weight : float64 arrays of shape (n_nodes,)
+        Gain of each split, and value and curvature of each node.
+    tree_start, set_start, leaf_start : int64 arrays of shape (n_trees + 1,)
+        Where the nodes, bits and leaves of each tree begin.
+    sets : uint8 array
+        Bits of what goes left: of tasks, or of categories.
+    values : float64 array of shape (n_leaves,)
+        What leaves add.
+    departure_start : int64 array of shape (n_leaves + 1,)
+        Where the departures of each leaf begin.
+    departure_task : int32 array
+        Their tasks, ascending in each leaf.
+    departures : float64 array
+        What these tasks add besides.
+    n_tasks : int
+        Number of tasks.
+    """
+
+    output: np.ndarray
+    nodes: np.ndarray
+    gain: np.ndarray
+    node_value: np.ndarray
+    node_weight: np.ndarray
+    tree_start: np.ndarray
+    set_start: np.ndarray
+    leaf_start: np.ndarray
+    sets: np.ndarray
+    values: np.ndarray
+    departure_start: np.ndarray
+    departure_task: np.ndarray
+    departures: np.ndarray
+    n_tasks: int
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], n_tasks: int) -> Self:
+        """Put trees end to end."""
+
+        def joined(arrays: list[Any], dtype: Any) -> np.ndarray:
+            return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype)
+
+        def starts(sizes: list[int]) -> np.ndarray:
+            return np.cumsum([0, *sizes], dtype=np.int64)
+
+        counts = [
+            np.bincount(tree.departures[0], minlength=len(tree.leaf_values))
+            for tree in trees
+        ]
+        return cls(
+            output=np.array([tree.output for tree in trees], dtype=np.int32),
+            nodes=joined([tree.nodes for tree in trees], NODE),
+            gain=joined([tree.gain for tree in trees], np.float64),
+            node_value=joined([tree.value for tree in trees], np.float64),
+            node_weight=joined([tree.weight for tree in trees], np.float64),
+            tree_start=starts([len(tree.nodes) for tree in trees]),
+            set_start=starts([len(tree.sets) for tree in trees]),
+            leaf_start=starts([len(tree.leaf_values) for tree in trees]),
+            sets=joined([tree.sets for tree in trees], np.uint8),
+            values=joined([tree.leaf_values for tree in trees], np.float64),
+            departure_start=starts(joined(counts, np.int64).tolist()),
+            departure_task=joined([tree.departures[1] for tree in trees], np.int32),
+            departures=joined([tree.departures[2] for tree in trees], np.float64),
+            n_tasks=n_tasks,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence["Trees"], n_tasks: int) -> Self:
+        """Trees of rounds, one after the other."""
+        first = cls.of([], n_tasks)
+        every = [first, *parts]
+        fields: dict[str, Any] = {"n_tasks": n_tasks}
+        for name in ("tree_start", "set_start", "leaf_start", "departure_start"):
+            sizes = [np.diff(getattr(part, name)) for part in every]
+            fields[name] = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+            fields[name] = fields[name].astype(np.int64)
+        for name, value in vars(first).items():
+            if name not in fields:
+                arrays = [getattr(part, name) for part in every]
+                fields[name] = np.concatenate(arrays).astype(value.dtype, copy=False)
+        return cls(**fields)
+
+    def __len__(self) -> int:
+        return len(self.output)
+
+    def add_scores(
+        self,
+        bins: np.ndarray,
+        task: np.ndarray,
+        scores: np.ndarray,
+        *,
+        rows: np.ndarray | None = None,
+        first: int = 0,
+        last: int | None = None,
+    ) -> None:
+        """Add what trees from `first` to before `last` say to the scores of rows."""
+        if rows is None:
+            rows = np.arange(len(bins), dtype=np.int32)
+        add_trees(
+            self.nodes,
+            self.tree_start,
+            self.set_start,
+            self.sets,
+            self.leaf_start,
+            self.values,
+            self.departure_start,
+            self.departure_task,
+            self.departures,
+            self.output,
+            self.n_tasks,
+            first,
+            len(self) if last is None else last,
+            bins,
+            task,
+            rows,
+            scores,
+        )
+
+    def gains(self, n_features: int) -> tuple[np.ndarray, float]:
+        """Gain of the splits by each feature, and of those by tasks."""
+        feature = self.nodes["feature"]
+        split = feature >= 0
+        of_features = np.bincount(
+            feature[split], self.gain[split], minlength=n_features
+        )
+        return of_features, float(self.gain[feature == TASK].sum())
+
+    def affinity(self) -> np.ndarray:
+        """How often task splits send two tasks to the same side, by gain."""
+        same = np.zeros((self.n_tasks, self.n_tasks))
+        at = np.flatnonzero(self.nodes["feature"] == TASK)
+        total = self.gain[at].sum()
+        if total == 0:
+            return np.ones_like(same)
+        tree = np.searchsorted(self.tree_start, at, side="right") - 1
+        first = self.set_start[tree] + self.nodes["first_byte"][at]
+        n_bytes = (self.n_tasks + 7) // 8
+        packed = self.sets[first[:, None] + np.arange(n_bytes)]
+        left = np.unpackbits(packed, axis=1, bitorder="little")[:, : self.n_tasks]
+        side = left * 2.0 - 1.0  # 1 or -1: products are 1 on the same side
+        same = (side * (self.gain[at] / total)[:, None]).T @ side
+        return np.clip((same + 1) / 2, 0.0, 1.0)

@@ -1,0 +1,20 @@
+"""Many fits on the same bins: what other packages of kinlearn use, and users do not."""
+
+from kinlearn.boosting.gradient._bins import Binned
+from kinlearn.boosting.gradient._losses import (
+    REGRESSION,
+    LogisticLoss,
+    MultinomialLoss,
+)
+from kinlearn.boosting.gradient._rounds import Boosted, Problem, Settings, boost
+
+__all__ = [
+    "REGRESSION",
+    "Binned",
+    "Boosted",
+    "LogisticLoss",
+    "MultinomialLoss",
+    "Problem",
+    "Settings",
+    "boost",
+]
