@@ -69,10 +69,10 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         1 for columns with which scores must not fall, -1 for those with which they must
         not rise, 0 for others: for every column of X (the task included), or a
         mapping from names or positions.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups or None, \
-            default=None
+    interaction_cst : str, sequence of groups or None, default=None
         Groups of columns that may act together in a branch of a tree; columns in no
-        group are one more. The task may act with all of them.
+        group are one more. "pairwise" is all pairs, "no_interactions" every column by
+        itself. The task may act with all of them.
     early_stopping : bool, default=False
         Whether to stop when the loss of rows that do not train gets no better, and to
         keep the rounds up to the best: rows held back, or `X_val` of :meth:`fit`.
