@@ -405,6 +405,16 @@ def test_models_of_older_versions_can_be_loaded(model, tmp_path):
     assert_array_equal(again.predict(X), model.predict(X))
 
 
+def test_a_machine_that_can_go_on_can_be_loaded(tmp_path):
+    X, score = _problem()
+    model = SVMPlusClassifier(privileged=["b"], warm_start=True)
+    model.fit(X[["a", "b", "c"]], score > 0)
+    kinlearn.save(model, tmp_path / "m.skops")
+    again = kinlearn.load(tmp_path / "m.skops")
+    X = X[["a", "c"]]
+    assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
 def test_types_can_be_found_by_package_and_name():
     ours = [n.split(".") for n in TRUSTED if n.startswith("kinlearn.")]
     assert len({(package, last) for _, package, *_, last in ours}) == len(ours)

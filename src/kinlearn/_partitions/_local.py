@@ -61,8 +61,8 @@ class LocalPartitions:
         """The values of ``function(thing, *args)``, which are small."""
         return self.map(function, handles, *args)
 
-    def keep(self, partitions: list[Any], n_rows: int) -> None:
-        """Take the partitions to grow trees from, and how many rows they have."""
+    def keep(self, partitions: list[Any], n_rows: Sequence[int]) -> None:
+        """Take the partitions to grow trees from, and the number of rows of each."""
         self.partitions = partitions
 
     def reduce(

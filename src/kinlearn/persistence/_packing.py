@@ -138,6 +138,7 @@ def unpack(model: Any) -> Any:
         renamed = FORMER_ATTRIBUTES.get(f"{kind.__module__}.{kind.__name__}", {})
         if key in renamed:
             vars(owner)[renamed[key]] = vars(owner).pop(key)
+            key = renamed[key]
         if isinstance(value, PackedForest | PackedTrees):
             vars(owner)[key] = value.unpacked(owner)
         elif _is(value, "sklearn.tree._tree", "Tree"):

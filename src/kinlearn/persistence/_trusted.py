@@ -112,6 +112,8 @@ TRUSTED = frozenset(
         "kinlearn.svm.estimators._multi_task_classifier.MultiTaskSVC",
         "kinlearn.svm.estimators._multi_task_regressor.MultiTaskSVR",
         "kinlearn.svm._kernel.Space",
+        "kinlearn.svm._problem.Problem",
+        "kinlearn.svm._problem.Solution",
         "kinlearn.svm.estimators._svm_plus_classifier.SVMPlusClassifier",
         "kinlearn.svm.estimators._svm_plus_regressor.SVMPlusRegressor",
         "kinlearn.tables._categories.CategoryColumn",

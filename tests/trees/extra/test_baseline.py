@@ -14,8 +14,15 @@ from kinlearn.trees.extra._baseline import (
     _PENALTIES,
     _PRICE,
     LinearPart,
-    shrunken_offsets,
+    Residuals,
+    learn_offsets,
 )
+
+
+def shrunken_offsets(residual, task, n_tasks, weight=None):
+    """Offsets from residuals that lie in one place."""
+    rows = Residuals(residual, task, np.ones(len(task)) if weight is None else weight)
+    return learn_offsets(lambda function, *args: [function(rows, *args)], n_tasks)
 
 
 def rows(n=80, d=6, seed=0):

@@ -250,6 +250,15 @@ def test_partitions_that_do_not_fit_together_are_refused():
         fit_partitions(forest, LocalPartitions(), [part])
 
 
+def test_numbers_whose_squares_have_no_sum_are_refused():
+    X, y, _ = problem(0)
+    options = {"task": -1, "labels": "numbers", "allow_nan": True}
+    rows = [read_partition(X, y * 1e200, None, 0, options)]
+    model = MultiTaskExtraTreesRegressor(2, task=-1)
+    with pytest.raises(ValueError, match=r"e\+200 in size.*Scale y"):
+        fit_partitions(model, LocalPartitions(), rows)
+
+
 @pytest.mark.parametrize("by_rows", [False, True])
 @pytest.mark.parametrize("n_features", [1, 5, 21])
 def test_packed_rows_are_the_rows_of_the_partitions(n_features, by_rows):

@@ -279,7 +279,7 @@ class StumpRun:
         binary = settings.algorithm == "mtaa"
         taking_part = TableRows.of(rows, table.cells, binary)
         engine = LocalPartitions()
-        engine.keep([taking_part], len(rows.order))
+        engine.keep([taking_part], [len(rows.order)])
         of_row = 1 if binary else np.repeat(rows.n_labels, np.diff(rows.indptr))
         numbers = range(self.n_before, self.n_before + n_rounds)
         with search_ranges(table, effective_n_jobs(settings.n_jobs)) as run:

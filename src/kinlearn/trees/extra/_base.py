@@ -32,6 +32,7 @@ from kinlearn.utils._typing import ArrayLike, Table
 __all__ = ["MultiTaskExtraTreesBase"]
 
 
+_LARGEST = 1e100  # in y: a sum of squares is finite
 _MOST_FEATURES = 1_000  # of a line that is not requested
 _MOST_TASKS = 1_000  # of a matrix of affinities
 _NO_LIMIT = 2**31 - 1
@@ -40,6 +41,18 @@ _NO_LIMIT = 2**31 - 1
 def _count(value: float, total: float) -> float:
     """A number of features or of rows' weight: as it is, or a fraction of all."""
     return value if isinstance(value, Integral) else value * total
+
+
+def _largest_number(rows: Any) -> float:
+    return np.abs(rows.y).max(initial=0.0)
+
+
+def _check_size(largest: float) -> None:
+    if largest > _LARGEST:
+        raise ValueError(
+            f"y holds numbers up to {largest:g} in size, whose squares cannot be "
+            "added up. Scale y."
+        )
 
 
 class MultiTaskExtraTreesBase(
@@ -192,6 +205,8 @@ class MultiTaskExtraTreesBase(
         `rows` is a `Growth` or a `PartitionedGrowth`; `counted` sees the trees as they
         come.
         """
+        if rows.n_classes == 0:
+            _check_size(max(rows.collect(_largest_number)))
         if not old:
             random = check_random_state(self.random_state)
             self._seed = int(random.randint(np.iinfo(np.int32).max))
@@ -510,7 +525,7 @@ class MultiTaskExtraTreesBase(
     def task_affinity_(self) -> np.ndarray:
         """How often task splits keep two tasks on the same side.
 
-        A split counts by the impurity decrease that it brings, as a share of its
+        A split counts by the impurity decrease that it brings, as a fraction of its
         tree's. Computed on access, of shape (n_tasks, n_tasks), in the order of
         ``tasks_``. Task splits go by the tasks' means, so it separates tasks of
         another level best, and tasks that differ in slope less clearly. Offsets

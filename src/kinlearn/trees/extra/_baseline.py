@@ -24,7 +24,6 @@ __all__ = [
     "Residuals",
     "add_offsets",
     "learn_offsets",
-    "shrunken_offsets",
 ]
 
 _PENALTIES = 10.0 ** np.arange(-5, 1.5, 0.5)  # for each row, of standardised features
@@ -228,17 +227,6 @@ class Residuals(NamedTuple):
     values: np.ndarray
     task: np.ndarray
     weight: np.ndarray
-
-
-def shrunken_offsets(
-    residual: np.ndarray,
-    task: np.ndarray,
-    n_tasks: int,
-    weight: np.ndarray | None = None,
-) -> np.ndarray:
-    """Offsets from residuals in one place; see `learn_offsets`."""
-    rows = Residuals(residual, task, np.ones(len(task)) if weight is None else weight)
-    return learn_offsets(lambda function, *args: [function(rows, *args)], n_tasks)
 
 
 def learn_offsets(collect: Callable[..., list[Any]], n_tasks: int) -> np.ndarray:

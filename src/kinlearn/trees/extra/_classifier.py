@@ -47,7 +47,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         The impurity that splits lower.
     max_features : int, float, {"auto", "sqrt", "log2"} or None, default="auto"
         Features to try at each node that are not constant there: a number, a
-        share, or a function of their number; None is all. "auto" is "sqrt", or all
+        fraction, or a function of their number; None is all. "auto" is "sqrt", or all
         where pilot forests do better so; see Notes.
     n_cuts : int or "auto", default="auto"
         Random cuts of each of these features. "auto" is 1, or 5 where pilot forests
@@ -55,12 +55,12 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     max_depth : int or None, default=None
         Depth of a tree; None is no limit.
     min_samples_split : int or float, default=2
-        Weight of the rows that a node needs to be split; a float is a share.
+        Weight of the rows that a node needs to be split; a float is a fraction.
     min_samples_leaf : int, float or "auto", default="auto"
-        Weight of the rows that a split must leave on each side; a float is a share.
+        Weight of the rows that a split must leave on each side; a float is a fraction.
         "auto" takes a number from 1 to 40, as pilot forests do best; see Notes.
     min_impurity_decrease : float, default=0.0
-        What a split must gain, weighted by the node's share of the rows.
+        What a split must gain, weighted by the node's fraction of the rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, times those of the rows.
     bootstrap : bool, default=False
@@ -106,9 +106,9 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     task_classes_ : dict
         Labels of each task; a task is never given another.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column, the task's included, in the impurity decrease.
+        Fraction of each column, the task's included, in the impurity decrease.
     task_importance_ : float
-        The task's share.
+        The task's fraction.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often task splits keep two tasks together, weighted by their gain.
     oob_score_ : float
@@ -156,8 +156,8 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     26 problems: ``python -m benchmarks.quality.suite``.
 
     To the predictions for a task whose rows do not show all of its classes, one row is
-    added, as it were: half of what an unknown task is predicted, half the shares of the
-    classes in all rows. So no class of the task is impossible.
+    added, as it were: half of what an unknown task is predicted, half the fractions of
+    the classes in all rows. So no class of the task is impossible.
 
     A task split goes by the labels of the tasks' own rows. Tasks of a row or two are
     then split by their noise; with many such tasks lower `task_split_prob`, or raise

@@ -15,8 +15,6 @@ from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskExtraTreesRegressor"]
 
-_LARGEST = 1e100  # in y: a sum of squares is finite
-
 
 class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     """Extremely randomised trees that may also split by task, for numbers.
@@ -54,18 +52,18 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         1,000 features at the most; see Notes.
     max_features : int, float, {"sqrt", "log2"} or None, default=1/3
         Features to try at each node that are not constant there: a number, a
-        share, or a function of their number; None is all.
+        fraction, or a function of their number; None is all.
     n_cuts : int, default=1
         Random cuts of each of these features.
     max_depth : int or None, default=None
         Depth of a tree; None is no limit.
     min_samples_split : int or float, default=2
-        Weight of the rows that a node needs to be split; a float is a share.
+        Weight of the rows that a node needs to be split; a float is a fraction.
     min_samples_leaf : int, float or "auto", default="auto"
-        Weight of the rows that a split must leave on each side; a float is a share.
+        Weight of the rows that a split must leave on each side; a float is a fraction.
         "auto" takes a number from 1 to 40, as pilot forests do best; see Notes.
     min_impurity_decrease : float, default=0.0
-        What a split must gain, weighted by the node's share of the rows.
+        What a split must gain, weighted by the node's fraction of the rows.
     bootstrap : bool, default=False
         Whether each tree draws its rows with replacement.
     oob_score : bool, default=False
@@ -106,10 +104,10 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column, the task's included, in the variance decrease of the
+        Fraction of each column, the task's included, in the variance decrease of the
         trees and in the variance of line and offsets.
     task_importance_ : float
-        The task's share.
+        The task's fraction.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often task splits keep two tasks together, weighted by their gain.
     oob_score_ : float
@@ -246,12 +244,6 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[TaskData, int, np.ndarray | None]:
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=self._goes_on)
-        largest = np.abs(data.y).max()
-        if largest > _LARGEST:
-            raise ValueError(
-                f"y holds numbers up to {largest:g} in size, whose squares cannot be "
-                "added up. Scale y."
-            )
         return data, 0, data.sample_weight
 
     def partial_fit(
