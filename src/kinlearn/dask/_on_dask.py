@@ -144,7 +144,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
                 )
 
     def _local_name(self) -> str:
-        package = self._local.__module__.rpartition(".")[0]
+        package = ".".join(self._local.__module__.split(".")[:2])
         return f"{package}.{self._local.__name__}"
 
     def to_local(self) -> Any:
