@@ -1,7 +1,7 @@
 """Entries to the kernels' random generator, for tests and for Python twins."""
 
 from kinlearn._kernels._random cimport (
-    derive_stream, next_below, next_u64, next_uniform
+    derive_stream, next_below, next_u64, next_uniform, skip
 )
 from kinlearn._kernels._typedefs cimport f64_t, i64_t, intp_t, u64_t
 
@@ -9,6 +9,12 @@ from kinlearn._kernels._typedefs cimport f64_t, i64_t, intp_t, u64_t
 def stream_state(u64_t seed, u64_t number):
     """State of stream `number` under `seed`."""
     return derive_stream(seed, number)
+
+
+def skipped(u64_t state, u64_t n):
+    """State after n numbers were drawn."""
+    skip(&state, n)
+    return state
 
 
 def fill_u64(u64_t state, u64_t[::1] out):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["hold_back"]
+__all__ = ["hold_back", "n_held_back"]
 
 
 def hold_back(
@@ -10,7 +10,8 @@ def hold_back(
     y: np.ndarray | None,
     weight: np.ndarray,
     fraction: float,
-    rng: np.random.RandomState,
+    rng: np.random.RandomState | None,
+    draws: np.ndarray | None = None,
 ) -> np.ndarray:
     """Draw rows for validation from every pair of task and class.
 
@@ -24,8 +25,10 @@ def hold_back(
         Sample weights; rows of weight 0 are not drawn.
     fraction : float
         Of the rows to draw.
-    rng : RandomState
+    rng : RandomState or None
         Draws.
+    draws : array of shape (n,), default=None
+        Different numbers that decide in its place: the rows of the least are held back.
 
     Returns
     -------
@@ -47,18 +50,44 @@ def hold_back(
     if not can.any():
         return can
     cell = np.unique(pairs, return_inverse=True)[1]
-    order = rng.permutation(np.flatnonzero(can))
+    order = np.flatnonzero(can)
+    order = rng.permutation(order) if draws is None else order[np.argsort(draws[order])]
     order = order[np.argsort(cell[order], kind="stable")]
     size = np.bincount(cell[order], minlength=cell.max() + 1)
     first = np.cumsum(size) - size
     rank = np.arange(len(order)) - first[cell[order]]
-    wanted = np.minimum(np.rint(size * fraction), size - 1)
+    wanted = n_held_back(size, fraction, "task" if y is None else "task and class")
     held = np.zeros(len(task), dtype=bool)
     held[order[rank < wanted[cell[order]]]] = True
-    if not held.any():
-        what = "task" if y is None else "task and class"
+    return held
+
+
+def n_held_back(size: np.ndarray, fraction: float, what: str) -> np.ndarray:
+    """How many rows are held back of sets of so many rows.
+
+    Parameters
+    ----------
+    size : int array
+        Rows of each set.
+    fraction : float
+        Of the rows to draw.
+    what : str
+        What a set is.
+
+    Returns
+    -------
+    int array
+        At least one of each set stays.
+
+    Raises
+    ------
+    ValueError
+        If none is held back.
+    """
+    wanted = np.minimum(np.rint(size * fraction), np.maximum(size - 1, 0))
+    if not wanted.any():
         raise ValueError(
             f"validation_fraction={fraction} of the rows of each {what} leaves no row "
             "to hold back. Set a larger fraction, or early_stopping=False."
         )
-    return held
+    return wanted.astype(np.int64)

@@ -73,7 +73,7 @@ TRUSTED = frozenset(
         "kinlearn.boosting.gradient._constraints.FeatureColumns",
         "kinlearn.boosting.gradient._model.Trees",
         "kinlearn.boosting.gradient._regressor.MultiTaskGradientBoostingRegressor",
-        "kinlearn.boosting.gradient._rounds.Start",
+        "kinlearn.boosting.gradient._start.Start",
         "kinlearn.boosting.mtboost._learners.LinearHypotheses",
         "kinlearn.boosting.mtboost._problems.ClassScores",
         "kinlearn.boosting.mtboost._problems.BinaryProblems",

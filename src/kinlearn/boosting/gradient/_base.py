@@ -24,6 +24,7 @@ from kinlearn.boosting.gradient._rounds import (
     Start,
     Watch,
     counted_rows,
+    held_draws,
 )
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, check_total_weight
@@ -144,7 +145,10 @@ class GradientBoostingBase(
         held = np.zeros(data.n_samples, dtype=bool)
         if self.early_stopping and validation is None:
             label = data.y if hasattr(self, "classes_") else None
-            held = hold_back(data.task, label, weight, self.validation_fraction, rng)
+            draws = held_draws(seed, 0, data.n_samples)
+            held = hold_back(
+                data.task, label, weight, self.validation_fraction, None, draws
+            )
         problem = Problem(
             binned=binned,
             task=data.task,

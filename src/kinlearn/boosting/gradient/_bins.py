@@ -5,7 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn._binning import Bins, feature_edges, join_bins
+from kinlearn._binning import Bins, feature_edges, in_units, join_bins
+from kinlearn.boosting.gradient._exact import exact_weight_unit, weight_sums
 
 __all__ = ["Binned", "FeatureBins"]
 
@@ -38,6 +39,8 @@ class FeatureBins:
         mask = np.zeros(X.shape[1], dtype=bool)
         if categorical is not None:
             mask |= categorical
+        if weight is not None:  # whole numbers: no order of rows changes their sums
+            weight = in_units(weight, exact_weight_unit(*weight_sums(weight)))
         edges = []
         for f, is_codes in enumerate(mask):
             column = np.ascontiguousarray(X[:, f])

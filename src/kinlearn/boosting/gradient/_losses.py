@@ -14,6 +14,7 @@ from kinlearn._kernels.boosting.gradient._gradients import (
     fill_gradients,
     fill_softmax_gradients,
 )
+from kinlearn.boosting.gradient._exact import as_number, exact_sum, ratio
 
 __all__ = [
     "REGRESSION",
@@ -55,23 +56,61 @@ class _OneScore:
         fill_gradients(self.code, self.quantile, self.y, score, self.weight, g[0], h[0])
         return g, h
 
+    def start_sums(self, offset: np.ndarray | None = None) -> np.ndarray:
+        """Exact sums over rows, of which `start_of` finds the best constant."""
+        counts = self.weight > 0
+        offset = None if offset is None else offset[counts]
+        terms = self._start_terms(self.y[counts], offset)
+        return _sums(self.weight[counts], *terms)
+
+    def _start_terms(
+        self, y: np.ndarray, offset: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Of each row, what is above and below in a mean."""
+        return (y if offset is None else y - offset), np.ones_like(y)
+
+    def start_of(self, sums: np.ndarray) -> np.ndarray:
+        """The best constant score, of shape (n_outputs,)."""
+        return np.array([ratio(*sums)])
+
+    def value_sums(self, scores: np.ndarray) -> np.ndarray:
+        """Exact sums over rows, of which `value_of` is the mean loss."""
+        counts = self.weight > 0
+        with np.errstate(over="ignore"):
+            losses = self._losses(self.y[counts], scores[counts, 0])
+        return _sums(self.weight[counts], losses, np.ones_like(losses))
+
+    def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    @staticmethod
+    def value_of(sums: np.ndarray) -> float:
+        """Mean loss, of the sums over all rows."""
+        return ratio(*sums)
+
+    def value(self, scores: np.ndarray) -> float:
+        """Mean loss."""
+        return self.value_of(self.value_sums(scores))
+
+
+def _sums(weight: np.ndarray, *terms: np.ndarray) -> np.ndarray:
+    """Weighted sums, exact."""
+    with np.errstate(over="ignore"):
+        return np.array([exact_sum(weight * term) for term in terms], dtype=object)
+
 
 class LogisticLoss(_OneScore):
     r""":math:`\ln(1 + e^F) - y F`, for classes 0 and 1."""
 
     code = Loss.LOGISTIC
 
-    def start(self, offset: np.ndarray | None = None) -> np.ndarray:
+    def start_of(self, sums: np.ndarray) -> np.ndarray:
         """The best constant score, of shape (n_outputs,)."""
-        rate = np.average(self.y, weights=self.weight)
-        rate = np.clip(rate, _SURE, 1 - _SURE)
+        rate = np.clip(ratio(*sums), _SURE, 1 - _SURE)
         return np.array([np.log(rate / (1 - rate))])
 
-    def value(self, scores: np.ndarray) -> float:
-        """Mean loss."""
-        score = scores[:, 0]
-        losses = np.logaddexp(0, score) - self.y * score
-        return float(np.average(losses, weights=self.weight))
+    def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        return np.logaddexp(0, score) - y * score
 
 
 class MultinomialLoss:
@@ -103,18 +142,33 @@ class MultinomialLoss:
         )
         return g, h
 
-    def start(self, offset: np.ndarray | None = None) -> np.ndarray:
-        """Logarithms of how frequent the classes are."""
-        total = np.bincount(self.y, self.weight, minlength=self.n_outputs)
-        return np.log(np.maximum(total / total.sum(), _SURE))
+    def start_sums(self, offset: np.ndarray | None = None) -> np.ndarray:
+        """Exact weights of the classes."""
+        sums = [exact_sum(self.weight[self.y == k]) for k in range(self.n_outputs)]
+        return np.array(sums, dtype=object)
 
-    def value(self, scores: np.ndarray) -> float:
-        """Mean loss."""
+    @staticmethod
+    def start_of(sums: np.ndarray) -> np.ndarray:
+        """Logarithms of how frequent the classes are."""
+        fractions = np.array([ratio(one, sum(sums)) for one in sums])
+        return np.log(np.maximum(fractions, _SURE))
+
+    def value_sums(self, scores: np.ndarray) -> np.ndarray:
+        """Exact sums over rows, of which `value_of` is the mean loss."""
         there = np.where(self.allowed[self.task] > 0, scores, -np.inf)
         top = there.max(axis=1, keepdims=True)
         total = np.log(np.exp(there - top).sum(axis=1)) + top[:, 0]
         losses = total - scores[np.arange(len(self.y)), self.y]
-        return float(np.average(losses, weights=self.weight))
+        return _sums(self.weight, losses, np.ones_like(losses))
+
+    @staticmethod
+    def value_of(sums: np.ndarray) -> float:
+        """Mean loss, of the sums over all rows."""
+        return ratio(*sums)
+
+    def value(self, scores: np.ndarray) -> float:
+        """Mean loss."""
+        return self.value_of(self.value_sums(scores))
 
 
 class NumberLoss(_OneScore):
@@ -158,14 +212,8 @@ class SquaredLoss(NumberLoss):
     is_curved = False
     degree = 2
 
-    def start(self, offset: np.ndarray | None = None) -> np.ndarray:
-        """The mean."""
-        y = self.y if offset is None else self.y - offset
-        return np.array([np.average(y, weights=self.weight)])
-
-    def value(self, scores: np.ndarray) -> float:
-        """Mean loss."""
-        return float(np.average((self.y - scores[:, 0]) ** 2, weights=self.weight) / 2)
+    def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        return (y - score) ** 2 / 2
 
 
 class QuantileLoss(NumberLoss):
@@ -174,16 +222,9 @@ class QuantileLoss(NumberLoss):
     code = Loss.QUANTILE
     by_quantile = True
 
-    def start(self, offset: np.ndarray | None = None) -> np.ndarray:
-        """The quantile."""
-        y = self.y if offset is None else self.y - offset
-        return np.array([weighted_quantile(y, self.weight, self.quantile)])
-
-    def value(self, scores: np.ndarray) -> float:
-        """Mean loss."""
-        left = self.y - scores[:, 0]
-        losses = np.where(left < 0, (self.quantile - 1) * left, self.quantile * left)
-        return float(np.average(losses, weights=self.weight))
+    def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        left = y - score
+        return np.where(left < 0, (self.quantile - 1) * left, self.quantile * left)
 
 
 class PoissonLoss(NumberLoss):
@@ -205,15 +246,18 @@ class PoissonLoss(NumberLoss):
         """Steps upwards end where the sum of the counts is met."""
         return np.where(step > 0, np.log1p(np.maximum(step, 0)), step)
 
-    def start(self, offset: np.ndarray | None = None) -> np.ndarray:
-        """Logarithm of the rate."""
-        exposure = self.weight.sum() if offset is None else self.weight @ np.exp(offset)
-        return np.array([np.log(max(self.weight @ self.y, 1e-300) / exposure)])
+    def _start_terms(
+        self, y: np.ndarray, offset: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return y, np.ones_like(y) if offset is None else np.exp(offset)
 
-    def value(self, scores: np.ndarray) -> float:
-        """Mean loss."""
-        losses = np.exp(scores[:, 0]) - self.y * scores[:, 0]
-        return float(np.average(losses, weights=self.weight))
+    def start_of(self, sums: np.ndarray) -> np.ndarray:
+        """Logarithm of the rate."""
+        counts, exposure = map(as_number, sums)
+        return np.array([np.log(max(counts, 1e-300) / exposure)])
+
+    def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        return np.exp(score) - y * score
 
 
 class GammaLoss(NumberLoss):
@@ -231,15 +275,17 @@ class GammaLoss(NumberLoss):
         """Steps downwards end where the mean of the costs is met."""
         return np.where(step < 0, -np.log1p(np.maximum(-step, 0)), step)
 
-    def start(self, offset: np.ndarray | None = None) -> np.ndarray:
-        """Logarithm of the mean."""
-        y = self.y if offset is None else self.y * np.exp(-offset)
-        return np.array([np.log(np.average(y, weights=self.weight))])
+    def _start_terms(
+        self, y: np.ndarray, offset: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return y if offset is None else y * np.exp(-offset), np.ones_like(y)
 
-    def value(self, scores: np.ndarray) -> float:
-        """Mean loss."""
-        losses = scores[:, 0] + self.y * np.exp(-scores[:, 0])
-        return float(np.average(losses, weights=self.weight))
+    def start_of(self, sums: np.ndarray) -> np.ndarray:
+        """Logarithm of the mean."""
+        return np.log([ratio(*sums)])
+
+    def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        return score + y * np.exp(-score)
 
 
 REGRESSION: dict[str, type[NumberLoss]] = {
@@ -268,40 +314,3 @@ def _power_of_two(largest: float) -> float:
     return (
         2.0 ** np.clip(np.ceil(np.log2(largest)), -1000, 1000) if largest > 0 else 1.0
     )
-
-
-def weighted_quantile(values: np.ndarray, weight: np.ndarray, q: float) -> float:
-    """The mean of the least and the greatest quantile of values with weights."""
-    group = np.zeros(len(values), dtype=np.intp)
-    return float(group_quantiles(values, weight, group, 1, q)[0])
-
-
-def group_quantiles(
-    values: np.ndarray, weight: np.ndarray, group: np.ndarray, n_groups: int, q: float
-) -> np.ndarray:
-    """Quantiles of the values of each group; 0 of groups without weight.
-
-    Where the weight below a value is exactly `q` of all, any number up to the next
-    value is a quantile, and the middle is taken.
-    """
-    out = np.zeros(n_groups)
-    there = weight > 0
-    values, weight, group = values[there], weight[there], group[there]
-    if len(values) == 0:
-        return out
-    order = np.lexsort((values, group))
-    values, weight, group = values[order], weight[order], group[order]
-    below = np.cumsum(weight)
-    sizes = np.bincount(group, minlength=n_groups)
-    last = np.cumsum(sizes) - 1
-    first = last - sizes + 1
-    has = np.flatnonzero(sizes)
-    base = below[first[has]] - weight[first[has]]
-    wanted = q * (below[last[has]] - base)
-    slack = 1e-12 * below[-1]
-    low = np.searchsorted(below, base + wanted - slack)
-    high = np.searchsorted(below, base + wanted + slack)
-    low = np.clip(low, first[has], last[has])
-    high = np.clip(high, first[has], last[has])
-    out[has] = values[low] / 2 + values[high] / 2
-    return out

@@ -6,14 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn._binning import is_whole
-from kinlearn._kernels._random import fill_below, stream_state
-from kinlearn._kernels.boosting.gradient._gradients import fill_pairs, largest
+from kinlearn._binning import in_units, is_whole
+from kinlearn._kernels._random import fill_below, fill_u64, skipped, stream_state
+from kinlearn._kernels.boosting.gradient._gradients import largest
 from kinlearn._kernels.boosting.gradient._grow_boosted import Grower
 from kinlearn.boosting.gradient._bins import Binned
-from kinlearn.boosting.gradient._departures import departure_penalty, shrunken
-from kinlearn.boosting.gradient._losses import group_quantiles
+from kinlearn.boosting.gradient._departures import leaf_values
+from kinlearn.boosting.gradient._exact import group_quantiles
 from kinlearn.boosting.gradient._model import LEAF, NODE, Tree, Trees
+from kinlearn.boosting.gradient._start import (
+    RowsHere,
+    Start,
+    Totals,
+    Units,
+    find_start,
+)
 
 __all__ = [
     "Boosted",
@@ -24,17 +31,14 @@ __all__ = [
     "Watch",
     "boost",
     "counted_rows",
+    "drawn_rows",
+    "held_draws",
 ]
 
-# Bits of sums: 62 for gradients; as many for curvatures and, below them, counts.
-_BITS = 62
-_NEWTON_STEPS = 8  # for the intercepts of tasks
-_MOST_STEP = 1.0  # each, of scores that are logarithms
-# Departures are kept where the rows of the task weigh more than this in them.
-_LEAST_FRACTION = 0.02
 # In a leaf, of a row of mean weight: a Newton step over less would be too long.
 _LEAST_CURVATURE = 1e-3
 _DRAWS = 2**31
+_HELD_BACK = 2**63 + 1  # the stream of rows held back: odd, as those of draws
 
 
 @dataclass(frozen=True)
@@ -95,30 +99,6 @@ class Problem:
         return np.flatnonzero(counts).astype(np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Where scores begin: the same for all tasks, and what each adds.
-
-    Attributes
-    ----------
-    base : float64 array of shape (n_outputs,)
-        The best constant scores.
-    intercepts : float64 array of shape (n_tasks, n_outputs)
-        Departures of the tasks, shrunken.
-    """
-
-    base: np.ndarray
-    intercepts: np.ndarray
-
-    def scores(self, task: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
-        """Scores of rows before the first round; -1 is an unknown task."""
-        of_task = np.vstack([self.intercepts, np.zeros(len(self.base))])
-        out = self.base + of_task[task]
-        if offset is not None:
-            out += offset[:, None]
-        return out
-
-
 @dataclass(eq=False)
 class Watch:
     """Rows that do not train, by whose loss rounds are judged."""
@@ -139,6 +119,21 @@ def counted_rows(weight: np.ndarray) -> np.ndarray:
     if is_whole(weight) and weight.sum() < 2.0**31:
         return weight.astype(np.int64)
     return (weight > 0).astype(np.int64)
+
+
+def drawn_rows(settings: Settings, number: int, first: int, n: int) -> np.ndarray:
+    """Which of `n` rows a round grows with; `first` is the number of the first."""
+    draws = np.empty(n, dtype=np.int64)
+    state = stream_state(settings.seed, 2 * number + 1)
+    fill_below(skipped(state, first), _DRAWS, draws)
+    return draws < settings.subsample * _DRAWS
+
+
+def held_draws(seed: int, first: int, n: int) -> np.ndarray:
+    """Different numbers of rows, by which some are held back; see `drawn_rows`."""
+    draws = np.empty(n, dtype=np.uint64)
+    fill_u64(skipped(stream_state(seed, _HELD_BACK), first), draws)
+    return draws
 
 
 class Rounds:
@@ -170,11 +165,14 @@ class Rounds:
         self.problem, self.settings = problem, settings
         self.n_outputs = problem.loss.n_outputs
         self.rows = [problem.rows(k) for k in range(self.n_outputs)]
-        n = len(problem.task)
-        # as many bits as the count of all rows has
-        self.bits = int(problem.n_rows.sum()).bit_length()
-        self.pairs = np.empty((n, 2), dtype=np.int64)
-        self.start = self._find_start() if start is None else start
+        self.pairs = np.empty((len(problem.task), 2), dtype=np.int64)
+        here = RowsHere(problem)
+        self.totals = Totals.of(here)
+        if start is None:
+            start = find_start(
+                here, problem.loss, self.totals, problem.n_tasks, settings.task_values
+            )
+        self.start = start
         self.scores = self.start.scores(problem.task, problem.offset)
         self.n_done = 0
         if before is not None:
@@ -199,87 +197,11 @@ class Rounds:
             max_leaves=settings.max_leaves,
             max_depth=settings.max_depth,
             least_count=settings.least_count,
-            least_h=_LEAST_CURVATURE * self._mean_weight(),
+            least_h=_LEAST_CURVATURE * self.totals.mean_weight,
             max_features=settings.max_features,
-            l2=settings.l2 * self._mean_weight(),
+            l2=settings.l2 * self.totals.mean_weight,
             task_splits=settings.task_splits,
         )
-
-    def _mean_weight(self) -> float:
-        weight, n_rows = self.problem.loss.weight, self.problem.n_rows
-        return float(weight[n_rows > 0].sum() / max(n_rows.sum(), 1)) or 1.0
-
-    # ------------------------------------------------------------ intercepts
-
-    def _find_start(self) -> Start:
-        problem = self.problem
-        base = problem.loss.start(problem.offset)
-        start = Start(base, np.zeros((problem.n_tasks, self.n_outputs)))
-        if problem.n_tasks == 1 or not self.settings.task_values:
-            return start
-        if problem.loss.by_quantile:
-            return Start(base, self._quantile_intercepts(start))
-        penalty = None
-        for _ in range(_NEWTON_STEPS):
-            g, h = problem.loss.gradients(start.scores(problem.task, problem.offset))
-            of_task = [self._by_task(g[k], h[k], k) for k in range(self.n_outputs)]
-            if penalty is None:
-                penalty = [
-                    departure_penalty(sum_g[None], sum_h[None], noise)
-                    for sum_g, sum_h, noise in of_task
-                ]
-            a = start.intercepts.copy()
-            for k, (sum_g, sum_h, _) in enumerate(of_task):
-                if not np.isfinite(penalty[k]):
-                    continue
-                below = np.maximum(sum_h + penalty[k], 1e-300)
-                change = -(sum_g + penalty[k] * a[:, k]) / below
-                change[sum_h == 0] = 0.0
-                if problem.loss.is_curved:
-                    change = np.clip(change, -_MOST_STEP, _MOST_STEP)
-                a[:, k] += change
-            start = Start(base, a)
-            if not problem.loss.is_curved:
-                break
-        return start
-
-    def _by_task(
-        self, g: np.ndarray, h: np.ndarray, output: int
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Sums of each task, and the noise."""
-        rows, problem = self.rows[output], self.problem
-        units = self._units(g, h)
-        fill_pairs(g, h, problem.n_rows, rows, **units, pairs=self.pairs)
-        task, n_rows = problem.task[rows], problem.n_rows[rows]
-        sums = np.zeros((2, problem.n_tasks), dtype=np.int64)
-        np.add.at(sums[0], task, self.pairs[rows, 0])
-        np.add.at(sums[1], task, self.pairs[rows, 1] >> self.bits)
-        sum_g, sum_h = sums[0] * units["g_unit"], sums[1] * units["h_unit"]
-        # levels of tasks may differ far: what counts is the noise within them
-        step = np.divide(sum_g, sum_h, out=np.zeros_like(sum_g), where=sum_h > 0)
-        squares = (g[rows] - h[rows] * step[task]) ** 2 / n_rows
-        total, n_free = sum_h.sum(), n_rows.sum() - np.count_nonzero(sum_h)
-        noise = squares.sum() * n_rows.sum() / max(n_free * total, 1e-300)
-        return sum_g, sum_h, noise if n_free > 0 else np.inf
-
-    def _quantile_intercepts(self, start: Start) -> np.ndarray:
-        problem = self.problem
-        scores = start.scores(problem.task, problem.offset)
-        g, h = problem.loss.gradients(scores)
-        sum_g, sum_h, noise = self._by_task(g[0], h[0], 0)
-        penalty = departure_penalty(sum_g[None], sum_h[None], noise)
-        rows = self.rows[0]
-        found = self._residual_quantiles(
-            scores, rows, problem.task[rows], problem.n_tasks
-        )
-        return (found * _fraction(sum_h, penalty))[:, None]
-
-    def _residual_quantiles(
-        self, scores: np.ndarray, rows: np.ndarray, group: np.ndarray, n_groups: int
-    ) -> np.ndarray:
-        loss = self.problem.loss
-        left = loss.y[rows] - scores[rows, 0]
-        return group_quantiles(left, loss.weight[rows], group, n_groups, loss.quantile)
 
     # ----------------------------------------------------------------- rounds
 
@@ -316,24 +238,11 @@ class Rounds:
 
     def _draw(self) -> np.ndarray | None:
         """Which rows the round grows with; None is all."""
-        n, fraction = len(self.problem.task), self.settings.subsample
-        if fraction >= 1:
+        if self.settings.subsample >= 1:
             return None
-        draws = np.empty(n, dtype=np.int64)
-        state = stream_state(self.settings.seed, 2 * self.n_done + 1)
-        fill_below(state, _DRAWS, draws)
-        drawn = draws < fraction * _DRAWS
+        drawn = drawn_rows(self.settings, self.n_done, 0, len(self.problem.task))
         counts = self.problem.n_rows > 0
         return drawn if (drawn & counts).any() else counts
-
-    def _units(self, g: np.ndarray, h: np.ndarray) -> dict[str, Any]:
-        most_g, most_h = largest(g, h)
-        n = len(g)
-        return {
-            "g_unit": _unit(most_g * n, _BITS),
-            "h_unit": _unit(most_h * n, _BITS - self.bits),
-            "bits": self.bits,
-        }
 
     def _tree(
         self, k: int, g: np.ndarray, h: np.ndarray, drawn: np.ndarray | None, job: int
@@ -345,11 +254,8 @@ class Rounds:
         )
         pairs = self.pairs if self.n_jobs == 1 else np.empty_like(self.pairs)
         rows = self.rows[k] if drawn is None else self.rows[k][drawn[self.rows[k]]]
-        units = self._units(g, h)
-        squares, total = fill_pairs(
-            g, h, self.problem.n_rows, rows, **units, pairs=pairs
-        )
-        noise = squares / total if total > 0 else 0.0
+        units = Units.of(largest(g, h), self.totals)
+        noise = units.noise(units.fill_into(pairs, g, h, self.problem.n_rows, rows))
         most = min(settings.max_leaves, max(len(self.pairs), 1))
         size = 2 * most - 1
         nodes = np.empty(size, dtype=NODE)
@@ -359,7 +265,9 @@ class Rounds:
         n_nodes, n_leaves, n_sets = grower.grow(
             pairs,
             rows,
-            **units,
+            g_unit=units.g,
+            h_unit=units.h,
+            bits=units.bits,
             noise=noise,
             seed=stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k)),
             nodes=nodes,
@@ -373,31 +281,19 @@ class Rounds:
         leaf = np.flatnonzero(nodes["feature"] == LEAF)
         values = np.empty(n_leaves)
         values[nodes["left"][leaf]] = value[leaf]
-        penalty, table = np.inf, np.empty((0, n_tasks))
+        sums = None
         if settings.task_values and n_tasks > 1:
-            sum_g, sum_h = np.empty((2, n_leaves, n_tasks))
-            grower.task_totals(n_leaves, sum_g, sum_h)
-            penalty = departure_penalty(sum_g, sum_h, noise)
-        if self.problem.loss.by_quantile:
-            values, table = self._quantile_values(
-                grower, rows, n_leaves, penalty, None if penalty == np.inf else sum_h
-            )
-        elif penalty < np.inf:
-            table = shrunken(sum_g, sum_h, penalty)
-            held = bounds[:n_leaves]
-            if np.isfinite(held).any():
-                both = np.clip(values[:, None] + table, held[:, :1], held[:, 1:])
-                table = both - values[:, None]
-        if len(table):
-            table[_fraction(sum_h, penalty) <= _LEAST_FRACTION] = 0.0
-        both = values[:, None] + table if len(table) else table
-        values = self.problem.loss.limited(values)
-        if len(table):
-            table = np.where(
-                table == 0, 0.0, self.problem.loss.limited(both) - values[:, None]
-            )
-        values *= settings.learning_rate
-        table = np.ascontiguousarray(table * settings.learning_rate)
+            sums = np.empty((n_leaves, n_tasks)), np.empty((n_leaves, n_tasks))
+            grower.task_totals(n_leaves, *sums)
+        values, table = leaf_values(
+            values,
+            bounds[:n_leaves],
+            sums,
+            noise=noise,
+            learning_rate=settings.learning_rate,
+            loss=self.problem.loss,
+            quantiles=lambda by_task: self._quantiles(grower, n_leaves, by_task),
+        )
         grower.add_values(n_leaves, values, table, self.scores[:, k])
         where = np.nonzero(table)
         return Tree(
@@ -411,38 +307,20 @@ class Rounds:
             departures=(where[0], where[1], table[where]),
         )
 
-    def _quantile_values(
-        self,
-        grower: Grower,
-        rows: np.ndarray,
-        n_leaves: int,
-        penalty: float,
-        sum_h: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Quantiles of the residuals in the leaves, and departures of the tasks."""
-        n_tasks = self.problem.n_tasks
-        by_leaf = np.empty(len(rows), dtype=np.int32)
+    def _quantiles(self, grower: Grower, n_leaves: int, by_task: bool) -> np.ndarray:
+        """Quantiles of the residuals in leaves, or in pairs of leaf and task."""
+        loss, n_groups = self.problem.loss, n_leaves
         start = np.empty(n_leaves + 1, dtype=np.int32)
-        grower.leaf_rows(by_leaf, start)
-        leaf = np.repeat(np.arange(n_leaves), np.diff(start))
-        values = self._residual_quantiles(self.scores, by_leaf, leaf, n_leaves)
-        if sum_h is None:
-            return values, np.empty((0, n_tasks))
-        pair = leaf * n_tasks + self.problem.task[by_leaf]
-        found = self._residual_quantiles(self.scores, by_leaf, pair, n_leaves * n_tasks)
-        table = found.reshape(n_leaves, n_tasks) - values[:, None]
-        return values, table * _fraction(sum_h, penalty)
-
-
-def _unit(total: float, bits: int) -> float:
-    """The power of two of which `total` is less than 2^bits."""
-    return 2.0 ** (np.ceil(np.log2(total)) - bits + 1) if total > 0 else 1.0
-
-
-def _fraction(h: np.ndarray, penalty: float) -> np.ndarray:
-    """What the rows of tasks weigh in their values; the rest is what is common."""
-    below = h + penalty
-    return np.divide(h, below, out=np.zeros_like(h), where=below > 0)
+        rows = np.empty(len(self.problem.task), dtype=np.int32)
+        grower.leaf_rows(rows, start)
+        rows = rows[: start[-1]]
+        group = np.repeat(np.arange(n_leaves), np.diff(start))
+        if by_task:
+            n_groups *= self.problem.n_tasks
+            group = group * self.problem.n_tasks + self.problem.task[rows]
+        left = loss.y[rows] - self.scores[rows, 0]
+        weight = in_units(loss.weight[rows], self.totals.weight_unit)
+        return group_quantiles(left, weight, group, n_groups, loss.quantile)
 
 
 @dataclass(frozen=True, eq=False)

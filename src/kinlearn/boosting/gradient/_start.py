@@ -1,0 +1,326 @@
+"""Where scores begin: the best constant, and what each task adds to it.
+
+Everything here is made of sums, extremes and quantiles over rows that no order of
+rows changes. A `Gather` gets them, from rows in one place or in partitions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from kinlearn._binning import in_units
+from kinlearn._kernels.boosting.gradient._gradients import fill_pairs, largest
+from kinlearn.boosting.gradient._departures import departure_penalty, fraction_of
+from kinlearn.boosting.gradient._exact import (
+    as_number,
+    exact_sum,
+    exact_weight_unit,
+    group_quantiles,
+    weight_sums,
+)
+
+__all__ = [
+    "Gather",
+    "RowsHere",
+    "Start",
+    "Totals",
+    "Units",
+    "find_start",
+    "merge_largest",
+    "merge_sums",
+]
+
+# Bits of sums: 62 for gradients; as many for curvatures and, below them, counts.
+_BITS = 62
+_NEWTON_STEPS = 8  # for the intercepts of tasks
+_MOST_STEP = 1.0  # each, of scores that are logarithms
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where scores begin: the same for all tasks, and what each adds.
+
+    Attributes
+    ----------
+    base : float64 array of shape (n_outputs,)
+        The best constant scores.
+    intercepts : float64 array of shape (n_tasks, n_outputs)
+        Departures of the tasks, shrunken.
+    """
+
+    base: np.ndarray
+    intercepts: np.ndarray
+
+    def scores(self, task: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+        """Scores of rows before the first round; -1 is an unknown task."""
+        of_task = np.vstack([self.intercepts, np.zeros(len(self.base))])
+        out = self.base + of_task[task]
+        if offset is not None:
+            out += offset[:, None]
+        return out
+
+
+class Gather(Protocol):
+    """What all rows have in common, wherever they lie."""
+
+    def reduce(
+        self, combine: Callable[[Sequence[Any]], Any], function: Any, *args: Any
+    ) -> Any:
+        """``combine(values)`` of ``function(problem, *args)``."""
+
+    def quantiles(
+        self, q: float, n_groups: int, function: Any, *args: Any
+    ) -> np.ndarray:
+        """Quantiles of groups: of values, whole weights and groups of the rows."""
+
+
+class RowsHere:
+    """Rows in one place."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+
+    def reduce(
+        self, combine: Callable[[Sequence[Any]], Any], function: Any, *args: Any
+    ) -> Any:
+        """See `Gather`."""
+        return function(self.problem, *args)
+
+    def quantiles(
+        self, q: float, n_groups: int, function: Any, *args: Any
+    ) -> np.ndarray:
+        """See `Gather`."""
+        return group_quantiles(*function(self.problem, *args), n_groups, q)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """How many rows there are."""
+
+    n: int  # with those that do not count
+    n_rows: int  # that those which count stand for
+    mean_weight: float
+    weight_unit: float  # what the weights of quantiles are multiples of
+
+    @classmethod
+    def of(cls, gather: Gather) -> Self:
+        """Count the rows."""
+        n, n_rows, weight, n_broken = gather.reduce(merge_sums, _count)
+        return cls(
+            n=n,
+            n_rows=n_rows,
+            mean_weight=as_number(weight) / max(n_rows, 1) or 1.0,
+            weight_unit=exact_weight_unit(weight, n_broken),
+        )
+
+    @property
+    def bits(self) -> int:
+        """As many as the count of all rows has."""
+        return self.n_rows.bit_length()
+
+
+@dataclass(frozen=True)
+class Units:
+    """What gradients and curvatures are multiples of."""
+
+    g: float
+    h: float
+    bits: int
+    most_g: float  # the largest magnitude of a gradient
+
+    @classmethod
+    def of(cls, most: np.ndarray, totals: Totals) -> Self:
+        """From the largest gradient and curvature of all rows."""
+        return cls(
+            g=_unit(most[0] * totals.n, _BITS),
+            h=_unit(most[1] * totals.n, _BITS - totals.bits),
+            bits=totals.bits,
+            most_g=float(most[0]),
+        )
+
+    def fill(self, g: np.ndarray, h: np.ndarray, n_rows: Any, rows: Any) -> Any:
+        """Gradients as integers, and sums; see the kernel."""
+        pairs = np.empty((len(g), 2), dtype=np.int64)
+        return pairs, self.fill_into(pairs, g, h, n_rows, rows)
+
+    def fill_into(
+        self, pairs: np.ndarray, g: np.ndarray, h: np.ndarray, n_rows: Any, rows: Any
+    ) -> np.ndarray:
+        """The same into an array; returns whole sums that `noise` takes."""
+        sums = fill_pairs(
+            g,
+            h,
+            n_rows,
+            rows,
+            g_unit=self.g,
+            h_unit=self.h,
+            bits=self.bits,
+            most=self.most_g,
+            pairs=pairs,
+        )
+        return np.array(sums, dtype=np.int64)
+
+    def noise(self, sums: np.ndarray) -> float:
+        """Variance of gradients, in units of the curvature."""
+        squares, curvature = int(sums[0]), int(sums[1])
+        if curvature <= 0:
+            return 0.0
+        return squares * (self.most_g * self.g) / (curvature * self.h)
+
+
+def _unit(total: float, bits: int) -> float:
+    """The power of two of which `total` is less than 2^bits."""
+    return 2.0 ** (np.ceil(np.log2(total)) - bits + 1) if total > 0 else 1.0
+
+
+def merge_sums(arrays: Sequence[Any]) -> Any:
+    """The sum."""
+    return sum(arrays[1:], start=arrays[0])
+
+
+def merge_largest(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """The largest."""
+    return np.max(arrays, axis=0)
+
+
+# ------------------------------------------------------------------- of some rows
+
+
+def _count(problem: Any) -> np.ndarray:
+    counts = problem.n_rows > 0
+    weight = problem.loss.weight[counts]
+    n_rows = int(problem.n_rows.sum())
+    return np.array([len(problem.task), n_rows, *weight_sums(weight)], dtype=object)
+
+
+def _start_sums(problem: Any) -> np.ndarray:
+    return problem.loss.start_sums(problem.offset)
+
+
+def _gradients(problem: Any, start: Start) -> tuple[np.ndarray, np.ndarray]:
+    return problem.loss.gradients(start.scores(problem.task, problem.offset))
+
+
+def _largest(problem: Any, start: Start) -> np.ndarray:
+    pairs = zip(*_gradients(problem, start), strict=True)
+    return np.array([largest(*pair) for pair in pairs])
+
+
+def _task_sums(problem: Any, start: Start, units: Sequence[Units]) -> np.ndarray:
+    """Sums of gradients, curvatures and counts, by output and task."""
+    g, h = _gradients(problem, start)
+    sums = np.zeros((len(g), 3, problem.n_tasks), dtype=np.int64)
+    for k, unit in enumerate(units):
+        rows = problem.rows(k)
+        pairs, _ = unit.fill(g[k], h[k], problem.n_rows, rows)
+        task = problem.task[rows]
+        np.add.at(sums[k, 0], task, pairs[rows, 0])
+        np.add.at(sums[k, 1], task, pairs[rows, 1] >> unit.bits)
+        np.add.at(sums[k, 2], task, problem.n_rows[rows])
+    return sums
+
+
+def _squares_within(problem: Any, start: Start, step: np.ndarray) -> np.ndarray:
+    """Squares of gradients less what the tasks' steps explain, by output."""
+    g, h = _gradients(problem, start)
+    out = np.empty(len(g), dtype=object)
+    for k in range(len(g)):
+        rows = problem.rows(k)
+        left = g[k][rows] - h[k][rows] * step[k][problem.task[rows]]
+        out[k] = exact_sum(left**2 / problem.n_rows[rows])
+    return out
+
+
+def _residuals(problem: Any, start: Start, unit: float, by_task: bool) -> Any:
+    """What is left of the targets, whole weights, and groups."""
+    rows = problem.rows(0)
+    scores = start.scores(problem.task, problem.offset)
+    left = problem.loss.y[rows] - scores[rows, 0]
+    group = problem.task[rows] if by_task else np.zeros(len(rows), dtype=np.intp)
+    return left, in_units(problem.loss.weight[rows], unit), group
+
+
+# ----------------------------------------------------------------- of all of them
+
+
+def find_start(
+    gather: Gather, loss: Any, totals: Totals, n_tasks: int, task_values: bool
+) -> Start:
+    """The best constant scores, and the intercepts of the tasks.
+
+    `loss` may be one of no rows: those of the rows are with them.
+    """
+    nothing = np.zeros((n_tasks, loss.n_outputs))
+    has_intercepts = n_tasks > 1 and task_values
+    if loss.by_quantile:
+        zero = Start(np.zeros(1), nothing)
+        unit = totals.weight_unit
+        base = gather.quantiles(loss.quantile, 1, _residuals, zero, unit, False)
+        start = Start(base, nothing)
+        if has_intercepts:
+            (sum_g, sum_h, noise) = _by_task(gather, start, totals)[0]
+            penalty = departure_penalty(sum_g[None], sum_h[None], noise)
+            found = gather.quantiles(
+                loss.quantile, n_tasks, _residuals, start, unit, True
+            )
+            start = Start(base, (found * fraction_of(sum_h, penalty))[:, None])
+        return start
+    base = loss.start_of(gather.reduce(merge_sums, _start_sums))
+    start = Start(base, nothing)
+    penalty = None
+    for _ in range(_NEWTON_STEPS if has_intercepts else 0):
+        of_task = _by_task(gather, start, totals, with_noise=penalty is None)
+        if penalty is None:
+            penalty = [
+                departure_penalty(sum_g[None], sum_h[None], noise)
+                for sum_g, sum_h, noise in of_task
+            ]
+        start = Start(base, _newton_step(start.intercepts, of_task, penalty, loss))
+        if not loss.is_curved:
+            break
+    return start
+
+
+def _newton_step(
+    intercepts: np.ndarray, of_task: Sequence[Any], penalty: Sequence[float], loss: Any
+) -> np.ndarray:
+    a = intercepts.copy()
+    for k, (sum_g, sum_h, _) in enumerate(of_task):
+        if not np.isfinite(penalty[k]):
+            continue
+        below = np.maximum(sum_h + penalty[k], 1e-300)
+        change = -(sum_g + penalty[k] * a[:, k]) / below
+        change[sum_h == 0] = 0.0
+        if loss.is_curved:
+            change = np.clip(change, -_MOST_STEP, _MOST_STEP)
+        a[:, k] += change
+    return a
+
+
+def _by_task(
+    gather: Gather, start: Start, totals: Totals, with_noise: bool = True
+) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Of each output: sums of each task, and the noise within tasks.
+
+    Levels of tasks may differ far: what counts is the noise within them.
+    """
+    most = gather.reduce(merge_largest, _largest, start)
+    units = [Units.of(one, totals) for one in most]
+    sums = gather.reduce(merge_sums, _task_sums, start, units)
+    sum_g = sums[:, 0] * np.array([[unit.g] for unit in units])
+    sum_h = sums[:, 1] * np.array([[unit.h] for unit in units])
+    if not with_noise:
+        return [(g, h, np.inf) for g, h in zip(sum_g, sum_h, strict=True)]
+    step = np.divide(sum_g, sum_h, out=np.zeros_like(sum_g), where=sum_h > 0)
+    squares = gather.reduce(merge_sums, _squares_within, start, step)
+    found = []
+    for k, count in enumerate(sums[:, 2].sum(axis=1).tolist()):
+        n_free = count - np.count_nonzero(sum_h[k])
+        noise = np.inf
+        if n_free > 0:
+            within = as_number(squares[k])
+            noise = within * count / max(n_free * sum_h[k].sum(), 1e-300)
+        found.append((sum_g[k], sum_h[k], noise))
+    return found
