@@ -8,8 +8,11 @@ import numpy as np
 
 from kinlearn._binning import is_whole
 from kinlearn._kernels._random import fill_below, stream_state
+from kinlearn._kernels.boosting.gradient._boosted_growth import Growth
+from kinlearn._kernels.boosting.gradient._find_split import SplitSearch
 from kinlearn._kernels.boosting.gradient._gradients import fill_pairs, largest
 from kinlearn._kernels.boosting.gradient._grow_boosted import Grower
+from kinlearn._kernels.boosting.gradient._leaf_rows import LeafRows
 from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.boosting.gradient._departures import departure_penalty, shrunken
 from kinlearn.boosting.gradient._losses import group_quantiles
@@ -184,25 +187,38 @@ class Rounds:
         self.growers = [self._grower() for _ in range(self.n_jobs)]
 
     def _grower(self) -> Grower:
+        problem, n_bins = self.problem, self.problem.binned.features.n_bins
+        growth = self._growth()
+        rows = LeafRows(
+            problem.binned.bins,
+            n_bins,
+            problem.task,
+            problem.n_tasks,
+            growth.max_leaves,
+        )
+        return Grower(growth, rows)
+
+    def _growth(self) -> Growth:
         problem, settings = self.problem, self.settings
         features = problem.binned.features
         d = len(features.n_bins)
         direction, groups = settings.direction, settings.groups
-        return Grower(
-            problem.binned.bins,
+        search = SplitSearch(
             features.n_bins,
             features.categorical.astype(np.uint8),
             np.zeros(d, dtype=np.int8) if direction is None else direction,
             np.zeros((0, d), dtype=np.uint8) if groups is None else groups,
-            problem.task,
             problem.n_tasks,
-            max_leaves=settings.max_leaves,
-            max_depth=settings.max_depth,
             least_count=settings.least_count,
             least_h=_LEAST_CURVATURE * self._mean_weight(),
             max_features=settings.max_features,
             l2=settings.l2 * self._mean_weight(),
             task_splits=settings.task_splits,
+        )
+        return Growth(
+            search,
+            max_leaves=min(settings.max_leaves, max(len(problem.task), 1)),
+            max_depth=settings.max_depth,
         )
 
     def _mean_weight(self) -> float:
@@ -350,43 +366,40 @@ class Rounds:
             g, h, self.problem.n_rows, rows, **units, pairs=pairs
         )
         noise = squares / total if total > 0 else 0.0
-        most = min(settings.max_leaves, max(len(self.pairs), 1))
-        size = 2 * most - 1
-        nodes = np.empty(size, dtype=NODE)
-        gain, value, weight = np.zeros((3, size))
-        sets = np.empty(most * grower.set_bytes, dtype=np.uint8)
-        bounds = np.empty((most, 2))
-        n_nodes, n_leaves, n_sets = grower.grow(
-            pairs,
-            rows,
-            **units,
-            noise=noise,
-            seed=stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k)),
-            nodes=nodes,
-            gain=gain,
-            value=value,
-            weight=weight,
-            sets=sets,
-            leaf_bounds=bounds,
-        )
-        nodes = nodes[:n_nodes].copy()
+        growth = grower.growth
+        seed = stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k))
+        growth.search.begin(**units, noise=noise, seed=seed)
+        sums = np.empty(2, dtype=np.int64)
+        grower.rows.begin(pairs, rows, sums)
+        grower.grow(sums)
+        n_leaves = growth.n_leaves
+        nodes = np.empty(growth.n_nodes, dtype=NODE)
+        gain, value, weight = np.empty((3, growth.n_nodes))
+        sets = np.empty(growth.n_set_bytes, dtype=np.uint8)
+        bounds = np.empty((n_leaves, 2))
+        growth.copy_tree(nodes, gain, value, weight, sets, bounds)
         leaf = np.flatnonzero(nodes["feature"] == LEAF)
         values = np.empty(n_leaves)
         values[nodes["left"][leaf]] = value[leaf]
         penalty, table = np.inf, np.empty((0, n_tasks))
         if settings.task_values and n_tasks > 1:
-            sum_g, sum_h = np.empty((2, n_leaves, n_tasks))
-            grower.task_totals(n_leaves, sum_g, sum_h)
+            of_task = np.empty((n_leaves, n_tasks, 2), dtype=np.int64)
+            grower.rows.task_sums(of_task)
+            sum_g = of_task[:, :, 0] * units["g_unit"]
+            sum_h = (of_task[:, :, 1] >> self.bits) * units["h_unit"]
             penalty = departure_penalty(sum_g, sum_h, noise)
         if self.problem.loss.by_quantile:
             values, table = self._quantile_values(
-                grower, rows, n_leaves, penalty, None if penalty == np.inf else sum_h
+                grower.rows,
+                len(rows),
+                n_leaves,
+                penalty,
+                None if penalty == np.inf else sum_h,
             )
         elif penalty < np.inf:
             table = shrunken(sum_g, sum_h, penalty)
-            held = bounds[:n_leaves]
-            if np.isfinite(held).any():
-                both = np.clip(values[:, None] + table, held[:, :1], held[:, 1:])
+            if np.isfinite(bounds).any():
+                both = np.clip(values[:, None] + table, bounds[:, :1], bounds[:, 1:])
                 table = both - values[:, None]
         if len(table):
             table[_fraction(sum_h, penalty) <= _LEAST_FRACTION] = 0.0
@@ -398,32 +411,32 @@ class Rounds:
             )
         values *= settings.learning_rate
         table = np.ascontiguousarray(table * settings.learning_rate)
-        grower.add_values(n_leaves, values, table, self.scores[:, k])
+        grower.rows.add_values(values, table, self.scores[:, k])
         where = np.nonzero(table)
         return Tree(
             output=k,
             nodes=nodes,
-            gain=gain[:n_nodes],
-            value=value[:n_nodes],
-            weight=weight[:n_nodes],
-            sets=sets[:n_sets].copy(),
+            gain=gain,
+            value=value,
+            weight=weight,
+            sets=sets,
             leaf_values=values,
             departures=(where[0], where[1], table[where]),
         )
 
     def _quantile_values(
         self,
-        grower: Grower,
-        rows: np.ndarray,
+        rows: LeafRows,
+        n_rows: int,
         n_leaves: int,
         penalty: float,
         sum_h: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Quantiles of the residuals in the leaves, and departures of the tasks."""
         n_tasks = self.problem.n_tasks
-        by_leaf = np.empty(len(rows), dtype=np.int32)
+        by_leaf = np.empty(n_rows, dtype=np.int32)
         start = np.empty(n_leaves + 1, dtype=np.int32)
-        grower.leaf_rows(by_leaf, start)
+        rows.leaf_rows(by_leaf, start)
         leaf = np.repeat(np.arange(n_leaves), np.diff(start))
         values = self._residual_quantiles(self.scores, by_leaf, leaf, n_leaves)
         if sum_h is None:
