@@ -8,7 +8,7 @@ import numpy as np
 
 from kinlearn._kernels.boosting.gradient._boosted_scores import add_trees
 
-__all__ = ["LEAF", "NODE", "TASK", "Tree", "Trees"]
+__all__ = ["LEAF", "NODE", "SPLIT", "TASK", "Tree", "Trees"]
 
 LEAF, TASK = -1, -2  # what stands in place of a feature
 
@@ -20,6 +20,18 @@ NODE = np.dtype(
         ("first_byte", np.int32),
         ("bin", np.uint8),
         ("n_bins", np.uint8),
+        ("default_left", np.uint8),
+        ("unused", np.uint8),
+    ]
+)
+SPLIT = np.dtype(
+    [
+        ("gain", np.float64),
+        ("left_g", np.int64),
+        ("left_hc", np.int64),
+        ("feature", np.int32),
+        ("bin", np.uint8),
+        ("by_set", np.uint8),
         ("default_left", np.uint8),
         ("unused", np.uint8),
     ]

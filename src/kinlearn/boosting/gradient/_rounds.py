@@ -8,9 +8,12 @@ import numpy as np
 
 from kinlearn._binning import in_units, is_whole
 from kinlearn._kernels._random import fill_below, fill_u64, skipped, stream_state
+from kinlearn._kernels.boosting.gradient._boosted_growth import Growth
+from kinlearn._kernels.boosting.gradient._find_split import SplitSearch
 from kinlearn._kernels.boosting.gradient._gradients import largest
 from kinlearn._kernels.boosting.gradient._grow_boosted import Grower
-from kinlearn.boosting.gradient._bins import Binned
+from kinlearn._kernels.boosting.gradient._leaf_rows import LeafRows
+from kinlearn.boosting.gradient._bins import Binned, FeatureBins
 from kinlearn.boosting.gradient._departures import leaf_values
 from kinlearn.boosting.gradient._exact import group_quantiles
 from kinlearn.boosting.gradient._model import LEAF, NODE, Tree, Trees
@@ -33,6 +36,8 @@ __all__ = [
     "counted_rows",
     "drawn_rows",
     "held_draws",
+    "make_growth",
+    "make_tree",
 ]
 
 # In a leaf, of a row of mean weight: a Newton step over less would be too long.
@@ -182,26 +187,17 @@ class Rounds:
         self.growers = [self._grower() for _ in range(self.n_jobs)]
 
     def _grower(self) -> Grower:
-        problem, settings = self.problem, self.settings
+        problem, n_bins = self.problem, self.problem.binned.features.n_bins
         features = problem.binned.features
-        d = len(features.n_bins)
-        direction, groups = settings.direction, settings.groups
-        return Grower(
+        growth = make_growth(features, problem.n_tasks, self.totals, self.settings)
+        rows = LeafRows(
             problem.binned.bins,
-            features.n_bins,
-            features.categorical.astype(np.uint8),
-            np.zeros(d, dtype=np.int8) if direction is None else direction,
-            np.zeros((0, d), dtype=np.uint8) if groups is None else groups,
+            n_bins,
             problem.task,
             problem.n_tasks,
-            max_leaves=settings.max_leaves,
-            max_depth=settings.max_depth,
-            least_count=settings.least_count,
-            least_h=_LEAST_CURVATURE * self.totals.mean_weight,
-            max_features=settings.max_features,
-            l2=settings.l2 * self.totals.mean_weight,
-            task_splits=settings.task_splits,
+            growth.max_leaves,
         )
+        return Grower(growth, rows)
 
     # ----------------------------------------------------------------- rounds
 
@@ -247,80 +243,114 @@ class Rounds:
     def _tree(
         self, k: int, g: np.ndarray, h: np.ndarray, drawn: np.ndarray | None, job: int
     ) -> Tree:
-        grower, settings, n_tasks = (
-            self.growers[job],
-            self.settings,
-            self.problem.n_tasks,
-        )
+        grower, settings = self.growers[job], self.settings
         pairs = self.pairs if self.n_jobs == 1 else np.empty_like(self.pairs)
         rows = self.rows[k] if drawn is None else self.rows[k][drawn[self.rows[k]]]
         units = Units.of(largest(g, h), self.totals)
         noise = units.noise(units.fill_into(pairs, g, h, self.problem.n_rows, rows))
-        most = min(settings.max_leaves, max(len(self.pairs), 1))
-        size = 2 * most - 1
-        nodes = np.empty(size, dtype=NODE)
-        gain, value, weight = np.zeros((3, size))
-        sets = np.empty(most * grower.set_bytes, dtype=np.uint8)
-        bounds = np.empty((most, 2))
-        n_nodes, n_leaves, n_sets = grower.grow(
-            pairs,
-            rows,
-            g_unit=units.g,
-            h_unit=units.h,
-            bits=units.bits,
-            noise=noise,
-            seed=stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k)),
-            nodes=nodes,
-            gain=gain,
-            value=value,
-            weight=weight,
-            sets=sets,
-            leaf_bounds=bounds,
+        seed = stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k))
+        growth = grower.growth
+        growth.search.begin(
+            g_unit=units.g, h_unit=units.h, bits=units.bits, noise=noise, seed=seed
         )
-        nodes = nodes[:n_nodes].copy()
-        leaf = np.flatnonzero(nodes["feature"] == LEAF)
-        values = np.empty(n_leaves)
-        values[nodes["left"][leaf]] = value[leaf]
+        root = np.empty(2, dtype=np.int64)
+        grower.rows.begin(pairs, rows, root)
+        grower.grow(root)
         sums = None
-        if settings.task_values and n_tasks > 1:
-            sums = np.empty((n_leaves, n_tasks)), np.empty((n_leaves, n_tasks))
-            grower.task_totals(n_leaves, *sums)
-        values, table = leaf_values(
-            values,
-            bounds[:n_leaves],
+        if settings.task_values and self.problem.n_tasks > 1:
+            shape = growth.n_leaves, self.problem.n_tasks, 2
+            of_task = np.empty(shape, dtype=np.int64)
+            grower.rows.task_sums(of_task)
+            sums = units.numbers(of_task)
+        tree, table = make_tree(
+            growth,
+            k,
             sums,
             noise=noise,
             learning_rate=settings.learning_rate,
             loss=self.problem.loss,
-            quantiles=lambda by_task: self._quantiles(grower, n_leaves, by_task),
+            quantiles=lambda by_task: self._quantiles(
+                grower.rows, growth.n_leaves, by_task
+            ),
         )
-        grower.add_values(n_leaves, values, table, self.scores[:, k])
-        where = np.nonzero(table)
-        return Tree(
-            output=k,
-            nodes=nodes,
-            gain=gain[:n_nodes],
-            value=value[:n_nodes],
-            weight=weight[:n_nodes],
-            sets=sets[:n_sets].copy(),
-            leaf_values=values,
-            departures=(where[0], where[1], table[where]),
-        )
+        grower.rows.add_values(tree.leaf_values, table, self.scores[:, k])
+        return tree
 
-    def _quantiles(self, grower: Grower, n_leaves: int, by_task: bool) -> np.ndarray:
+    def _quantiles(self, leaves: LeafRows, n_leaves: int, by_task: bool) -> np.ndarray:
         """Quantiles of the residuals in leaves, or in pairs of leaf and task."""
         loss, n_groups = self.problem.loss, n_leaves
         start = np.empty(n_leaves + 1, dtype=np.int32)
         rows = np.empty(len(self.problem.task), dtype=np.int32)
-        grower.leaf_rows(rows, start)
+        leaves.leaf_rows(rows, start)
         rows = rows[: start[-1]]
         group = np.repeat(np.arange(n_leaves), np.diff(start))
         if by_task:
             n_groups *= self.problem.n_tasks
             group = group * self.problem.n_tasks + self.problem.task[rows]
         left = loss.y[rows] - self.scores[rows, 0]
-        weight = in_units(loss.weight[rows], self.totals.weight_unit)
+        weight: Any = in_units(loss.weight[rows], self.totals.weight_unit)
         return group_quantiles(left, weight, group, n_groups, loss.quantile)
+
+
+def make_growth(
+    features: FeatureBins, n_tasks: int, totals: Totals, settings: Settings
+) -> Growth:
+    """What grows trees, from sums over rows wherever they lie."""
+    d = len(features.n_bins)
+    direction, groups = settings.direction, settings.groups
+    search = SplitSearch(
+        features.n_bins,
+        features.categorical.astype(np.uint8),
+        np.zeros(d, dtype=np.int8) if direction is None else direction,
+        np.zeros((0, d), dtype=np.uint8) if groups is None else groups,
+        n_tasks,
+        least_count=settings.least_count,
+        least_h=_LEAST_CURVATURE * totals.mean_weight,
+        max_features=settings.max_features,
+        l2=settings.l2 * totals.mean_weight,
+        task_splits=settings.task_splits,
+    )
+    return Growth(
+        search,
+        max_leaves=min(settings.max_leaves, max(totals.n, 1)),
+        max_depth=settings.max_depth,
+    )
+
+
+def make_tree(
+    growth: Growth,
+    output: int,
+    sums: tuple[np.ndarray, np.ndarray] | None,
+    *,
+    loss: Any,
+    **options: Any,
+) -> tuple[Tree, np.ndarray]:
+    """A tree that is grown, with values; and the departures as a table.
+
+    `sums` and `options` are those of `leaf_values`.
+    """
+    n_leaves = growth.n_leaves
+    nodes = np.empty(growth.n_nodes, dtype=NODE)
+    gain, value, weight = np.empty((3, growth.n_nodes))
+    sets = np.empty(growth.n_set_bytes, dtype=np.uint8)
+    bounds = np.empty((n_leaves, 2))
+    growth.copy_tree(nodes, gain, value, weight, sets, bounds)
+    leaf = np.flatnonzero(nodes["feature"] == LEAF)
+    values = np.empty(n_leaves)
+    values[nodes["left"][leaf]] = value[leaf]
+    values, table = leaf_values(values, bounds, sums, loss=loss, **options)
+    where = np.nonzero(table)
+    tree = Tree(
+        output=output,
+        nodes=nodes,
+        gain=gain,
+        value=value,
+        weight=weight,
+        sets=sets,
+        leaf_values=values,
+        departures=(where[0], where[1], table[where]),
+    )
+    return tree, table
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,6 +162,10 @@ class Units:
         )
         return np.array(sums, dtype=np.int64)
 
+    def numbers(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients and curvatures of whole sums, which are pairs in the last axis."""
+        return sums[..., 0] * self.g, (sums[..., 1] >> self.bits) * self.h
+
     def noise(self, sums: np.ndarray) -> float:
         """Variance of gradients, in units of the curvature."""
         squares, curvature = int(sums[0]), int(sums[1])

@@ -28,7 +28,7 @@ cdef extern from "boosting/gradient/_histograms.h" nogil:
     f64_t gradient "kinlearn_gradient" (const Sums* s, const Scale* k) noexcept
     f64_t curvature "kinlearn_curvature" (const Sums* s, const Scale* k) noexcept
     i64_t count "kinlearn_count" (const Sums* s, const Scale* k) noexcept
-    void fill "kinlearn_fill" (
+    void add_rows "kinlearn_fill" (
         const u8_t* bins, intp_t n_features, const i32_t* offset, const i32_t* rows,
         intp_t n, const Sums* pairs, Sums* hist) noexcept
     void subtract "kinlearn_subtract" (

@@ -1,6 +1,6 @@
 # The nodes of boosted trees, as growth writes them and predictions read them.
 
-from kinlearn._kernels._typedefs cimport i32_t, intp_t, u8_t
+from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t
 
 cdef enum:
     LEAF = -1
@@ -14,6 +14,18 @@ cdef packed struct Node:
     u8_t bin            # the last one that goes left
     u8_t n_bins         # of the feature; codes from here on are missing values
     u8_t default_left   # where missing values and unknown tasks go
+    u8_t unused
+
+# The best split of a node, 32 bytes; `kinlearn.boosting.gradient._model.SPLIT` is the
+# same for NumPy. What goes left by a set stands in bits beside it.
+cdef packed struct Split:
+    f64_t gain          # 0 for none
+    i64_t left_g        # sums of the rows that go left
+    i64_t left_hc
+    i32_t feature       # as of nodes
+    u8_t bin
+    u8_t by_set
+    u8_t default_left
     u8_t unused
 
 
