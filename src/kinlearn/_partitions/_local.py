@@ -104,6 +104,13 @@ class LocalPartitions:
             list(zip(self.partitions, self.places, strict=True)),
         )
 
+    def drive(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The value of ``function(engine, *args)``, which makes many small requests.
+
+        The engine there may have `statistics` alone. Elsewhere it is near the rows.
+        """
+        return function(self, *args)
+
     def assemble(
         self, function: Callable[..., Any], jobs: Sequence[Any], *args: Any
     ) -> list[Any]:

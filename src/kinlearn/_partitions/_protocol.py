@@ -21,6 +21,7 @@ _MERGES = {
     "weight": _SUM,
     "total": _SUM,
     "hist": _SUM,
+    "tasks": _SUM,
     "squares": _SUM,
     "between": _SUM,
     "rows": _SUM,

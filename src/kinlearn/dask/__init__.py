@@ -1,4 +1,4 @@
-"""Forests and boosted stumps on a Dask cluster: no worker needs to hold all rows.
+"""Forests and boosting on a Dask cluster: no worker needs to hold all rows.
 
 Same names and parameters as in :mod:`kinlearn.trees` and :mod:`kinlearn.boosting`, for
 Dask DataFrames and arrays.
@@ -15,6 +15,10 @@ from kinlearn.dask._extra_trees import (  # noqa: E402
     MultiTaskExtraTreesClassifier,
     MultiTaskExtraTreesRegressor,
 )
+from kinlearn.dask._gradient_boosting import (  # noqa: E402
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
+)
 from kinlearn.dask._random_forest import (  # noqa: E402
     MultiTaskRandomForestClassifier,
 )
@@ -23,6 +27,8 @@ __all__ = [
     "AbstainingAdaBoostClassifier",
     "MultiTaskExtraTreesClassifier",
     "MultiTaskExtraTreesRegressor",
+    "MultiTaskGradientBoostingClassifier",
+    "MultiTaskGradientBoostingRegressor",
     "MultiTaskRandomForestClassifier",
     "OnDisk",
 ]

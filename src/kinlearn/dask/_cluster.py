@@ -278,6 +278,19 @@ class ClusterPartitions:
         """The merged result of all rows."""
         return Statistics.merge(self._merged_by_worker(request))
 
+    def drive(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The value of ``function(engine, *args)``; see ``LocalPartitions``.
+
+        One of the workers carries it out: from there, the way to the others is short.
+        """
+
+        def call(groups: Groups, step: Step) -> Any:
+            leader = next(iter(groups))
+            found = self._run([leader], "drive", function, groups, step, args)
+            return found[leader]
+
+        return self._insist(call)
+
     def assemble(
         self, function: Callable[..., Any], jobs: Sequence[Any], *args: Any
     ) -> list[Any]:

@@ -160,6 +160,20 @@ class Resident(WorkerPlugin):
         rows = self._rows(keys, step.reached)
         return await self._in_thread(_statistics, rows, request)
 
+    async def drive(
+        self,
+        function: Callable[..., Any],
+        groups: Groups,
+        step: Step,
+        args: tuple[Any, ...],
+    ) -> Any:
+        """The value of ``function(engine, *args)``, whose requests go out from here."""
+        loop, here = asyncio.get_running_loop(), self.worker.address
+        others = {address: keys for address, keys in groups.items() if address != here}
+        near = _Near(self, loop, {here: {here: groups[here], **others}}, step)
+        # not in a thread that tasks run in: these carry out the requests
+        return await loop.run_in_executor(None, function, near, *args)
+
     # ------------------------------------------------------------------------
     # Branches
     # ------------------------------------------------------------------------
@@ -214,6 +228,22 @@ class Resident(WorkerPlugin):
         finally:
             coming.cancel()
         return grown
+
+
+class _Near:
+    """An engine on a worker, for a function that runs in a thread."""
+
+    def __init__(
+        self, resident: Resident, loop: Any, runs: dict[str, Groups], step: Step
+    ) -> None:
+        self.resident, self.loop, self.runs, self.step = resident, loop, runs, step
+
+    def statistics(self, request: Any) -> Statistics:
+        """The merged result of all rows."""
+        if self.resident.stopped:
+            raise Lost("The fit is over.")
+        found = self.resident.statistics(self.runs, self.step, request)
+        return asyncio.run_coroutine_threadsafe(found, self.loop).result()
 
 
 def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:

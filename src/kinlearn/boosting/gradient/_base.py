@@ -1,7 +1,7 @@
 """What gradient boosting for classes and for numbers share."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -92,8 +92,11 @@ class GradientBoostingBase(
     # --------------------------------------------------------------- fitting
 
     @abstractmethod
+    def _loss_maker(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Any]:
+        """Makes the loss of rows: of targets, weights and tasks; can be pickled."""
+
     def _make_loss(self, y: np.ndarray, weight: np.ndarray, task: np.ndarray) -> Any:
-        """The loss of rows."""
+        return self._loss_maker()(y, weight, task)
 
     def _allowed(self) -> np.ndarray | None:
         """Which outputs the rows of a task have; None is all."""
@@ -127,7 +130,7 @@ class GradientBoostingBase(
         if sample_weight is not None:
             n_rows = counted_rows(sample_weight)
         n_rows[weight == 0] = 0
-        self._find_features(data)
+        self._find_features()
         features = self._used(data.X)
         categorical = self._feature_columns.categorical
         if goes_on:
@@ -184,14 +187,28 @@ class GradientBoostingBase(
             self, X, y, max(self.n_estimators - n_before, 0)
         ) as on_round:
             found, losses = self._play(rounds, watch, on_round)
+        before = [self.trees_] if goes_on else []
+        self._keep(
+            found, losses, rounds.start, binned.features, problem.loss, before=before
+        )
+
+    def _keep(
+        self,
+        found: list[Trees],
+        losses: list[float],
+        start: Start,
+        bins: FeatureBins,
+        loss: Any,
+        before: Sequence[Trees] = (),
+    ) -> None:
+        """Keep the rounds up to the best."""
         self.__dict__.pop("validation_losses_", None)  # of an earlier fit
         if losses:
-            self.validation_losses_ = np.array(losses) * rounds.problem.loss.unit
+            self.validation_losses_ = np.array(losses) * loss.unit
             del found[int(np.argmin(losses)) + 1 :]
-        self._start, self.bins_ = rounds.start, binned.features
-        every = [self.trees_, *found] if goes_on else found
-        self.trees_ = Trees.joined(every, data.n_tasks)
-        self.n_estimators_ = len(self.trees_) // rounds.n_outputs
+        self._start, self.bins_ = start, bins
+        self.trees_ = Trees.joined([*before, *found], len(start.intercepts))
+        self.n_estimators_ = len(self.trees_) // loss.n_outputs
 
     def _play(
         self, rounds: Rounds, watch: Watch | None, on_round: Any
@@ -262,6 +279,9 @@ class GradientBoostingBase(
         """What scores are multiples of: losses may scale their targets."""
         return 1.0
 
+    def _check_settings(self) -> None:
+        """Refuse parameters that do not go together."""
+
     def _check_targets(self, y: np.ndarray) -> None:
         """Refuse targets that the loss has no value for."""
 
@@ -271,7 +291,7 @@ class GradientBoostingBase(
 
     # -------------------------------------------------------------- features
 
-    def _find_features(self, data: Any) -> None:
+    def _find_features(self) -> None:
         """Which columns of the checked X are features, and where they come from."""
         columns = np.asarray(self._columns.features)
         if self.table_encoder_ is not None:

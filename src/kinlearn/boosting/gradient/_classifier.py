@@ -1,6 +1,7 @@
 """Multi-task gradient boosting for classes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from kinlearn.boosting._start_weights import row_weights, weighted_label_sets
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
-from kinlearn.boosting.gradient._losses import LogisticLoss, MultinomialLoss
+from kinlearn.boosting.gradient._losses import LogisticLoss, MultinomialLoss, one_score
 from kinlearn.tasks import check_class_weight, class_weights
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
@@ -284,13 +285,11 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
             return sample_weight
         return sample_weight * class_weights(self.class_weight, self.classes_[y])
 
-    def _make_loss(
-        self, y: np.ndarray, weight: np.ndarray, task: np.ndarray
-    ) -> LogisticLoss | MultinomialLoss:
+    def _loss_maker(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Any]:
         if len(self.classes_) <= 2:
-            return LogisticLoss(y, weight)
+            return partial(one_score, LogisticLoss)
         every = np.append(np.arange(len(self.tasks_)), -1)
-        return MultinomialLoss(y, weight, task, self._label_sets.allowed(every))
+        return partial(MultinomialLoss, allowed=self._label_sets.allowed(every))
 
     def _allowed(self) -> np.ndarray | None:
         allowed = self._label_sets.allowed(np.arange(len(self.tasks_)))

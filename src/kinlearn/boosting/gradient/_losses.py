@@ -25,6 +25,7 @@ __all__ = [
     "PoissonLoss",
     "QuantileLoss",
     "SquaredLoss",
+    "one_score",
 ]
 
 _SURE = 1e-10  # no probability is nearer to 0 or 1 at the start
@@ -295,6 +296,17 @@ REGRESSION: dict[str, type[NumberLoss]] = {
     "poisson": PoissonLoss,
     "gamma": GammaLoss,
 }
+
+
+def one_score(
+    kind: type[_OneScore],
+    y: np.ndarray,
+    weight: np.ndarray,
+    task: np.ndarray,
+    **options: Any,
+) -> _OneScore:
+    """A loss that does not depend on tasks, made as those that do."""
+    return kind(y, weight, **options)
 
 
 def _check_range(y: np.ndarray, right: np.ndarray, name: str, wanted: str) -> None:

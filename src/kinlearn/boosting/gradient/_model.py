@@ -179,6 +179,19 @@ class Trees:
             scores,
         )
 
+    def leaf_tables(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a tree's leaves, and departures by leaf and task, if any."""
+        first, last = self.leaf_start[tree : tree + 2]
+        values = self.values[first:last]
+        start = self.departure_start[first : last + 1]
+        if start[0] == start[-1]:
+            return values, np.empty((0, self.n_tasks))
+        table = np.zeros((len(values), self.n_tasks))
+        leaf = np.repeat(np.arange(len(values)), np.diff(start))
+        some = slice(start[0], start[-1])
+        table[leaf, self.departure_task[some]] = self.departures[some]
+        return values, table
+
     def gains(self, n_features: int) -> tuple[np.ndarray, float]:
         """Gain of the splits by each feature, and of those by tasks."""
         feature = self.nodes["feature"]

@@ -1,6 +1,7 @@
 """Multi-task gradient boosting for numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -10,7 +11,7 @@ from sklearn.base import RegressorMixin
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
 from kinlearn.boosting.gradient._constraints import FeatureColumns
-from kinlearn.boosting.gradient._losses import REGRESSION, NumberLoss
+from kinlearn.boosting.gradient._losses import REGRESSION, one_score
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -268,36 +269,45 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
             The fitted regressor.
         """
         self._validate_params()
-        if self.monotonic_cst is not None and REGRESSION[self.loss].by_quantile:
-            raise ValueError(
-                "monotonic_cst has no effect on quantiles in leaves, so "
-                f"loss={self.loss!r} does not go with it. Take loss='squared_error', "
-                "or no constraints."
-            )
+        self._check_settings()
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=goes_on)
         self._check_targets(data.y)
         weight = row_weights(data)
         if not goes_on:
-            self._scale: float = REGRESSION[self.loss].find_scale(data.y)
+            self._find_scale(data.y)
         validation = (
             None if X_val is None else Validation(X_val, y_val, sample_weight_val)
         )
         self._boost(X, y, data, weight, validation, goes_on)
         return self
 
+    def _check_settings(self) -> None:
+        if self.monotonic_cst is not None and REGRESSION[self.loss].by_quantile:
+            raise ValueError(
+                "monotonic_cst has no effect on quantiles in leaves, so "
+                f"loss={self.loss!r} does not go with it. Take loss='squared_error', "
+                "or no constraints."
+            )
+
     @property
     def _score_unit(self) -> float:
         return self._scale
 
     def _check_targets(self, y: np.ndarray) -> None:
-        REGRESSION[self.loss].check(y, type(self).__name__)
+        self._target_check()(y)
 
-    def _make_loss(
-        self, y: np.ndarray, weight: np.ndarray, task: np.ndarray
-    ) -> NumberLoss:
+    def _target_check(self) -> Callable[[np.ndarray], None]:
+        """Refuses targets; can be pickled."""
+        return partial(REGRESSION[self.loss].check, name=type(self).__name__)
+
+    def _find_scale(self, y: np.ndarray) -> None:
+        self._scale: float = REGRESSION[self.loss].find_scale(y)
+
+    def _loss_maker(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Any]:
         quantile = self.quantile if self.loss == "quantile" else 0.5
-        return REGRESSION[self.loss](y, weight, quantile=quantile, scale=self._scale)
+        options = {"quantile": quantile, "scale": self._scale}
+        return partial(one_score, REGRESSION[self.loss], **options)
 
     # ---------------------------------------------------------------- offset
 

@@ -26,6 +26,7 @@ from kinlearn.boosting.gradient._start import (
 )
 
 __all__ = [
+    "MOST_COUNTED",
     "Boosted",
     "Problem",
     "Rounds",
@@ -43,6 +44,7 @@ __all__ = [
 # In a leaf, of a row of mean weight: a Newton step over less would be too long.
 _LEAST_CURVATURE = 1e-3
 _DRAWS = 2**31
+MOST_COUNTED = 2.0**31  # rows that whole weights may stand for together
 _HELD_BACK = 2**63 + 1  # the stream of rows held back: odd, as those of draws
 
 
@@ -121,7 +123,7 @@ class Watch:
 
 def counted_rows(weight: np.ndarray) -> np.ndarray:
     """How many rows each stands for: its weight, if all weights are whole, or one."""
-    if is_whole(weight) and weight.sum() < 2.0**31:
+    if is_whole(weight) and weight.sum() < MOST_COUNTED:
         return weight.astype(np.int64)
     return (weight > 0).astype(np.int64)
 
