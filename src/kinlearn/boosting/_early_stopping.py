@@ -51,7 +51,10 @@ def hold_back(
         return can
     cell = np.unique(pairs, return_inverse=True)[1]
     order = np.flatnonzero(can)
-    order = rng.permutation(order) if draws is None else order[np.argsort(draws[order])]
+    if draws is not None:
+        order = order[np.argsort(draws[order])]
+    elif rng is not None:
+        order = rng.permutation(order)
     order = order[np.argsort(cell[order], kind="stable")]
     size = np.bincount(cell[order], minlength=cell.max() + 1)
     first = np.cumsum(size) - size

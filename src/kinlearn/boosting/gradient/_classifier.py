@@ -323,7 +323,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         proba = np.where(allowed, np.maximum(proba, np.finfo(float).tiny), 0.0)
         return proba / proba.sum(axis=1, keepdims=True)
 
-    def _labels(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    def _most_likely(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
         decisions = self._decisions(task, scores)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(task))
@@ -375,7 +375,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         ndarray of shape (n_samples,)
             Classes.
         """
-        return self._labels(*self._scores(X))
+        return self._most_likely(*self._scores(X))
 
     def staged_decision_function(self, X: Table) -> Iterator[np.ndarray]:
         """Scores of the classes after each round.
@@ -423,4 +423,4 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
             As :meth:`predict`.
         """
         for task, scores in self._staged_scores(X):
-            yield self._labels(task, scores)
+            yield self._most_likely(task, scores)

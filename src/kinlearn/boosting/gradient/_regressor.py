@@ -306,8 +306,8 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
 
     def _loss_maker(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Any]:
         quantile = self.quantile if self.loss == "quantile" else 0.5
-        options = {"quantile": quantile, "scale": self._scale}
-        return partial(one_score, REGRESSION[self.loss], **options)
+        kind = REGRESSION[self.loss]
+        return partial(one_score, kind, quantile=quantile, scale=self._scale)
 
     # ---------------------------------------------------------------- offset
 

@@ -92,7 +92,8 @@ class RowsHere:
         self, q: float, n_groups: int, function: Any, *args: Any
     ) -> np.ndarray:
         """See `Gather`."""
-        return group_quantiles(*function(self.problem, *args), n_groups, q)
+        values, weight, group = function(self.problem, *args)
+        return group_quantiles(values, weight, group, n_groups, q)
 
 
 @dataclass(frozen=True)
@@ -273,15 +274,15 @@ def find_start(
         return start
     base = loss.start_of(gather.reduce(merge_sums, _start_sums))
     start = Start(base, nothing)
-    penalty = None
+    penalties: list[float] | None = None
     for _ in range(_NEWTON_STEPS if has_intercepts else 0):
-        of_task = _by_task(gather, start, totals, with_noise=penalty is None)
-        if penalty is None:
-            penalty = [
+        of_task = _by_task(gather, start, totals, with_noise=penalties is None)
+        if penalties is None:
+            penalties = [
                 departure_penalty(sum_g[None], sum_h[None], noise)
                 for sum_g, sum_h, noise in of_task
             ]
-        start = Start(base, _newton_step(start.intercepts, of_task, penalty, loss))
+        start = Start(base, _newton_step(start.intercepts, of_task, penalties, loss))
         if not loss.is_curved:
             break
     return start

@@ -51,7 +51,7 @@ def fit_partitions(
     class_weight = getattr(model, "class_weight", None)
     check_class_weight(class_weight)
     summaries, kept = summarize(engine, partitions)
-    label_rule = getattr(model, "label_sets", "connected")
+    label_rule: Any = getattr(model, "label_sets", "connected")
     common = agree(summaries, class_weight, label_rule)
     remember_common(model, common)
     n_rows = [s["n_rows"] for s in summaries]

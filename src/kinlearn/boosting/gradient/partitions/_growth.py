@@ -155,15 +155,15 @@ class _GrowingTree:
         self.rows_of[leaf] = [parting.number, parting.other]
 
     def _split(self, leaf: int) -> None:
-        parting, *small = self.ready.pop(leaf)
+        parting, cells, tasks = self.ready.pop(leaf)
         n_left = int(parting.split["left_hc"][0]) & self.mask
         other = self.growth.split_leaf(leaf)
-        large = self.sums[leaf]
+        small, large = (cells, tasks), self.sums[leaf]
         for whole, part in zip(large, small, strict=True):
             np.subtract(whole, part, out=whole)
         left_is_small = parting.summed == parting.number
-        self.sums[leaf] = tuple(small) if left_is_small else large
-        self.sums[other] = large if left_is_small else tuple(small)
+        self.sums[leaf] = small if left_is_small else large
+        self.sums[other] = large if left_is_small else small
         self.count[other] = self.count[leaf] - n_left
         self.count[leaf] = n_left
         self.rows_of[leaf], self.rows_of[other] = [parting.number], [parting.other]

@@ -156,7 +156,7 @@ class Gradients:
         high = np.array([largest(*pair) for pair in pairs])
         n_drawn = 0
         if rows.drawn is not None:
-            n_drawn = np.count_nonzero(rows.drawn & (rows.problem.n_rows > 0))
+            n_drawn = int(np.count_nonzero(rows.drawn & (rows.problem.n_rows > 0)))
         return _by_node(len(high), high=high, rows=np.full(len(high), n_drawn))
 
 
