@@ -276,7 +276,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
             )
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=goes_on)
-        self._check_targets(data.y)
+        REGRESSION[self.loss].check(data.y, type(self).__name__)
         weight = row_weights(data)
         if not goes_on:
             self._scale: float = REGRESSION[self.loss].find_scale(data.y)
@@ -286,12 +286,44 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         self._boost(X, y, data, weight, validation, goes_on)
         return self
 
+    def partial_fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add rows, of known or new tasks, by further rounds.
+
+        The first call is a fit. In later ones new tasks are added as by
+        :meth:`add_task`. Then rounds are added for the rows of known tasks, which begin
+        with the scores that they have: as many, up to `n_estimators`, as predict rows
+        best that are left out of them in turn, and none if they do not help. They add
+        nothing for tasks without rows, and for unknown ones only if every task has
+        rows. Old rows are not kept; new rounds may undo a little of what was learned
+        from them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows, 0 is absence.
+
+        Returns
+        -------
+        MultiTaskGradientBoostingRegressor
+            The regressor.
+        """
+        if hasattr(self, "trees_"):
+            return self._add_later(self._later_data(X, y, sample_weight))
+        return self.fit(X, y, sample_weight)
+
     @property
     def _score_unit(self) -> float:
         return self._scale
 
     def _check_targets(self, y: np.ndarray) -> None:
-        REGRESSION[self.loss].check(y, type(self).__name__)
+        name = type(self).__name__
+        REGRESSION[self.loss].check_later(y, name, self._scale)
 
     def _make_loss(
         self, y: np.ndarray, weight: np.ndarray, task: np.ndarray

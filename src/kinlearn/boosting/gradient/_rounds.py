@@ -16,6 +16,9 @@ from kinlearn.boosting.gradient._losses import group_quantiles
 from kinlearn.boosting.gradient._model import LEAF, NODE, Tree, Trees
 
 __all__ = [
+    "LEAST_FRACTION",
+    "MOST_STEP",
+    "NEWTON_STEPS",
     "Boosted",
     "Problem",
     "Rounds",
@@ -24,14 +27,15 @@ __all__ = [
     "Watch",
     "boost",
     "counted_rows",
+    "fraction",
 ]
 
 # Bits of sums: 62 for gradients; as many for curvatures and, below them, counts.
 _BITS = 62
-_NEWTON_STEPS = 8  # for the intercepts of tasks
-_MOST_STEP = 1.0  # each, of scores that are logarithms
+NEWTON_STEPS = 8  # for the intercepts of tasks
+MOST_STEP = 1.0  # each, of scores that are logarithms
 # Departures are kept where the rows of the task weigh more than this in them.
-_LEAST_FRACTION = 0.02
+LEAST_FRACTION = 0.02
 # In a leaf, of a row of mean weight: a Newton step over less would be too long.
 _LEAST_CURVATURE = 1e-3
 _DRAWS = 2**31
@@ -105,10 +109,13 @@ class Start:
         The best constant scores.
     intercepts : float64 array of shape (n_tasks, n_outputs)
         Departures of the tasks, shrunken.
+    penalty : float64 array of shape (n_outputs,)
+        The penalty on them.
     """
 
     base: np.ndarray
     intercepts: np.ndarray
+    penalty: np.ndarray
 
     def scores(self, task: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
         """Scores of rows before the first round; -1 is an unknown task."""
@@ -132,6 +139,10 @@ class Watch:
         """The loss with trees added."""
         trees.add_scores(self.bins, self.task, self.scores)
         return self.loss.value(self.scores)
+
+    def total(self) -> float:
+        """The sum of the losses as they are."""
+        return self.loss.value(self.scores) * float(self.loss.weight.sum())
 
 
 def counted_rows(weight: np.ndarray) -> np.ndarray:
@@ -214,13 +225,14 @@ class Rounds:
     def _find_start(self) -> Start:
         problem = self.problem
         base = problem.loss.start(problem.offset)
-        start = Start(base, np.zeros((problem.n_tasks, self.n_outputs)))
+        none = np.full(self.n_outputs, np.inf)
+        start = Start(base, np.zeros((problem.n_tasks, self.n_outputs)), none)
         if problem.n_tasks == 1 or not self.settings.task_values:
             return start
         if problem.loss.by_quantile:
-            return Start(base, self._quantile_intercepts(start))
+            return self._quantile_start(start)
         penalty = None
-        for _ in range(_NEWTON_STEPS):
+        for _ in range(NEWTON_STEPS):
             g, h = problem.loss.gradients(start.scores(problem.task, problem.offset))
             of_task = [self._by_task(g[k], h[k], k) for k in range(self.n_outputs)]
             if penalty is None:
@@ -236,9 +248,9 @@ class Rounds:
                 change = -(sum_g + penalty[k] * a[:, k]) / below
                 change[sum_h == 0] = 0.0
                 if problem.loss.is_curved:
-                    change = np.clip(change, -_MOST_STEP, _MOST_STEP)
+                    change = np.clip(change, -MOST_STEP, MOST_STEP)
                 a[:, k] += change
-            start = Start(base, a)
+            start = Start(base, a, np.array(penalty))
             if not problem.loss.is_curved:
                 break
         return start
@@ -262,7 +274,7 @@ class Rounds:
         noise = squares.sum() * n_rows.sum() / max(n_free * total, 1e-300)
         return sum_g, sum_h, noise if n_free > 0 else np.inf
 
-    def _quantile_intercepts(self, start: Start) -> np.ndarray:
+    def _quantile_start(self, start: Start) -> Start:
         problem = self.problem
         scores = start.scores(problem.task, problem.offset)
         g, h = problem.loss.gradients(scores)
@@ -272,7 +284,8 @@ class Rounds:
         found = self._residual_quantiles(
             scores, rows, problem.task[rows], problem.n_tasks
         )
-        return (found * _fraction(sum_h, penalty))[:, None]
+        intercepts = (found * fraction(sum_h, penalty))[:, None]
+        return Start(start.base, intercepts, np.array([penalty]))
 
     def _residual_quantiles(
         self, scores: np.ndarray, rows: np.ndarray, group: np.ndarray, n_groups: int
@@ -389,7 +402,7 @@ class Rounds:
                 both = np.clip(values[:, None] + table, held[:, :1], held[:, 1:])
                 table = both - values[:, None]
         if len(table):
-            table[_fraction(sum_h, penalty) <= _LEAST_FRACTION] = 0.0
+            table[fraction(sum_h, penalty) <= LEAST_FRACTION] = 0.0
         both = values[:, None] + table if len(table) else table
         values = self.problem.loss.limited(values)
         if len(table):
@@ -409,6 +422,9 @@ class Rounds:
             sets=sets[:n_sets].copy(),
             leaf_values=values,
             departures=(where[0], where[1], table[where]),
+            noise=noise,
+            penalty=penalty,
+            rate=settings.learning_rate,
         )
 
     def _quantile_values(
@@ -431,7 +447,7 @@ class Rounds:
         pair = leaf * n_tasks + self.problem.task[by_leaf]
         found = self._residual_quantiles(self.scores, by_leaf, pair, n_leaves * n_tasks)
         table = found.reshape(n_leaves, n_tasks) - values[:, None]
-        return values, table * _fraction(sum_h, penalty)
+        return values, table * fraction(sum_h, penalty)
 
 
 def _unit(total: float, bits: int) -> float:
@@ -439,7 +455,7 @@ def _unit(total: float, bits: int) -> float:
     return 2.0 ** (np.ceil(np.log2(total)) - bits + 1) if total > 0 else 1.0
 
 
-def _fraction(h: np.ndarray, penalty: float) -> np.ndarray:
+def fraction(h: np.ndarray, penalty: float) -> np.ndarray:
     """What the rows of tasks weigh in their values; the rest is what is common."""
     below = h + penalty
     return np.divide(h, below, out=np.zeros_like(h), where=below > 0)
