@@ -70,7 +70,7 @@ class GradientBoostingBase(
         **TaskMixin._categorical_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "l2_regularization": [Interval(Real, 0, None, closed="left")],
@@ -223,7 +223,7 @@ class GradientBoostingBase(
         columns = self._feature_columns
         return Settings(
             learning_rate=self.learning_rate,
-            max_leaves=self.max_leaf_nodes,
+            max_leaves=self.max_leaf_nodes or 0,
             max_depth=0 if self.max_depth is None else self.max_depth,
             least_count=self.min_samples_leaf,
             l2=self.l2_regularization,

@@ -45,8 +45,9 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by.
-    max_leaf_nodes : int, default=12
-        Leaves of a tree, at most.
+    max_leaf_nodes : int or None, default=12
+        Leaves of a tree, at most; None is no limit but `max_depth` and
+        `min_samples_leaf`.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
     min_samples_leaf : int, default=20
@@ -187,7 +188,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         task: TaskColumn = None,
         n_estimators: int = 150,
         learning_rate: float = 0.05,
-        max_leaf_nodes: int = 12,
+        max_leaf_nodes: int | None = 12,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         l2_regularization: float = 1.0,

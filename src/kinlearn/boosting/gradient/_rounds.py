@@ -46,7 +46,7 @@ class Settings:
     """How to boost; see the estimators' parameters."""
 
     learning_rate: float
-    max_leaves: int
+    max_leaves: int  # 0 is no limit
     max_depth: int  # 0 is no limit
     least_count: int
     l2: float
@@ -185,6 +185,7 @@ class Rounds:
         # as many bits as the count of all rows has
         self.bits = int(problem.n_rows.sum()).bit_length()
         self.pairs = np.empty((n, 2), dtype=np.int64)
+        self.most_leaves = self._most_leaves()
         self.start = self._find_start() if start is None else start
         self.scores = self.start.scores(problem.task, problem.offset)
         self.n_done = 0
@@ -207,7 +208,7 @@ class Rounds:
             np.zeros((0, d), dtype=np.uint8) if groups is None else groups,
             problem.task,
             problem.n_tasks,
-            max_leaves=settings.max_leaves,
+            max_leaves=self.most_leaves,
             max_depth=settings.max_depth,
             least_count=settings.least_count,
             least_h=_LEAST_CURVATURE * self._mean_weight(),
@@ -215,6 +216,16 @@ class Rounds:
             l2=settings.l2 * self._mean_weight(),
             task_splits=settings.task_splits,
         )
+
+    def _most_leaves(self) -> int:
+        """As many as the settings and the rows allow."""
+        settings, n_rows = self.settings, self.problem.n_rows
+        most = min(len(n_rows), int(n_rows.sum()) // settings.least_count)
+        if settings.max_depth:
+            most = min(most, 2 ** min(settings.max_depth, 40))
+        if settings.max_leaves:
+            most = min(most, settings.max_leaves)
+        return max(most, 1)
 
     def _mean_weight(self) -> float:
         weight, n_rows = self.problem.loss.weight, self.problem.n_rows
@@ -363,7 +374,7 @@ class Rounds:
             g, h, self.problem.n_rows, rows, **units, pairs=pairs
         )
         noise = squares / total if total > 0 else 0.0
-        most = min(settings.max_leaves, max(len(self.pairs), 1))
+        most = self.most_leaves
         size = 2 * most - 1
         nodes = np.empty(size, dtype=NODE)
         gain, value, weight = np.zeros((3, size))
@@ -455,7 +466,7 @@ def _unit(total: float, bits: int) -> float:
     return 2.0 ** (np.ceil(np.log2(total)) - bits + 1) if total > 0 else 1.0
 
 
-def fraction(h: np.ndarray, penalty: float) -> np.ndarray:
+def fraction(h: np.ndarray, penalty: float | np.ndarray) -> np.ndarray:
     """What the rows of tasks weigh in their values; the rest is what is common."""
     below = h + penalty
     return np.divide(h, below, out=np.zeros_like(h), where=below > 0)
