@@ -67,6 +67,18 @@ def softmax_derivatives(y, F, allowed, task, weight):
     return g, h
 
 
+def quantile(values, weight, q):
+    """The middle of all numbers for which the loss of the quantile is least."""
+
+    def loss(c):
+        left = values - c
+        return (weight * np.where(left < 0, q - 1, q) * left).sum()
+
+    losses = np.array([loss(c) for c in values])
+    best = values[losses <= losses.min() + 1e-10 * np.abs(weight * values).sum()]
+    return (best.min() + best.max()) / 2
+
+
 class Boosting:
     """Trees for one output.
 
@@ -99,8 +111,11 @@ class Boosting:
         _, H, n = self.sums(rows)
         return n >= self.s.least_count and self.least_h * (1 - 1e-12) <= H
 
-    def grow(self, g, h, rows):
-        """The root of a tree for given derivatives."""
+    def grow(self, g, h, rows, left=None, q=None):
+        """The root of a tree for given derivatives.
+
+        Of quantiles, `left` is what scores leave of the targets.
+        """
         self.g, self.h = g, h
         self.phi = self.noise(rows)
         n_groups = 0 if self.s.groups is None else len(self.s.groups)
@@ -126,7 +141,20 @@ class Boosting:
             G, H, _ = self.sums(leaf.rows)
             leaf.value = self.value(G, H, leaf.bounds)
         self.depart(leaves)
+        if left is not None:
+            self.take_quantiles(leaves, left, q)
         return root
+
+    def take_quantiles(self, leaves, left, q):
+        """Values of leaves and tasks as quantiles of what is left."""
+        for leaf in leaves:
+            rows = leaf.rows
+            leaf.value = quantile(left[rows], self.weight[rows], q)
+            for t in leaf.departures:
+                own = rows[self.task[rows] == t]
+                H = self.sums(own)[1]
+                apart = quantile(left[own], self.weight[own], q) - leaf.value
+                leaf.departures[t] = apart * H / (H + self.penalty)
 
     def open(self, node):
         _, kind, what, left, _ = node.split

@@ -5,6 +5,9 @@ from kinlearn.boosting.adaboost import MultiTaskAdaBoostClassifier
 from kinlearn.boosting.gradient import (
     MultiTaskGradientBoostingClassifier,
     MultiTaskGradientBoostingRegressor,
+    shap_linear,
+    shap_rows,
+    to_shap,
 )
 from kinlearn.boosting.mtboost import MTBoostClassifier, MTBoostRegressor
 from kinlearn.boosting.stumps import AbstainingAdaBoostClassifier
@@ -17,4 +20,7 @@ __all__ = [
     "MultiTaskGradientBoostingClassifier",
     "MultiTaskGradientBoostingRegressor",
     "export_text",
+    "shap_linear",
+    "shap_rows",
+    "to_shap",
 ]

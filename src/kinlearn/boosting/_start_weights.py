@@ -8,6 +8,7 @@ from kinlearn.tasks import LabelSets, find_label_sets
 
 __all__ = [
     "INIT_WEIGHTS",
+    "check_sets_stay",
     "check_tasks_have_weight",
     "row_weights",
     "start_weights",
@@ -118,3 +119,24 @@ def weighted_label_sets(data: Any) -> LabelSets:
         data.label_rule,
         weight[rows],
     )
+
+
+def check_sets_stay(later: Any, before: LabelSets, rule: Any) -> None:
+    """Refuse classes that a known task did not have so far.
+
+    Parameters
+    ----------
+    later : LaterData
+        Checked rows of positive weight.
+    before : LabelSets
+        The classes that each task had.
+    rule : str or mapping
+        The estimator's `label_sets`.
+    """
+    sets = later.find_label_sets(before, rule)
+    grown = np.diff(sets.indptr)[later.place] > np.diff(before.indptr)
+    for t in np.flatnonzero(grown).tolist():
+        raise ValueError(
+            f"y holds a class that task {later.tasks[later.place].tolist()[t]!r} did "
+            "not have so far. Fit anew with all rows to add a class to a task."
+        )

@@ -6,11 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
-from sklearn.metrics import mean_pinball_loss, roc_auc_score
+from sklearn.metrics import mean_pinball_loss
 
 from kinlearn import load, save
 from kinlearn.boosting import (
@@ -47,27 +43,6 @@ def classifier(**params):
 
 
 # ---------------------------------------------------------------- known models
-
-
-def test_one_task_is_histogram_boosting():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(800, 5))
-    X[rng.random(X.shape) < 0.1] = np.nan
-    y = np.nan_to_num(X[:, 0]) ** 2 + np.nan_to_num(X[:, 1]) + rng.normal(size=800)
-    sizes = {"learning_rate": 0.1, "max_leaf_nodes": 31, "min_samples_leaf": 20}
-    ours = MultiTaskGradientBoostingRegressor(n_estimators=30, **sizes, **PLAIN)
-    theirs = HistGradientBoostingRegressor(
-        max_iter=30, early_stopping=False, max_bins=255, **sizes
-    )
-    # bins of all values: the same candidates for cuts
-    X = np.round(X, 1)
-    assert_allclose(ours.fit(X, y).predict(X), theirs.fit(X, y).predict(X), rtol=1e-5)
-    label = y > 1
-    ours = MultiTaskGradientBoostingClassifier(n_estimators=30, **sizes, **PLAIN)
-    theirs = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, **sizes)
-    ours, theirs = ours.fit(X, label), theirs.fit(X, label)
-    auc = [roc_auc_score(label, m.predict_proba(X)[:, 1]) for m in (ours, theirs)]
-    assert abs(auc[0] - auc[1]) < 0.005
 
 
 def test_without_task_splits_and_values_the_task_does_not_matter():

@@ -3,9 +3,10 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -14,10 +15,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._early_stopping import hold_back
+from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.gradient._bins import Binned, FeatureBins
 from kinlearn.boosting.gradient._constraints import FeatureColumns
+from kinlearn.boosting.gradient._later import (
+    add_tasks,
+    best_rounds,
+    deal_rows,
+    insert_classes,
+    insert_tasks,
+    only_tasks,
+)
 from kinlearn.boosting.gradient._model import Trees
 from kinlearn.boosting.gradient._rounds import (
+    Boosted,
     Problem,
     Rounds,
     Settings,
@@ -60,7 +71,7 @@ class GradientBoostingBase(
         **TaskMixin._categorical_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "l2_regularization": [Interval(Real, 0, None, closed="left")],
@@ -233,7 +244,7 @@ class GradientBoostingBase(
         columns = self._feature_columns
         return Settings(
             learning_rate=self.learning_rate,
-            max_leaves=self.max_leaf_nodes,
+            max_leaves=self.max_leaf_nodes or 0,
             max_depth=0 if self.max_depth is None else self.max_depth,
             least_count=self.min_samples_leaf,
             l2=self.l2_regularization,
@@ -288,6 +299,141 @@ class GradientBoostingBase(
     def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
         """Weights of rows with those of their classes."""
         return sample_weight
+
+    # ----------------------------------------------------------------- later
+
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add tasks that come after fit; predictions for the others do not change.
+
+        The trees stay as they are. By the penalties that fit has learned, the task gets
+        an intercept and, round by round, departures in the leaves from the gradients of
+        its rows. At each task split it takes the side whose leaves fit its rows better,
+        and with too few rows to tell that of more rows. If fit had one task, new ones
+        must show themselves how far they depart. For classes that fit did not see,
+        rounds are added that are for the new task alone.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Targets; a new task may have classes that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows, 0 is absence.
+
+        Returns
+        -------
+        self
+            The booster with these tasks.
+        """
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        return self._add_later(later)
+
+    def _add_later(self, later: Any) -> Self:
+        """Add rows; if that fails, nothing has changed."""
+        weight = self._later_weight(later)
+        check_total_weight(weight)
+        self._check_targets(later.y)
+        self._check_label_sets(later.take(weight > 0))
+        with_them = copy(self)
+        with_them._take_later(later.take(weight > 0), weight[weight > 0])
+        self.__dict__ = with_them.__dict__
+        return self
+
+    def _take_later(self, later: Any, weight: np.ndarray) -> None:
+        model = Boosted(self._start, self.trees_)
+        if later.is_new.any():
+            model = insert_tasks(model, later.place, later.n_tasks)
+        is_old = np.ones(later.n_samples, dtype=bool)
+        self._remember_later(later)
+        if later.classes is not None and len(later.classes) > len(later.class_place):
+            model = insert_classes(
+                model, later.class_place, self._label_sets.class_weight
+            )
+            is_old = np.isin(later.y, later.class_place)
+        new = later.is_new[later.task]
+        if new.any():
+            model = add_tasks(
+                model,
+                self._later_problem(later.take(new), weight[new]),
+                later.is_new,
+                task_values=self.task_values,
+                direction=self._feature_columns.directions(self.monotonic_cst),
+            )
+        self._start, self.trees_ = model.start, model.trees
+        # rounds are for known tasks, and for new ones with classes of their own
+        some = ~new | np.isin(later.task, later.task[~is_old])
+        if some.any():
+            self._add_rounds(later.take(some), weight[some])
+
+    def _add_rounds(self, later: Any, weight: np.ndarray) -> None:
+        """Further rounds, as many as predict rows left out of them best."""
+        rng = check_random_state(self.random_state)
+        seed = int(rng.randint(2**31 - 1))
+        problem = self._later_problem(later, weight)
+        settings = self._settings(seed, problem.binned.bins.shape[1])
+        model = Boosted(self._start, self.trees_)
+        label = None if later.classes is None else later.y
+        races = [
+            self._race(model, problem, settings, later, weight, held)
+            for held in deal_rows(later.task, label, rng)
+        ]
+        n_rounds = best_rounds(races, self.n_estimators, self.n_iter_no_change)
+        rounds = Rounds(
+            problem,
+            settings,
+            start=model.start,
+            before=model.trees,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+        found = [rounds.play() for _ in range(n_rounds)]
+        here = np.unique(later.task)
+        if len(here) < later.n_tasks:
+            found = [only_tasks(trees, here) for trees in found]
+        self.trees_ = Trees.joined([model.trees, *found], later.n_tasks)
+        self.n_estimators_ = len(self.trees_) // rounds.n_outputs
+
+    def _race(
+        self,
+        model: Boosted,
+        problem: Problem,
+        settings: Settings,
+        later: Any,
+        weight: np.ndarray,
+        held: np.ndarray,
+    ) -> tuple[Rounds, Watch]:
+        """Rounds without some rows, and what watches them by these."""
+        loss = self._make_loss(later.y, np.where(held, 0.0, weight), later.task)
+        part = replace(problem, loss=loss, n_rows=np.where(held, 0, problem.n_rows))
+        rounds = Rounds(part, settings, start=model.start, before=model.trees)
+        watch = Watch(
+            problem.binned.bins[held],
+            later.task[held],
+            self._make_loss(later.y[held], weight[held], later.task[held]),
+            rounds.scores[held],
+        )
+        return rounds, watch
+
+    def _later_problem(self, later: Any, weight: np.ndarray) -> Problem:
+        bins = np.ascontiguousarray(self.bins_.assign(self._used(later.X)))
+        return Problem(
+            binned=Binned(self.bins_, bins),
+            task=later.task,
+            n_tasks=later.n_tasks,
+            loss=self._make_loss(later.y, weight, later.task),
+            n_rows=np.maximum(counted_rows(later.sample_weight), 1),
+            allowed=self._allowed(),
+            offset=self._offset(later.X),
+        )
+
+    def _later_weight(self, later: Any) -> np.ndarray:
+        """Weights of later rows."""
+        return row_weights(later)
+
+    def _check_label_sets(self, later: Any) -> None:
+        """Refuse classes that a known task did not have."""
 
     # -------------------------------------------------------------- features
 

@@ -8,7 +8,11 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
-from kinlearn.boosting._start_weights import row_weights, weighted_label_sets
+from kinlearn.boosting._start_weights import (
+    check_sets_stay,
+    row_weights,
+    weighted_label_sets,
+)
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
 from kinlearn.boosting.gradient._losses import LogisticLoss, MultinomialLoss, one_score
 from kinlearn.tasks import check_class_weight, class_weights
@@ -42,8 +46,9 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by.
-    max_leaf_nodes : int, default=12
-        Leaves of a tree, at most.
+    max_leaf_nodes : int or None, default=12
+        Leaves of a tree, at most; None is no limit but `max_depth` and
+        `min_samples_leaf`.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
     min_samples_leaf : int, default=20
@@ -184,7 +189,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         task: TaskColumn = None,
         n_estimators: int = 150,
         learning_rate: float = 0.05,
-        max_leaf_nodes: int = 12,
+        max_leaf_nodes: int | None = 12,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         l2_regularization: float = 1.0,
@@ -279,6 +284,60 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         )
         self._boost(X, y, data, weight, validation, goes_on)
         return self
+
+    def partial_fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows, of known or new tasks, by further rounds.
+
+        The first call is a fit. In later ones new tasks are added as by
+        :meth:`add_task`. Then rounds are added for the rows of known tasks, which begin
+        with the scores that they have: as many, up to `n_estimators`, as predict rows
+        best that are left out of them in turn, and none if they do not help. They add
+        nothing for tasks without rows, and for unknown ones only if every task has
+        rows. Old rows are not kept; new rounds may undo a little of what was learned
+        from them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels; after the first call, classes that it did not have are for new
+            tasks, and for a known task none that it did not have.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; in the first call, y must hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows, 0 is absence.
+
+        Returns
+        -------
+        MultiTaskGradientBoostingClassifier
+            The classifier.
+        """
+        if hasattr(self, "trees_"):
+            later = self._later_data(X, y, sample_weight, new_classes=True)
+            return self._add_later(later)
+        self._check_first_classes(y, classes)
+        return self.fit(X, y, sample_weight)
+
+    def _later_weight(self, later: Any) -> np.ndarray:
+        if self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" depends on all rows together. Give the '
+                "weights of the classes as a dict, or fit anew with all rows."
+            )
+        weight = super()._later_weight(later)
+        if self.class_weight is None:
+            return weight
+        return weight * class_weights(self.class_weight, later.classes[later.y])
+
+    def _check_label_sets(self, later: Any) -> None:
+        check_sets_stay(later, self._label_sets, self.label_sets)
 
     def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
         if self.class_weight is None:

@@ -5,10 +5,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["departure_penalty", "fraction_of", "leaf_values", "shrunken"]
+__all__ = [
+    "LEAST_FRACTION",
+    "departure_penalty",
+    "fraction_of",
+    "leaf_values",
+    "shrunken",
+]
 
 # Departures are kept where the rows of the task weigh more than this in them.
-_LEAST_FRACTION = 0.02
+LEAST_FRACTION = 0.02
 
 
 def departure_penalty(g: np.ndarray, h: np.ndarray, noise: float) -> float:
@@ -54,7 +60,7 @@ def shrunken(g: np.ndarray, h: np.ndarray, penalty: float) -> np.ndarray:
     return np.divide(h * mean - g, below, out=np.zeros_like(g), where=below > 0)
 
 
-def fraction_of(h: np.ndarray, penalty: float) -> np.ndarray:
+def fraction_of(h: np.ndarray, penalty: float | np.ndarray) -> np.ndarray:
     """What the rows of tasks weigh in their values; the rest is what is common."""
     below = h + penalty
     return np.divide(h, below, out=np.zeros_like(h), where=below > 0)
@@ -69,7 +75,7 @@ def leaf_values(
     learning_rate: float,
     loss: Any,
     quantiles: Callable[[bool], np.ndarray],
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Values of leaves, and departures of tasks from them.
 
     Parameters
@@ -96,6 +102,8 @@ def leaf_values(
         What leaves add.
     departures : float64 array of shape (n_leaves, n_tasks), or of no rows
         What tasks add besides.
+    penalty : float
+        The penalty on departures.
     """
     penalty, table = np.inf, np.empty((0, 0))
     if sums is not None:
@@ -113,7 +121,8 @@ def leaf_values(
             table = both - values[:, None]
     limited = loss.limited(values)
     if len(table):
-        table[fraction_of(sum_h, penalty) <= _LEAST_FRACTION] = 0.0
+        table[fraction_of(sum_h, penalty) <= LEAST_FRACTION] = 0.0
         both = loss.limited(values[:, None] + table) - limited[:, None]
         table = np.where(table == 0, 0.0, both)
-    return limited * learning_rate, np.ascontiguousarray(table * learning_rate)
+    table = np.ascontiguousarray(table * learning_rate)
+    return limited * learning_rate, table, penalty

@@ -201,6 +201,18 @@ class NumberLoss(_OneScore):
         """Refuse targets that the loss has no value for."""
 
     @classmethod
+    def check_later(cls, y: np.ndarray, name: str, scale: float) -> None:
+        """Refuse targets that the loss has no value for on the scale of fit."""
+        far = np.flatnonzero(np.abs(y) / scale > _MOST)
+        if len(far):
+            raise ValueError(
+                f"{name} cannot add targets of another magnitude than fit saw: y is "
+                f"{y[far[0]]:g} in row {far[0]}, and was at most {scale:g}. Fit anew "
+                "with all rows, or drop these."
+            )
+        cls.check(y, name)
+
+    @classmethod
     def predictions(cls, score: np.ndarray, scale: float) -> np.ndarray:
         """Numbers of scores."""
         return np.exp(score) if cls.has_link else score * scale
@@ -237,11 +249,16 @@ class PoissonLoss(NumberLoss):
     @classmethod
     def check(cls, y: np.ndarray, name: str) -> None:
         """Refuse targets below zero."""
-        _check_range(y, y >= 0, name, "at least 0")
+        cls.check_later(y, name, 1.0)
         if not y.any():
             raise ValueError(
                 f"{name} with loss='poisson' needs a target above 0; all of y is 0."
             )
+
+    @classmethod
+    def check_later(cls, y: np.ndarray, name: str, scale: float) -> None:
+        """Refuse targets below zero; all may be zero."""
+        _check_range(y, y >= 0, name, "at least 0")
 
     def limited(self, step: np.ndarray) -> np.ndarray:
         """Steps upwards end where the sum of the counts is met."""

@@ -1,6 +1,6 @@
 """Boosted trees, one after the other, as predictions read them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -51,6 +51,9 @@ class Tree:
     leaf_values: np.ndarray
     # departures of tasks from the values of leaves: leaf, task, departure; leaf by leaf
     departures: tuple[np.ndarray, np.ndarray, np.ndarray]
+    noise: float = 0.0  # variance of gradients, in units of the curvature
+    penalty: float = np.inf  # on departures
+    rate: float = 1.0  # what steps were multiplied by
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,9 @@ class Trees:
         Their tasks, ascending in each leaf.
     departures : float64 array
         What these tasks add besides.
+    noise, penalty, rate : float64 arrays of shape (n_trees,)
+        Variance of gradients in units of the curvature, the penalty on departures and
+        the learning rate, by which tasks that come later are placed.
     n_tasks : int
         Number of tasks.
     """
@@ -94,6 +100,9 @@ class Trees:
     departure_start: np.ndarray
     departure_task: np.ndarray
     departures: np.ndarray
+    noise: np.ndarray
+    penalty: np.ndarray
+    rate: np.ndarray
     n_tasks: int
 
     @classmethod
@@ -124,6 +133,9 @@ class Trees:
             departure_start=starts(joined(counts, np.int64).tolist()),
             departure_task=joined([tree.departures[1] for tree in trees], np.int32),
             departures=joined([tree.departures[2] for tree in trees], np.float64),
+            noise=np.array([tree.noise for tree in trees], dtype=np.float64),
+            penalty=np.array([tree.penalty for tree in trees], dtype=np.float64),
+            rate=np.array([tree.rate for tree in trees], dtype=np.float64),
             n_tasks=n_tasks,
         )
 
@@ -145,6 +157,32 @@ class Trees:
 
     def __len__(self) -> int:
         return len(self.output)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self[number] for number in range(len(self)))
+
+    def __getitem__(self, number: int) -> Tree:
+        nodes = slice(*self.tree_start[number : number + 2])
+        leaves = slice(*self.leaf_start[number : number + 2])
+        start = self.departure_start[leaves.start : leaves.stop + 1]
+        some = slice(start[0], start[-1])
+        return Tree(
+            output=int(self.output[number]),
+            nodes=self.nodes[nodes],
+            gain=self.gain[nodes],
+            value=self.node_value[nodes],
+            weight=self.node_weight[nodes],
+            sets=self.sets[slice(*self.set_start[number : number + 2])],
+            leaf_values=self.values[leaves],
+            departures=(
+                np.repeat(np.arange(len(start) - 1), np.diff(start)),
+                self.departure_task[some],
+                self.departures[some],
+            ),
+            noise=float(self.noise[number]),
+            penalty=float(self.penalty[number]),
+            rate=float(self.rate[number]),
+        )
 
     def add_scores(
         self,

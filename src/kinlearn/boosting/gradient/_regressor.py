@@ -49,8 +49,9 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by.
-    max_leaf_nodes : int, default=12
-        Leaves of a tree, at most.
+    max_leaf_nodes : int or None, default=12
+        Leaves of a tree, at most; None is no limit but `max_depth` and
+        `min_samples_leaf`.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
     min_samples_leaf : int, default=20
@@ -186,7 +187,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         task: TaskColumn = None,
         n_estimators: int = 150,
         learning_rate: float = 0.05,
-        max_leaf_nodes: int = 12,
+        max_leaf_nodes: int | None = 12,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         l2_regularization: float = 1.0,
@@ -272,7 +273,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         self._check_settings()
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=goes_on)
-        self._check_targets(data.y)
+        REGRESSION[self.loss].check(data.y, type(self).__name__)
         weight = row_weights(data)
         if not goes_on:
             self._find_scale(data.y)
@@ -290,12 +291,44 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
                 "or no constraints."
             )
 
+    def partial_fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add rows, of known or new tasks, by further rounds.
+
+        The first call is a fit. In later ones new tasks are added as by
+        :meth:`add_task`. Then rounds are added for the rows of known tasks, which begin
+        with the scores that they have: as many, up to `n_estimators`, as predict rows
+        best that are left out of them in turn, and none if they do not help. They add
+        nothing for tasks without rows, and for unknown ones only if every task has
+        rows. Old rows are not kept; new rounds may undo a little of what was learned
+        from them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows, 0 is absence.
+
+        Returns
+        -------
+        MultiTaskGradientBoostingRegressor
+            The regressor.
+        """
+        if hasattr(self, "trees_"):
+            return self._add_later(self._later_data(X, y, sample_weight))
+        return self.fit(X, y, sample_weight)
+
     @property
     def _score_unit(self) -> float:
         return self._scale
 
     def _check_targets(self, y: np.ndarray) -> None:
-        self._target_check()(y)
+        name = type(self).__name__
+        REGRESSION[self.loss].check_later(y, name, self._scale)
 
     def _target_check(self) -> Callable[[np.ndarray], None]:
         """Refuses targets; can be pickled."""

@@ -53,7 +53,7 @@ class Settings:
     """How to boost; see the estimators' parameters."""
 
     learning_rate: float
-    max_leaves: int
+    max_leaves: int  # 0 is no limit
     max_depth: int  # 0 is no limit
     least_count: int
     l2: float
@@ -119,6 +119,10 @@ class Watch:
         """The loss with trees added."""
         trees.add_scores(self.bins, self.task, self.scores)
         return self.loss.value(self.scores)
+
+    def total(self) -> float:
+        """The sum of the losses as they are."""
+        return self.loss.value(self.scores) * float(self.loss.weight.sum())
 
 
 def counted_rows(weight: np.ndarray) -> np.ndarray:
@@ -314,9 +318,19 @@ def make_growth(
     )
     return Growth(
         search,
-        max_leaves=min(settings.max_leaves, max(totals.n, 1)),
+        max_leaves=_most_leaves(totals, settings),
         max_depth=settings.max_depth,
     )
+
+
+def _most_leaves(totals: Totals, settings: Settings) -> int:
+    """As many as the settings and the rows allow."""
+    most = min(totals.n, totals.n_rows // settings.least_count)
+    if settings.max_depth:
+        most = min(most, 2 ** min(settings.max_depth, 40))
+    if settings.max_leaves:
+        most = min(most, settings.max_leaves)
+    return max(most, 1)
 
 
 def make_tree(
@@ -324,7 +338,8 @@ def make_tree(
     output: int,
     sums: tuple[np.ndarray, np.ndarray] | None,
     *,
-    loss: Any,
+    noise: float,
+    learning_rate: float,
     **options: Any,
 ) -> tuple[Tree, np.ndarray]:
     """A tree that is grown, with values; and the departures as a table.
@@ -340,7 +355,9 @@ def make_tree(
     leaf = np.flatnonzero(nodes["feature"] == LEAF)
     values = np.empty(n_leaves)
     values[nodes["left"][leaf]] = value[leaf]
-    values, table = leaf_values(values, bounds, sums, loss=loss, **options)
+    values, table, penalty = leaf_values(
+        values, bounds, sums, noise=noise, learning_rate=learning_rate, **options
+    )
     where = np.nonzero(table)
     tree = Tree(
         output=output,
@@ -351,6 +368,9 @@ def make_tree(
         sets=sets,
         leaf_values=values,
         departures=(where[0], where[1], table[where]),
+        noise=noise,
+        penalty=penalty,
+        rate=learning_rate,
     )
     return tree, table
 

@@ -22,6 +22,8 @@ from kinlearn.boosting.gradient._exact import (
 )
 
 __all__ = [
+    "MOST_STEP",
+    "NEWTON_STEPS",
     "Gather",
     "RowsHere",
     "Start",
@@ -34,8 +36,8 @@ __all__ = [
 
 # Bits of sums: 62 for gradients; as many for curvatures and, below them, counts.
 _BITS = 62
-_NEWTON_STEPS = 8  # for the intercepts of tasks
-_MOST_STEP = 1.0  # each, of scores that are logarithms
+NEWTON_STEPS = 8  # for the intercepts of tasks
+MOST_STEP = 1.0  # each, of scores that are logarithms
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +50,13 @@ class Start:
         The best constant scores.
     intercepts : float64 array of shape (n_tasks, n_outputs)
         Departures of the tasks, shrunken.
+    penalty : float64 array of shape (n_outputs,)
+        The penalty on them.
     """
 
     base: np.ndarray
     intercepts: np.ndarray
+    penalty: np.ndarray
 
     def scores(self, task: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
         """Scores of rows before the first round; -1 is an unknown task."""
@@ -258,31 +263,34 @@ def find_start(
     `loss` may be one of no rows: those of the rows are with them.
     """
     nothing = np.zeros((n_tasks, loss.n_outputs))
+    no_penalty = np.full(loss.n_outputs, np.inf)
     has_intercepts = n_tasks > 1 and task_values
     if loss.by_quantile:
-        zero = Start(np.zeros(1), nothing)
+        zero = Start(np.zeros(1), nothing, no_penalty)
         unit = totals.weight_unit
         base = gather.quantiles(loss.quantile, 1, _residuals, zero, unit, False)
-        start = Start(base, nothing)
+        start = Start(base, nothing, no_penalty)
         if has_intercepts:
             (sum_g, sum_h, noise) = _by_task(gather, start, totals)[0]
             penalty = departure_penalty(sum_g[None], sum_h[None], noise)
             found = gather.quantiles(
                 loss.quantile, n_tasks, _residuals, start, unit, True
             )
-            start = Start(base, (found * fraction_of(sum_h, penalty))[:, None])
+            intercepts = (found * fraction_of(sum_h, penalty))[:, None]
+            start = Start(base, intercepts, np.array([penalty]))
         return start
     base = loss.start_of(gather.reduce(merge_sums, _start_sums))
-    start = Start(base, nothing)
+    start = Start(base, nothing, no_penalty)
     penalties: list[float] | None = None
-    for _ in range(_NEWTON_STEPS if has_intercepts else 0):
+    for _ in range(NEWTON_STEPS if has_intercepts else 0):
         of_task = _by_task(gather, start, totals, with_noise=penalties is None)
         if penalties is None:
             penalties = [
                 departure_penalty(sum_g[None], sum_h[None], noise)
                 for sum_g, sum_h, noise in of_task
             ]
-        start = Start(base, _newton_step(start.intercepts, of_task, penalties, loss))
+        intercepts = _newton_step(start.intercepts, of_task, penalties, loss)
+        start = Start(base, intercepts, np.array(penalties))
         if not loss.is_curved:
             break
     return start
@@ -299,7 +307,7 @@ def _newton_step(
         change = -(sum_g + penalty[k] * a[:, k]) / below
         change[sum_h == 0] = 0.0
         if loss.is_curved:
-            change = np.clip(change, -_MOST_STEP, _MOST_STEP)
+            change = np.clip(change, -MOST_STEP, MOST_STEP)
         a[:, k] += change
     return a
 

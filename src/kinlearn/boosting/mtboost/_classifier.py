@@ -7,7 +7,11 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
-from kinlearn.boosting._start_weights import row_weights, weighted_label_sets
+from kinlearn.boosting._start_weights import (
+    check_sets_stay,
+    row_weights,
+    weighted_label_sets,
+)
 from kinlearn.boosting.mtboost._base import MTBoostBase
 from kinlearn.boosting.mtboost._problems import BinaryProblems, ClassScores
 from kinlearn.boosting.mtboost._rounds import Loss
@@ -326,13 +330,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
 
     def _check_rows(self, later: Any) -> None:
         counted = later.take(row_weights(later) > 0)
-        sets = counted.find_label_sets(self._label_sets, self.label_sets)
-        grown = np.diff(sets.indptr)[later.place] > np.diff(self._label_sets.indptr)
-        for t in np.flatnonzero(grown).tolist():
-            raise ValueError(
-                f"y holds a class that task {self.tasks_.tolist()[t]!r} did not have "
-                "so far. Fit anew with all rows to add a class to a task."
-            )
+        check_sets_stay(counted, self._label_sets, self.label_sets)
 
     def _further(
         self, known: Any

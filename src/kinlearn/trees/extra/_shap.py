@@ -24,7 +24,7 @@ from kinlearn.utils import as_float32
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, Table
 
-__all__ = ["shap_linear", "shap_rows", "to_shap"]
+__all__ = ["RunTree", "TreeSource", "shap_linear", "shap_rows", "to_shap"]
 
 # Rows' worth of weight that a tree has besides the rows it is weighed by. SHAP divides
 # by the weights of nodes, so a node that no row reaches must not weigh nothing.
@@ -236,6 +236,21 @@ class RunTree:
             cover[nodes] = cover[self.left[nodes]] + cover[self.right[nodes]]
         return cover
 
+    def exported(
+        self, X: np.ndarray, weight: np.ndarray, factor: float = 1.0
+    ) -> dict[str, Any]:
+        """The tree as SHAP takes it, weighed by rows with the task behind features."""
+        task = X.shape[1] - 1
+        return {
+            "children_left": self.left,
+            "children_right": self.right,
+            "children_default": np.where(self.default_left, self.left, self.right),
+            "features": np.where(self.feature == TASK_SPLIT, task, self.feature),
+            "thresholds": self.threshold,
+            "values": self.values * factor,
+            "node_sample_weight": self.cover(X, weight),
+        }
+
 
 def _descend(
     source: TreeSource,
@@ -378,23 +393,10 @@ def to_shap(
     certain = _certain_values(model)
     only_class = _only_class(model, restrict)
     first = 0 if model.unknown_task == "error" else -1
-    n_features = len(model.feature_names_)
     trees = []
     for source, factor in _sources(model, certain, restrict):
         tree = RunTree.grow(source, first, only_class)
-        trees.append(
-            {
-                "children_left": tree.left,
-                "children_right": tree.right,
-                "children_default": np.where(tree.default_left, tree.left, tree.right),
-                "features": np.where(
-                    tree.feature == TASK_SPLIT, n_features, tree.feature
-                ),
-                "thresholds": tree.threshold,
-                "values": tree.values * factor,
-                "node_sample_weight": tree.cover(X, weight),
-            }
-        )
+        trees.append(tree.exported(X, weight, factor))
     classifies = len(certain) > 0
     return {
         "trees": trees,

@@ -40,7 +40,8 @@ def make_loss(name, signal, weight, rng):
         y = rng.poisson(np.exp(signal / 2)) + (0.5 if name == "gamma" else 0.0)
     else:
         y = signal
-    loss = REGRESSION[name](y, weight, quantile=0.3, scale=1.0)
+    q = 0.3 if name == "quantile" else 0.5
+    loss = REGRESSION[name](y, weight, quantile=q, scale=1.0)
     return loss, y
 
 
@@ -86,8 +87,9 @@ def both(seed, name="squared_error", *, weights=None, rounds=2, **options):
     found, expected, trees, roots = [], [], [], []
     for _ in range(rounds):
         before = fast.scores[:, 0].copy()
-        g, h = twin.derivatives(name, y, before, weight, 0.3)
-        root = slow.grow(g, h, rows)
+        g, h = twin.derivatives(name, y, before, weight, loss.quantile)
+        by_quantile = (y - before, loss.quantile) if loss.by_quantile else ()
+        root = slow.grow(g, h, rows, *by_quantile)
         trees.append(fast.play())
         roots.append(root)
         expected.append(before + slow.predict(root, binned.bins, task))
@@ -130,6 +132,19 @@ def test_losses_are_those_of_the_twin(loss, seed):
     found, expected, *_ = both(seed, loss)
     for one, two in zip(found, expected, strict=True):
         assert_allclose(one, two, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["quantile", "absolute_error"])
+@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
+@pytest.mark.parametrize("seed", range(3))
+def test_quantiles_are_those_of_the_twin(loss, weights, seed):
+    options = {"weights": weights, "rounds": 3, "max_leaves": 4, "n": 250}
+    options["task_splits"] = seed > 0
+    found, expected, trees, _, (_, _, rows) = both(seed, loss, **options)
+    for one, two in zip(found, expected, strict=True):
+        assert_allclose(one[rows], two[rows], rtol=1e-9, atol=1e-9)
+    if seed == 0 and weights != "fractions":  # tasks depart, as in the twin
+        assert sum(len(tree.departures) for tree in trees)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -115,12 +115,12 @@ def _check_targets(model: Any, engine: Any, rows: Sequence[Any]) -> None:
     """Refuse targets that the loss has no value for, and find their scale."""
     extremes = np.array(engine.collect(TargetRows.extremes, rows))
     for number, here in enumerate(extremes):
-        if _message(model._check_targets, np.append(here, 1.0)) is not None:
+        if _message(model._target_check(), np.append(here, 1.0)) is not None:
             (found,) = engine.collect(
                 TargetRows.check, [rows[number]], model._target_check()
             )
             raise ValueError(f"In partition {number} of the data: {found}")
-    model._check_targets(extremes.ravel())
+    model._target_check()(extremes.ravel())
     model._find_scale(extremes.ravel())
 
 

@@ -1,0 +1,462 @@
+"""Tasks and rows that come after boosting.
+
+The trees stay. A new task gets its intercept and, round by round, a side at every task
+split and departures in the leaves, by the penalties that the trees were grown with.
+Further rounds are for the tasks that have rows in them.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import logsumexp
+
+from kinlearn._binning import in_units
+from kinlearn.boosting.gradient._departures import LEAST_FRACTION, fraction_of
+from kinlearn.boosting.gradient._exact import group_quantiles
+from kinlearn.boosting.gradient._model import LEAF, NODE, TASK, Tree, Trees
+from kinlearn.boosting.gradient._rounds import Boosted, Problem, Rounds, Watch
+from kinlearn.boosting.gradient._start import (
+    MOST_STEP,
+    NEWTON_STEPS,
+    RowsHere,
+    Start,
+    Totals,
+)
+
+__all__ = [
+    "add_tasks",
+    "best_rounds",
+    "deal_rows",
+    "insert_classes",
+    "insert_tasks",
+    "only_tasks",
+]
+
+_CATEGORY_BYTES = 32  # of a set of categories
+_FOLDS = 5  # of later rows, by which the number of further rounds is chosen
+_SURE = 1.0  # standard errors by which they must help
+_UNLIKE = 3.0  # standard deviations by which a task is unlike all others
+
+
+def insert_tasks(model: Boosted, place: np.ndarray, n_tasks: int) -> Boosted:
+    """The same model among more tasks; those go to the side of more rows."""
+    intercepts = np.zeros((n_tasks, len(model.start.base)))
+    intercepts[place] = model.start.intercepts
+    trees = [_renumbered(tree, place, n_tasks) for tree in model.trees]
+    return Boosted(
+        replace(model.start, intercepts=intercepts), Trees.of(trees, n_tasks)
+    )
+
+
+def _renumbered(tree: Tree, place: np.ndarray, n_tasks: int) -> Tree:
+    nodes, (leaf, task, value) = tree.nodes.copy(), tree.departures
+    by_set = np.flatnonzero(nodes["first_byte"] >= 0)
+    size = max(_CATEGORY_BYTES, (n_tasks + 7) >> 3)
+    sets = np.zeros((len(by_set), size), dtype=np.uint8)
+    for new, node in zip(sets, nodes[by_set], strict=True):
+        old = tree.sets[node["first_byte"] :]
+        if node["feature"] == TASK:
+            bits = np.full(8 * size, node["default_left"], dtype=np.uint8)
+            bits[place] = np.unpackbits(old, count=len(place), bitorder="little")
+            new[:] = np.packbits(bits, bitorder="little")
+        else:
+            new[:_CATEGORY_BYTES] = old[:_CATEGORY_BYTES]
+    nodes["first_byte"][by_set] = size * np.arange(len(by_set))
+    return replace(
+        tree,
+        nodes=nodes,
+        sets=sets.ravel(),
+        departures=(leaf, place[task].astype(np.int32), value),
+    )
+
+
+def insert_classes(model: Boosted, place: np.ndarray, weight: np.ndarray) -> Boosted:
+    """The same model with scores of more classes, which no tree adds to.
+
+    `weight` is that of the rows of each class. The scores of new classes begin with how
+    frequent they are.
+    """
+    start, n_tasks, n_classes = model.start, model.trees.n_tasks, len(weight)
+    if len(place) == 1:  # of one class, nothing was learned
+        n_outputs = 1 if n_classes == 2 else n_classes
+        zeros = np.zeros((n_tasks, n_outputs))
+        start = Start(zeros[0], zeros, np.full(n_outputs, np.inf))
+        return Boosted(start, Trees.of([], n_tasks))
+    base, penalty = np.zeros(n_classes), np.full(n_classes, np.inf)
+    intercepts = np.zeros((n_tasks, n_classes))
+    old = place[-1:] if len(start.base) == 1 else place
+    base[old], intercepts[:, old] = start.base, start.intercepts
+    penalty[old] = start.penalty
+    new = np.setdiff1d(np.arange(n_classes), place)
+    rate = np.maximum(weight[new], 1e-300) / max(weight[place].sum(), 1e-300)
+    base[new] = np.log(rate) + logsumexp(base[place])
+    every, n_old = [], len(start.base)
+    for first in range(0, len(model.trees), n_old):
+        round_ = [_stump(k) for k in range(n_classes)]
+        for k in range(n_old):
+            round_[old[k]] = replace(model.trees[first + k], output=int(old[k]))
+        every += round_
+    return Boosted(Start(base, intercepts, penalty), Trees.of(every, n_tasks))
+
+
+def _stump(output: int) -> Tree:
+    """A tree of one leaf that adds nothing."""
+    nodes = np.zeros(1, dtype=NODE)
+    nodes["feature"], nodes["first_byte"] = LEAF, -1
+    zero, none = np.zeros(1), np.empty(0, dtype=np.int32)
+    empty = np.empty(0, dtype=np.uint8)
+    none_of = none, none, np.empty(0)
+    return Tree(output, nodes, zero, zero, zero, empty, zero, none_of, rate=0.0)
+
+
+def only_tasks(trees: Trees, tasks: np.ndarray) -> Trees:
+    """Trees that add for some tasks what they did, and nothing for all others."""
+    found = []
+    for tree in trees:
+        n_leaves = len(tree.leaf_values)
+        table = np.repeat(tree.leaf_values[:, None], trees.n_tasks, axis=1)
+        np.add.at(table, tree.departures[:2], tree.departures[2])
+        leaf, which = np.divmod(np.arange(n_leaves * len(tasks)), len(tasks))
+        departures = leaf, tasks[which].astype(np.int32), table[leaf, tasks[which]]
+        zero = np.zeros(n_leaves)
+        found.append(replace(tree, leaf_values=zero, departures=departures))
+    return Trees.of(found, trees.n_tasks)
+
+
+# -------------------------------------------------------------- further rounds
+
+
+def deal_rows(
+    task: np.ndarray, y: np.ndarray | None, rng: np.random.RandomState
+) -> list[np.ndarray]:
+    """Folds of the rows of each task and class, as masks; none of a single row."""
+    cell = task.astype(np.int64)
+    if y is not None:
+        cell = cell * (int(y.max()) + 1) + y
+    order = rng.permutation(len(task))
+    order = order[np.argsort(cell[order], kind="stable")]
+    n_folds = min(_FOLDS, len(task))
+    fold = np.empty(len(task), dtype=np.intp)
+    fold[order] = np.arange(len(task)) % n_folds
+    return [fold == k for k in range(n_folds)] if n_folds > 1 else []
+
+
+def best_rounds(races: list[tuple[Rounds, Watch]], most: int, patience: int) -> int:
+    """How many rounds predict the rows best that do not train.
+
+    None, unless that many are better than none by a standard error over the folds.
+    """
+    if not races:
+        return 0
+    losses = [np.array([watch.total() for _, watch in races])]
+    best = 0
+    while len(losses) <= most and len(losses) - best <= patience:
+        for rounds, watch in races:
+            watch.look(rounds.play())
+        losses.append(np.array([watch.total() for _, watch in races]))
+        best = int(np.argmin([each.sum() for each in losses]))
+    gain = losses[0] - losses[best]
+    error = gain.std(ddof=1) / np.sqrt(len(gain))
+    return best if gain.mean() > _SURE * error else 0
+
+
+# ------------------------------------------------------------------- new tasks
+
+
+def add_tasks(
+    model: Boosted,
+    problem: Problem,
+    is_new: np.ndarray,
+    *,
+    task_values: bool,
+    direction: np.ndarray | None,
+) -> Boosted:
+    """Find what new tasks add to scores, from rows of these alone.
+
+    Parameters
+    ----------
+    model : Boosted
+        The model, in which the tasks have codes already.
+    problem : Problem
+        Rows of new tasks.
+    is_new : bool array of shape (n_tasks,)
+        Which tasks are new.
+    task_values : bool
+        Whether tasks have intercepts and departures.
+    direction : int8 array of shape (n_features,), or None
+        Constraints of the features.
+
+    Returns
+    -------
+    Boosted
+        The same for the old tasks, to the bit.
+    """
+    new = np.flatnonzero(is_new)
+    work = _NewTasks(problem, new, task_values, np.count_nonzero(~is_new) == 1)
+    start = work.start(model.start)
+    scores = start.scores(problem.task, problem.offset)
+    n_outputs = len(start.base)
+    trees = []
+    for first in range(0, len(model.trees), n_outputs):
+        g, h = problem.loss.gradients(scores)
+        before = scores.copy()
+        for k in range(n_outputs):
+            tree = model.trees[first + k]
+            trees.append(work.placed(tree, g[k], h[k], before, scores, direction))
+    return Boosted(start, Trees.of(trees, problem.n_tasks))
+
+
+class _NewTasks:
+    """Sums over the rows of new tasks, and what they give."""
+
+    def __init__(
+        self, problem: Problem, new: np.ndarray, task_values: bool, alone: bool
+    ) -> None:
+        self.problem, self.new, self.task_values = problem, new, task_values
+        # one old task does not tell how tasks differ: new ones must
+        self.learns = alone and task_values
+        self.n_new = len(new)
+        self.code = np.searchsorted(new, problem.task)
+        self.rows = [problem.rows(k) for k in range(problem.loss.n_outputs)]
+
+    def sums(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        out = np.bincount(self.code[rows], values[rows], minlength=self.n_new)
+        return out.astype(np.float64)
+
+    # ------------------------------------------------------------ intercepts
+
+    def start(self, start: Start) -> Start:
+        """Intercepts of the new tasks, by Newton steps as in fit."""
+        problem, loss = self.problem, self.problem.loss
+        if not self.task_values:
+            return start
+        a, penalty = start.intercepts.copy(), start.penalty.copy()
+        for step in range(NEWTON_STEPS if loss.is_curved else 1):
+            now = Start(start.base, a, penalty)
+            scores = now.scores(problem.task, problem.offset)
+            g, h = loss.gradients(scores)
+            for k, rows in enumerate(self.rows):
+                G, H = self.sums(g[k], rows), self.sums(h[k], rows)
+                if step == 0 and self.learns:
+                    noise = self._noise_within(g[k], h[k], G, H, rows)
+                    penalty[k] = _own_penalty(G, H, noise)
+                if not np.isfinite(penalty[k]):
+                    continue
+                if loss.by_quantile:
+                    change = self._quantiles(scores, rows, self.code[rows], self.n_new)
+                    change = change * fraction_of(H, penalty[k])
+                else:
+                    below = np.maximum(H + penalty[k], 1e-300)
+                    change = -(G + penalty[k] * a[self.new, k]) / below
+                    if loss.is_curved:
+                        change = np.clip(change, -MOST_STEP, MOST_STEP)
+                a[self.new, k] += np.where(H > 0, change, 0.0)
+            if loss.by_quantile:
+                break
+        return Start(start.base, a, penalty)
+
+    def _noise_within(
+        self,
+        g: np.ndarray,
+        h: np.ndarray,
+        G: np.ndarray,
+        H: np.ndarray,
+        rows: np.ndarray,
+    ) -> float:
+        step = np.divide(G, H, out=np.zeros_like(G), where=H > 0)[self.code[rows]]
+        n_rows = self.problem.n_rows[rows]
+        n, n_free = n_rows.sum(), n_rows.sum() - np.count_nonzero(H)
+        if n_free <= 0 or H.sum() <= 0:
+            return np.inf
+        squares = ((g[rows] - h[rows] * step) ** 2 / n_rows).sum()
+        return float(squares * n / (n_free * H.sum()))
+
+    def _quantiles(
+        self, scores: np.ndarray, rows: np.ndarray, group: np.ndarray, n_groups: int
+    ) -> np.ndarray:
+        loss = self.problem.loss
+        left = loss.y[rows] - scores[rows, 0]
+        unit = Totals.of(RowsHere(self.problem)).weight_unit
+        weight = in_units(loss.weight[rows], unit)
+        return group_quantiles(left, weight, group, n_groups, loss.quantile)
+
+    # ----------------------------------------------------------------- trees
+
+    def placed(
+        self,
+        tree: Tree,
+        g: np.ndarray,
+        h: np.ndarray,
+        before: np.ndarray,
+        scores: np.ndarray,
+        direction: np.ndarray | None,
+    ) -> Tree:
+        """The tree with sides and departures of new tasks; scores are added to."""
+        rows = self.rows[tree.output]
+        sets = tree.sets.copy()
+        leaf = self._leaves(tree, rows, g, h, sets)
+        n_leaves, n_new = len(tree.leaf_values), self.n_new
+        pair = leaf * n_new + self.code[rows]
+
+        def table(values: np.ndarray) -> np.ndarray:
+            out = np.bincount(pair, values[rows], minlength=n_leaves * n_new)
+            return out.reshape(n_leaves, n_new).astype(np.float64)
+
+        G, H, step = table(g), table(h), _leaf_steps(tree)[:, None]
+        left, learned = G + H * step, tree.penalty
+        if self.learns:
+            learned = _own_penalty(left, H, tree.noise)
+        penalty = _penalties(left, H, tree.noise, learned)
+        departures = np.zeros_like(G)
+        if self.task_values and np.isfinite(penalty).any():
+            if self.problem.loss.by_quantile:
+                value = tree.leaf_values[:, None]
+                found = self._quantiles(before, rows, pair, n_leaves * n_new)
+                departures = tree.rate * found.reshape(G.shape) - value
+                departures *= fraction_of(H, penalty)
+            else:
+                below = np.maximum(H + penalty, 1e-300)
+                both = step - left / below
+                low, high = _leaf_bounds(tree, direction)
+                both = self.problem.loss.limited(np.clip(both, low, high))
+                departures = tree.rate * (both - self.problem.loss.limited(step))
+            departures[fraction_of(H, penalty) <= LEAST_FRACTION] = 0.0
+        scores[rows, tree.output] += (
+            tree.leaf_values[leaf] + departures[leaf, self.code[rows]]
+        )
+        where = np.nonzero(departures)
+        every = [
+            np.concatenate([old, more])
+            for old, more in zip(
+                tree.departures,
+                (where[0], self.new[where[1]].astype(np.int32), departures[where]),
+                strict=True,
+            )
+        ]
+        order = np.lexsort([every[1], every[0]])
+        merged = every[0][order], every[1][order], every[2][order]
+        return replace(tree, sets=sets, departures=merged, penalty=learned)
+
+    def _leaves(
+        self,
+        tree: Tree,
+        rows: np.ndarray,
+        g: np.ndarray,
+        h: np.ndarray,
+        sets: np.ndarray,
+    ) -> np.ndarray:
+        """The leaf of each row; bits of new tasks at task splits are set.
+
+        Rows run down both sides of a task split. Each task then takes the side whose
+        leaves fit its rows better, by the likelihood of normal gradients, and by the
+        curvature of the sides as the prior.
+        """
+        nodes, n = tree.nodes, len(tree.nodes)
+        feature, first_child = nodes["feature"].tolist(), nodes["left"].tolist()
+        bins, code = self.problem.binned.bins[rows], self.code[rows]
+        g, h = g[rows], h[rows]
+        at: list[np.ndarray] = [np.empty(0, dtype=np.intp)] * n
+        masks: list[np.ndarray] = [np.empty(0, dtype=bool)] * n
+        at[0] = np.arange(len(rows))
+        for i in range(n):  # children come after their parents
+            left = first_child[i]
+            if feature[i] == TASK:
+                at[left] = at[left + 1] = at[i]
+            elif feature[i] != LEAF:
+                masks[i] = _goes_left(tree, nodes[i], bins[at[i], feature[i]])
+                at[left], at[left + 1] = at[i][masks[i]], at[i][~masks[i]]
+        loss, found = np.zeros((n, self.n_new)), list(at)
+        for i in reversed(range(n)):
+            here, left = code[at[i]], first_child[i]
+            if feature[i] == LEAF:
+                G = np.bincount(here, g[at[i]], minlength=self.n_new)
+                H = np.bincount(here, h[at[i]], minlength=self.n_new)
+                loss[i] = G * tree.value[i] + H * tree.value[i] ** 2 / 2
+                found[i] = np.full(len(here), left)
+            elif feature[i] == TASK:
+                prior = np.log(tree.weight[left]) - np.log(tree.weight[left + 1])
+                better = loss[left + 1] - loss[left] + tree.noise * prior
+                none = np.bincount(here, minlength=self.n_new) == 0
+                goes = np.where(
+                    none | (better == 0), nodes["default_left"][i] > 0, better > 0
+                )
+                _set_bits(sets, nodes["first_byte"][i], self.new, goes)
+                loss[i] = np.where(goes, loss[left], loss[left + 1])
+                found[i] = np.where(goes[here], found[left], found[left + 1])
+            else:
+                loss[i] = loss[left] + loss[left + 1]
+                found[i] = np.empty(len(here), dtype=np.intp)
+                found[i][masks[i]], found[i][~masks[i]] = found[left], found[left + 1]
+        return found[0]
+
+
+def _goes_left(tree: Tree, node: np.void, code: np.ndarray) -> np.ndarray:
+    if node["first_byte"] < 0:
+        left = code <= node["bin"]
+    else:
+        byte = tree.sets[node["first_byte"] + np.minimum(code >> 3, 31)]
+        left = (byte >> (code & 7) & 1) > 0
+    return np.where(code >= node["n_bins"], node["default_left"] > 0, left)
+
+
+def _set_bits(
+    sets: np.ndarray, first: int, tasks: np.ndarray, goes: np.ndarray
+) -> None:
+    """Write which tasks go left."""
+    byte, bit = first + (tasks >> 3), np.uint8(1) << (tasks & 7).astype(np.uint8)
+    np.bitwise_and.at(sets, byte, ~bit)
+    np.bitwise_or.at(sets, byte[goes], bit[goes])
+
+
+def _leaf_steps(tree: Tree) -> np.ndarray:
+    """Newton steps of the leaves, before what limits and scales them."""
+    at = np.flatnonzero(tree.nodes["feature"] == LEAF)
+    out = np.empty(len(at))
+    out[tree.nodes["left"][at]] = tree.value[at]
+    return out
+
+
+def _leaf_bounds(
+    tree: Tree, direction: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the steps in the leaves, by the constraints of splits above."""
+    nodes, n = tree.nodes, len(tree.nodes)
+    low, high = np.full(n, -np.inf), np.full(n, np.inf)
+    if direction is not None:
+        for i in np.flatnonzero(nodes["feature"] != LEAF):
+            sides = np.array([0, 1]) + nodes["left"][i]
+            low[sides], high[sides] = low[i], high[i]
+            feature = nodes["feature"][i]
+            rises = 0 if feature == TASK else direction[feature]
+            if rises:
+                upper, lower = sides if rises > 0 else sides[::-1]
+                high[upper] = low[lower] = tree.value[sides].mean()
+    at = np.flatnonzero(nodes["feature"] == LEAF)
+    at = at[np.argsort(nodes["left"][at])]
+    return low[at, None], high[at, None]
+
+
+def _penalties(
+    left: np.ndarray, h: np.ndarray, noise: float, learned: float
+) -> np.ndarray:
+    """The penalty on departures of each task: the learned one, unless it is unlike all.
+
+    Where its departures are larger than noise and penalty explain, by three standard
+    deviations, they are measured by themselves.
+    """
+    out = np.full(h.shape[1], learned)
+    spread = np.divide(left**2, h, out=np.zeros_like(h), where=h > 0).sum(axis=0)
+    expected = np.where(h > 0, noise + h * (noise / max(learned, 1e-300)), 0.0)
+    bar = expected.sum(axis=0) + _UNLIKE * np.sqrt(2 * (expected**2).sum(axis=0))
+    for t in np.flatnonzero(spread > bar):
+        out[t] = _own_penalty(left[:, t], h[:, t], noise)
+    return out
+
+
+def _own_penalty(left: np.ndarray, h: np.ndarray, noise: float) -> float:
+    """The penalty on departures from what is known, by the departures themselves."""
+    has = h > 0
+    excess = float((left[has] ** 2 / h[has]).sum()) - np.count_nonzero(has) * noise
+    if not (np.isfinite(noise) and excess > 0):
+        return np.inf
+    return noise * float(h[has].sum()) / excess
