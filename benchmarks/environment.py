@@ -4,13 +4,24 @@ import functools
 import hashlib
 import os
 import platform
+import subprocess
 from datetime import UTC, datetime
 from importlib import metadata, util
 from pathlib import Path
 
-__all__ = ["RESULTS", "build_of_kinlearn", "machine", "missing", "now", "versions"]
+__all__ = [
+    "RECORDS",
+    "RESULTS",
+    "build_of_kinlearn",
+    "commit_of_source",
+    "machine",
+    "missing",
+    "now",
+    "versions",
+]
 
 RESULTS = Path(__file__).parent / "results"
+RECORDS = Path(__file__).parent / "records"  # those that the repository keeps
 
 
 def missing(modules):
@@ -46,6 +57,23 @@ def build_of_kinlearn():
             digest.update(str(path.relative_to(root)).encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+@functools.cache
+def commit_of_source():
+    """The last commit that changed ``src``, with a + if files differ from it."""
+    root = Path(__file__).parent.parent
+
+    def git(*arguments):
+        command = ["git", "-C", str(root), *arguments, "--", "src"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError:  # no git here
+            return ""
+        return done.stdout.strip()
+
+    commit = git("log", "-1", "--format=%h") or "unknown"
+    return commit + "+" * bool(git("status", "--porcelain"))
 
 
 def machine():

@@ -18,8 +18,10 @@ def main(arguments=None):
     parser = make_parser("quality", "protocols")
     parser.add_argument("--jobs", type=count, default=1, help="runs at a time")
     parser.add_argument("--limit", type=count, help="the first splits only")
-    parser.add_argument("--only", metavar="CONTENDER", help="run these only")
-    parser.add_argument("--again", metavar="CONTENDER", help="redo finished runs")
+    names = {"metavar": "CONTENDER", "action": "append"}
+    parser.add_argument("--only", help="run these only; may be repeated", **names)
+    parser.add_argument("--again", help="redo finished runs; may be repeated", **names)
+    parser.add_argument("--seconds", type=count, help="processor time of a run")
     parser.add_argument("--table", action="store_true", help="show the table only")
     return with_one_line_errors(_run, parser.parse_args(arguments))
 
@@ -49,22 +51,33 @@ def _run_and_show(protocol, options):
                 )
             if options.again:
                 forget(store, _of_contenders(protocol, runs, options.again))
-            chosen = _of_contenders(protocol, runs, options.only or "*")
-            run_protocol(protocol, chosen, store, jobs=options.jobs, report=print_line)
+            chosen = _of_contenders(protocol, runs, options.only or ["*"])
+            run_protocol(
+                protocol,
+                chosen,
+                store,
+                jobs=options.jobs,
+                seconds=options.seconds,
+                report=print_line,
+            )
             done = finished(store.records)
     table = render(protocol, runs, done)
     path.with_suffix(".md").write_text(table)
     print_line(f"\n{table}")
 
 
-def _of_contenders(protocol, runs, pattern):
-    chosen = [run for run in runs if fnmatchcase(run.contender, pattern)]
-    if not chosen:
-        known = ", ".join(each.name for each in protocol.contenders)
-        raise BenchmarkError(
-            f"{protocol.name} has no contender {pattern!r}. Known: {known}."
-        )
-    return chosen
+def _of_contenders(protocol, runs, patterns):
+    names = [each.name for each in protocol.contenders]
+    chosen = set()
+    for pattern in patterns:
+        found = {name for name in names if fnmatchcase(name, pattern)}
+        if not found:
+            raise BenchmarkError(
+                f"{protocol.name} has no contender {pattern!r}. "
+                f"Known: {', '.join(names)}."
+            )
+        chosen |= found
+    return [run for run in runs if run.contender in chosen]
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ import kinlearn
 from benchmarks.problems import problem
 from benchmarks.quality.kin_ours import FORMS, OURS_ALONE
 from benchmarks.quality.kin_suite import KINDS, make_tasks
-from benchmarks.quality.ours import EXTRA_TREES, KIN
-from benchmarks.quality.peers import PEERS, tuned
+from benchmarks.quality.ours import EXTRA_TREES, GRADIENT_BOOSTING, KIN
+from benchmarks.quality.peers import LIGHTGBM_POOLED, PEERS, tuned
 from benchmarks.quality.protocol import Contender, Metric
 
 __all__ = [
@@ -255,6 +255,7 @@ def gpboost_(problem, seed, **grid):
 
 _GRID = {"iterations": 200, "rates": [0.02, 0.05, 0.1]}
 MORE_PEERS = (
+    LIGHTGBM_POOLED,
     Contender(
         "catboost",
         catboost,
@@ -275,6 +276,7 @@ CONTENDERS = {
     "both": (
         KIN,
         EXTRA_TREES,
+        GRADIENT_BOOSTING,
         *OURS_ALONE["both"],
         *PEERS,
         *FORMS,

@@ -11,7 +11,7 @@ Support vector machines get probabilities by Platt's method, in three folds.
 from benchmarks.quality.peers import tuned
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["FORMS", "OURS_ALONE"]
+__all__ = ["FORMS", "OURS_ALONE", "gradient_boosting"]
 
 _TREES_IN_SEARCH = 30
 
@@ -104,6 +104,32 @@ def mtboost(problem, seed, *, n_estimators, sharing_penalties, base_penalties):
         )
     )
     return tuned(problem, seed, model, grid, model__n_inner=10)
+
+
+def gradient_boosting(
+    problem, seed, *, iterations, rates, leaf_nodes, scoring=None, **options
+):
+    """Multi-task gradient boosting, by rate and leaves as its peers."""
+    from kinlearn.boosting import (
+        MultiTaskGradientBoostingClassifier,
+        MultiTaskGradientBoostingRegressor,
+    )
+
+    booster = (
+        MultiTaskGradientBoostingClassifier
+        if _classifies(problem)
+        else MultiTaskGradientBoostingRegressor
+    )
+    model = booster(
+        n_estimators=iterations,
+        task=-1,
+        unknown_task="share",
+        random_state=seed,
+        n_jobs=1,
+        **options,
+    )
+    grid = {"learning_rate": rates, "max_leaf_nodes": leaf_nodes}
+    return tuned(problem, seed, model, grid, scoring=scoring)
 
 
 def random_forest(problem, seed, *, n_trees, leaves, max_features):
@@ -235,6 +261,7 @@ OURS_ALONE = {
             sharing_penalties=[0.1, 1.0, 10.0],
             base_penalties=[10.0, 100.0],
         ),
+        _ours("gradient boosting, tuned", gradient_boosting, **_BOOSTER),
     ),
     "classification": (
         _ours("random forest", random_forest, **_FOREST),

@@ -62,6 +62,12 @@ def _slopes(how, n_tasks, rng):
     return slopes
 
 
+def _of_mean(mean, target, rng):
+    if target == "counts":
+        return rng.poisson(mean).astype(float)
+    return rng.gamma(2.0, mean / 2.0)
+
+
 def make_tasks(name, target, seed, *, curved=False):
     """Tasks of one kind.
 
@@ -69,8 +75,10 @@ def make_tasks(name, target, seed, *, curved=False):
     ----------
     name : str
         A key of ``KINDS``.
-    target : {"classification", "regression"}
-        What y holds.
+    target : {"classification", "regression", "counts", "costs", "spread"}
+        What y holds. Counts are of a Poisson distribution and costs of a gamma
+        distribution with shape 2; of spread tasks the noise grows with the first
+        feature.
     seed : int
         Decides the rows and the tasks' slopes.
     curved : bool, default=False
@@ -94,8 +102,12 @@ def make_tasks(name, target, seed, *, curved=False):
         score = (Z * slopes[task]).sum(axis=1)
         if target == "classification":
             y = (score + rng.logistic(size=len(task)) > 0).astype(int)
-        else:
+        elif target == "regression":
             y = score + 1.5 * rng.standard_normal(len(task))
+        elif target == "spread":
+            y = score + np.exp(X[:, 0] / 2) * rng.standard_normal(len(task))
+        else:
+            y = _of_mean(np.exp(0.3 * score + 0.5), target, rng)
         return with_task(X, task), y
 
     return Made(*draw(sizes), *draw((_TEST_ROWS,) * len(sizes)))

@@ -2,7 +2,7 @@
 
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["EXTRA_TREES", "KIN"]
+__all__ = ["EXTRA_TREES", "GRADIENT_BOOSTING", "KIN"]
 
 
 def extra_trees(problem, seed):
@@ -18,6 +18,23 @@ def extra_trees(problem, seed):
 
 
 EXTRA_TREES = Contender("kinlearn extra trees (defaults)", extra_trees, kind="ours")
+
+
+def gradient_boosting(problem, seed):
+    """Multi-task gradient boosting; nothing is set but the task and the seed."""
+    from kinlearn.boosting import (
+        MultiTaskGradientBoostingClassifier,
+        MultiTaskGradientBoostingRegressor,
+    )
+
+    if problem.kind == "classification":
+        return MultiTaskGradientBoostingClassifier(task=-1, random_state=seed)
+    return MultiTaskGradientBoostingRegressor(task=-1, random_state=seed)
+
+
+GRADIENT_BOOSTING = Contender(
+    "kinlearn gradient boosting (defaults)", gradient_boosting, kind="ours"
+)
 
 
 def kin(problem, seed):

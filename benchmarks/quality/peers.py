@@ -6,9 +6,11 @@ last column. Where a peer has something to tune, it is tuned by inner
 cross-validation on the training rows.
 """
 
+from functools import partial
+
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["PEERS", "tuned"]
+__all__ = ["BOOSTER_GRID", "LIGHTGBM_POOLED", "PEERS", "lightgbm", "tuned"]
 
 _FOLDS = 3
 _TREES = 300
@@ -54,18 +56,20 @@ class _Search:
         return model.set_params(**best, **self.final).fit(X, y)
 
 
-def tuned(problem, seed, estimator, grid, **final):
+def tuned(problem, seed, estimator, grid, *, scoring=None, **final):
     """The best of a grid by inner cross-validation, fitted to all rows."""
     from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
     if _classifies(problem):
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
         binary = len(set(problem.y.tolist())) == 2
-        scoring = "roc_auc" if binary else "neg_log_loss"
+        usual = "roc_auc" if binary else "neg_log_loss"
     else:
         folds = KFold(_FOLDS, shuffle=True, random_state=seed)
-        scoring = "neg_mean_squared_error"
-    search = GridSearchCV(estimator, grid, scoring=scoring, cv=folds, refit=False)
+        usual = "neg_mean_squared_error"
+    search = GridSearchCV(
+        estimator, grid, scoring=scoring or usual, cv=folds, refit=False
+    )
     return _Search(search, final)
 
 
@@ -121,27 +125,46 @@ def hist_gradient_boosting(problem, seed, *, iterations, rates, leaf_nodes):
     return tuned(problem, seed, model, grid)
 
 
-def lightgbm(problem, seed, *, iterations, rates, leaf_nodes):
-    """LightGBM with the task as a category."""
+def lightgbm(
+    problem,
+    seed,
+    *,
+    iterations,
+    rates,
+    leaf_nodes,
+    task=True,
+    scoring=None,
+    **options,
+):
+    """LightGBM with the task as a category, or without the task."""
     from lightgbm import LGBMClassifier, LGBMRegressor
+    from sklearn.pipeline import Pipeline
 
     # LightGBM takes the category's position in fit, not in the constructor.
+    category = {"categorical_feature": [problem.n_features]} if task else {}
+
     class TaskClassifier(LGBMClassifier):
         def fit(self, X, y):
-            return super().fit(X, y, categorical_feature=[problem.n_features])
+            return super().fit(X, y, **category)
 
     class TaskRegressor(LGBMRegressor):
         def fit(self, X, y):
-            return super().fit(X, y, categorical_feature=[problem.n_features])
+            return super().fit(X, y, **category)
 
-    booster = TaskClassifier if _classifies(problem) else TaskRegressor
-    model = booster(n_estimators=iterations, random_state=seed, n_jobs=1, verbose=-1)
-    grid = {"learning_rate": rates, "num_leaves": leaf_nodes}
-    return tuned(problem, seed, model, grid)
+    booster = (TaskClassifier if _classifies(problem) else TaskRegressor)(
+        n_estimators=iterations, random_state=seed, n_jobs=1, verbose=-1, **options
+    )
+    # a frame, since LightGBM asks for names in predict that it made up in fit
+    columns = (
+        "passthrough" if task else _features_alone().set_output(transform="pandas")
+    )
+    model = Pipeline([("columns", columns), ("booster", booster)])
+    grid = {"booster__learning_rate": rates, "booster__num_leaves": leaf_nodes}
+    return tuned(problem, seed, model, grid, scoring=scoring)
 
 
 _FOREST_GRID = {"leaves": [2, 5, 10, 30], "max_features": [0.3, 1.0]}
-_BOOSTER_GRID = {
+BOOSTER_GRID = {
     "iterations": 200,
     "rates": [0.02, 0.05, 0.1],
     "leaf_nodes": [4, 8, 31],
@@ -153,8 +176,15 @@ PEERS = (
     Contender(
         "extra-trees-one-hot", extra_trees, {"task": "indicators", **_FOREST_GRID}
     ),
-    Contender("hist-gradient-boosting", hist_gradient_boosting, _BOOSTER_GRID),
+    Contender("hist-gradient-boosting", hist_gradient_boosting, BOOSTER_GRID),
     Contender(
-        "lightgbm", lightgbm, _BOOSTER_GRID, packages=("lightgbm",), needs=("lightgbm",)
+        "lightgbm", lightgbm, BOOSTER_GRID, packages=("lightgbm",), needs=("lightgbm",)
     ),
+)
+LIGHTGBM_POOLED = Contender(
+    "lightgbm-pooled",
+    partial(lightgbm, task=False),
+    BOOSTER_GRID,
+    packages=("lightgbm",),
+    needs=("lightgbm",),
 )

@@ -7,15 +7,23 @@ recorded as failed, and a new worker takes its place.
 
 import functools
 import math
+import resource
 from collections import deque
 from dataclasses import dataclass
 from multiprocessing import connection
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
-from benchmarks.environment import build_of_kinlearn, machine, missing, now, versions
+from benchmarks.environment import (
+    build_of_kinlearn,
+    commit_of_source,
+    machine,
+    missing,
+    now,
+    versions,
+)
 from benchmarks.problems import load
 from benchmarks.quality.protocol import PROTOCOLS, run_key, split_fingerprint
 from benchmarks.registry import BenchmarkError
@@ -74,7 +82,7 @@ def forget(store, runs):
     return len(again)
 
 
-def run_protocol(protocol, runs, store, *, jobs, report):
+def run_protocol(protocol, runs, store, *, jobs, report, seconds=None):
     """Do the runs that the store does not hold, and append each as it ends.
 
     Parameters
@@ -89,6 +97,8 @@ def run_protocol(protocol, runs, store, *, jobs, report):
         Number of workers.
     report : callable
         Prints a line.
+    seconds : int, default=None
+        Processor time that a run may take; one that needs more is recorded as failed.
     """
     done = finished(store.records)
     lacking = {each.name: missing(each.needs) for each in protocol.contenders}
@@ -101,26 +111,29 @@ def run_protocol(protocol, runs, store, *, jobs, report):
     report(
         f"{len(waiting)} runs to do, {sum(run.key in done for run in runs)} done before"
     )
-    for number, (run, result) in enumerate(_results(waiting, jobs), start=1):
+    for number, (run, result) in enumerate(_results(waiting, jobs, seconds), start=1):
+        if seconds and isinstance(result, Failure) and "SIGXCPU" in result.error:
+            result = Failure(f"No result within {seconds} s of processor time.")
         record = _record(protocol, run, result)
         store.append(record)
         outcome = record["error"] or _scores_text(protocol, record["scores"])
         report(f"{number}: split {run.split}, {run.contender}: {outcome}")
 
 
-def _results(waiting, jobs):
+def _results(waiting, jobs, seconds):
     """(run, result) as the workers return them, one worker for each job."""
     workers = {}
     try:
         while waiting or workers:
             while waiting and len(workers) < jobs:
                 worker = Worker()
-                workers[worker.connection] = (worker, _send(worker, waiting))
+                run = _send(worker, waiting, seconds)
+                workers[worker.connection] = (worker, run)
             for ready in connection.wait(list(workers)):
                 worker, run = workers.pop(ready)
                 result = worker.receive()
                 if waiting and worker.alive:
-                    workers[ready] = (worker, _send(worker, waiting))
+                    workers[ready] = (worker, _send(worker, waiting, seconds))
                 else:
                     worker.close()
                 yield run, result
@@ -129,9 +142,9 @@ def _results(waiting, jobs):
             worker.close()
 
 
-def _send(worker, waiting):
+def _send(worker, waiting, seconds):
     run = waiting.popleft()
-    worker.send(_run_one, run)
+    worker.send(_run_one, run, seconds)
     return run
 
 
@@ -140,19 +153,20 @@ def _problem(name):
     return load(name)
 
 
-def _run_one(run):
+def _run_one(run, seconds):
     """In the worker: fit, predict and score."""
     protocol = PROTOCOLS[run.protocol]
     contender = protocol.contender(run.contender)
     problem = _problem(protocol.problem)
     train, test = protocol.split(problem, run.split)
     model = contender.make(problem, run.split, **contender.params)
-    start = perf_counter()
+    _limit_processor_time(seconds)
+    start, used = perf_counter(), process_time()
     if protocol.methods != ("fit_predict",):
         model = model.fit(problem.X[train], problem.y[train])
     fitted = perf_counter()
     prediction = _predict(model, problem.X[test], protocol.methods)
-    predicted = perf_counter()
+    predicted, used = perf_counter(), process_time() - used
     y, task = problem.y[test], problem.task[test]
     scores = {}
     for metric in protocol.metrics:
@@ -163,9 +177,17 @@ def _run_one(run):
         "scores": scores,
         "n_train": len(train),
         "n_test": len(test),
-        "fit_seconds": fitted - start,
-        "predict_seconds": predicted - fitted,
+        "fit_seconds": round(fitted - start, 3),
+        "predict_seconds": round(predicted - fitted, 3),
+        "processor_seconds": round(used, 3),
     }
+
+
+def _limit_processor_time(seconds):
+    """From now on; the system ends the process that uses more."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = math.ceil(process_time()) + seconds if seconds else hard
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def _predict(model, X, methods):
@@ -187,14 +209,26 @@ def _record(protocol, run, result):
         "params": dict(contender.params),
         "split": run.split,
         "versions": versions(contender.packages),
-        "build": build_of_kinlearn() if contender.kind == "ours" else None,
+        **_code(contender),
         "machine": machine(),
         "when": now(),
         "error": None,
     }
     if isinstance(result, Failure):
-        return record | {"error": result.error, "details": result.details}
+        return record | {"error": result.error, "details": _place(result.details)}
     return record | result
+
+
+def _code(contender):
+    """What ours was compiled from; peers have versions."""
+    if contender.kind != "ours":
+        return {"build": None}
+    return {"build": build_of_kinlearn(), "commit": commit_of_source()}
+
+
+def _place(traceback):
+    """The innermost call of a traceback: files of records stay small."""
+    return "\n".join(traceback.splitlines()[-4:])
 
 
 def _scores_text(protocol, scores):

@@ -6,7 +6,9 @@ protocol must stay the same when the library's splitters change.
 
 import numpy as np
 
-__all__ = ["first_fraction_of_each_task"]
+from benchmarks.quality.kin_suite import KINDS
+
+__all__ = ["draw_of_made_tasks", "first_fraction_of_each_task"]
 
 
 def first_fraction_of_each_task(problem, number, fraction):
@@ -35,3 +37,27 @@ def first_fraction_of_each_task(problem, number, fraction):
         train.append(rows[:cut])
         test.append(rows[cut:])
     return np.concatenate(train), np.concatenate(test)
+
+
+def draw_of_made_tasks(problem, number, name, n_draws):
+    """The rows of one draw of made tasks, which no other split has.
+
+    Parameters
+    ----------
+    problem : Problem
+        Draws of equal size one after another, in each the training rows first.
+    number : int
+        Of the draw.
+    name : str
+        A key of `benchmarks.quality.kin_suite.KINDS`.
+    n_draws : int
+        How many draws there are.
+
+    Returns
+    -------
+    train, test : int arrays
+        Row numbers.
+    """
+    n_train = sum(KINDS[name][0])
+    rows = np.arange(len(problem.y)).reshape(n_draws, -1)[number]
+    return rows[:n_train], rows[n_train:]

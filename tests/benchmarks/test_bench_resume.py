@@ -47,6 +47,8 @@ class Slow:
         with open(os.environ["STARTED"], "a") as file:
             file.write(f"{self.name} {self.seed}\\n")
         time.sleep(0.02)
+        while self.name == os.environ.get("SPINS"):
+            pass
         if self.name == "raises":
             raise ValueError("cannot | do it\\nat all")
         if self.name == "dies" and self.seed == 1:
@@ -93,10 +95,10 @@ def toy(tmp_path):
     started.touch()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "STARTED": str(started)}
 
-    def start(results, *options):
+    def start(results, *options, **variables):
         return subprocess.Popen(
             [sys.executable, script, "toy-resume", "--results", results, *options],
-            env=environment,
+            env=environment | variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -176,6 +178,21 @@ def test_failures_are_recorded_and_redone_on_request(toy, tmp_path):
     assert started.read_text().splitlines() == ["raises 0", "raises 1"]
     start(results, "--limit", "3", "--only", "*works").communicate(timeout=60)
     assert started.read_text().splitlines()[2:] == ["works 2", "also-works 2"]
+
+
+@pytest.mark.slow
+def test_a_run_may_have_a_limit_of_processor_time(toy, tmp_path):
+    start, started = toy
+    options = ["--limit", "2", "--only", "works", "--only", "also-*", "--seconds", "1"]
+    start(tmp_path, *options, SPINS="works").communicate(timeout=60)
+    assert len(started.read_text().splitlines()) == 4
+    records = read_records(tmp_path / "toy-resume.jsonl")
+    failed = "No result within 1 s of processor time."
+    assert [(r["contender"], r["error"]) for r in records] == [
+        ("works", failed),
+        ("also-works", None),
+    ] * 2
+    assert all(r["processor_seconds"] < 1 for r in records if r["error"] is None)
 
 
 def test_an_unknown_contender_is_one_line(toy, tmp_path, capsys):

@@ -1,27 +1,15 @@
 """The Kin estimators against what people use today, on sets of all kinds."""
 
-import numpy as np
+from functools import partial
 
 from benchmarks.quality.kin import CONTENDERS, LOG_LOSS, MADE, N_DRAWS, REAL_SETS
-from benchmarks.quality.kin_suite import KINDS
 from benchmarks.quality.metrics import AUC, EXPLAINED_VARIANCE, TASK_AUC
 from benchmarks.quality.protocol import protocol
-from benchmarks.quality.splits import first_fraction_of_each_task
+from benchmarks.quality.splits import draw_of_made_tasks, first_fraction_of_each_task
 
 
 def _half(problem, number):
     return first_fraction_of_each_task(problem, number, 0.5)
-
-
-def _draw(name):
-    """The rows of one draw of made tasks, which no other split has."""
-    n_train = sum(KINDS[name][0])
-
-    def split(problem, number):
-        rows = np.arange(len(problem.y)).reshape(N_DRAWS, -1)[number]
-        return rows[:n_train], rows[n_train:]
-
-    return split
 
 
 def _declare(name, kind, split, title, *, independent=False):
@@ -46,4 +34,5 @@ for _name, (_kind, _title) in REAL_SETS.items():
     _declare(_name, _kind, _half, f"{_title}, half of each task trains")
 for _key, (_name, _target) in MADE.items():
     _title = f"Made tasks, {_name}, curved"
-    _declare(_key, _target, _draw(_name), _title, independent=True)
+    _split = partial(draw_of_made_tasks, name=_name, n_draws=N_DRAWS)
+    _declare(_key, _target, _split, _title, independent=True)

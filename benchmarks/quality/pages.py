@@ -1,0 +1,209 @@
+"""Tables of the documentation that are drawn from records: nothing is run.
+
+``python -m benchmarks.quality.pages`` draws them anew, in place; ``--check`` only tells
+whether a page and the records differ. A page marks its tables so:
+
+    <!-- table: paired kin-* landmine-75 -->
+    <!-- end -->
+
+The first word is a kind of table (a key of `KINDS`), the others are protocols or
+patterns. Records are the files of ``benchmarks/records``, which
+``python -m benchmarks.quality NAME --results benchmarks/records`` adds to.
+"""
+
+import argparse
+import re
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
+from benchmarks.commandline import print_line
+from benchmarks.environment import RECORDS
+from benchmarks.jsonlines import read_records
+from benchmarks.quality.protocol import PROTOCOLS
+from benchmarks.quality.ranks import (
+    paired_table,
+    rank_table,
+    results_of,
+    stored_results,
+)
+from benchmarks.quality.runner import finished
+from benchmarks.quality.statistics import corrected_interval
+
+__all__ = ["KINDS", "PAGES", "redrawn"]
+
+_DOCS = Path(__file__).parents[2] / "docs" / "benchmarks"
+PAGES = (_DOCS / "gradient_boosting.md",)
+
+OURS = "kinlearn gradient boosting (defaults)"
+TUNED = "kinlearn gradient boosting, tuned"
+LIGHTGBM = ("lightgbm", "lightgbm-pooled")
+SINGLE = (OURS, *LIGHTGBM, "catboost", "hist-gradient-boosting", "gpboost")
+ALL = (*SINGLE, TUNED)
+
+_MARKED = re.compile(r"(<!-- table: ([^\n]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def redrawn(text, folder=RECORDS):
+    """The text of a page with its tables as the records have them.
+
+    Parameters
+    ----------
+    text : str
+        Markdown with marks.
+    folder : path-like, default=RECORDS
+        Of the files of records.
+
+    Returns
+    -------
+    str
+        The same text but for the tables.
+    """
+
+    def draw(match):
+        kind, *names = match[2].split()
+        return f"{match[1]}\n{_short(KINDS[kind](names, folder))}\n{match[3]}"
+
+    return _MARKED.sub(draw, text)
+
+
+def _short(text):
+    """Ours by short names: the columns of a table are narrow."""
+    return text.replace(TUNED, "ours, tuned").replace(OURS, "ours")
+
+
+def _markdown(rows):
+    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+
+def _interval(values, test_ratio, digits, sign=""):
+    found = corrected_interval(values, test_ratio)
+    form = f"{sign}.{digits}f"
+    if np.isnan(found.low):
+        return format(found.mean, form)
+    return f"{found.mean:{form}} [{found.low:{form}}, {found.high:{form}}]"
+
+
+def _scores(names, folder):
+    """Contenders of each protocol with intervals, and how much ours is better."""
+    return "\n".join(_scores_of(each, folder) for each in PROTOCOLS.select(names))
+
+
+def _scores_of(protocol, folder):
+    records = read_records(Path(folder) / f"{protocol.name}.jsonl")
+    by_metric = [results_of(protocol, records, m).select(ALL) for m in protocol.metrics]
+    first = by_metric[0]
+    sign = -1 if first.metric.greater_is_better else 1
+    order = sorted(
+        first.scores, key=lambda name: sign * np.mean(list(first.scores[name].values()))
+    )
+    heading = ["contender", "splits"]
+    for metric in protocol.metrics:
+        heading += [metric.label, "gain of ours"]
+    rows = [[*heading, "processor, s"]]
+    seconds = _processor_seconds(protocol, records)
+    for name in order:
+        row = [name, str(len(first.scores[name]))]
+        for each in by_metric:
+            digits, ratio = each.metric.digits, each.test_ratio
+            both = each.difference(OURS, name)
+            row.append(_interval(list(each.scores[name].values()), ratio, digits))
+            gain = _interval(both, ratio, digits, "+") if both else "-"
+            row.append("" if name == OURS else gain)
+        rows.append([*row, f"{np.median(seconds[name]):.1f}"])
+    return _markdown(rows) + _failures(records)
+
+
+def _processor_seconds(protocol, records):
+    found = {each.name: [] for each in protocol.contenders}
+    for record in finished(records).values():
+        if record["error"] is None and record["contender"] in found:
+            found[record["contender"]].append(record["processor_seconds"])
+    return found
+
+
+def _failures(records):
+    failed = Counter(
+        (record["contender"], record["error"])
+        for record in finished(records).values()
+        if record["error"] is not None
+    )
+    lines = [f"- {name}: {n} failed. {why}" for (name, why), n in failed.items()]
+    return "\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _stored(names, folder, contenders):
+    found = [each.select(contenders) for each in stored_results(names, folder)]
+    return [each for each in found if each.scores]
+
+
+def _ranks(names, folder, *, contenders=SINGLE):
+    """Means and ranks of single models."""
+    return rank_table(_stored(names, folder, contenders))
+
+
+def _paired(names, folder, *, ours=OURS, others=LIGHTGBM):
+    """Ours against the better of LightGBM with the task and without it."""
+    found = _stored(names, folder, (ours, *others))
+    table, worse = paired_table(found, ours, list(others))
+    return f"{table}\nSignificantly worse: {', '.join(worse) or 'nowhere'}.\n"
+
+
+def _measured(names, folder):
+    """Versions, commits and machines of the records."""
+    versions, commits, machines = {}, set(), set()
+    for protocol in PROTOCOLS.select(names):
+        for record in finished(
+            read_records(Path(folder) / f"{protocol.name}.jsonl")
+        ).values():
+            if record["contender"] in ALL:
+                for name, version in record["versions"].items():
+                    versions.setdefault(name, set()).add(str(version))
+                commits |= {record["commit"]} if record.get("commit") else set()
+                machines.add(record["machine"])
+    versions.pop("kinlearn", None)
+    packages = ", ".join(
+        f"{k} {' / '.join(sorted(v))}" for k, v in sorted(versions.items())
+    )
+    return (
+        f"Measured with kinlearn as of commit {', '.join(sorted(commits)) or 'none'}; "
+        f"{packages}; on {' / '.join(sorted(machines))}.\n"
+    )
+
+
+KINDS = {
+    "scores": _scores,
+    "ranks": _ranks,
+    "ranks-tuned": partial(_ranks, contenders=(TUNED, *SINGLE[1:])),
+    "paired": _paired,
+    "paired-tuned": partial(_paired, ours=TUNED),
+    "measured": _measured,
+}
+
+
+def main(arguments=None):
+    """Draw the tables; the exit code is 1 if --check finds another one."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.pages")
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    options = parser.parse_args(arguments)
+    differ = False
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        after = redrawn(before)
+        differ |= after != before
+        if after == before:
+            print_line(f"{page.name}: as the records")
+        elif options.check:
+            print_line(f"{page.name}: not as the records")
+        else:
+            page.write_text(after, encoding="utf-8")
+            print_line(f"{page.name}: drawn anew")
+    return int(differ and options.check)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
