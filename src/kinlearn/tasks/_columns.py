@@ -150,7 +150,12 @@ class TaskColumns:
 
 
 def resolve_columns(
-    table: AnyTable, task: TaskColumn, privileged: Any, task_role: str = "Task"
+    table: AnyTable,
+    task: TaskColumn,
+    privileged: Any,
+    task_role: str = "Task",
+    *,
+    need_features: bool = True,
 ) -> TaskColumns:
     """Find the columns in the X of fit."""
     position = None if task is None else find_column(task, table, task_role)
@@ -184,7 +189,7 @@ def resolve_columns(
         task=position,
         privileged=tuple(sorted(extra)),
     )
-    if not columns.features:
+    if need_features and not columns.features:
         others = [f"the {task_role.lower()}"] if position is not None else []
         others += ["privileged columns"] if extra else []
         besides = f", counted besides {' and '.join(others)}" if others else ""

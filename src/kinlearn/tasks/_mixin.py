@@ -162,11 +162,13 @@ class TaskMixin:
         labels: Any = None,
         order: Literal["C", "F"] | None = None,
         same: bool = False,
+        need_features: bool = True,
     ) -> TaskData:
         """Check training data, set the fitted attributes that all have.
 
         If it must be the `same`, as for a warm start, other tasks, features or classes
-        than in the last fit are an error, and nothing is set.
+        than in the last fit are an error, and nothing is set. Unless features are
+        needed, the task column alone will do.
         """
         data = check_task_data(
             X,
@@ -179,6 +181,7 @@ class TaskMixin:
             label_sets=getattr(self, "label_sets", "connected"),
             encoding=self._encoding(),
             categorical_features=getattr(self, "categorical_features", "from_dtype"),
+            need_features=need_features,
             **self._data_options(order),
         )
         if same:

@@ -1,0 +1,1 @@
+"""Linear models for related tasks."""
