@@ -101,6 +101,8 @@ def check_task_data(
     accept_sparse: bool | str | Sequence[str] = False,
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
+    groups: Sequence[str | int] = (),
+    need_features: bool = True,
     estimator: str = "This estimator",
 ) -> TaskData:
     """Check training data once, and give it the form that kernels take.
@@ -137,6 +139,10 @@ def check_task_data(
         Whether NaN may stand in the features.
     order : {"C", "F"} or None, default=None
         Memory order that the caller needs; None takes what is there.
+    groups : sequence of str or int, default=()
+        Columns that group the rows otherwise than by task, and are no features.
+    need_features : bool, default=True
+        Whether there must be a column beside the task and the privileged ones.
     estimator : str, default="This estimator"
         Name for messages.
 
@@ -158,7 +164,9 @@ def check_task_data(
             f'labels must be "classes", "numbers" or None; got {labels!r}.'
         )
     table = open_table(X)
-    columns = resolve_columns(table, task, privileged, task_role)
+    columns = resolve_columns(
+        table, task, privileged, task_role, groups=groups, need_features=need_features
+    )
     check_rows(table)
     tasks, codes = read_tasks(table, task, task_role)
     named = None
@@ -187,6 +195,9 @@ def check_task_data(
                 fields["encoder"] = encoder
                 if encoder.categorical_.any() and categorical_features is not None:
                     fields["categorical"] = encoder.categorical_
+            continue
+        if not len(positions):
+            fields[name] = np.zeros((table.n_rows, 0))
             continue
         fields[name] = table.matrix(positions, **options)
         _check_finite(
@@ -279,6 +290,8 @@ def check_task_rows(
     codes = known_task_codes(table, columns, tasks, unknown_task, estimator)
     if encoder is not None:
         return TaskRows(X=encoder._encode(table.take(columns.features)), task=codes)
+    if not columns.features:
+        return TaskRows(X=np.zeros((table.n_rows, 0)), task=codes)
     matrix = table.matrix(columns.features, order=order, accept_sparse=accept_sparse)
     _check_finite(
         matrix,
