@@ -1,9 +1,9 @@
 """Generalised mixed models: what Newton's method needs of the rows.
 
 A row has r effects of its level of the first grouping, with values `A` (a row of Z T),
-and K effects of other groupings with values `B`, at the places `place` of one long vector.
-Row i meets place k in the entry ``entry[i, k]``: a column of cross products between the row's level
-and the place.
+and K effects of other groupings with values `B`, at the places `place` of one long
+vector. Row i and its place k meet in ``entry[i, k]``: a column of cross products
+between the row's level and the place.
 """
 
 from libc.math cimport INFINITY, exp, log1p
@@ -11,8 +11,9 @@ from libc.math cimport INFINITY, exp, log1p
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, intp_t
 
 
-def family_terms(int family, const f64_t[::1] eta, const f64_t[::1] y, const f64_t[::1] weight,
-                 f64_t[::1] slope, f64_t[::1] curve, f64_t[::1] bend):
+def family_terms(int family, const f64_t[::1] eta, const f64_t[::1] y,
+                 const f64_t[::1] weight, f64_t[::1] slope, f64_t[::1] curve,
+                 f64_t[::1] bend):
     """Negative log likelihood of each row and its first three derivatives by eta.
 
     Parameters
@@ -94,8 +95,9 @@ def add_effects(const i32_t[::1] codes, const f64_t[:, ::1] A, const f64_t[:, ::
             out[i] += x
 
 
-def sum_scores(const i32_t[::1] codes, const f64_t[:, ::1] A, const i32_t[:, ::1] place,
-               const f64_t[:, ::1] B, const f64_t[::1] c, f64_t[:, ::1] u, f64_t[::1] d):
+def sum_scores(const i32_t[::1] codes, const f64_t[:, ::1] A,
+               const i32_t[:, ::1] place, const f64_t[:, ::1] B, const f64_t[::1] c,
+               f64_t[:, ::1] u, f64_t[::1] d):
     """Add numbers of the rows, times their values, to their effects.
 
     Parameters
@@ -124,9 +126,10 @@ def sum_scores(const i32_t[::1] codes, const f64_t[:, ::1] A, const i32_t[:, ::1
                 d[place[i, a]] += c[i] * B[i, a]
 
 
-def sum_products(const i32_t[::1] codes, const f64_t[:, ::1] A, const i32_t[:, ::1] place,
-                 const i32_t[:, ::1] entry, const f64_t[:, ::1] B, const f64_t[::1] c,
-                 f64_t[:, :, ::1] M, f64_t[:, ::1] V, f64_t[:, ::1] D):
+def sum_row_products(const i32_t[::1] codes, const f64_t[:, ::1] A,
+                     const i32_t[:, ::1] place, const i32_t[:, ::1] entry,
+                     const f64_t[:, ::1] B, const f64_t[::1] c,
+                     f64_t[:, :, ::1] M, f64_t[:, ::1] V, f64_t[:, ::1] D):
     """Add the rows' weighted outer products to the equations of their effects.
 
     Parameters
@@ -169,8 +172,8 @@ def sum_products(const i32_t[::1] codes, const f64_t[:, ::1] A, const i32_t[:, :
                     D[place[i, a], place[i, b]] += x * B[i, b]
 
 
-def multiply_rows(const i32_t[::1] codes, const f64_t[:, ::1] A, const i32_t[:, ::1] place,
-                  const i32_t[:, ::1] entry, const f64_t[:, ::1] B,
+def multiply_rows(const i32_t[::1] codes, const f64_t[:, ::1] A,
+                  const i32_t[:, ::1] place, const i32_t[:, ::1] entry, const f64_t[:, ::1] B,
                   const f64_t[:, :, ::1] C_own, const f64_t[:, ::1] C_entries,
                   const f64_t[:, ::1] C, f64_t[:, ::1] PA, f64_t[:, ::1] PB,
                   f64_t[::1] leverage):
@@ -246,8 +249,8 @@ def solve_levels(const f64_t[:, :, ::1] root, f64_t[:, ::1] x):
                 x[i, a] /= root[i, a, a]
 
 
-def sum_entries(const f64_t[:, ::1] V, const intp_t[::1] indptr, const intp_t[::1] place,
-                const f64_t[:, ::1] x, f64_t[::1] out):
+def sum_entries(const f64_t[:, ::1] V, const intp_t[::1] indptr,
+                const intp_t[::1] place, const f64_t[:, ::1] x, f64_t[::1] out):
     """Add the product of each entry's column with its level's vector to its place.
 
     Parameters

@@ -1,11 +1,11 @@
-r"""Fit of generalised mixed models: the covariances and fixed effects of the best likelihood.
+r"""Fit of generalised mixed models: covariances and fixed effects together.
 
-1. Start: with covariances of about one, fixed effects are found together with the random
-   ones; a few steps of expectation maximisation bring the covariances near.
+1. Start: with covariances of about one, fixed effects are found together with the
+   random ones; a few steps of expectation maximisation bring the covariances near.
 2. Quasi-Newton steps (BFGS) on Laplace's approximation of the likelihood, over the
    covariances' roots and the fixed effects together.
-3. The curvature there, by differences of gradients: a last step, and the standard errors
-   of the fixed effects.
+3. The curvature there, by differences of gradients: a last step, and the standard
+   errors of the fixed effects.
 
 lme4's glmer has the same two stages and the same goal, but seeks it without gradients.
 """
@@ -17,16 +17,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from kinlearn.linear.mixed._laplace import (
-    Effects,
-    Inverse,
-    LaplaceProblem,
-    Modes,
-    find_modes,
-    invert,
-    laplace,
-)
 from kinlearn.linear.mixed._terms import split_theta
+from kinlearn.linear.mixed.laplace._modes import Modes, RowInverse, find_modes, invert
+from kinlearn.linear.mixed.laplace._objective import laplace
+from kinlearn.linear.mixed.laplace._rows import Effects, LaplaceProblem
 
 __all__ = ["LaplaceFit", "fit_laplace"]
 
@@ -53,7 +47,7 @@ class LaplaceFit:
         Minus twice the log likelihood, without constants of the family, with penalties.
     fixed_covariance : float64 array of shape (p, p)
         Of the estimates of the fixed effects.
-    inverse : Inverse
+    inverse : RowInverse
         Of the joint equations of random and fixed effects.
     converged : bool
         Whether the last step promised less than the tolerance.
@@ -66,7 +60,7 @@ class LaplaceFit:
     effects: Effects
     value: float
     fixed_covariance: np.ndarray
-    inverse: Inverse
+    inverse: RowInverse
     modes: Modes
     converged: bool
     n_iter: int
@@ -106,9 +100,7 @@ def _start(problem: LaplaceProblem) -> tuple[np.ndarray, Effects, np.ndarray]:
     theta = np.concatenate([np.zeros(0), *(t.start() for t in terms)])
     effects = Effects.zeros(problem)
     for step in range(_EM_STEPS + 1):
-        modes = find_modes(
-            problem, split_theta(terms, theta), effects, free_fixed=True
-        )
+        modes = find_modes(problem, split_theta(terms, theta), effects, free_fixed=True)
         effects = modes.effects
         if step == _EM_STEPS or not terms:
             break

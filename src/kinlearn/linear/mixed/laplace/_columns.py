@@ -1,4 +1,4 @@
-"""Columns of the fixed effects, centred and scaled: products that Newton's method needs."""
+"""Columns of the fixed effects, centred and scaled, and products with them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -90,9 +90,9 @@ class FixedColumns:
                     codes[rows], A[rows] * weight[rows, None], self.X[rows], total
                 )
             return total
-        F, rows = self._with_ones(weight), np.arange(len(codes))
+        F, each_row = self._with_ones(weight), np.arange(len(codes))
         shape = (n_levels, len(codes))
-        each = [(sp.csr_array((a, (codes, rows)), shape=shape) @ F) for a in A.T]
+        each = [sp.csr_array((a, (codes, each_row)), shape=shape) @ F for a in A.T]
         return self._scaled(np.stack([sums.toarray() for sums in each], axis=1))
 
     def by_place(self, S: Any, weight: np.ndarray) -> np.ndarray:
