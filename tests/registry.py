@@ -16,6 +16,7 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.cluster import MultiTaskSymmetricNMF
+from kinlearn.linear import MixedLinearRegressor
 from kinlearn.sharing import (
     KinClassifier,
     KinRegressor,
@@ -70,6 +71,7 @@ ESTIMATORS = [
     MultiTaskExtraTreesClassifier(n_estimators=5),
     MultiTaskExtraTreesRegressor(n_estimators=5),
     MultiTaskRandomForestClassifier(n_estimators=5),
+    MixedLinearRegressor(),
     # checks compare two solutions more closely than the default tolerance
     MultiTaskSVC(tol=1e-9),
     MultiTaskSVR(tol=1e-9),

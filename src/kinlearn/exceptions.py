@@ -7,6 +7,7 @@ for things of the wrong kind.
 __all__ = [
     "FeatureScaleWarning",
     "KinlearnWarning",
+    "SingularFitWarning",
     "SuspectColumnWarning",
     "TaskFallbackWarning",
     "UnknownTaskWarning",
@@ -20,6 +21,10 @@ class KinlearnWarning(UserWarning):
 
 class FeatureScaleWarning(KinlearnWarning):
     """Features differ so much in scale that some of them count for nothing."""
+
+
+class SingularFitWarning(KinlearnWarning):
+    """Effects of a mixed model have no variance, or are combinations of each other."""
 
 
 class SuspectColumnWarning(KinlearnWarning):

@@ -1,1 +1,9 @@
-"""Linear models for related tasks."""
+"""Linear models for related tasks: mixed models."""
+
+from kinlearn.linear.mixed import (
+    LikelihoodRatioResult,
+    MixedLinearRegressor,
+    likelihood_ratio_test,
+)
+
+__all__ = ["LikelihoodRatioResult", "MixedLinearRegressor", "likelihood_ratio_test"]

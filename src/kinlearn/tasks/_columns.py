@@ -2,7 +2,7 @@
 
 import numbers
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -29,17 +29,20 @@ class TaskColumns:
         Position of the task column.
     privileged : tuple of int
         Positions of the privileged columns.
+    groups : tuple of int
+        Positions of columns that group the rows otherwise than by task.
     """
 
     names: tuple[str, ...] | None
     n_columns: int
     task: int | None
     privileged: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
 
     @property
     def features(self) -> tuple[int, ...]:
         """Positions of the feature columns."""
-        other = {self.task, *self.privileged}
+        other = {self.task, *self.privileged, *self.groups}
         return tuple(i for i in range(self.n_columns) if i not in other)
 
     @property
@@ -128,6 +131,7 @@ class TaskColumns:
             n_columns=self.n_columns - len(gone),
             task=None if self.task is None else moved[self.task],
             privileged=tuple(moved[i] for i in self.privileged if i not in gone),
+            groups=tuple(moved[i] for i in self.groups),
         )
 
     def _raise_names(self, table: AnyTable, privileged: set[str]) -> NoReturn:
@@ -155,6 +159,7 @@ def resolve_columns(
     privileged: Any,
     task_role: str = "Task",
     *,
+    groups: Sequence[str | int] = (),
     need_features: bool = True,
 ) -> TaskColumns:
     """Find the columns in the X of fit."""
@@ -188,6 +193,9 @@ def resolve_columns(
         n_columns=table.n_columns,
         task=position,
         privileged=tuple(sorted(extra)),
+        groups=tuple(
+            sorted({find_column(key, table, "Group") for key in groups} - {position})
+        ),
     )
     if need_features and not columns.features:
         others = [f"the {task_role.lower()}"] if position is not None else []

@@ -1,6 +1,6 @@
 """What all task-aware estimators have in common: validation of X, and fitted names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -162,13 +162,14 @@ class TaskMixin:
         labels: Any = None,
         order: Literal["C", "F"] | None = None,
         same: bool = False,
+        groups: Sequence[str | int] = (),
         need_features: bool = True,
     ) -> TaskData:
         """Check training data, set the fitted attributes that all have.
 
         If it must be the `same`, as for a warm start, other tasks, features or classes
-        than in the last fit are an error, and nothing is set. Unless features are
-        needed, the task column alone will do.
+        than in the last fit are an error, and nothing is set. Columns that are `groups`
+        are no features; unless features are needed, there may be none.
         """
         data = check_task_data(
             X,
@@ -181,6 +182,7 @@ class TaskMixin:
             label_sets=getattr(self, "label_sets", "connected"),
             encoding=self._encoding(),
             categorical_features=getattr(self, "categorical_features", "from_dtype"),
+            groups=groups,
             need_features=need_features,
             **self._data_options(order),
         )

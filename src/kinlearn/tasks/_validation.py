@@ -101,6 +101,7 @@ def check_task_data(
     accept_sparse: bool | str | Sequence[str] = False,
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
+    groups: Sequence[str | int] = (),
     need_features: bool = True,
     estimator: str = "This estimator",
 ) -> TaskData:
@@ -138,6 +139,8 @@ def check_task_data(
         Whether NaN may stand in the features.
     order : {"C", "F"} or None, default=None
         Memory order that the caller needs; None takes what is there.
+    groups : sequence of str or int, default=()
+        Columns that group the rows otherwise than by task, and are no features.
     need_features : bool, default=True
         Whether there must be a column beside the task and the privileged ones.
     estimator : str, default="This estimator"
@@ -162,7 +165,7 @@ def check_task_data(
         )
     table = open_table(X)
     columns = resolve_columns(
-        table, task, privileged, task_role, need_features=need_features
+        table, task, privileged, task_role, groups=groups, need_features=need_features
     )
     check_rows(table)
     tasks, codes = read_tasks(table, task, task_role)

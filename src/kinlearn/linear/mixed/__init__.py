@@ -1,1 +1,9 @@
-"""Mixed models: tasks and other groupings have effects that are drawn from a common law."""
+"""Mixed models: effects of tasks and other groupings follow a common law."""
+
+from kinlearn.linear.mixed._comparison import (
+    LikelihoodRatioResult,
+    likelihood_ratio_test,
+)
+from kinlearn.linear.mixed._regressor import MixedLinearRegressor
+
+__all__ = ["LikelihoodRatioResult", "MixedLinearRegressor", "likelihood_ratio_test"]

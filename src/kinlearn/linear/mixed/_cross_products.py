@@ -1,4 +1,4 @@
-r"""Cross products of a mixed model's columns: all that its likelihood needs of the rows.
+r"""Cross products of a mixed model's columns: all that its likelihood needs of rows.
 
 With F = [1, X, y] and the columns Z of each random term, they are F'WF, and for each
 level of a term Z'WF and Z'WZ; for two terms, Z'WZ of each pair of levels that meet.
@@ -12,6 +12,7 @@ covariance as it is. That is for accuracy alone: results are given in the units 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,15 @@ class Pairs:
 
     Attributes
     ----------
+    terms : tuple of int
+        The two terms; the first comes before the second.
     one, two : int32 arrays of shape (n_pairs,)
         Levels of the first and of the second term, sorted by these.
     values : float64 array of shape (n_pairs, q_one, q_two)
         Cross products.
     """
 
+    terms: tuple[int, int]
     one: np.ndarray
     two: np.ndarray
     values: np.ndarray
@@ -106,7 +110,7 @@ class CrossProducts:
         Of each term with [1, X, y].
     ZZ : list of float64 arrays of shape (n_levels, q, q)
         Of each term with itself.
-    pairs : dict from (int, int) to Pairs
+    pairs : list of Pairs
         Of each two terms.
     """
 
@@ -115,7 +119,7 @@ class CrossProducts:
     FF: np.ndarray
     ZF: list[np.ndarray]
     ZZ: list[np.ndarray]
-    pairs: dict[tuple[int, int], Pairs] = field(default_factory=dict)
+    pairs: list[Pairs] = field(default_factory=list)
 
     @classmethod
     def of_rows(
@@ -160,17 +164,12 @@ class CrossProducts:
                 WF = F if w is None else F * w[:, None]
                 FF += F.T @ WF
             Z = [term_columns(X[rows], t, centre, k) for k, t in enumerate(terms)]
-            for k, term in enumerate(terms):
-                c = codes[k][rows]
-                _add(c, Z[k], WF, ZF[k])
-                add_products(c, Z[k], _weighted(Z[k], w), ZZ[k])
-                for m in range(k + 1, len(terms)):
-                    add_products(
-                        pair_codes[k, m][rows],
-                        Z[k],
-                        _weighted(Z[m], w),
-                        pairs[k, m].values,
-                    )
+            for k in range(len(terms)):
+                _add(codes[k][rows], Z[k], WF, ZF[k])
+                add_products(codes[k][rows], Z[k], _weighted(Z[k], w), ZZ[k])
+            for found, c in zip(pairs, pair_codes, strict=True):
+                k, m = found.terms
+                add_products(c[rows], Z[k], _weighted(Z[m], w), found.values)
         if sp.issparse(X):
             _shift_columns(FF, ZF, centre)
         if basis is None:
@@ -188,6 +187,41 @@ class CrossProducts:
     def n_features(self) -> int:
         """Columns of X."""
         return len(self.FF) - 2
+
+    def met(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Levels of two terms that meet, and their products; the terms in any order."""
+        found = next(f for f in self.pairs if set(f.terms) == {one, two})
+        if found.terms == (one, two):
+            return found.one, found.two, found.values
+        values = np.ascontiguousarray(found.values.transpose(0, 2, 1))
+        return found.two, found.one, values
+
+    def added(
+        self, later: "CrossProducts", places: Sequence[np.ndarray]
+    ) -> "CrossProducts":
+        """These sums and those of later rows, which have the same basis but levels.
+
+        `places` are, by term, where the levels of these sums are among the later ones.
+        """
+        ZF = [sums.copy() for sums in later.ZF]
+        ZZ = [sums.copy() for sums in later.ZZ]
+        for k, place in enumerate(places):
+            ZF[k][place] += self.ZF[k]
+            ZZ[k][place] += self.ZZ[k]
+        pairs = []
+        for old, new in zip(self.pairs, later.pairs, strict=True):
+            k, m = old.terms
+            wide = later.terms[m].n_levels
+            ones = [places[k][old.one], new.one]
+            twos = [places[m][old.two], new.two]
+            key = np.concatenate(ones).astype(np.int64) * wide + np.concatenate(twos)
+            found, place = np.unique(key, return_inverse=True)
+            values = np.zeros((len(found), *old.values.shape[1:]))
+            np.add.at(values, place, np.concatenate([old.values, new.values]))
+            one, two = (part.astype(np.int32) for part in np.divmod(found, wide))
+            pairs.append(Pairs((k, m), one, two, values))
+        FF, n = self.FF + later.FF, self.n + later.n
+        return CrossProducts(later.basis, n, FF, ZF, ZZ, pairs)
 
 
 def term_columns(X: Any, term: Term, basis: Basis, k: int) -> np.ndarray:
@@ -238,20 +272,17 @@ def _add(codes: np.ndarray, Z: np.ndarray, F: Any, out: np.ndarray) -> None:
 
 def _find_pairs(
     terms: Sequence[Term], codes: Sequence[np.ndarray]
-) -> tuple[dict[tuple[int, int], Pairs], dict[tuple[int, int], np.ndarray]]:
+) -> tuple[list[Pairs], list[np.ndarray]]:
     """Which levels of each two terms meet, and the pair of each row."""
-    pairs, pair_codes = {}, {}
-    for k, one in enumerate(terms):
-        for m in range(k + 1, len(terms)):
-            two = terms[m]
-            key = codes[k].astype(np.int64) * two.n_levels + codes[m]
-            found, place = np.unique(key, return_inverse=True)
-            pairs[k, m] = Pairs(
-                (found // two.n_levels).astype(np.int32),
-                (found % two.n_levels).astype(np.int32),
-                np.zeros((len(found), one.n_effects, two.n_effects)),
-            )
-            pair_codes[k, m] = place.astype(np.int32)
+    pairs, pair_codes = [], []
+    for k, m in combinations(range(len(terms)), 2):
+        wide = terms[m].n_levels
+        key = codes[k].astype(np.int64) * wide + codes[m]
+        found, place = np.unique(key, return_inverse=True)
+        values = np.zeros((len(found), terms[k].n_effects, terms[m].n_effects))
+        one, two = (part.astype(np.int32) for part in np.divmod(found, wide))
+        pairs.append(Pairs((k, m), one, two, values))
+        pair_codes.append(place.astype(np.int32))
     return pairs, pair_codes
 
 
@@ -331,7 +362,7 @@ def _scale_columns(
     FF: np.ndarray,
     ZF: list[np.ndarray],
     ZZ: list[np.ndarray],
-    pairs: dict[tuple[int, int], Pairs],
+    pairs: list[Pairs],
     basis: Basis,
 ) -> None:
     """Divide the cross products by the scales of both columns."""
@@ -340,6 +371,7 @@ def _scale_columns(
     for k, own in enumerate(basis.term_scale):
         ZF[k] /= np.outer(own, scale)
         ZZ[k] /= np.outer(own, own)
-    for (k, m), found in pairs.items():
+    for found in pairs:
+        one, two = (basis.term_scale[k] for k in found.terms)
         values = found.values
-        values /= np.outer(basis.term_scale[k], basis.term_scale[m])
+        values /= np.outer(one, two)

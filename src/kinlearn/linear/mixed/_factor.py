@@ -90,7 +90,7 @@ class Pattern:
         first = order[0]
         one, where, width, owner = [], [], [], []
         for start, k in zip(starts, order[1:], strict=True):
-            found = _pairs(cross, first, k)
+            found = cross.met(first, k)
             r = terms[k].width
             one.append(found[0])
             where.append(start + found[1].astype(np.intp) * r)
@@ -117,23 +117,10 @@ class Pattern:
         return len(self.fixed)
 
 
-def _pairs(
-    cross: CrossProducts, one: int, two: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Levels that meet, of any two terms in any order, and their products."""
-    if one < two:
-        found = cross.pairs[one, two]
-        return found.one, found.two, found.values
-    found = cross.pairs[two, one]
-    values = np.ascontiguousarray(found.values.transpose(0, 2, 1))
-    return found.two, found.one, values
-
-
 def _take_columns(A: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Columns of small matrices; the matrices themselves if these come first in them."""
-    if np.array_equal(columns, np.arange(len(columns))) and len(columns) + 1 >= len(
-        A[0, 0]
-    ):
+    """Columns of small matrices; the matrices themselves if these come first."""
+    first = np.array_equal(columns, np.arange(len(columns)))
+    if first and len(columns) + 1 >= A.shape[2]:
         return A
     return np.ascontiguousarray(A[:, :, columns])
 
@@ -250,7 +237,7 @@ class Factor:
             right = _product(T, _take_columns(cross.ZF[k], columns), None)
             D[m:, start : start + n * r] = right.reshape(n * r, -1).T
             for j, begin in others[:i]:
-                one, two, values = _pairs(cross, k, j)
+                one, two, values = cross.met(k, j)
                 blocks = _product(T, values, self.T[j])
                 at = start + one[:, None].astype(np.intp) * r + np.arange(r)
                 s = self.T[j].shape[1]
@@ -268,7 +255,7 @@ class Factor:
         R = _product(T, _take_columns(cross.ZF[first], columns), None)
         V = np.empty((len(pattern.place), r))
         for k, begin in pattern.entries.items():
-            blocks = _product(T, _pairs(cross, first, k)[2], self.T[k])
+            blocks = _product(T, cross.met(first, k)[2], self.T[k])
             for c in range(blocks.shape[2]):
                 V[begin + c] = blocks[:, :, c]
         log_det = factor_levels(root, R, V, pattern.indptr)
@@ -306,6 +293,28 @@ class Factor:
                 add_entries(U, pattern.indptr, pattern.place, dense[:m].copy(), own)
             u[pattern.order[0]] = W[:, :, -1] - own
         return Solution(u, beta)
+
+    def subtract_from(
+        self, g: np.ndarray, rows: np.ndarray, levels: np.ndarray, v: np.ndarray
+    ) -> np.ndarray:
+        """Eliminate levels of the first term from combinations of all effects.
+
+        The combinations are v of the effects of a level and g (changed: `rows` of it)
+        of those in the dense matrix. Returned is the part of their variance that does
+        not depend on the latter.
+        """
+        W, U = self._divided
+        m, indptr = self.pattern.n_dense, self.pattern.indptr
+        g[rows, m:] -= np.einsum("ir,irp->ip", v, W[levels][:, :, :-1])
+        counts = (indptr[1:] - indptr[:-1])[levels]
+        if counts.any():
+            owner = np.repeat(np.arange(len(rows)), counts)
+            begin = np.cumsum(counts) - counts
+            entry = np.arange(len(owner)) - np.repeat(begin - indptr[levels], counts)
+            moved = np.einsum("er,er->e", U[entry], v[owner])
+            np.subtract.at(g, (rows[owner], self.pattern.place[entry]), moved)
+        half = np.linalg.solve(self._levels[levels], v[:, :, None])[:, :, 0]
+        return (half**2).sum(axis=1)
 
     def inverse(self, fixed: bool = True) -> Inverse:
         """Parts of the inverse; without `fixed`, as if coefficients were known."""
@@ -350,8 +359,8 @@ class Factor:
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Derivatives by each T of the log determinant and of the residual.
 
-        With `fixed`, the determinant is that of the whole matrix, otherwise of its upper
-        left part.
+        With `fixed`, the determinant is that of the whole matrix, otherwise of its
+        upper left part.
         """
         cross, pattern, T = self.cross, self.pattern, self.T
         inverse = self.inverse(fixed)
@@ -390,13 +399,13 @@ class Factor:
         pattern = self.pattern
         if pattern.order[0] in (k, j):
             k, j = (k, j) if pattern.order[0] == k else (j, k)
-            one, two, values = _pairs(self.cross, k, j)
+            one, two, values = self.cross.met(k, j)
             begin = pattern.entries[j]
             columns = range(self.T[j].shape[1])
             # between the level of k and that of j: (n_pairs, width_j, width_k)
             C = np.stack([inverse.entries[begin + c] for c in columns], axis=1)
         else:
-            one, two, values = _pairs(self.cross, k, j)
+            one, two, values = self.cross.met(k, j)
             start = dict(zip(pattern.order[1:], pattern.starts, strict=True))
             r, s = self.T[k].shape[1], self.T[j].shape[1]
             at = start[k] + one[:, None].astype(np.intp) * r + np.arange(r)

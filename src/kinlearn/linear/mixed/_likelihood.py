@@ -1,8 +1,8 @@
 r"""The profiled (restricted) likelihood of a Gaussian mixed model, and its maximum.
 
-With the equations' matrix factored for some :math:`\theta`, the variance of the residual
-and the coefficients have closed forms, so that minus twice the log likelihood is a
-function of :math:`\theta` alone:
+With the equations' matrix factored for some :math:`\theta`, the variance of the
+residual and the coefficients have closed forms, so that minus twice the log likelihood
+is a function of :math:`\theta` alone:
 
 .. math::
     d(\theta) = \log |M_{uu}| + n \left(1 + \log \frac{2 \pi r^2}{n}\right),
@@ -78,6 +78,16 @@ class Likelihood:
         Ridge penalty of the coefficients in units of X, but the intercept.
     restricted : bool
         Whether the likelihood is the restricted one.
+
+    Attributes
+    ----------
+    fixed : intp array
+        Columns of [1, X] that have coefficients.
+    dof : float
+        Degrees of freedom of the residual.
+    is_free : list of bool
+        Whether the rows can tell a term from the residual and the intercept: there are
+        two levels at least, and not every row has a level of its own.
     """
 
     def __init__(self, cross: CrossProducts, alpha: float, restricted: bool) -> None:
@@ -91,6 +101,10 @@ class Likelihood:
         scale = np.append(1.0, cross.basis.scale)[columns]
         self.penalty = np.where(columns == 0, 0.0, alpha / scale**2)
         free = columns == 0 if alpha else np.ones(len(columns), dtype=bool)
+        self.is_free = []
+        for sums in cross.ZZ:
+            n_levels = np.count_nonzero(sums[:, 0, 0])
+            self.is_free.append(1 < n_levels < cross.n)
         self.dof = cross.n - (free.sum() if restricted else 0)
         # the determinant in units of X; penalised coefficients have a prior
         self._constant = 0.0
@@ -185,14 +199,20 @@ def maximise(
         The maximum.
     """
     terms = likelihood.cross.terms
-    if not terms:
-        none = np.zeros(0)
+    if not any(likelihood.is_free):
+        none = np.zeros(sum(term.n_theta for term in terms))
         return Optimum(none, likelihood.deviance(likelihood.factor(none)), 1, True)
     lower = np.concatenate([term.lower for term in terms])
     theta = start
     if theta is None:
         theta = np.concatenate([term.start() for term in terms])
-    bounds = [(None if low < 0 else low, _LARGEST) for low in lower]
+    free = np.repeat(likelihood.is_free, [term.n_theta for term in terms])
+    theta = np.where(free, theta, 0.0)
+    lower = np.where(free, lower, np.nan)  # comparisons are False where it is fixed
+    bounds = [
+        ((0.0, 0.0) if not f else (None if low < 0 else low, _LARGEST))
+        for f, low in zip(free, lower, strict=True)
+    ]
     options = {"ftol": 1e-3 * tol, "gtol": 1e-6, "maxiter": max_iter, "maxcor": 20}
     n_iter, converged = 0, False
     for _ in range(_MOST_STARTS):

@@ -1,10 +1,11 @@
 r"""Random terms: what varies between the levels of a grouping, and its covariance.
 
-The effects of a level are :math:`b = T u`, with :math:`u \sim N(0, \sigma^2 I)`, so that
-their covariance is :math:`\sigma^2 T T^\top`. T has as many columns as the covariance
-has rank; :math:`\theta` are those of its cells that are free.
+The effects of a level are :math:`b = T u`, with :math:`u \sim N(0, \sigma^2 I)`, so
+that their covariance is :math:`\sigma^2 T T^\top`. T has as many columns as the
+covariance has rank; :math:`\theta` are those of its cells that are free.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -104,12 +105,13 @@ class Term:
         keep = np.argsort(values)[::-1][: self.width]
         factor = vectors[:, keep] * np.sqrt(np.maximum(values[keep], 0.0))
         # the lower triangle with the same product, its diagonal not negative
-        T = np.linalg.qr(factor.T, mode="r").T
+        _, upper = np.linalg.qr(factor.T)
+        T = upper.T
         signs = np.where(np.diag(T) < 0.0, -1.0, 1.0)
         return (T * signs)[self.cells]
 
 
-def split_theta(terms: list[Term], theta: np.ndarray) -> list[np.ndarray]:
+def split_theta(terms: Sequence[Term], theta: np.ndarray) -> list[np.ndarray]:
     """The matrices T of all terms, from their parameters behind each other."""
     ends = np.cumsum([term.n_theta for term in terms])
     parts = np.split(theta, ends[:-1]) if terms else []

@@ -1,0 +1,273 @@
+"""What all mixed models share: parameters, groupings, terms, tables of effects."""
+
+from abc import ABCMeta
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.linear.mixed._groupings import (
+    Grouping,
+    choose,
+    group_keys,
+    key_columns,
+)
+from kinlearn.linear.mixed._terms import COVARIANCES, Term
+from kinlearn.tables.internal import AnyTable, find_column, open_table
+from kinlearn.tasks import TaskData, TaskMixin
+from kinlearn.utils import import_optional
+from kinlearn.utils._sklearn import Interval, StrOptions
+from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._values import show_values
+
+__all__ = ["MixedBase", "Rows"]
+
+_LEVEL = 0.95  # of the intervals in tables
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of fit or prediction: features, and the level of each row by grouping.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Features.
+    codes : list of int32 arrays of shape (n_samples,)
+        Levels, in the order of the groupings; -1 is unknown.
+    """
+
+    X: Any
+    codes: list[np.ndarray]
+
+
+class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
+    """Parameters, groupings and tables of effects of all mixed models."""
+
+    _parameter_constraints: dict = {
+        **TaskMixin._task_parameter_constraints,
+        "groups": [list, tuple, None],
+        "slopes": [StrOptions({"all"}), list, tuple, Mapping, None],
+        "covariance": [StrOptions(set(COVARIANCES)), Mapping],
+        "rank": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    groups: Any
+    slopes: Any
+    covariance: Any
+    rank: int
+    unknown_task: str
+    coef_: np.ndarray
+    intercept_: float
+    _groupings: list[Grouping]
+    _terms: list[Term]
+    _effects: list[np.ndarray]
+
+    def _fit_rows(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None, labels: str
+    ) -> tuple[TaskData, Rows]:
+        """Check training data, read the groupings, and set up the random terms."""
+        keys = group_keys(self.groups)
+        data = self._fit_data(
+            X,
+            y,
+            sample_weight,
+            labels=labels,
+            groups=[column for key in keys for column in key_columns(key)],
+            need_features=self.task is None and not keys,
+        )
+        table = open_table(X)
+        groupings, codes = [], []
+        names: list[Any] = []
+        if self.task is not None:
+            column: Any = data.columns.task
+            name = str(data.columns.all_names[column])
+            groupings.append(Grouping.of_tasks(name, column, data.tasks))
+            codes.append(data.task)
+            names.append(self.task)
+        for key in keys:
+            grouping, levels = Grouping.read(table, key)
+            groupings.append(grouping)
+            codes.append(levels)
+            names.append(key)
+        self._check_groupings(groupings, names)
+        self._terms = [
+            self._term(table, data, grouping, key, is_task=i == 0 and key == self.task)
+            for i, (grouping, key) in enumerate(zip(groupings, names, strict=True))
+        ]
+        self._groupings = groupings
+        return data, Rows(data.X, codes)
+
+    def _check_groupings(self, groupings: list[Grouping], keys: list[Any]) -> None:
+        names = [grouping.name for grouping in groupings]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(
+                f"The grouping {twice[0]!r} is given twice. The task is a grouping "
+                "already; leave it out of groups."
+            )
+        for option in ("slopes", "covariance"):
+            given = getattr(self, option)
+            if not isinstance(given, Mapping):
+                continue
+            strange = [k for k in given if k not in names and k not in keys]
+            if strange:
+                raise ValueError(
+                    f"{option} names {show_values(strange)}, which is neither the "
+                    f"task nor in groups. There are {show_values(names)}."
+                )
+
+    def _term(
+        self,
+        table: AnyTable,
+        data: TaskData,
+        grouping: Grouping,
+        key: Any,
+        is_task: bool,
+    ) -> Term:
+        slopes = self.slopes
+        if isinstance(slopes, Mapping):
+            slopes = choose(slopes, key, grouping.name, None)
+        elif not is_task:  # those that are not named by grouping are the task's
+            slopes = None
+        covariance = choose(self.covariance, key, grouping.name, "full")
+        if covariance not in COVARIANCES:
+            raise ValueError(
+                f"The covariance of {grouping.name!r} must be one of "
+                f"{show_values(COVARIANCES)}; got {covariance!r}."
+            )
+        columns = self._slope_columns(table, data, slopes)
+        return Term(
+            grouping.name, grouping.n_levels, columns, covariance, int(self.rank)
+        )
+
+    def _slope_columns(
+        self, table: AnyTable, data: TaskData, slopes: Any
+    ) -> tuple[int, ...]:
+        """Features whose slopes vary, as columns of the numeric X."""
+        if slopes is None:
+            return ()
+        if isinstance(slopes, str) and slopes == "all":
+            return tuple(range(data.X.shape[1]))
+        if not isinstance(slopes, list | tuple):
+            raise TypeError(
+                'slopes must be "all", a list of columns, or a mapping from groupings '
+                f"to these; got {slopes!r}."
+            )
+        found: list[int] = []
+        features = data.columns.features
+        for key in slopes:
+            position = find_column(key, table, "Slope")
+            if position not in features:
+                raise ValueError(
+                    f"Column {key!r} is the task or a group, which has no slope. "
+                    "Leave it out of slopes."
+                )
+            place = features.index(position)
+            if data.encoder is None:
+                found.append(place)
+            else:
+                found += np.flatnonzero(data.encoder.origin_ == place).tolist()
+        return tuple(dict.fromkeys(found))
+
+    def _new_rows(self, X: Table) -> Rows:
+        """Check rows to predict for."""
+        rows = self._predict_data(X)
+        table = open_table(X)
+        codes = []
+        for i, grouping in enumerate(self._groupings):
+            if i == 0 and self.task is not None:
+                codes.append(rows.task)
+            else:
+                name = type(self).__name__
+                codes.append(grouping.levels(table, self.unknown_task, name))
+        return Rows(rows.X, codes)
+
+    def _later_rows(
+        self,
+        X: Table,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        only_new: bool,
+    ) -> tuple[Any, Rows, list[np.ndarray], list[Grouping]]:
+        """Check rows that come after fit; also places of old levels, and groupings."""
+        later = self._later_data(X, y, sample_weight, only_new=only_new)
+        table = open_table(X)
+        codes, places, groupings = [], [], []
+        for i, grouping in enumerate(self._groupings):
+            if i == 0 and self.task is not None:
+                wide = Grouping.of_tasks(
+                    grouping.name, grouping.columns[0], later.tasks
+                )
+                place, levels = later.place, later.task
+            else:
+                wide, place, levels = grouping.extended(table)
+            codes.append(levels)
+            places.append(place)
+            groupings.append(wide)
+        return later, Rows(later.X, codes), places, groupings
+
+    def _remember_groupings(self, groupings: list[Grouping]) -> None:
+        self._groupings = groupings
+        self._terms = [
+            replace(term, n_levels=grouping.n_levels)
+            for term, grouping in zip(self._terms, groupings, strict=True)
+        ]
+
+    def _linear_predictor(self, rows: Rows) -> np.ndarray:
+        """Fixed effects, and those of the rows' levels; none of unknown ones."""
+        X = rows.X
+        out = np.asarray(X @ self.coef_, dtype=np.float64).ravel() + self.intercept_
+        for term, effects, codes in zip(
+            self._terms, self._effects, rows.codes, strict=True
+        ):
+            # the last row, of zeros, is that of unknown levels
+            b = np.vstack([effects, np.zeros(term.n_effects)])
+            out += b[codes, 0]
+            for a, column in enumerate(term.columns, start=1):
+                x = X[:, [column]]
+                x = x.toarray() if sp.issparse(x) else x
+                out += b[codes, a] * x[:, 0]
+        return out
+
+    def _effect_names(self, term: Term) -> list[str]:
+        return ["intercept", *(str(self.feature_names_[c]) for c in term.columns)]
+
+    def _table_of(
+        self, index: Any, estimate: np.ndarray, error: np.ndarray, purpose: str
+    ) -> Any:
+        """Estimates, standard errors and 95 % intervals as a pandas frame."""
+        pandas = import_optional("pandas", extra="report", purpose=purpose)
+        half = norm.ppf(0.5 + _LEVEL / 2) * error
+        columns = {
+            "estimate": estimate,
+            "standard_error": error,
+            "low": estimate - half,
+            "high": estimate + half,
+        }
+        return pandas.DataFrame(columns, index=index)
+
+    @property
+    def covariances_(self) -> dict[str, np.ndarray]:
+        """Covariance of the effects of each grouping, in units of X and y."""
+        check_is_fitted(self)
+        names = [grouping.name for grouping in self._groupings]
+        return dict(zip(names, self._term_covariances(), strict=True))
+
+    def _term_covariances(self) -> list[np.ndarray]:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,100 @@
+"""Comparing two fits of mixed models by their likelihoods."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["LikelihoodRatioResult", "likelihood_ratio_test"]
+
+
+@dataclass(frozen=True)
+class LikelihoodRatioResult:
+    """Result of :func:`likelihood_ratio_test`.
+
+    Attributes
+    ----------
+    statistic : float
+        Twice the difference of the log likelihoods.
+    dof : int
+        Difference of the numbers of parameters.
+    p_value : float
+        Probability of as large a statistic if the smaller model holds.
+    """
+
+    statistic: float
+    dof: int
+    p_value: float
+
+
+def likelihood_ratio_test(smaller: Any, larger: Any) -> LikelihoodRatioResult:
+    """Test whether a larger mixed model is better than one that it contains.
+
+    Parameters
+    ----------
+    smaller, larger : fitted mixed models
+        Of the same rows. That one contains the other is up to the caller. Models with
+        other features need ``method="ml"``.
+
+    Returns
+    -------
+    LikelihoodRatioResult
+        Statistic, degrees of freedom and p-value.
+
+    Notes
+    -----
+    Where the smaller model lacks a variance, which cannot be negative, the p-value is
+    too large: for one variance, it is about twice what it should be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.linear import MixedLinearRegressor, likelihood_ratio_test
+    >>> rng = np.random.default_rng(0)
+    >>> task = np.arange(200) % 20
+    >>> X = np.column_stack([rng.normal(size=200), task])
+    >>> y = rng.normal(1, 1, size=20)[task] * X[:, 0] + rng.normal(size=200)
+    >>> intercepts = MixedLinearRegressor(task=-1).fit(X, y)
+    >>> slopes = MixedLinearRegressor(task=-1, slopes=[0]).fit(X, y)
+    >>> bool(likelihood_ratio_test(intercepts, slopes).p_value < 1e-6)
+    True
+    """
+    for model in (smaller, larger):
+        check_is_fitted(model)
+    if smaller.n_parameters_ > larger.n_parameters_:
+        smaller, larger = larger, smaller
+    sums = [
+        (model._cross.n, model._cross.basis.y_shift, model._cross.FF[-1, -1])
+        for model in (smaller, larger)
+    ]
+    if not np.allclose(sums[0], sums[1], rtol=1e-9):
+        raise ValueError(
+            "The two models were fitted to different rows or targets: they have "
+            f"{sums[0][0]:g} and {sums[1][0]:g} rows, with mean targets "
+            f"{sums[0][1]:.6g} and {sums[1][1]:.6g}. Fit both to the same rows."
+        )
+    if smaller.method != larger.method:
+        raise ValueError(
+            f"One model was fitted by method={smaller.method!r}, the other by "
+            f'{larger.method!r}. Fit both with the same, "ml" if features differ.'
+        )
+    features = [
+        sorted(set(model.feature_names_) - set(model.dropped_features_))
+        for model in (smaller, larger)
+    ]
+    if smaller.method == "reml" and features[0] != features[1]:
+        raise ValueError(
+            "Restricted likelihoods of models with different features cannot be "
+            'compared. Fit both with method="ml".'
+        )
+    dof = larger.n_parameters_ - smaller.n_parameters_
+    if dof == 0:
+        raise ValueError(
+            f"Both models have {smaller.n_parameters_} parameters, so that none is "
+            "the smaller one. Compare their aic_ instead."
+        )
+    statistic = max(0.0, 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_))
+    p_value = float(chi2.sf(statistic, dof))
+    return LikelihoodRatioResult(float(statistic), int(dof), p_value)

@@ -1,0 +1,504 @@
+"""Linear mixed models: random intercepts and slopes, by (restricted) likelihood.
+
+D. Bates, M. Maechler, B. Bolker, S. Walker. Fitting linear mixed-effects models using
+lme4. Journal of Statistical Software, 67(1), 2015.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn.exceptions import SingularFitWarning
+from kinlearn.linear.mixed._base import MixedBase, Rows
+from kinlearn.linear.mixed._cross_products import CrossProducts
+from kinlearn.linear.mixed._factor import Factor
+from kinlearn.linear.mixed._groupings import GroupColumns
+from kinlearn.linear.mixed._likelihood import Likelihood, maximise
+from kinlearn.linear.mixed._posterior import Posterior
+from kinlearn.linear.mixed._terms import Covariance, split_theta
+from kinlearn.utils import import_optional
+from kinlearn.utils._sklearn import StrOptions
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._values import warn_caller
+
+__all__ = ["MixedLinearRegressor"]
+
+_SINGULAR = 1e-4  # standard deviation of effects, relative to the residual's
+
+
+class MixedLinearRegressor(RegressorMixin, MixedBase):
+    r"""Linear mixed model: tasks have intercepts and slopes from a common distribution.
+
+    For row i of task t, and of the levels of further groupings,
+
+    .. math::
+        y_i = x_i^\top \beta + z_i^\top b_t + \dots + \varepsilon_i, \qquad
+        b_t \sim N(0, \Sigma), \quad \varepsilon_i \sim N(0, \sigma^2),
+
+    with z the intercept and chosen features. :math:`\Sigma` and :math:`\sigma^2` are
+    estimated by (restricted) maximum likelihood; the effects of a task are its
+    expectation given its rows, so that those of a task with few rows are drawn towards
+    zero, the effects of the average task.
+
+    Parameters
+    ----------
+    task : str, int or None, default=None
+        Name or position of the task column; None is one task, without effects.
+    groups : list of columns or None, default=None
+        Further groupings of the rows, nested in the task or crossed with it: names or
+        positions of columns; a tuple of columns means their combinations, such as
+        ``("batch", "cask")`` where casks have the same names in every batch. These
+        columns are no features.
+    slopes : "all", list of columns, mapping or None, default=None
+        Features whose slopes vary between tasks. A mapping from groupings (the task
+        column among them) to "all" or a list says it for each grouping. Intercepts
+        always vary.
+    covariance : str or mapping, default="full"
+        Covariance of the effects of a level: "full", any; "diagonal", without
+        correlations; "scaled_identity", one variance for all, in units of X;
+        "low_rank", of a given `rank`. A mapping says it for each grouping.
+    rank : int, default=1
+        Rank of low-rank covariances.
+    method : {"reml", "ml"}, default="reml"
+        Restricted likelihood, which takes into account that coefficients are estimated,
+        or the likelihood, which can compare models with different features.
+    alpha : float, default=0
+        Ridge penalty of the coefficients, in units of X, as of scikit-learn's `Ridge`.
+        Without one, columns that others explain get the coefficient zero.
+    fit_intercept : bool, default=True
+        Whether there is a fixed intercept.
+    unknown_task : {"warn", "share", "error"}, default="warn"
+        What to do in prediction about tasks, and levels of groups, that `fit` did not
+        see: predict by the population's mean, with a warning or without, or refuse.
+    tol : float, default=1e-8
+        Relative tolerance of the log likelihood.
+    max_iter : int, default=200
+        Most iterations of the optimiser.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Fixed effects; zero for columns in `dropped_features_`.
+    intercept_ : float
+        Fixed intercept.
+    sigma_ : float
+        Standard deviation of the residual.
+    covariances_ : dict
+        Covariance matrix of the effects by grouping: intercept first, then slopes.
+    log_likelihood_ : float
+        Log likelihood, restricted if `method` is "reml".
+    aic_, bic_ : float
+        Akaike's and the Bayesian information criterion by it.
+    n_parameters_ : int
+        Coefficients, and parameters of all variances.
+    is_singular_ : bool
+        Whether an effect has no variance of its own: it is zero, or a combination of
+        others.
+    dropped_features_ : ndarray of str
+        Columns that other columns explain.
+    n_iter_ : int
+        Evaluations of the likelihood.
+    tasks_ : ndarray of shape (n_tasks,)
+        Task values seen in fit.
+    feature_names_ : ndarray of shape (n_features,)
+        Names of the columns used as features.
+    n_features_in_ : int
+        Number of columns of X in fit, the task and groups included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    See Also
+    --------
+    likelihood_ratio_test : Compares two fits.
+    kinlearn.KinRegressor : Weighs models that share more or less, task by task.
+
+    Notes
+    -----
+    The profiled likelihood is that of lme4 [1]_, and estimates agree with it. It is
+    maximised by a quasi-Newton method with exact derivatives, over sums that are
+    taken once, so that the number of rows matters for these alone. The grouping with
+    the most levels may have any number of them; all others together are one dense
+    matrix, of at most 20,000 effects.
+
+    Weights are frequencies: a row of weight 2 is two rows. (In lme4 they are
+    precisions, and do not count as rows.)
+
+    A penalty `alpha` is a normal prior of variance :math:`\sigma^2 / \alpha`, and the
+    restricted likelihood integrates over it.
+
+    Intervals take variances of effects and residual as known, as is usual; with fewer
+    than about twenty tasks they are too narrow.
+
+    References
+    ----------
+    .. [1] D. Bates, M. Maechler, B. Bolker, S. Walker. Fitting linear mixed-effects
+       models using lme4. Journal of Statistical Software, 67(1), 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.linear import MixedLinearRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> task = np.arange(200) % 20
+    >>> x = rng.normal(size=200)
+    >>> slope = 2 + rng.normal(size=20)
+    >>> y = slope[task] * x + rng.normal(size=200)
+    >>> X = np.column_stack([x, task])
+    >>> model = MixedLinearRegressor(task=-1, slopes=[0]).fit(X, y)
+    >>> model.coef_.round(1)
+    array([1.8])
+    >>> model.predict_interval([[1.0, 7]], level=0.9).round(1)
+    array([[-0.2,  3.3]])
+    """
+
+    _parameter_constraints: dict = {
+        **MixedBase._parameter_constraints,
+        "method": [StrOptions({"reml", "ml"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        task: TaskColumn = None,
+        groups: Sequence[GroupColumns] | None = None,
+        slopes: Literal["all"] | Sequence[str | int] | Mapping | None = None,
+        covariance: Covariance | Mapping = "full",
+        rank: int = 1,
+        method: Literal["reml", "ml"] = "reml",
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        tol: float = 1e-8,
+        max_iter: int = 200,
+    ) -> None:
+        self.task = task
+        self.groups = groups
+        self.slopes = slopes
+        self.covariance = covariance
+        self.rank = rank
+        self.method = method
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.unknown_task = unknown_task
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Estimate coefficients, variances and the effects of all tasks.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        self._validate_params()
+        data, rows = self._fit_rows(X, y, sample_weight, "numbers")
+        cross = CrossProducts.of_rows(
+            rows.X,
+            data.y,
+            data.sample_weight,
+            self._terms,
+            rows.codes,
+            intercept=self.fit_intercept,
+        )
+        self._maximise(cross, None)
+        return self
+
+    def _maximise(self, cross: CrossProducts, start: np.ndarray | None) -> None:
+        """Estimate variances, then all effects, and keep them."""
+        likelihood = self._likelihood_of(cross)
+        if not likelihood.dof > 0:
+            raise ValueError(
+                f"{type(self).__name__} with method={self.method!r} needs more rows "
+                f"than coefficients; found {cross.n:g} sample(s) and "
+                f"{len(likelihood.fixed)} coefficients. Add rows, leave out columns, "
+                "or set alpha."
+            )
+        found = maximise(likelihood, start=start, tol=self.tol, max_iter=self.max_iter)
+        if not found.converged:
+            warn_caller(
+                f"{type(self).__name__} stopped after {found.n_iter} evaluations of "
+                "the likelihood without convergence. Scale the features, choose a "
+                "simpler covariance, or raise max_iter.",
+                ConvergenceWarning,
+            )
+        self._theta, self.n_iter_ = found.theta, found.n_iter
+        self.log_likelihood_ = -0.5 * found.deviance
+        n_free = sum(
+            term.n_theta
+            for term, free in zip(self._terms, likelihood.is_free, strict=True)
+            if free
+        )
+        self.n_parameters_ = len(likelihood.fixed) + n_free + 1
+        self.aic_ = 2.0 * self.n_parameters_ + found.deviance
+        self.bic_ = float(np.log(cross.n) * self.n_parameters_ + found.deviance)
+        factor = likelihood.factor(found.theta)
+        dof = likelihood.dof
+        self.sigma_ = float(np.sqrt(likelihood.residual(factor) / dof))
+        self._solve(cross, factor)
+        self._look_for_singularity(likelihood)
+
+    def _likelihood_of(self, cross: CrossProducts) -> Likelihood:
+        return Likelihood(cross, float(self.alpha), self.method == "reml")
+
+    def _solve(self, cross: CrossProducts, factor: Factor) -> None:
+        """Keep the effects of given variances."""
+        self._cross = cross
+        solution = factor.solve()
+        coef = np.zeros(cross.n_features + 1)
+        coef[factor.pattern.fixed] = solution.beta
+        self.intercept_, self.coef_ = cross.basis.to_raw(coef)
+        self._effects = [
+            solution.u[k] @ (cross.basis.term_map(k) @ T).T
+            for k, T in enumerate(factor.T)
+        ]
+        kept = np.isin(np.arange(1, cross.n_features + 1), factor.pattern.fixed)
+        self.dropped_features_ = self.feature_names_[~kept]
+
+    def _look_for_singularity(self, likelihood: Likelihood) -> None:
+        odd = []
+        for term, T, free in zip(
+            self._terms,
+            split_theta(self._terms, self._theta),
+            likelihood.is_free,
+            strict=True,
+        ):
+            if free and np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
+                odd.append(term.name)
+        self.is_singular_ = bool(odd)
+        if odd:
+            warn_caller(
+                f"The fit of {type(self).__name__} is singular: effects of "
+                f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
+                "each other. Predictions are valid; tests and intervals of these "
+                "effects are not. Leave out slopes or groupings, or choose a simpler "
+                "covariance.",
+                SingularFitWarning,
+            )
+
+    def partial_fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add rows, of known or new tasks: the same as a fit to all rows so far.
+
+        The sums that the likelihood needs are kept, so that no row of the past is
+        needed, and variances are estimated anew.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model of all rows.
+        """
+        if not hasattr(self, "_cross"):
+            return self.fit(X, y, sample_weight)
+        later, cross, groupings = self._with_later(X, y, sample_weight, False)
+        self._remember_later(later)
+        self._remember_groupings(groupings)
+        self._maximise(cross, np.where(self._theta == 0.0, 0.1, self._theta))
+        return self
+
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add tasks that come after fit, by the variances that it has learned.
+
+        Effects of new tasks are their expectations given their rows. Coefficients and
+        the effects of others are solved anew with these rows among the old ones,
+        exactly, and change little; variances stay, as do the likelihood and criteria.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model with these tasks.
+        """
+        later, cross, groupings = self._with_later(X, y, sample_weight, True)
+        self._remember_later(later)
+        self._remember_groupings(groupings)
+        self._solve(cross, self._likelihood_of(cross).factor(self._theta))
+        return self
+
+    def _with_later(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None, only_new: bool
+    ) -> tuple[Any, CrossProducts, Any]:
+        """Sums of the old and of later rows."""
+        later, rows, places, groupings = self._later_rows(X, y, sample_weight, only_new)
+        terms = tuple(
+            replace(term, n_levels=grouping.n_levels)
+            for term, grouping in zip(self._terms, groupings, strict=True)
+        )
+        basis = replace(self._cross.basis, terms=terms)
+        new = CrossProducts.of_rows(
+            rows.X, later.y, later.sample_weight, terms, rows.codes, basis=basis
+        )
+        return later, self._cross.added(new, places), groupings
+
+    def _posterior(self) -> Posterior:
+        """How sure effects are; a factorisation of the equations."""
+        return Posterior(self._likelihood_of(self._cross).factor(self._theta))
+
+    def predict(self, X: Table, return_std: bool = False) -> Any:
+        """Expected targets: fixed effects, and those of the rows' tasks and groups.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new target too: of the
+            estimates, of effects of unknown tasks, and of the residual.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predictions.
+        std : ndarray of shape (n_samples,)
+            Standard deviations, if `return_std`.
+        """
+        check_is_fitted(self)
+        rows = self._new_rows(X)
+        mean = self._linear_predictor(rows)
+        return (mean, self._std(rows)) if return_std else mean
+
+    def _std(self, rows: Rows) -> np.ndarray:
+        variance = self._posterior().variance(rows.X, rows.codes)
+        return self.sigma_ * np.sqrt(1.0 + variance)
+
+    def predict_interval(self, X: Table, level: float = 0.95) -> np.ndarray:
+        """Intervals that hold a new target with some probability.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        level : float, default=0.95
+            The probability. For a known task it is that over tasks and rows; for an
+            unknown one the interval is wider, as its effects are not known.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+        mean, std = self.predict(X, return_std=True)
+        half = norm.ppf(0.5 + level / 2.0) * std
+        return np.column_stack([mean - half, mean + half])
+
+    def _term_covariances(self) -> list[np.ndarray]:
+        found = []
+        for k, T in enumerate(split_theta(self._terms, self._theta)):
+            raw = self.sigma_ * (self._cross.basis.term_map(k) @ T)
+            found.append(raw @ raw.T)
+        return found
+
+    @property
+    def fixed_effects_(self) -> Any:
+        """Intercept and coefficients with standard errors and 95 % intervals.
+
+        A pandas frame; columns that were dropped are not in it.
+        """
+        check_is_fitted(self)
+        factor = self._likelihood_of(self._cross).factor(self._theta)
+        fixed, m = factor.pattern.fixed, factor.pattern.n_dense
+        C = factor.inverse().dense[m:, m:]
+        J = self._cross.basis.fixed_map[np.ix_(fixed, fixed)]
+        error = self.sigma_ * np.sqrt(np.diag(J @ C @ J.T))
+        estimate = np.append(self.intercept_, self.coef_)[fixed]
+        names = np.append("intercept", self.feature_names_.astype(str))[fixed]
+        return self._table_of(names, estimate, error, "fixed_effects_")
+
+    @property
+    def random_effects_(self) -> dict[str, Any]:
+        """Effects of all levels with standard errors and 95 % intervals, by grouping.
+
+        A dict of pandas frames, with a row for each level and effect. Standard errors
+        are of effect less estimate, those of the coefficients included.
+        """
+        check_is_fitted(self)
+        pandas = import_optional("pandas", extra="report", purpose="random_effects_")
+        inverse, out = self._posterior().inverse, {}
+        for k, T in enumerate(split_theta(self._terms, self._theta)):
+            raw = self._cross.basis.term_map(k) @ T
+            spread = np.einsum("ab,nbc,ac->na", raw, inverse.own[k], raw)
+            error = self.sigma_ * np.sqrt(np.maximum(spread, 0.0))
+            grouping, names = self._groupings[k], self._effect_names(self._terms[k])
+            index = pandas.MultiIndex.from_product(
+                [grouping.labels, names], names=["level", "effect"]
+            )
+            out[grouping.name] = self._table_of(
+                index, self._effects[k].ravel(), error.ravel(), "random_effects_"
+            )
+        return out
+
+    @property
+    def variance_components_(self) -> Any:
+        """Variances and standard deviations of all effects, as a pandas frame.
+
+        A row for each effect of each grouping, and one for the residual. Covariances
+        are in `covariances_`.
+        """
+        check_is_fitted(self)
+        pandas = import_optional(
+            "pandas", extra="report", purpose="variance_components_"
+        )
+        index, variances = [], []
+        for term, S in zip(self._terms, self._term_covariances(), strict=True):
+            index += [(term.name, name) for name in self._effect_names(term)]
+            variances += np.diag(S).tolist()
+        index.append(("residual", ""))
+        variances.append(self.sigma_**2)
+        return pandas.DataFrame(
+            {"variance": variances, "standard_deviation": np.sqrt(variances)},
+            index=pandas.MultiIndex.from_tuples(index, names=["grouping", "effect"]),
+        )
+
+    @property
+    def icc_(self) -> dict[str, float]:
+        """Intraclass correlation: fraction of the variance between levels, as a dict.
+
+        Of all variance that features do not explain. With slopes, it is that of the
+        average row.
+        """
+        check_is_fitted(self)
+        parts = {}
+        for k, T in enumerate(split_theta(self._terms, self._theta)):
+            mean = self._cross.ZZ[k].sum(axis=0) / self._cross.n
+            parts[self._terms[k].name] = float(np.trace(T.T @ mean @ T))
+        total = 1.0 + sum(parts.values())
+        return {name: part / total for name, part in parts.items()}
