@@ -173,7 +173,8 @@ def sum_row_products(const i32_t[::1] codes, const f64_t[:, ::1] A,
 
 
 def multiply_rows(const i32_t[::1] codes, const f64_t[:, ::1] A,
-                  const i32_t[:, ::1] place, const i32_t[:, ::1] entry, const f64_t[:, ::1] B,
+                  const i32_t[:, ::1] place, const i32_t[:, ::1] entry,
+                  const f64_t[:, ::1] B,
                   const f64_t[:, :, ::1] C_own, const f64_t[:, ::1] C_entries,
                   const f64_t[:, ::1] C, f64_t[:, ::1] PA, f64_t[:, ::1] PB,
                   f64_t[::1] leverage):

@@ -28,6 +28,8 @@ _EM_STEPS = 6
 _SUFFICIENT = 1e-4  # of the promised decrease
 _MAX_HALVINGS = 30
 _MOST_FOR_CURVATURE = 100  # parameters: each costs a gradient
+_NEAR_ZERO = 0.05
+_AS_LIKELY = 1e-6
 _DIFFERENCE = 1e-4  # in units of about a standard error
 
 
@@ -89,6 +91,7 @@ def fit_laplace(
     objective = _Objective(problem, theta, effects, information)
     x, H = np.zeros(objective.size), None
     x, n_iter, converged = _bfgs(objective, x, tol, max_iter)
+    x = _to_zero(objective, x)
     if objective.size <= _MOST_FOR_CURVATURE:
         x, H = _polish(objective, x)
     return _finish(problem, objective, x, H, converged, n_iter)
@@ -215,6 +218,24 @@ def _bfgs(
             H = H + (1.0 + change @ Hc / curvature) / curvature * np.outer(s, s)
             H -= (np.outer(Hc, s) + np.outer(s, Hc)) / curvature
     return x, max_iter, False
+
+
+def _to_zero(objective: _Objective, x: np.ndarray) -> np.ndarray:
+    """Standard deviations that are about zero are zero, if that is as likely.
+
+    The likelihood has no slope there, so that steps end early.
+    """
+    lower = [np.zeros(0), *(t.lower for t in objective.problem.terms)]
+    value = objective(x)[0]
+    theta, _ = objective.parameters(x)
+    for j in np.flatnonzero(np.concatenate(lower) == 0.0):
+        if 0.0 < abs(theta[j]) < _NEAR_ZERO:
+            trial = x.copy()
+            trial[j] = -objective.origin[0][j] / objective.unit[j]
+            new = objective(trial)[0]
+            if new <= value + _AS_LIKELY:
+                x, value = trial, new
+    return x
 
 
 def _polish(objective: _Objective, x: np.ndarray) -> tuple[np.ndarray, Any]:

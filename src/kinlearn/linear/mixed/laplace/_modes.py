@@ -1,8 +1,8 @@
 """The most likely effects of given covariances, and the equations there.
 
-Equations of the term with the most effects fall apart into one for each level, and these
-are eliminated one by one; what they leave to other terms and to fixed effects is one dense
-matrix.
+Equations of the term with the most effects fall apart into one for each level, and
+these are eliminated one by one; what they leave to other terms and to fixed effects is
+one dense matrix.
 """
 
 from collections.abc import Sequence
@@ -46,6 +46,8 @@ class Modes:
         The mode.
     A, B : float64 arrays of shapes (n, r) and (n, K)
         The rows' values of the effects.
+    eta : float64 array of shape (n,)
+        The rows' linear predictors.
     slope, curve, bend : float64 arrays of shape (n,)
         Derivatives of the rows' negative log likelihood by the linear predictor.
     nll, penalised : float
@@ -66,6 +68,7 @@ class Modes:
     effects: Effects
     A: np.ndarray
     B: np.ndarray
+    eta: np.ndarray
     slope: np.ndarray
     curve: np.ndarray
     bend: np.ndarray
@@ -88,6 +91,7 @@ def _evaluate(problem: LaplaceProblem, modes: Modes, effects: Effects) -> None:
     add_effects(
         pattern.codes, modes.A, effects.u, pattern.place, modes.B, effects.d, eta
     )
+    modes.eta = eta
     modes.nll = family_terms(
         problem.family,
         eta,
@@ -215,8 +219,8 @@ def find_modes(
         The mode and the factored equations there.
     """
     A, B = problem.values(T)
-    slope, curve, bend = np.empty((3, len(problem.y)))
-    modes = Modes(start, A, B, slope, curve, bend)
+    eta, slope, curve, bend = np.empty((4, len(problem.y)))
+    modes = Modes(start, A, B, eta, slope, curve, bend)
     modes.n_fixed = len(start.beta) if free_fixed else 0
     _evaluate(problem, modes, start)
     if not np.isfinite(modes.penalised):
