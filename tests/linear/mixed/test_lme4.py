@@ -1,4 +1,4 @@
-"""The same numbers as lme4, whose figures `tests/linear/lme4/gaussian.R` has written."""
+"""The same numbers as lme4; `tests/linear/lme4/gaussian.R` has written its figures."""
 
 import json
 import warnings

@@ -16,14 +16,16 @@ References
    using lme4. Journal of Statistical Software, 67(1), 2015.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy.optimize import minimize
 
 from kinlearn.linear.mixed._cross_products import CrossProducts
 from kinlearn.linear.mixed._factor import Factor, Pattern
-from kinlearn.linear.mixed._terms import split_theta
+from kinlearn.linear.mixed._terms import Term, split_theta
 
 __all__ = ["Likelihood", "Optimum", "independent_columns", "maximise"]
 
@@ -202,23 +204,48 @@ def maximise(
     if not any(likelihood.is_free):
         none = np.zeros(sum(term.n_theta for term in terms))
         return Optimum(none, likelihood.deviance(likelihood.factor(none)), 1, True)
-    lower = np.concatenate([term.lower for term in terms])
-    theta = start
-    if theta is None:
-        theta = np.concatenate([term.start() for term in terms])
     free = np.repeat(likelihood.is_free, [term.n_theta for term in terms])
-    theta = np.where(free, theta, 0.0)
-    lower = np.where(free, lower, np.nan)  # comparisons are False where it is fixed
-    bounds = [
-        ((0.0, 0.0) if not f else (None if low < 0 else low, _LARGEST))
-        for f, low in zip(free, lower, strict=True)
-    ]
+    first = np.concatenate([term.start() for term in terms])
+    diagonal = free & (first > 0.0)
+    starts = [first if start is None else start]
+    # Where an effect has no variance, there may be another maximum.
+    more = [np.full(len(first), 0.3), np.where(diagonal, 0.3, -0.3)]
+    best: Optimum | None = None
+    while starts:
+        found = _climb(likelihood, starts.pop(0), free, diagonal, tol, max_iter)
+        n_iter = found.n_iter + (0 if best is None else best.n_iter)
+        if best is None or found.deviance < best.deviance:
+            best = found
+        best = replace(best, n_iter=n_iter)
+        if more and start is None and _is_singular(terms, found.theta, free):
+            starts, more = more, []
+    return cast("Optimum", best)
+
+
+def _is_singular(terms: Sequence[Term], theta: np.ndarray, free: np.ndarray) -> bool:
+    roots = split_theta(terms, np.where(free, theta, 1.0))
+    return any(np.linalg.svd(T, compute_uv=False)[-1] < _NEAR for T in roots)
+
+
+def _climb(
+    likelihood: Likelihood,
+    theta: np.ndarray,
+    free: np.ndarray,
+    diagonal: np.ndarray,
+    tol: float,
+    max_iter: int,
+) -> Optimum:
+    """The maximum that is reached from one start.
+
+    Signs are not bound while it is looked for, so that parameters can pass zero.
+    """
+    bounds = [(-_LARGEST, _LARGEST) if each else (0.0, 0.0) for each in free]
     options = {"ftol": 1e-3 * tol, "gtol": 1e-6, "maxiter": max_iter, "maxcor": 20}
-    n_iter, converged = 0, False
+    n_iter = 0
     for _ in range(_MOST_STARTS):
         found = minimize(
             likelihood.with_gradient,
-            theta,
+            np.where(free, theta, 0.0),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
@@ -227,27 +254,31 @@ def maximise(
         n_iter += int(found.nfev)
         # a line search that finds nothing better, though not all derivatives are 0
         stalled = not found.success and found.nit < max_iter
-        converged = bool(found.success or stalled)
-        theta, deviance = _to_bounds(likelihood, found.x, float(found.fun), lower, tol)
-        better = _from_bounds(likelihood, theta, deviance, lower, tol)
+        terms = likelihood.cross.terms
+        roots = split_theta(terms, found.x)
+        theta = np.concatenate(
+            [t.with_signs(root) for t, root in zip(terms, roots, strict=True)]
+        )
+        theta, deviance = _to_zero(likelihood, theta, float(found.fun), diagonal, tol)
+        better = _from_zero(likelihood, theta, deviance, diagonal, tol)
         if better is None:
             break
         theta = better
-    return Optimum(theta, deviance, n_iter, converged)
+    return Optimum(theta, deviance, n_iter, bool(found.success or stalled))
 
 
-def _to_bounds(
+def _to_zero(
     likelihood: Likelihood,
     theta: np.ndarray,
     deviance: float,
-    lower: np.ndarray,
+    diagonal: np.ndarray,
     tol: float,
 ) -> tuple[np.ndarray, float]:
-    """Put parameters on their bounds that the optimiser left just short of these.
+    """Set parameters to zero that the optimiser left just short of it.
 
     The likelihood has no slope there, so that it stops early.
     """
-    for i in np.flatnonzero((lower == 0.0) & (theta > 0.0) & (theta < _NEAR)):
+    for i in np.flatnonzero(diagonal & (theta > 0.0) & (theta < _NEAR)):
         trial = theta.copy()
         trial[i] = 0.0
         value = likelihood.deviance(likelihood.factor(trial))
@@ -256,18 +287,18 @@ def _to_bounds(
     return theta, deviance
 
 
-def _from_bounds(
+def _from_zero(
     likelihood: Likelihood,
     theta: np.ndarray,
     deviance: float,
-    lower: np.ndarray,
+    diagonal: np.ndarray,
     tol: float,
 ) -> np.ndarray | None:
-    """A better point off the bounds, where a step went too far; None if there is none.
+    """A better point where a parameter is zero by chance; None if there is none.
 
     By symmetry a parameter that is zero has no slope, be it a minimum or not.
     """
-    for i in np.flatnonzero((lower == 0.0) & (theta == 0.0)):
+    for i in np.flatnonzero(diagonal & (theta == 0.0)):
         for size in _PROBES:
             trial = theta.copy()
             trial[i] = size

@@ -72,17 +72,10 @@ class Term:
         """Number of parameters of the covariance, relative to the residual's."""
         return 1 if self.covariance == "scaled_identity" else len(self.cells[0])
 
-    @property
-    def lower(self) -> np.ndarray:
-        """Least values of theta: those on the diagonal of T are not negative."""
-        if self.covariance == "scaled_identity":
-            return np.zeros(1)
-        rows, columns = self.cells
-        return np.where(rows == columns, 0.0, -np.inf)
-
     def start(self) -> np.ndarray:
         """Theta to start from: effects that vary as much as the residual."""
-        return np.where(self.lower == 0.0, 1.0, 0.0)
+        rows, columns = self.cells
+        return np.where(rows == columns, 1.0, 0.0)[: self.n_theta]
 
     def matrix(self, theta: np.ndarray) -> np.ndarray:
         """T, of shape (n_effects, width)."""
@@ -95,6 +88,11 @@ class Term:
         cells = T[self.cells]
         return cells.sum(keepdims=True) if self.n_theta < len(cells) else cells
 
+    def with_signs(self, T: np.ndarray) -> np.ndarray:
+        """Theta of the same covariance, whose diagonal is not negative."""
+        signs = np.where(np.diag(T) < 0.0, -1.0, 1.0)
+        return (T * signs)[self.cells][: self.n_theta]
+
     def theta_from_covariance(self, S: np.ndarray) -> np.ndarray:
         """Theta whose covariance is close to S, which is positive semi-definite."""
         if self.covariance == "diagonal":
@@ -106,9 +104,7 @@ class Term:
         factor = vectors[:, keep] * np.sqrt(np.maximum(values[keep], 0.0))
         # the lower triangle with the same product, its diagonal not negative
         _, upper = np.linalg.qr(factor.T)
-        T = upper.T
-        signs = np.where(np.diag(T) < 0.0, -1.0, 1.0)
-        return (T * signs)[self.cells]
+        return self.with_signs(upper.T)
 
 
 def split_theta(terms: Sequence[Term], theta: np.ndarray) -> list[np.ndarray]:
