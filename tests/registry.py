@@ -16,7 +16,11 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.cluster import MultiTaskSymmetricNMF
-from kinlearn.linear import MixedLinearRegressor
+from kinlearn.linear import (
+    MixedLinearRegressor,
+    MixedLogisticClassifier,
+    MixedPoissonRegressor,
+)
 from kinlearn.sharing import (
     KinClassifier,
     KinRegressor,
@@ -72,6 +76,8 @@ ESTIMATORS = [
     MultiTaskExtraTreesRegressor(n_estimators=5),
     MultiTaskRandomForestClassifier(n_estimators=5),
     MixedLinearRegressor(),
+    MixedLogisticClassifier(),
+    MixedPoissonRegressor(),
     # checks compare two solutions more closely than the default tolerance
     MultiTaskSVC(tol=1e-9),
     MultiTaskSVR(tol=1e-9),

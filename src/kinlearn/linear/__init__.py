@@ -3,7 +3,15 @@
 from kinlearn.linear.mixed import (
     LikelihoodRatioResult,
     MixedLinearRegressor,
+    MixedLogisticClassifier,
+    MixedPoissonRegressor,
     likelihood_ratio_test,
 )
 
-__all__ = ["LikelihoodRatioResult", "MixedLinearRegressor", "likelihood_ratio_test"]
+__all__ = [
+    "LikelihoodRatioResult",
+    "MixedLinearRegressor",
+    "MixedLogisticClassifier",
+    "MixedPoissonRegressor",
+    "likelihood_ratio_test",
+]

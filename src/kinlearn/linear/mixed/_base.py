@@ -1,7 +1,7 @@
 """What all mixed models share: parameters, groupings, terms, tables of effects."""
 
 from abc import ABCMeta
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -26,7 +26,7 @@ from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 from kinlearn.utils._values import show_values
 
-__all__ = ["MixedBase", "Rows"]
+__all__ = ["MixedBase", "Rows", "linear_predictor"]
 
 _LEVEL = 0.95  # of the intervals in tables
 
@@ -45,6 +45,27 @@ class Rows:
 
     X: Any
     codes: list[np.ndarray]
+
+
+def linear_predictor(
+    rows: Rows,
+    intercept: float,
+    coef: np.ndarray,
+    terms: Sequence[Term],
+    effects: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Fixed effects, and those of the rows' levels; none of unknown ones."""
+    X = rows.X
+    out = np.asarray(X @ coef, dtype=np.float64).ravel() + intercept
+    for term, own, codes in zip(terms, effects, rows.codes, strict=True):
+        # the last row, of zeros, is that of unknown levels
+        b = np.vstack([own, np.zeros(term.n_effects)])
+        out += b[codes, 0]
+        for a, column in enumerate(term.columns, start=1):
+            x = X[:, [column]]
+            x = x.toarray() if sp.issparse(x) else x
+            out += b[codes, a] * x[:, 0]
+    return out
 
 
 class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
@@ -226,19 +247,9 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _linear_predictor(self, rows: Rows) -> np.ndarray:
         """Fixed effects, and those of the rows' levels; none of unknown ones."""
-        X = rows.X
-        out = np.asarray(X @ self.coef_, dtype=np.float64).ravel() + self.intercept_
-        for term, effects, codes in zip(
-            self._terms, self._effects, rows.codes, strict=True
-        ):
-            # the last row, of zeros, is that of unknown levels
-            b = np.vstack([effects, np.zeros(term.n_effects)])
-            out += b[codes, 0]
-            for a, column in enumerate(term.columns, start=1):
-                x = X[:, [column]]
-                x = x.toarray() if sp.issparse(x) else x
-                out += b[codes, a] * x[:, 0]
-        return out
+        return linear_predictor(
+            rows, self.intercept_, self.coef_, self._terms, self._effects
+        )
 
     def _effect_names(self, term: Term) -> list[str]:
         return ["intercept", *(str(self.feature_names_[c]) for c in term.columns)]

@@ -65,26 +65,29 @@ def likelihood_ratio_test(smaller: Any, larger: Any) -> LikelihoodRatioResult:
         check_is_fitted(model)
     if smaller.n_parameters_ > larger.n_parameters_:
         smaller, larger = larger, smaller
-    sums = [
-        (model._cross.n, model._cross.basis.y_shift, model._cross.FF[-1, -1])
-        for model in (smaller, larger)
-    ]
+    if type(smaller) is not type(larger):
+        raise TypeError(
+            f"The two models are a {type(smaller).__name__} and a "
+            f"{type(larger).__name__}; their likelihoods cannot be compared."
+        )
+    sums = [model._row_sums for model in (smaller, larger)]
     if not np.allclose(sums[0], sums[1], rtol=1e-9):
         raise ValueError(
             "The two models were fitted to different rows or targets: they have "
             f"{sums[0][0]:g} and {sums[1][0]:g} rows, with mean targets "
             f"{sums[0][1]:.6g} and {sums[1][1]:.6g}. Fit both to the same rows."
         )
-    if smaller.method != larger.method:
+    methods = [getattr(model, "method", "ml") for model in (smaller, larger)]
+    if methods[0] != methods[1]:
         raise ValueError(
-            f"One model was fitted by method={smaller.method!r}, the other by "
-            f'{larger.method!r}. Fit both with the same, "ml" if features differ.'
+            f"One model was fitted by method={methods[0]!r}, the other by "
+            f'{methods[1]!r}. Fit both with the same, "ml" if features differ.'
         )
     features = [
         sorted(set(model.feature_names_) - set(model.dropped_features_))
         for model in (smaller, larger)
     ]
-    if smaller.method == "reml" and features[0] != features[1]:
+    if methods[0] == "reml" and features[0] != features[1]:
         raise ValueError(
             "Restricted likelihoods of models with different features cannot be "
             'compared. Fit both with method="ml".'

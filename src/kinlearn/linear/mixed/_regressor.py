@@ -367,6 +367,11 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         )
         return later, self._cross.added(new, places), groupings
 
+    @property
+    def _row_sums(self) -> tuple[float, float, float]:
+        """Number of rows, mean and sum of squares of their targets."""
+        return self._cross.n, self._cross.basis.y_shift, self._cross.FF[-1, -1]
+
     def _posterior(self) -> Posterior:
         """How sure effects are; a factorisation of the equations."""
         return Posterior(self._likelihood_of(self._cross).factor(self._theta))
