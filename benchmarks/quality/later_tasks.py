@@ -29,6 +29,8 @@ from kinlearn.boosting import (
     MTBoostClassifier,
     MTBoostRegressor,
     MultiTaskAdaBoostClassifier,
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
@@ -47,6 +49,7 @@ CASES = {
             0.75,
             MultiTaskAdaBoostClassifier(task=-1, n_estimators=20),
         ),
+        "gradient boosting": (0.75, MultiTaskGradientBoostingClassifier(task=-1)),
         "MTBoost": (0.75, MTBoostClassifier(task=-1, n_estimators=30)),
     },
     "school": {
@@ -57,6 +60,7 @@ CASES = {
                 0.02, task=-1, kernel="linear", correction_penalty=10.0, epsilon=1.0
             ),
         ),
+        "gradient boosting": (0.75, MultiTaskGradientBoostingRegressor(task=-1)),
         "MTBoost": (0.75, MTBoostRegressor(task=-1, n_estimators=30)),
     },
 }
@@ -67,6 +71,8 @@ _RAW = (
     MultiTaskExtraTreesRegressor,
     AbstainingAdaBoostClassifier,
     MultiTaskAdaBoostClassifier,
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
 )
 
 

@@ -185,6 +185,11 @@ def drop_new_codes(X: Any, categorical: np.ndarray, known: np.ndarray) -> Any:
 
     X itself where there are none. `known` is what :func:`known_codes` found in fit.
     """
+    if sp.issparse(X):
+        raise TypeError(
+            "Categories are taken from arrays and frames, but X is sparse. Pass "
+            "X.toarray()."
+        )
     copied = False
     for seen, feature in zip(known, np.flatnonzero(categorical), strict=True):
         new = ~np.isin(X[:, feature], np.flatnonzero(seen)) & ~np.isnan(X[:, feature])

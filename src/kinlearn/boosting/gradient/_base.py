@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -48,6 +49,7 @@ __all__ = ["GradientBoostingBase", "Validation"]
 
 _MOST_TASKS = 1000  # of which the affinities are one matrix
 _ROWS_OF_A_JOB = 4096
+_CELLS_OF_A_JOB = 2**28  # of sparse rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,7 @@ class GradientBoostingBase(
         **TaskMixin._task_parameter_constraints,
         **TaskMixin._categorical_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -462,13 +464,15 @@ class GradientBoostingBase(
         offset = self._offset_place
         return feature if offset is None or feature < offset else feature + 1
 
-    def _used(self, X: np.ndarray) -> np.ndarray:
+    def _used(self, X: Any) -> Any:
         """The features alone."""
+        if sp.issparse(X):
+            X = X.tocsr()
         if self._offset_place is None:
             return X
-        return np.delete(X, self._offset_place, axis=1)
+        return X[:, np.delete(np.arange(X.shape[1]), self._offset_place)]
 
-    def _offset(self, X: np.ndarray) -> np.ndarray | None:
+    def _offset(self, X: Any) -> np.ndarray | None:
         """What is added to the scores of rows."""
         return None
 
@@ -486,6 +490,8 @@ class GradientBoostingBase(
             self.trees_.add_scores(bins, rows.task[some], scores[some])
 
         size = max(-(-rows.n_samples // n_jobs), _ROWS_OF_A_JOB)
+        if sp.issparse(features):  # bins have a byte for every cell
+            size = max(min(size, _CELLS_OF_A_JOB // features.shape[1]), 1)
         parts = [slice(i, i + size) for i in range(0, rows.n_samples, size)]
         if len(parts) == 1:
             add(parts[0])
@@ -557,4 +563,5 @@ class GradientBoostingBase(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

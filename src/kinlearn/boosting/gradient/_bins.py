@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
-from kinlearn._binning import Bins, feature_edges, in_units, join_bins
+from kinlearn._binning import Bins, bin_sparse, feature_edges, in_units, join_bins
 from kinlearn.boosting.gradient._exact import exact_weight_unit, weight_sums
 
 __all__ = ["Binned", "FeatureBins"]
+
+_MOST_CELLS = 2**32  # of sparse X: bins have a byte for each, stored or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +60,27 @@ class FeatureBins:
         """Bins of each feature, without that of missing values."""
         return np.diff(self.indptr).astype(np.int32) + np.int32(1)
 
-    def assign(self, X: np.ndarray) -> np.ndarray:
+    def assign(self, X: Any) -> np.ndarray:
         """Bins of rows; the bin of a missing value is the number of bins."""
         n_bins = self.n_bins
+        if sp.issparse(X):
+            return self._assign_sparse(_by_columns(X))
         bins = Bins(self.edges, self.indptr).assign(X)
         for f in np.flatnonzero(self.categorical):  # a code that fit did not see
             bins[X[:, f] > n_bins[f] - 1, f] = n_bins[f]
         return np.minimum(bins, n_bins.astype(np.uint8), out=bins)
+
+    def _assign_sparse(self, X: Any) -> np.ndarray:
+        out = np.empty(X.shape, dtype=np.uint8, order="F")
+        for f, n_bins in enumerate(self.n_bins):
+            edges = self.edges[self.indptr[f] : self.indptr[f + 1]]
+            stored = slice(X.indptr[f], X.indptr[f + 1])
+            x = X.data[stored].astype(np.float64)
+            bins = np.searchsorted(edges, x)
+            bins[np.isnan(x)] = n_bins
+            out[:, f] = np.searchsorted(edges, 0.0)  # what is not stored
+            out[X.indices[stored], f] = bins
+        return out
 
     def threshold(self, feature: int, bin: int) -> float:
         """The number t for which "x <= t" means "the bin is at most `bin`"."""
@@ -96,9 +113,38 @@ class Binned:
         categorical: np.ndarray | None = None,
     ) -> Self:
         """Find the bins of rows and assign them."""
+        if sp.issparse(X):
+            return cls(*_bin_sparse(X, weight, max_bins))
         features = FeatureBins.of(X, weight, max_bins, categorical)
         return cls(features, np.ascontiguousarray(features.assign(X)))
 
     def take(self, rows: np.ndarray) -> "Binned":
         """Some of the rows, with the same bins."""
         return Binned(self.features, np.ascontiguousarray(self.bins[rows]))
+
+
+def _bin_sparse(
+    X: Any, weight: np.ndarray | None, max_bins: int
+) -> tuple[FeatureBins, np.ndarray]:
+    n, d = X.shape
+    if n * d > _MOST_CELLS:
+        raise ValueError(
+            f"X is sparse and has {n} x {d} cells; gradient boosting needs a byte for "
+            f"each, and takes at most {_MOST_CELLS / 2**30:g} GiB. Choose fewer "
+            "columns, or reduce them (TruncatedSVD), or take MTBoostClassifier, "
+            "MTBoostRegressor or AbstainingAdaBoostClassifier, which work on what is "
+            "stored."
+        )
+    bins, codes = bin_sparse(_by_columns(X), weight, max_bins)
+    features = FeatureBins(bins.edges, bins.indptr, np.zeros(d, dtype=bool))
+    codes = np.minimum(codes, features.n_bins.astype(np.uint8), out=codes)
+    return features, np.ascontiguousarray(codes)
+
+
+def _by_columns(X: Any) -> Any:
+    """Sparse X column by column, each cell stored once."""
+    X = X.tocsc()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

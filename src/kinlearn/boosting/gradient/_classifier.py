@@ -45,7 +45,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
     n_estimators : int, default=150
         Number of rounds.
     learning_rate : float, default=0.05
-        What the values of a tree are multiplied by.
+        What the values of a tree are multiplied by, at most 1.
     max_leaf_nodes : int or None, default=12
         Leaves of a tree, at most; None is no limit but `max_depth` and
         `min_samples_leaf`.
@@ -253,8 +253,9 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
-            Rows with the task column; NaN is a missing value.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column; NaN is a missing value. Of sparse rows, what is
+            not stored is 0; X may have some four billion cells, stored or not.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -395,7 +396,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -411,7 +412,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -426,7 +427,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -441,7 +442,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Yields
@@ -457,7 +458,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Yields
@@ -473,7 +474,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Yields

@@ -30,6 +30,9 @@ __all__ = [
 
 _SURE = 1e-10  # no probability is nearer to 0 or 1 at the start
 _MOST = 1e100  # of counts and costs
+_FAR = np.log(_MOST)  # of offsets that are logarithms
+_LARGEST = np.finfo(float).max
+_MOST_SCORE = 700.0  # whose exponential is a number
 
 
 class _OneScore:
@@ -188,7 +191,8 @@ class NumberLoss(_OneScore):
     ) -> None:
         super().__init__(y / scale, weight)
         self.scale = scale
-        self.unit = 1.0 if self.has_link else scale**self.degree
+        largest = _LARGEST ** (1 / self.degree)
+        self.unit = 1.0 if self.has_link else min(scale, largest) ** self.degree
         self.quantile = quantile
 
     @classmethod
@@ -215,7 +219,21 @@ class NumberLoss(_OneScore):
     @classmethod
     def predictions(cls, score: np.ndarray, scale: float) -> np.ndarray:
         """Numbers of scores."""
-        return np.exp(score) if cls.has_link else score * scale
+        return _exp(score) if cls.has_link else score * scale
+
+    @classmethod
+    def check_offset(cls, offset: np.ndarray, scale: float, name: str) -> None:
+        """Refuse offsets so large that no number is left beside them."""
+        most = _FAR if cls.has_link else scale * _MOST
+        far = np.flatnonzero(~(np.abs(offset) <= most))
+        if len(far) == 0:
+            return
+        what = "; it must be the logarithm of an exposure" if cls.has_link else ""
+        raise ValueError(
+            f"The offset is {offset[far[0]]:g} in row {far[0]} ({len(far)} of "
+            f"{len(offset)} rows have one like that), too large for {name}: at most "
+            f"{most:.3g}{what}."
+        )
 
 
 class SquaredLoss(NumberLoss):
@@ -275,7 +293,7 @@ class PoissonLoss(NumberLoss):
         return np.array([np.log(max(counts, 1e-300) / exposure)])
 
     def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
-        return np.exp(score) - y * score
+        return _exp(score) - y * score
 
 
 class GammaLoss(NumberLoss):
@@ -287,7 +305,7 @@ class GammaLoss(NumberLoss):
     @classmethod
     def check(cls, y: np.ndarray, name: str) -> None:
         """Refuse targets that are not positive."""
-        _check_range(y, y > 0, name, "above 0")
+        _check_range(y, y >= 1 / _MOST, name, f"above 0, of {1 / _MOST:g} and more,")
 
     def limited(self, step: np.ndarray) -> np.ndarray:
         """Steps downwards end where the mean of the costs is met."""
@@ -303,7 +321,7 @@ class GammaLoss(NumberLoss):
         return np.log([ratio(*sums)])
 
     def _losses(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
-        return score + y * np.exp(-score)
+        return score + y * _exp(-score)
 
 
 REGRESSION: dict[str, type[NumberLoss]] = {
@@ -337,6 +355,10 @@ def _check_range(y: np.ndarray, right: np.ndarray, name: str, wanted: str) -> No
         f"{np.count_nonzero(~right)} of {len(y)} are not, the first is {y[row]:g} in "
         f"row {row}. Drop these rows, or take another loss."
     )
+
+
+def _exp(score: np.ndarray) -> np.ndarray:
+    return np.exp(np.minimum(score, _MOST_SCORE))
 
 
 def _power_of_two(largest: float) -> float:

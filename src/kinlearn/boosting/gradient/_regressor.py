@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
 from kinlearn.boosting._start_weights import row_weights
@@ -48,7 +49,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
     n_estimators : int, default=150
         Number of rounds.
     learning_rate : float, default=0.05
-        What the values of a tree are multiplied by.
+        What the values of a tree are multiplied by, at most 1.
     max_leaf_nodes : int or None, default=12
         Leaves of a tree, at most; None is no limit but `max_depth` and
         `min_samples_leaf`.
@@ -250,8 +251,9 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
-            Rows with the task column; NaN is a missing value.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column; NaN is a missing value. Of sparse rows, what is
+            not stored is 0; X may have some four billion cells, stored or not.
         y : array-like of shape (n_samples,)
             Numbers; at least 0 for counts, above 0 for costs.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -359,15 +361,18 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
             raise ValueError("X has no feature beside the task and the offset.")
         return int(found[0])
 
-    def _offset(self, X: np.ndarray) -> np.ndarray | None:
+    def _offset(self, X: Any) -> np.ndarray | None:
         if self._offset_place is None:
             return None
-        offset = np.asarray(X[:, self._offset_place], dtype=np.float64)
+        place = [self._offset_place]
+        column = X.tocsc()[:, place].toarray() if sp.issparse(X) else X[:, place]
+        offset = column.ravel().astype(np.float64)
         if np.isnan(offset).any():
             raise ValueError(
                 f"The offset is missing in {np.isnan(offset).sum()} of {len(offset)} "
                 "rows; it must be there in all."
             )
+        REGRESSION[self.loss].check_offset(offset, self._scale, f"loss={self.loss!r}")
         return offset / self._scale
 
     # ------------------------------------------------------------ prediction
@@ -380,7 +385,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -395,7 +400,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Yields
