@@ -295,9 +295,16 @@ class Rounds:
 
 
 def make_growth(
-    features: FeatureBins, n_tasks: int, totals: Totals, settings: Settings
+    features: FeatureBins,
+    n_tasks: int,
+    totals: Totals,
+    settings: Settings,
+    factor: int = 1,
 ) -> Growth:
-    """What grows trees, from sums over rows wherever they lie."""
+    """What grows trees, from sums over rows wherever they lie.
+
+    `factor` is for more leaves than the settings have.
+    """
     d = len(features.n_bins)
     direction, groups = settings.direction, settings.groups
     search = SplitSearch(
@@ -314,7 +321,7 @@ def make_growth(
     )
     return Growth(
         search,
-        max_leaves=min(settings.max_leaves, max(totals.n, 1)),
+        max_leaves=factor * min(settings.max_leaves, max(totals.n, 1)),
         max_depth=settings.max_depth,
     )
 
