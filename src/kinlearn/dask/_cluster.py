@@ -286,7 +286,12 @@ class ClusterPartitions:
 
         def call(groups: Groups, step: Step) -> Any:
             leader = next(iter(groups))
-            found = self._run([leader], "drive", function, groups, step, args)
+            try:
+                found = self._run([leader], "drive", function, groups, step, args)
+            except (Lost, OSError):
+                # the function may have moved some rows: all of them begin anew
+                self._batch += 1
+                raise
             return found[leader]
 
         return self._insist(call)

@@ -156,9 +156,12 @@ class Resident(WorkerPlugin):
     async def _statistics_here(
         self, keys: dict[int, Any], step: Step, request: Any
     ) -> Statistics:
-        await self._follow(keys, step)
-        rows = self._rows(keys, step.reached)
-        return await self._in_thread(_statistics, rows, request)
+        return await self._in_thread(self._look, self._partitions(keys), step, request)
+
+    def _look(self, partitions: dict[int, Any], step: Step, request: Any) -> Statistics:
+        self._catch_up(partitions, step, by_rows=False)
+        rows = {n: (one, self.places[n][1]) for n, one in partitions.items()}
+        return _statistics(rows, request)
 
     async def drive(
         self,
@@ -242,8 +245,12 @@ class _Near:
         """The merged result of all rows."""
         if self.resident.stopped:
             raise Lost("The fit is over.")
-        found = self.resident.statistics(self.runs, self.step, request)
-        return asyncio.run_coroutine_threadsafe(found, self.loop).result()
+        coming = self.resident.statistics(self.runs, self.step, request)
+        found = asyncio.run_coroutine_threadsafe(coming, self.loop).result()
+        # the plans are known now
+        batch, n_plans = self.step.reached
+        self.step = Step(batch, self.step.trees, n_plans, [])
+        return found
 
 
 def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:
@@ -260,11 +267,13 @@ def split_groups(groups: Groups, n: int = _DEEPER) -> dict[str, Groups]:
 # ----------------------------------------------------------------------------
 
 
-def _statistics(rows: dict[int, tuple[Any, Any]], request: Any) -> Statistics | None:
-    merged = None
-    for partition, places in rows.values():
-        found = partition.statistics(places, request)
-        merged = found if merged is None else Statistics.merge([merged, found])
+def _statistics(rows: dict[int, tuple[Any, Any]], request: Any) -> Statistics:
+    found = (
+        partition.statistics(places, request) for partition, places in rows.values()
+    )
+    merged = next(found)
+    for one in found:
+        merged = Statistics.merge([merged, one])
     return merged
 
 

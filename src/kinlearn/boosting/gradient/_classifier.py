@@ -149,9 +149,9 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
     Notes
     -----
     The page :doc:`/models/gradient-boosting` has the method with its formulas, and how
-    the defaults were chosen. Gradients and curvatures are summed as integers, so the
-    number of threads does not change the model, and the order of the rows changes it
-    by the rounding of the scores it begins with alone.
+    the defaults were chosen. Sums over rows are exact, so neither the number of threads
+    nor the order of the rows changes the model, by a single bit; but the order decides
+    which rows `subsample` and `early_stopping` draw.
 
     References
     ----------

@@ -299,9 +299,16 @@ class Rounds:
 
 
 def make_growth(
-    features: FeatureBins, n_tasks: int, totals: Totals, settings: Settings
+    features: FeatureBins,
+    n_tasks: int,
+    totals: Totals,
+    settings: Settings,
+    factor: int = 1,
 ) -> Growth:
-    """What grows trees, from sums over rows wherever they lie."""
+    """What grows trees, from sums over rows wherever they lie.
+
+    `factor` is for more leaves than the settings have.
+    """
     d = len(features.n_bins)
     direction, groups = settings.direction, settings.groups
     search = SplitSearch(
@@ -318,7 +325,7 @@ def make_growth(
     )
     return Growth(
         search,
-        max_leaves=_most_leaves(totals, settings),
+        max_leaves=factor * _most_leaves(totals, settings),
         max_depth=settings.max_depth,
     )
 

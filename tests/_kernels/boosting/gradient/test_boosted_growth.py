@@ -165,7 +165,7 @@ def test_a_split_and_the_parting_of_rows_by_it_agree():
         lower=-np.inf,
         upper=np.inf,
         open=np.empty(0, dtype=np.uint8),
-        node=0,
+        path=0,
         split=split,
         bits=bits,
     )

@@ -21,6 +21,7 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from kinlearn._kernels._random cimport derive_stream
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t
 from kinlearn._kernels.boosting.gradient._find_split cimport SplitSearch
 from kinlearn._kernels.boosting.gradient._histograms cimport (
@@ -105,6 +106,11 @@ cdef class Growth:
         """The best split of a leaf, for parting its rows."""
         split[0] = self.leaves[leaf].split
         memcpy(&bits[0], self.bits(leaf), self.search.set_bytes)
+
+    def put_split(self, intp_t leaf, const Split[::1] split, const u8_t[::1] bits):
+        """Take the best split of a leaf that was found before, as `copy_split` gave it."""
+        self.leaves[leaf].split = split[0]
+        memcpy(self.bits(leaf), &bits[0], self.search.set_bytes)
 
     def split_leaf(self, intp_t leaf):
         """Split a leaf by its best split: its left side keeps the number.
@@ -207,6 +213,9 @@ cdef class Growth:
         self.gain[leaf.place.node] = split.gain
         leaf.place.depth += 1
         other[0] = leaf[0]
+        # a leaf's own, so that the order of splits does not matter
+        other.place.path = derive_stream(leaf.place.path, 2)
+        leaf.place.path = derive_stream(leaf.place.path, 1)
         if split.feature >= 0:
             self.search.narrow(split.feature, open)
         memcpy(

@@ -17,7 +17,8 @@ cdef struct Groups:
 
 # A node, beside its histogram.
 cdef struct Place:
-    i32_t node          # its number decides the features that are drawn
+    i32_t node
+    u64_t path          # from the root: decides the features that are drawn
     i32_t depth
     Sums sums
     f64_t lower         # bounds of values in it
@@ -52,7 +53,7 @@ cdef class SplitSearch:
     cdef void narrow(self, i32_t feature, u8_t* open) noexcept nogil
     cdef f64_t value(self, const Place* place) noexcept nogil
 
-    cdef intp_t _draw(self, i32_t node, const u8_t* open) noexcept nogil
+    cdef intp_t _draw(self, u64_t path, const u8_t* open) noexcept nogil
     cdef bint _search_feature(
         self, const Place* place, i32_t f, const Sums* cells, Cut* best,
         Split* split) noexcept nogil

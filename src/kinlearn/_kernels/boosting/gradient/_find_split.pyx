@@ -140,7 +140,7 @@ cdef class SplitSearch:
     def find_split(
         self, const i64_t[:, ::1] cells, const i64_t[:, ::1] tasks,
         const i64_t[::1] sums, *, f64_t lower, f64_t upper, const u8_t[::1] open,
-        i32_t node, Split[::1] split, u8_t[::1] bits,
+        u64_t path, Split[::1] split, u8_t[::1] bits,
     ):
         """Find the best split of a node.
 
@@ -156,8 +156,8 @@ cdef class SplitSearch:
             Bounds of values in it.
         open : uint8 array of shape (n_groups,)
             Groups of features that the splits above have left.
-        node : int
-            Its number, which decides the features that are drawn.
+        path : int
+            Its way from the root, which decides the features that are drawn.
         split : structured array of shape (1,), filled
             The split; a gain of 0 is none.
         bits : uint8 array of shape (set_bytes,), filled
@@ -166,7 +166,7 @@ cdef class SplitSearch:
         cdef Place place
         cdef Sums* of_tasks = <Sums*> &tasks[0, 0] if tasks.shape[0] else NULL
         cdef const u8_t* groups = &open[0] if open.shape[0] else NULL
-        place.node, place.depth = node, 0
+        place.node, place.path, place.depth = 0, path, 0
         place.lower, place.upper = lower, upper
         place.sums.g, place.sums.hc = sums[0], sums[1]
         with nogil:
@@ -199,7 +199,7 @@ cdef class SplitSearch:
         memset(split, 0, sizeof(Split))
         split.feature = LEAF
         best.score = bar(parent)    # rounding is no gain
-        n_candidates = self._draw(place.node, open)
+        n_candidates = self._draw(place.path, open)
         for i in range(n_candidates):
             f = self.candidates[i]
             if self.categorical[f]:
@@ -220,7 +220,7 @@ cdef class SplitSearch:
         if split.feature != LEAF:
             split.gain = (best.score - parent) / 2
 
-    cdef intp_t _draw(self, i32_t node, const u8_t* open) noexcept nogil:
+    cdef intp_t _draw(self, u64_t path, const u8_t* open) noexcept nogil:
         # Features to look at: those of groups that are open, of them a draw.
         cdef intp_t n = 0, f, i, j, wanted
         cdef u64_t stream
@@ -239,7 +239,7 @@ cdef class SplitSearch:
         wanted = self.max_features
         if wanted >= n:
             return n
-        stream = derive_stream(self.seed, node)
+        stream = derive_stream(self.seed, path)
         for i in range(wanted):
             j = i + <intp_t> next_below(&stream, n - i)
             held = self.candidates[i]

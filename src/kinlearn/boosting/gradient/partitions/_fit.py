@@ -22,7 +22,7 @@ from kinlearn.boosting.gradient._start import (
     merge_largest,
     merge_sums,
 )
-from kinlearn.boosting.gradient.partitions._growth import RoundPlan, play_round
+from kinlearn.boosting.gradient.partitions._growth import RoundPlan, play_rounds
 from kinlearn.boosting.gradient.partitions._quantiles import (
     Prefixes,
     find_keys,
@@ -35,7 +35,6 @@ from kinlearn.boosting.gradient.partitions._rows import (
     Scheme,
     TargetRows,
 )
-from kinlearn.boosting.gradient.partitions._state import WatchedLoss
 from kinlearn.tasks import check_class_weight, check_total_weight, find_label_sets
 
 __all__ = ["fit_partitions"]
@@ -235,15 +234,17 @@ def _boost(
     losses: list[float] = []
     engine.begin(start)
     has_rows = engine.reduce(merge_sums, BoostRows.n_counting, engine.partitions) > 0
-    for number in range(model.n_estimators if has_rows else 0):
-        played = engine.drive(play_round, plan, number)
-        found.append(played.trees)
-        engine.move(played)
-        stop = finished(1)
-        if scheme.held is not None:
-            sums = engine.statistics(WatchedLoss()).by_node["total"][0]
-            losses.append(loss.value_of(sums))
-            stop = stop or number - int(np.argmin(losses)) >= model.n_iter_no_change
-        if stop:
-            break
+    n_rounds = model.n_estimators if has_rows else 0
+    stop = False
+    while len(found) < n_rounds and not stop:
+        for played, watched in engine.drive(play_rounds, plan, len(found), n_rounds):
+            engine.move(played)
+            found.append(played.trees)
+            stop = finished(1)
+            if scheme.held is not None:
+                losses.append(loss.value_of(watched))
+                n_worse = played.number - int(np.argmin(losses))
+                stop = stop or n_worse >= model.n_iter_no_change
+            if stop:
+                break
     model._keep(found, losses, start, scheme.bins, loss)

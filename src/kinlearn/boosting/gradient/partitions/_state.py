@@ -25,6 +25,7 @@ from kinlearn.boosting.gradient.partitions._quantiles import (
 )
 
 __all__ = [
+    "AHEAD",
     "Children",
     "Gradients",
     "LeafResiduals",
@@ -32,8 +33,9 @@ __all__ = [
     "Roots",
     "Round",
     "RoundRows",
-    "WatchedLoss",
 ]
+
+AHEAD = 2  # leaves that a tree which is grown ahead may have, for each of a tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,8 @@ class RoundRows:
         self.first = first
         self.scores = start.scores(problem.task, problem.offset)
         self.rows = [problem.rows(k) for k in range(problem.loss.n_outputs)]
-        self.round = -1  # the one that grows
+        self.n_added = 0  # rounds that are in the scores
+        self.growing = -1  # the round whose trees grow
         self.drawn: np.ndarray | None = None
         self.gradients: tuple[np.ndarray, np.ndarray] | None = None
         self.leaves: list[LeafRows | None] = [None] * len(self.rows)
@@ -73,7 +76,7 @@ class RoundRows:
 
     def look_at_gradients(self, number: int) -> None:
         """Gradients of a round, and the rows it is to grow with."""
-        self.round = number
+        self.growing = number
         self.gradients = self.problem.loss.gradients(self.scores)
         self.drawn = None
         if self.settings.subsample < 1:
@@ -96,7 +99,7 @@ class RoundRows:
                 problem.binned.features.n_bins,
                 problem.task,
                 problem.n_tasks,
-                2 * self.settings.max_leaves,  # with splits that were made ahead
+                AHEAD * self.settings.max_leaves,
             )
         sums = np.empty(2, dtype=np.int64)
         leaves.begin(pairs, rows, sums)
@@ -113,8 +116,10 @@ class RoundRows:
 
     def add(self, played: Round) -> None:
         """Add the trees of a round to the scores."""
+        if played.number < self.n_added:
+            return
         trees, problem = played.trees, self.problem
-        grown = self.round == played.number
+        grown = self.growing == played.number
         for k, rows in enumerate(self.rows):
             if grown:
                 values, departures = trees.leaf_tables(k)
@@ -136,28 +141,39 @@ class RoundRows:
             )
         if self.watch is not None:
             trees.add_scores(self.watch.bins, self.watch.task, self.watch.scores)
-        self.round = -1
+        self.n_added, self.growing = played.number + 1, -1
 
 
 def _by_node(n: int, **arrays: np.ndarray) -> Statistics:
     return Statistics(np.arange(n + 1), by_node=arrays)
 
 
-@dataclass(frozen=True)
-class Gradients:
-    """The largest gradients and curvatures of a round, and how many rows are drawn."""
+@dataclass(frozen=True, eq=False)
+class Gradients(Weighed):
+    """The largest gradients and curvatures of a round, and how many rows are drawn.
 
-    round: int
+    Before that, the round before is added; and the loss of the rows that are held back
+    is found.
+    """
+
+    number: int
+    before: Round | None
 
     def look(self, rows: RoundRows) -> Statistics:
         """From the rows of a partition."""
-        rows.look_at_gradients(self.round)
+        if self.before is not None:
+            rows.add(self.before)
+        rows.look_at_gradients(self.number)
         pairs = zip(*rows.gradients, strict=True)  # type: ignore[misc]
         high = np.array([largest(*pair) for pair in pairs])
-        n_drawn = 0
+        n = 0
         if rows.drawn is not None:
-            n_drawn = int(np.count_nonzero(rows.drawn & (rows.problem.n_rows > 0)))
-        return _by_node(len(high), high=high, rows=np.full(len(high), n_drawn))
+            n = int(np.count_nonzero(rows.drawn & (rows.problem.n_rows > 0)))
+        watched = np.zeros((len(high), 2), dtype=object)
+        if rows.watch is not None:
+            watched[0] = rows.watch.loss.value_sums(rows.watch.scores)
+        n_drawn = np.full(len(high), n)
+        return _by_node(len(high), high=high, rows=n_drawn, total=watched)
 
 
 @dataclass(frozen=True)
@@ -237,15 +253,3 @@ class LeafResiduals(Weighed):
         keys = as_keys(loss.y[at] - rows.scores[at, 0])
         weight: Any = in_units(loss.weight[at], self.unit)
         return KeyedRows(keys, weight, group).counted(self.prefixes)
-
-
-@dataclass(frozen=True)
-class WatchedLoss:
-    """Loss of the rows that are held back."""
-
-    def look(self, rows: RoundRows) -> Statistics:
-        """From the rows of a partition."""
-        sums = np.zeros((1, 2), dtype=object)
-        if rows.watch is not None:
-            sums[0] = rows.watch.loss.value_sums(rows.watch.scores)
-        return _by_node(1, total=sums)
