@@ -25,6 +25,7 @@ from kinlearn.boosting.gradient._rounds import (
     Watch,
     counted_rows,
 )
+from kinlearn.boosting.gradient._threads import Threads
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, check_total_weight
 from kinlearn.utils import rounds_with_callbacks
@@ -129,15 +130,16 @@ class GradientBoostingBase(
         self._find_features(data)
         features = self._used(data.X)
         categorical = self._feature_columns.categorical
+        threads = Threads(effective_n_jobs(self.n_jobs), data.n_samples)
         if goes_on:
-            bins = np.ascontiguousarray(self.bins_.assign(features))
-            binned = Binned(self.bins_, bins)
+            binned = Binned(self.bins_, self.bins_.assign(features, threads))
         else:
             binned = Binned.of(
                 features,
                 sample_weight,
                 max_bins=self.max_bins,
                 categorical=categorical,
+                threads=threads,
             )
         settings = self._settings(seed, features.shape[1])
         offset = self._offset(data.X)
@@ -160,6 +162,7 @@ class GradientBoostingBase(
             start=self._start if goes_on else None,
             before=self.trees_ if goes_on else None,
             n_jobs=effective_n_jobs(self.n_jobs),
+            threads=threads,
         )
         watch = None
         if held.any():

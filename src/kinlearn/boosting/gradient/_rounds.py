@@ -17,6 +17,7 @@ from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.boosting.gradient._departures import departure_penalty, shrunken
 from kinlearn.boosting.gradient._losses import group_quantiles
 from kinlearn.boosting.gradient._model import LEAF, NODE, Tree, Trees
+from kinlearn.boosting.gradient._threads import Threads
 
 __all__ = [
     "Boosted",
@@ -159,6 +160,8 @@ class Rounds:
         Trees to go on from.
     n_jobs : int, default=1
         Threads.
+    threads : Threads, default=None
+        The same for one tree; None makes them.
     """
 
     def __init__(
@@ -169,8 +172,12 @@ class Rounds:
         start: Start | None = None,
         before: Trees | None = None,
         n_jobs: int = 1,
+        threads: Threads | None = None,
     ) -> None:
         self.problem, self.settings = problem, settings
+        self.threads = (
+            Threads(n_jobs, len(problem.task)) if threads is None else threads
+        )
         self.n_outputs = problem.loss.n_outputs
         self.rows = [problem.rows(k) for k in range(self.n_outputs)]
         n = len(problem.task)
@@ -183,7 +190,9 @@ class Rounds:
         if before is not None:
             before.add_scores(problem.binned.bins, problem.task, self.scores)
             self.n_done = len(before) // self.n_outputs
-        self.n_jobs = min(n_jobs, self.n_outputs)
+        self._derivatives = np.empty((2, self.n_outputs, n))
+        # of few rows, trees grow side by side; of many, one by all threads
+        self.n_jobs = min(n_jobs, self.n_outputs) if self.threads.n == 1 else 1
         self.growers = [self._grower() for _ in range(self.n_jobs)]
 
     def _grower(self) -> Grower:
@@ -195,6 +204,7 @@ class Rounds:
             problem.task,
             problem.n_tasks,
             growth.max_leaves,
+            self.threads.team,
         )
         return Grower(growth, rows)
 
@@ -214,6 +224,7 @@ class Rounds:
             max_features=settings.max_features,
             l2=settings.l2 * self._mean_weight(),
             task_splits=settings.task_splits,
+            n_threads=self.threads.n,
         )
         return Growth(
             search,
@@ -265,7 +276,7 @@ class Rounds:
         """Sums of each task, and the noise."""
         rows, problem = self.rows[output], self.problem
         units = self._units(g, h)
-        fill_pairs(g, h, problem.n_rows, rows, **units, pairs=self.pairs)
+        self._fill_pairs(g, h, rows, units, self.pairs)
         task, n_rows = problem.task[rows], problem.n_rows[rows]
         sums = np.zeros((2, problem.n_tasks), dtype=np.int64)
         np.add.at(sums[0], task, self.pairs[rows, 0])
@@ -301,7 +312,11 @@ class Rounds:
 
     def play(self) -> Trees:
         """Play a round: a tree for each output."""
-        g, h = self.problem.loss.gradients(self.scores)
+        g, h = self._derivatives
+        self.threads.over_rows(
+            lambda some: self.problem.loss.fill_gradients(self.scores, some, g, h),
+            len(self.scores),
+        )
         drawn = self._draw()
         outputs = range(self.n_outputs)
         if self.n_jobs == 1:
@@ -343,75 +358,68 @@ class Rounds:
         return drawn if (drawn & counts).any() else counts
 
     def _units(self, g: np.ndarray, h: np.ndarray) -> dict[str, Any]:
-        most_g, most_h = largest(g, h)
         n = len(g)
+        found = self.threads.over_rows(lambda some: largest(g[some], h[some]), n)
+        most_g, most_h = max(a for a, _ in found), max(b for _, b in found)
+        g_unit = _unit(most_g * n, _BITS)
         return {
-            "g_unit": _unit(most_g * n, _BITS),
+            "g_unit": g_unit,
             "h_unit": _unit(most_h * n, _BITS - self.bits),
             "bits": self.bits,
+            "square_unit": most_g * g_unit if most_g > 0 else 1.0,
         }
+
+    def _fill_pairs(
+        self,
+        g: np.ndarray,
+        h: np.ndarray,
+        rows: np.ndarray,
+        units: dict[str, Any],
+        pairs: np.ndarray,
+    ) -> float:
+        """Fill `pairs`; the noise of the gradients."""
+        found = self.threads.over_rows(
+            lambda some: fill_pairs(
+                g, h, self.problem.n_rows, rows[some], **units, pairs=pairs
+            ),
+            len(rows),
+        )
+        squares = sum(squares for squares, _ in found) * units["square_unit"]
+        total = sum(total for _, total in found) * units["h_unit"]
+        return squares / total if total > 0 else 0.0
 
     def _tree(
         self, k: int, g: np.ndarray, h: np.ndarray, drawn: np.ndarray | None, job: int
     ) -> Tree:
-        grower, settings, n_tasks = (
-            self.growers[job],
-            self.settings,
-            self.problem.n_tasks,
-        )
+        grower, settings = self.growers[job], self.settings
+        growth = grower.growth
         pairs = self.pairs if self.n_jobs == 1 else np.empty_like(self.pairs)
         rows = self.rows[k] if drawn is None else self.rows[k][drawn[self.rows[k]]]
         units = self._units(g, h)
-        squares, total = fill_pairs(
-            g, h, self.problem.n_rows, rows, **units, pairs=pairs
+        noise = self._fill_pairs(g, h, rows, units, pairs)
+        growth.search.begin(
+            g_unit=units["g_unit"],
+            h_unit=units["h_unit"],
+            bits=self.bits,
+            noise=noise,
+            seed=stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k)),
         )
-        noise = squares / total if total > 0 else 0.0
-        growth = grower.growth
-        seed = stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k))
-        growth.search.begin(**units, noise=noise, seed=seed)
         sums = np.empty(2, dtype=np.int64)
-        grower.rows.begin(pairs, rows, sums)
-        grower.grow(sums)
-        n_leaves = growth.n_leaves
-        nodes = np.empty(growth.n_nodes, dtype=NODE)
-        gain, value, weight = np.empty((3, growth.n_nodes))
-        sets = np.empty(growth.n_set_bytes, dtype=np.uint8)
-        bounds = np.empty((n_leaves, 2))
-        growth.copy_tree(nodes, gain, value, weight, sets, bounds)
-        leaf = np.flatnonzero(nodes["feature"] == LEAF)
-        values = np.empty(n_leaves)
-        values[nodes["left"][leaf]] = value[leaf]
-        penalty, table = np.inf, np.empty((0, n_tasks))
-        if settings.task_values and n_tasks > 1:
-            of_task = np.empty((n_leaves, n_tasks, 2), dtype=np.int64)
-            grower.rows.task_sums(of_task)
-            sum_g = of_task[:, :, 0] * units["g_unit"]
-            sum_h = (of_task[:, :, 1] >> self.bits) * units["h_unit"]
-            penalty = departure_penalty(sum_g, sum_h, noise)
-        if self.problem.loss.by_quantile:
-            values, table = self._quantile_values(
-                grower.rows,
-                len(rows),
-                n_leaves,
-                penalty,
-                None if penalty == np.inf else sum_h,
+        with self.threads.serving():
+            grower.rows.begin(pairs, rows, sums)
+            grower.grow(sums)
+            n = growth.n_nodes
+            nodes, (gain, value, weight) = np.empty(n, dtype=NODE), np.empty((3, n))
+            sets = np.empty(growth.n_set_bytes, dtype=np.uint8)
+            bounds = np.empty((growth.n_leaves, 2))
+            growth.copy_tree(nodes, gain, value, weight, sets, bounds)
+            is_leaf = nodes["feature"] == LEAF
+            values = np.empty(growth.n_leaves)
+            values[nodes["left"][is_leaf]] = value[is_leaf]
+            values, table = self._leaf_values(
+                grower, values, bounds, len(rows), units, noise
             )
-        elif penalty < np.inf:
-            table = shrunken(sum_g, sum_h, penalty)
-            if np.isfinite(bounds).any():
-                both = np.clip(values[:, None] + table, bounds[:, :1], bounds[:, 1:])
-                table = both - values[:, None]
-        if len(table):
-            table[_fraction(sum_h, penalty) <= _LEAST_FRACTION] = 0.0
-        both = values[:, None] + table if len(table) else table
-        values = self.problem.loss.limited(values)
-        if len(table):
-            table = np.where(
-                table == 0, 0.0, self.problem.loss.limited(both) - values[:, None]
-            )
-        values *= settings.learning_rate
-        table = np.ascontiguousarray(table * settings.learning_rate)
-        grower.rows.add_values(values, table, self.scores[:, k])
+            grower.rows.add_values(values, table, self.scores[:, k])
         where = np.nonzero(table)
         return Tree(
             output=k,
@@ -423,6 +431,47 @@ class Rounds:
             leaf_values=values,
             departures=(where[0], where[1], table[where]),
         )
+
+    def _leaf_values(
+        self,
+        grower: Grower,
+        values: np.ndarray,
+        bounds: np.ndarray,
+        n_rows: int,
+        units: dict[str, Any],
+        noise: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What leaves add to scores, and departures of tasks in them."""
+        n_leaves, n_tasks = len(values), self.problem.n_tasks
+        loss, rate = self.problem.loss, self.settings.learning_rate
+        penalty = np.inf
+        table = sum_g = sum_h = np.empty((0, n_tasks))
+        if self.settings.task_values and n_tasks > 1:
+            of_task = np.empty((n_leaves, n_tasks, 2), dtype=np.int64)
+            grower.task_sums(of_task)
+            sum_g = of_task[:, :, 0] * units["g_unit"]
+            sum_h = (of_task[:, :, 1] >> self.bits) * units["h_unit"]
+            penalty = departure_penalty(sum_g, sum_h, noise)
+        if loss.by_quantile:
+            values, table = self._quantile_values(
+                grower.rows,
+                n_rows,
+                n_leaves,
+                penalty,
+                None if penalty == np.inf else sum_h,
+            )
+        elif penalty < np.inf:
+            table = shrunken(sum_g, sum_h, penalty)
+            if np.isfinite(bounds).any():
+                both = np.clip(values[:, None] + table, bounds[:, :1], bounds[:, 1:])
+                table = both - values[:, None]
+        if len(table) == 0:
+            return loss.limited(values) * rate, table
+        table[_fraction(sum_h, penalty) <= _LEAST_FRACTION] = 0.0
+        both = loss.limited(values[:, None] + table)
+        values = loss.limited(values)
+        table = np.where(table == 0, 0.0, both - values[:, None])
+        return values * rate, np.ascontiguousarray(table * rate)
 
     def _quantile_values(
         self,

@@ -70,7 +70,7 @@ def fill_gradients(
 
 def fill_softmax_gradients(
     const i32_t[::1] y, const f64_t[:, ::1] score, const u8_t[:, ::1] allowed,
-    const i32_t[::1] task, const f64_t[::1] weight, f64_t[:, ::1] g, f64_t[:, ::1] h,
+    const i32_t[::1] task, const f64_t[::1] weight, f64_t[:, :] g, f64_t[:, :] h,
 ):
     """The same of the multinomial loss, over the classes that each task has.
 
@@ -128,7 +128,8 @@ def largest(const f64_t[::1] g, const f64_t[::1] h):
 
 def fill_pairs(
     const f64_t[::1] g, const f64_t[::1] h, const i64_t[::1] n_rows,
-    const i32_t[::1] rows, f64_t g_unit, f64_t h_unit, int bits, i64_t[:, ::1] pairs,
+    const i32_t[::1] rows, f64_t g_unit, f64_t h_unit, int bits, f64_t square_unit,
+    i64_t[:, ::1] pairs,
 ):
     """Gradients and curvatures as integers, and the noise of the gradients.
 
@@ -144,29 +145,29 @@ def fill_pairs(
         Powers of two.
     bits : int
         How far curvatures are shifted; the counts stand below.
+    square_unit : float
+        What squared gradients are multiples of: the largest gradient times `g_unit`, so
+        that their sum is no larger than that of gradients.
     pairs : int64 array of shape (n, 2), filled
         Gradient, and curvature with count, of the rows that count.
 
     Returns
     -------
-    squares, curvatures : float
+    squares, curvatures : int
         Sums over the rows of the squared gradient of one row that each stands for,
-        and of the curvature. They do not depend on the order of rows either.
+        and of the curvature, as multiples of their units: exact, so that those of
+        some rows can be added to those of others.
     """
     cdef intp_t i
     cdef i32_t r
     cdef i64_t squares = 0, sum_h = 0, whole
-    # |g| / g_unit is below 2^62 / n, its square over n_rows is cut to as much
-    cdef f64_t per_g = 1 / g_unit, per_h = 1 / h_unit, most = 0, unit
+    cdef f64_t per_g = 1 / g_unit, per_h = 1 / h_unit
     with nogil:
-        for i in range(rows.shape[0]):
-            most = max(most, fabs(g[rows[i]]))
-        unit = most * g_unit if most > 0 else 1
         for i in range(rows.shape[0]):
             r = rows[i]
             pairs[r, 0] = <i64_t> rint(g[r] * per_g)
             whole = <i64_t> rint(h[r] * per_h)
             pairs[r, 1] = (whole << bits) + n_rows[r]
             sum_h += whole
-            squares += <i64_t> rint(g[r] / n_rows[r] * (g[r] / unit))
-    return squares * unit, sum_h * h_unit
+            squares += <i64_t> rint(g[r] / n_rows[r] * (g[r] / square_unit))
+    return squares, sum_h
