@@ -147,12 +147,15 @@ class GradientBoostingBase(
         if self.early_stopping and validation is None:
             label = data.y if hasattr(self, "classes_") else None
             held = hold_back(data.task, label, weight, self.validation_fraction, rng)
+        any_held = bool(held.any())
         problem = Problem(
             binned=binned,
             task=data.task,
             n_tasks=data.n_tasks,
-            loss=self._make_loss(data.y, np.where(held, 0.0, weight), data.task),
-            n_rows=np.where(held, 0, n_rows),
+            loss=self._make_loss(
+                data.y, np.where(held, 0.0, weight) if any_held else weight, data.task
+            ),
+            n_rows=np.where(held, 0, n_rows) if any_held else n_rows,
             allowed=self._allowed(),
             offset=offset,
         )
@@ -165,7 +168,7 @@ class GradientBoostingBase(
             threads=threads,
         )
         watch = None
-        if held.any():
+        if any_held:
             watch = self._watch(
                 rounds,
                 binned.bins[held],

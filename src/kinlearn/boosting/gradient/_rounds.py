@@ -190,7 +190,12 @@ class Rounds:
         if before is not None:
             before.add_scores(problem.binned.bins, problem.task, self.scores)
             self.n_done = len(before) // self.n_outputs
-        self._derivatives = np.empty((2, self.n_outputs, n))
+        # of one output, they lie where the pairs will: 16 bytes less for each row
+        self._derivatives = (
+            self.pairs.view(np.float64).T[:, None]
+            if self.n_outputs == 1
+            else np.empty((2, self.n_outputs, n))
+        )
         # of few rows, trees grow side by side; of many, one by all threads
         self.n_jobs = min(n_jobs, self.n_outputs) if self.threads.n == 1 else 1
         self.growers = [self._grower() for _ in range(self.n_jobs)]
@@ -277,14 +282,16 @@ class Rounds:
         rows, problem = self.rows[output], self.problem
         units = self._units(g, h)
         self._fill_pairs(g, h, rows, units, self.pairs)
-        task, n_rows = problem.task[rows], problem.n_rows[rows]
+        # all rows are not copied
+        some = slice(None) if len(rows) == len(problem.task) else rows
+        task, n_rows = problem.task[some], problem.n_rows[some]
         sums = np.zeros((2, problem.n_tasks), dtype=np.int64)
-        np.add.at(sums[0], task, self.pairs[rows, 0])
-        np.add.at(sums[1], task, self.pairs[rows, 1] >> self.bits)
+        np.add.at(sums[0], task, self.pairs[some, 0])
+        np.add.at(sums[1], task, self.pairs[some, 1] >> self.bits)
         sum_g, sum_h = sums[0] * units["g_unit"], sums[1] * units["h_unit"]
         # levels of tasks may differ far: what counts is the noise within them
         step = np.divide(sum_g, sum_h, out=np.zeros_like(sum_g), where=sum_h > 0)
-        squares = (g[rows] - h[rows] * step[task]) ** 2 / n_rows
+        squares = (g[some] - h[some] * step[task]) ** 2 / n_rows
         total, n_free = sum_h.sum(), n_rows.sum() - np.count_nonzero(sum_h)
         noise = squares.sum() * n_rows.sum() / max(n_free * total, 1e-300)
         return sum_g, sum_h, noise if n_free > 0 else np.inf
