@@ -156,17 +156,14 @@ class Units:
     ) -> np.ndarray:
         """The same into an array; returns whole sums that `noise` takes."""
         sums = fill_pairs(
-            g,
-            h,
-            n_rows,
-            rows,
-            g_unit=self.g,
-            h_unit=self.h,
-            bits=self.bits,
-            most=self.most_g,
-            pairs=pairs,
+            g, h, n_rows, rows, self.g, self.h, self.bits, self.square, pairs
         )
         return np.array(sums, dtype=np.int64)
+
+    @property
+    def square(self) -> float:
+        """Of squared gradients, whose sum is then no larger than that of gradients."""
+        return self.most_g * self.g if self.most_g > 0 else 1.0
 
     def numbers(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradients and curvatures of whole sums, which are pairs in the last axis."""
@@ -177,7 +174,7 @@ class Units:
         squares, curvature = int(sums[0]), int(sums[1])
         if curvature <= 0:
             return 0.0
-        return squares * (self.most_g * self.g) / (curvature * self.h)
+        return squares * self.square / (curvature * self.h)
 
 
 def _unit(total: float, bits: int) -> float:
