@@ -12,6 +12,7 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.tasks import with_task
+from tests.reference import later_task as twin
 
 SMALL = {"task": -1, "n_estimators": 40, "learning_rate": 0.15, "random_state": 0}
 
@@ -80,6 +81,34 @@ def test_a_new_task_learns_and_the_others_stay(loss, late):
     if late == 5:  # task splits send it to those that are turned around
         affinity = model.task_affinity_[5]
         assert affinity[[2, 8]].min() > affinity[[0, 1, 3]].max()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("turned", [(2, 5, 8), (4,), (0, 4)])
+def test_sides_and_departures_are_those_of_the_twin(seed, turned):
+    X, f, task = make_tasks(450, seed=seed, turned=turned)
+    X[:, 3] = np.digitize(X[:, 3], [-1, 0, 1])
+    X[np.random.default_rng(seed).random(450) < 0.1, 1] = np.nan
+    y = f + (X[:, 3] == 2) + np.random.default_rng(seed).normal(size=450)
+    new = task == 4
+    model = regressor(n_estimators=10, categorical_features=[3]).fit(X[~new], y[~new])
+    before = [*model.trees_]
+    model.add_task(X[new], y[new])
+    bins = model.bins_.assign(X[new, :-1])
+    start = model._start.scores(np.full(new.sum(), 4))[:, 0]
+    expected = twin.add_task(before, start, y[new] / model._scale, bins)
+    n_sides = n_departures = 0
+    for tree, (sides, departures) in zip(model.trees_, expected, strict=True):
+        leaf, of, value = tree.departures
+        found = dict(zip(leaf[of == 4].tolist(), value[of == 4].tolist(), strict=True))
+        assert found.keys() == departures.keys()
+        assert_allclose([found[k] for k in departures], [*departures.values()])
+        for at, goes in sides.items():
+            first = tree.nodes["first_byte"][at]
+            assert bool(tree.sets[first] >> 4 & 1) == goes
+        n_sides, n_departures = n_sides + len(sides), n_departures + len(found)
+    assert n_sides > 0 or turned == (4,)
+    assert n_departures > 0
 
 
 def test_adding_gains_most_of_what_fitting_anew_does():
