@@ -34,7 +34,7 @@ __all__ = [
 
 _CATEGORY_BYTES = 32  # of a set of categories
 _FOLDS = 5  # of later rows, by which the number of further rounds is chosen
-_SURE = 1.0  # standard errors by which they must help
+_SURE = 2.0  # standard errors by which they must help: with 1, one in four did harm
 _UNLIKE = 3.0  # standard deviations by which a task is unlike all others
 
 
@@ -144,7 +144,7 @@ def deal_rows(
 def best_rounds(races: list[tuple[Rounds, Watch]], most: int, patience: int) -> int:
     """How many rounds predict the rows best that do not train.
 
-    None, unless that many are better than none by a standard error over the folds.
+    None, unless that many are better than none by two standard errors over the folds.
     """
     if not races:
         return 0
