@@ -26,6 +26,7 @@ from kinlearn.boosting.gradient._rounds import (
     counted_rows,
     held_draws,
 )
+from kinlearn.boosting.gradient._threads import Threads
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, check_total_weight
 from kinlearn.utils import rounds_with_callbacks
@@ -133,15 +134,16 @@ class GradientBoostingBase(
         self._find_features()
         features = self._used(data.X)
         categorical = self._feature_columns.categorical
+        threads = Threads(effective_n_jobs(self.n_jobs), data.n_samples)
         if goes_on:
-            bins = np.ascontiguousarray(self.bins_.assign(features))
-            binned = Binned(self.bins_, bins)
+            binned = Binned(self.bins_, self.bins_.assign(features, threads))
         else:
             binned = Binned.of(
                 features,
                 sample_weight,
                 max_bins=self.max_bins,
                 categorical=categorical,
+                threads=threads,
             )
         settings = self._settings(seed, features.shape[1])
         offset = self._offset(data.X)
@@ -152,12 +154,15 @@ class GradientBoostingBase(
             held = hold_back(
                 data.task, label, weight, self.validation_fraction, None, draws
             )
+        any_held = bool(held.any())
         problem = Problem(
             binned=binned,
             task=data.task,
             n_tasks=data.n_tasks,
-            loss=self._make_loss(data.y, np.where(held, 0.0, weight), data.task),
-            n_rows=np.where(held, 0, n_rows),
+            loss=self._make_loss(
+                data.y, np.where(held, 0.0, weight) if any_held else weight, data.task
+            ),
+            n_rows=np.where(held, 0, n_rows) if any_held else n_rows,
             allowed=self._allowed(),
             offset=offset,
         )
@@ -167,9 +172,10 @@ class GradientBoostingBase(
             start=self._start if goes_on else None,
             before=self.trees_ if goes_on else None,
             n_jobs=effective_n_jobs(self.n_jobs),
+            threads=threads,
         )
         watch = None
-        if held.any():
+        if any_held:
             watch = self._watch(
                 rounds,
                 binned.bins[held],

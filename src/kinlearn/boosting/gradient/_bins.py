@@ -7,8 +7,12 @@ import numpy as np
 
 from kinlearn._binning import Bins, feature_edges, in_units, join_bins
 from kinlearn.boosting.gradient._exact import exact_weight_unit, weight_sums
+from kinlearn.boosting.gradient._threads import Threads
 
 __all__ = ["Binned", "FeatureBins"]
+
+_COLUMNS = 4  # that are copied at once: a walk through X for each costs more
+_ROWS = 2048  # whose numbers and bins stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,22 +38,30 @@ class FeatureBins:
         weight: np.ndarray | None,
         max_bins: int,
         categorical: np.ndarray | None,
+        threads: Threads | None = None,
     ) -> Self:
         """Find the edges; rows of weight 0 are none."""
-        mask = np.zeros(X.shape[1], dtype=bool)
+        d = X.shape[1]
+        mask = np.zeros(d, dtype=bool)
         if categorical is not None:
             mask |= categorical
+
         if weight is not None:  # whole numbers: no order of rows changes their sums
             weight = in_units(weight, exact_weight_unit(*weight_sums(weight)))
-        edges = []
-        for f, is_codes in enumerate(mask):
-            column = np.ascontiguousarray(X[:, f])
-            if is_codes:
-                top = np.nanmax(column, initial=0.0)
-                edges.append(np.arange(int(top)) + 0.5)
-            else:
-                edges.append(feature_edges(column, weight, max_bins))
-        bins = join_bins(edges)
+
+        def find(first: int) -> list[np.ndarray]:
+            some = slice(first, first + _COLUMNS)
+            columns = np.ascontiguousarray(X[:, some].T)
+            return [
+                np.arange(int(np.nanmax(column, initial=0.0))) + 0.5
+                if is_codes
+                else feature_edges(column, weight, max_bins)
+                for column, is_codes in zip(columns, mask[some], strict=True)
+            ]
+
+        blocks = range(0, d, _COLUMNS)
+        found = (threads or Threads(1, 0)).map(find, blocks)
+        bins = join_bins([edges for some in found for edges in some])
         return cls(bins.edges, bins.indptr, mask)
 
     @property
@@ -57,13 +69,24 @@ class FeatureBins:
         """Bins of each feature, without that of missing values."""
         return np.diff(self.indptr).astype(np.int32) + np.int32(1)
 
-    def assign(self, X: np.ndarray) -> np.ndarray:
-        """Bins of rows; the bin of a missing value is the number of bins."""
+    def assign(self, X: np.ndarray, threads: Threads | None = None) -> np.ndarray:
+        """Bins of rows, C-contiguous; that of a missing value is the number of bins."""
         n_bins = self.n_bins
-        bins = Bins(self.edges, self.indptr).assign(X)
-        for f in np.flatnonzero(self.categorical):  # a code that fit did not see
-            bins[X[:, f] > n_bins[f] - 1, f] = n_bins[f]
-        return np.minimum(bins, n_bins.astype(np.uint8), out=bins)
+        top = n_bins.astype(np.uint8)
+        bins = Bins(self.edges, self.indptr)
+        coded = np.flatnonzero(self.categorical)
+        out = np.empty(X.shape, dtype=np.uint8)
+
+        def fill(rows: slice) -> None:
+            for first in range(rows.start, rows.stop, _ROWS):
+                some = slice(first, min(first + _ROWS, rows.stop))
+                found = bins.assign(X[some])
+                for f in coded:  # a code that fit did not see
+                    found[X[some, f] > n_bins[f] - 1, f] = n_bins[f]
+                np.minimum(found, top, out=out[some])
+
+        (threads or Threads(1, 0)).over_rows(fill, len(X))
+        return out
 
     def threshold(self, feature: int, bin: int) -> float:
         """The number t for which "x <= t" means "the bin is at most `bin`"."""
@@ -94,10 +117,11 @@ class Binned:
         *,
         max_bins: int = 255,
         categorical: np.ndarray | None = None,
+        threads: Threads | None = None,
     ) -> Self:
         """Find the bins of rows and assign them."""
-        features = FeatureBins.of(X, weight, max_bins, categorical)
-        return cls(features, np.ascontiguousarray(features.assign(X)))
+        features = FeatureBins.of(X, weight, max_bins, categorical, threads)
+        return cls(features, features.assign(X, threads))
 
     def take(self, rows: np.ndarray) -> "Binned":
         """Some of the rows, with the same bins."""

@@ -53,9 +53,23 @@ class _OneScore:
     def gradients(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature, of shape (n_outputs, n_samples)."""
         g, h = np.empty((2, 1, len(self.y)))
-        score = np.ascontiguousarray(scores[:, 0])
-        fill_gradients(self.code, self.quantile, self.y, score, self.weight, g[0], h[0])
+        self.fill_gradients(scores, slice(0, len(self.y)), g, h)
         return g, h
+
+    def fill_gradients(
+        self, scores: np.ndarray, some: slice, g: np.ndarray, h: np.ndarray
+    ) -> None:
+        """The same for some rows, into arrays for all."""
+        score = np.ascontiguousarray(scores[some, 0])
+        fill_gradients(
+            self.code,
+            self.quantile,
+            self.y[some],
+            score,
+            self.weight[some],
+            g[0, some],
+            h[0, some],
+        )
 
     def start_sums(self, offset: np.ndarray | None = None) -> np.ndarray:
         """Exact sums over rows, of which `start_of` finds the best constant."""
@@ -137,11 +151,22 @@ class MultinomialLoss:
     def gradients(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature, of shape (n_outputs, n_samples)."""
         g, h = np.empty((2, self.n_outputs, len(self.y)))
-        scores = np.ascontiguousarray(scores)
-        fill_softmax_gradients(
-            self.y, scores, self.allowed, self.task, self.weight, g, h
-        )
+        self.fill_gradients(scores, slice(0, len(self.y)), g, h)
         return g, h
+
+    def fill_gradients(
+        self, scores: np.ndarray, some: slice, g: np.ndarray, h: np.ndarray
+    ) -> None:
+        """The same for some rows, into arrays for all."""
+        fill_softmax_gradients(
+            self.y[some],
+            np.ascontiguousarray(scores[some]),
+            self.allowed,
+            self.task[some],
+            self.weight[some],
+            g[:, some],
+            h[:, some],
+        )
 
     def start_sums(self, offset: np.ndarray | None = None) -> np.ndarray:
         """Exact weights of the classes."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -101,10 +102,12 @@ class Trees:
         """Put trees end to end."""
 
         def joined(arrays: list[Any], dtype: Any) -> np.ndarray:
+            if len(arrays) == 1:
+                return np.asarray(arrays[0], dtype)
             return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype)
 
         def starts(sizes: list[int]) -> np.ndarray:
-            return np.cumsum([0, *sizes], dtype=np.int64)
+            return np.array([*accumulate(sizes, initial=0)], dtype=np.int64)
 
         counts = [
             np.bincount(tree.departures[0], minlength=len(tree.leaf_values))

@@ -23,7 +23,11 @@ from kinlearn.boosting.gradient._start import (
     Totals,
     Units,
     find_start,
+    gradient_memory,
+    merge_largest,
+    merge_sums,
 )
+from kinlearn.boosting.gradient._threads import Threads
 
 __all__ = [
     "MOST_COUNTED",
@@ -158,6 +162,8 @@ class Rounds:
         Trees to go on from.
     n_jobs : int, default=1
         Threads.
+    threads : Threads, default=None
+        The same for one tree; None makes them.
     """
 
     def __init__(
@@ -168,11 +174,17 @@ class Rounds:
         start: Start | None = None,
         before: Trees | None = None,
         n_jobs: int = 1,
+        threads: Threads | None = None,
     ) -> None:
         self.problem, self.settings = problem, settings
+        self.threads = (
+            Threads(n_jobs, len(problem.task)) if threads is None else threads
+        )
         self.n_outputs = problem.loss.n_outputs
         self.rows = [problem.rows(k) for k in range(self.n_outputs)]
-        self.pairs = np.empty((len(problem.task), 2), dtype=np.int64)
+        self.pairs, *self._derivatives = gradient_memory(
+            len(problem.task), self.n_outputs
+        )
         here = RowsHere(problem)
         self.totals = Totals.of(here)
         if start is None:
@@ -185,19 +197,27 @@ class Rounds:
         if before is not None:
             before.add_scores(problem.binned.bins, problem.task, self.scores)
             self.n_done = len(before) // self.n_outputs
-        self.n_jobs = min(n_jobs, self.n_outputs)
+        # of few rows, trees grow side by side; of many, one by all threads
+        self.n_jobs = min(n_jobs, self.n_outputs) if self.threads.n == 1 else 1
         self.growers = [self._grower() for _ in range(self.n_jobs)]
 
     def _grower(self) -> Grower:
         problem, n_bins = self.problem, self.problem.binned.features.n_bins
         features = problem.binned.features
-        growth = make_growth(features, problem.n_tasks, self.totals, self.settings)
+        growth = make_growth(
+            features,
+            problem.n_tasks,
+            self.totals,
+            self.settings,
+            n_threads=self.threads.n,
+        )
         rows = LeafRows(
             problem.binned.bins,
             n_bins,
             problem.task,
             problem.n_tasks,
             growth.max_leaves,
+            self.threads.team,
         )
         return Grower(growth, rows)
 
@@ -205,7 +225,11 @@ class Rounds:
 
     def play(self) -> Trees:
         """Play a round: a tree for each output."""
-        g, h = self.problem.loss.gradients(self.scores)
+        g, h = self._derivatives
+        self.threads.over_rows(
+            lambda some: self.problem.loss.fill_gradients(self.scores, some, g, h),
+            len(self.scores),
+        )
         drawn = self._draw()
         outputs = range(self.n_outputs)
         if self.n_jobs == 1:
@@ -245,37 +269,44 @@ class Rounds:
     def _tree(
         self, k: int, g: np.ndarray, h: np.ndarray, drawn: np.ndarray | None, job: int
     ) -> Tree:
-        grower, settings = self.growers[job], self.settings
+        grower, settings, threads = self.growers[job], self.settings, self.threads
+        growth, n_tasks = grower.growth, self.problem.n_tasks
         pairs = self.pairs if self.n_jobs == 1 else np.empty_like(self.pairs)
         rows = self.rows[k] if drawn is None else self.rows[k][drawn[self.rows[k]]]
-        units = Units.of(largest(g, h), self.totals)
-        noise = units.noise(units.fill_into(pairs, g, h, self.problem.n_rows, rows))
-        seed = stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k))
-        growth = grower.growth
+        most = threads.over_rows(lambda some: largest(g[some], h[some]), len(g))
+        units = Units.of(merge_largest(most), self.totals)
+        found = threads.over_rows(
+            lambda some: units.fill(pairs, g, h, self.problem.n_rows, rows[some]),
+            len(rows),
+        )
+        noise = units.noise(merge_sums(found))
         growth.search.begin(
-            g_unit=units.g, h_unit=units.h, bits=units.bits, noise=noise, seed=seed
-        )
-        root = np.empty(2, dtype=np.int64)
-        grower.rows.begin(pairs, rows, root)
-        grower.grow(root)
-        sums = None
-        if settings.task_values and self.problem.n_tasks > 1:
-            shape = growth.n_leaves, self.problem.n_tasks, 2
-            of_task = np.empty(shape, dtype=np.int64)
-            grower.rows.task_sums(of_task)
-            sums = units.numbers(of_task)
-        tree, table = make_tree(
-            growth,
-            k,
-            sums,
+            g_unit=units.g,
+            h_unit=units.h,
+            bits=units.bits,
             noise=noise,
-            learning_rate=settings.learning_rate,
-            loss=self.problem.loss,
-            quantiles=lambda by_task: self._quantiles(
-                grower.rows, growth.n_leaves, by_task
-            ),
+            seed=stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k)),
         )
-        grower.rows.add_values(tree.leaf_values, table, self.scores[:, k])
+        root, sums = np.empty(2, dtype=np.int64), None
+        with threads.serving():
+            grower.rows.begin(pairs, rows, root)
+            grower.grow(root)
+            if settings.task_values and n_tasks > 1:
+                of_task = np.empty((growth.n_leaves, n_tasks, 2), dtype=np.int64)
+                grower.task_sums(of_task)
+                sums = units.numbers(of_task)
+            tree, table = make_tree(
+                growth,
+                k,
+                sums,
+                noise=noise,
+                learning_rate=settings.learning_rate,
+                loss=self.problem.loss,
+                quantiles=lambda by_task: self._quantiles(
+                    grower.rows, growth.n_leaves, by_task
+                ),
+            )
+            grower.rows.add_values(tree.leaf_values, table, self.scores[:, k])
         return tree
 
     def _quantiles(self, leaves: LeafRows, n_leaves: int, by_task: bool) -> np.ndarray:
@@ -300,6 +331,7 @@ def make_growth(
     totals: Totals,
     settings: Settings,
     factor: int = 1,
+    n_threads: int = 1,
 ) -> Growth:
     """What grows trees, from sums over rows wherever they lie.
 
@@ -318,6 +350,7 @@ def make_growth(
         max_features=settings.max_features,
         l2=settings.l2 * totals.mean_weight,
         task_splits=settings.task_splits,
+        n_threads=n_threads,
     )
     return Growth(
         search,

@@ -209,7 +209,12 @@ def test_sums_do_not_depend_on_the_order_of_rows():
     for order in (np.arange(1000), rng.permutation(1000)):
         pairs = np.empty((1000, 2), dtype=np.int64)
         rows = np.arange(1000, dtype=np.int32)
-        units = {"g_unit": 2.0**-50, "h_unit": 2.0**-40, "bits": 10, "most": 9.0}
+        units = {
+            "g_unit": 2.0**-50,
+            "h_unit": 2.0**-40,
+            "bits": 10,
+            "square_unit": 2.0**-48,
+        }
         noise = fill_pairs(g[order], h[order], ones, rows, **units, pairs=pairs)
         sums.append((*noise, *pairs.sum(axis=0)))
     assert_array_equal(*sums)

@@ -32,6 +32,10 @@ cdef class Growth:
     cdef bint is_smaller(self, intp_t leaf, intp_t other) noexcept nogil
     cdef void find(
         self, intp_t leaf, const Sums* cells, const Sums* tasks) noexcept nogil
+    cdef void prepare(
+        self, int quest, intp_t leaf, const Sums* cells, const Sums* tasks
+    ) noexcept nogil
+    cdef void choose(self, int quest, intp_t leaf) noexcept nogil
     cdef intp_t best(self) noexcept nogil
     cdef intp_t split(self, intp_t leaf) noexcept nogil
     cdef u8_t* bits(self, intp_t leaf) noexcept nogil

@@ -182,6 +182,18 @@ cdef class Growth:
             &self.leaves[leaf].place, self.open + leaf * self.search.n_groups, cells,
             tasks, &self.leaves[leaf].split, self.bits(leaf))
 
+    # `find` in three: `self.search.look` comes between these two.
+
+    cdef void prepare(
+        self, int quest, intp_t leaf, const Sums* cells, const Sums* tasks
+    ) noexcept nogil:
+        self.search.prepare(
+            quest, &self.leaves[leaf].place, self.open + leaf * self.search.n_groups,
+            cells, tasks)
+
+    cdef void choose(self, int quest, intp_t leaf) noexcept nogil:
+        self.search.choose(quest, &self.leaves[leaf].split, self.bits(leaf))
+
     cdef intp_t best(self) noexcept nogil:
         cdef intp_t best = 0, i
         if self.n_leaves == self.max_leaves:

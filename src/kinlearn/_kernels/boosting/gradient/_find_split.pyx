@@ -5,9 +5,9 @@ docs/models/gradient-boosting.md for what is written here in code. Sums are inte
 (see _histograms.h), so those of partitions can be added in any order.
 """
 
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from kinlearn._kernels._random cimport derive_stream, next_below
 from kinlearn._kernels._typedefs cimport (
@@ -36,6 +36,7 @@ from kinlearn._kernels.boosting.gradient._nodes cimport LEAF, TASK, Split
 
 cdef enum:
     CATEGORIES = 256        # groups that a feature's split can have, and bits of it
+    BYTES = CATEGORIES // 8
 
 
 cdef class SplitSearch:
@@ -63,6 +64,8 @@ cdef class SplitSearch:
         Penalty on values.
     task_splits : bool
         Whether nodes may be split by tasks.
+    n_threads : int, default=1
+        How many threads may look for splits at once.
 
     Attributes
     ----------
@@ -77,9 +80,9 @@ cdef class SplitSearch:
         self, const i32_t[::1] n_bins, const u8_t[::1] categorical,
         const i8_t[::1] direction, const u8_t[:, ::1] groups, intp_t n_tasks, *,
         i64_t least_count, f64_t least_h, intp_t max_features, f64_t l2,
-        bint task_splits,
+        bint task_splits, intp_t n_threads=1,
     ):
-        cdef intp_t d = n_bins.shape[0], f, most = max(CATEGORIES, n_tasks)
+        cdef intp_t d = n_bins.shape[0], f, i, most = max(CATEGORIES, n_tasks)
         self.n_features, self.n_tasks, self.n_groups = d, n_tasks, groups.shape[0]
         self.max_features = max_features
         self.task_splits = task_splits and n_tasks > 1
@@ -92,13 +95,19 @@ cdef class SplitSearch:
         self.direction = <i8_t*> calloc(d, 1)
         self.groups = <u8_t*> calloc(self.n_groups * d + 1, 1)
         self.allowed = <u8_t*> malloc(d)
-        self.candidates = <i32_t*> malloc(d * sizeof(i32_t))
+        self.n_threads = max(n_threads, 1)
+        self.scratch = <Groups*> calloc(self.n_threads, sizeof(Groups))
         if not (
             self.offset and self.n_bins and self.categorical and self.direction
-            and self.groups and self.allowed and self.candidates
-            and allocate_groups(&self.scratch, most)
+            and self.groups and self.allowed and self.scratch
         ):
             raise MemoryError()
+        for i in range(self.n_threads):
+            if not allocate_groups(&self.scratch[i], most):
+                raise MemoryError()
+        for i in range(2):
+            if not allocate_quest(&self.quests[i], d, self.set_bytes):
+                raise MemoryError()
         for f in range(d):
             self.n_bins[f] = n_bins[f]
             self.offset[f + 1] = self.offset[f] + n_bins[f] + 1
@@ -110,14 +119,21 @@ cdef class SplitSearch:
         self.n_cells = self.offset[d]
 
     def __dealloc__(self):
+        cdef intp_t i
         free(self.offset)
         free(self.n_bins)
         free(self.categorical)
         free(self.direction)
         free(self.groups)
         free(self.allowed)
-        free(self.candidates)
-        free_groups(&self.scratch)
+        for i in range(2):
+            free(self.quests[i].candidates)
+            free(self.quests[i].found)
+            free(self.quests[i].bits)
+        if self.scratch:
+            for i in range(self.n_threads):
+                free_groups(&self.scratch[i])
+        free(self.scratch)
 
     def begin(self, *, f64_t g_unit, f64_t h_unit, int bits, f64_t noise, u64_t seed):
         """Begin a tree.
@@ -190,39 +206,79 @@ cdef class SplitSearch:
         self, const Place* place, const u8_t* open, const Sums* cells,
         const Sums* tasks, Split* split, u8_t* bits,
     ) noexcept nogil:
-        cdef f64_t parent = side(
+        self.prepare(0, place, open, cells, tasks)
+        self.look(0, 0, self.n_features, 0)
+        self.choose(0, split, bits)
+
+    # Features are searched independently of each other, in any order and by any
+    # number of threads; only then one of what was found is chosen.
+
+    cdef void prepare(
+        self, int number, const Place* place, const u8_t* open, const Sums* cells,
+        const Sums* tasks,
+    ) noexcept nogil:
+        cdef Quest* quest = &self.quests[number]
+        quest.place, quest.cells = place, cells
+        quest.tasks = tasks if self.task_splits else NULL
+        quest.parent = side(
             gradient(&place.sums, &self.scale), curvature(&place.sums, &self.scale),
             self.scale.l2, place.lower, place.upper)
-        cdef Cut best
-        cdef intp_t i, n_candidates
-        cdef i32_t f
-        memset(split, 0, sizeof(Split))
-        split.feature = LEAF
-        best.score = bar(parent)    # rounding is no gain
-        n_candidates = self._draw(place.path, open)
-        for i in range(n_candidates):
-            f = self.candidates[i]
-            if self.categorical[f]:
-                if self._search_groups(
-                    place, cells + self.offset[f], self.n_bins[f] + 1, self.n_bins[f],
-                    parent, &best, split, bits
-                ):
-                    split.feature = f
-            elif self._search_feature(
-                place, f, cells + self.offset[f], &best, split
-            ):
-                split.feature = f
-        if self.task_splits and tasks != NULL:
-            if self._search_groups(
-                place, tasks, self.n_tasks, self.n_tasks, parent, &best, split, bits
-            ):
-                split.feature = TASK
-        if split.feature != LEAF:
-            split.gain = (best.score - parent) / 2
+        self._draw(quest, open)
 
-    cdef intp_t _draw(self, u64_t path, const u8_t* open) noexcept nogil:
+    cdef void look(
+        self, int number, intp_t first, intp_t last, intp_t thread
+    ) noexcept nogil:
+        # At features from `first` to before `last`, and with the last one at tasks.
+        cdef Quest* quest = &self.quests[number]
+        cdef intp_t i
+        cdef i32_t f
+        for i in range(quest.n_candidates):
+            f = quest.candidates[i]
+            if f < first or f >= last:
+                continue
+            if self.categorical[f]:
+                self._look_at_groups(
+                    quest, quest.cells + self.offset[f], self.n_bins[f] + 1,
+                    self.n_bins[f], &self.scratch[thread], &quest.found[i],
+                    quest.bits + i * BYTES, BYTES)
+            else:
+                self._look_at_feature(quest, f, &quest.found[i])
+        if last == self.n_features and quest.tasks != NULL:
+            self._look_at_groups(
+                quest, quest.tasks, self.n_tasks, self.n_tasks, &self.scratch[thread],
+                &quest.found[self.n_features], quest.bits + self.n_features * BYTES,
+                self.set_bytes)
+
+    cdef void choose(self, int number, Split* split, u8_t* bits) noexcept nogil:
+        # Of equals, the first.
+        cdef Quest* quest = &self.quests[number]
+        cdef f64_t best = bar(quest.parent)     # rounding is no gain
+        cdef intp_t i, at = -1
+        for i in range(quest.n_candidates):
+            if quest.found[i].score > bar(best):
+                best, at = quest.found[i].score, i
+        if quest.tasks != NULL and quest.found[self.n_features].score > bar(best):
+            best, at = quest.found[self.n_features].score, self.n_features
+        if at < 0:
+            memset(split, 0, sizeof(Split))
+            split.feature = LEAF
+            return
+        split[0] = quest.found[at].split
+        split.gain = (best - quest.parent) / 2
+        if at == self.n_features:
+            split.feature = TASK
+            memcpy(bits, quest.bits + at * BYTES, self.set_bytes)
+            return
+        split.feature = quest.candidates[at]
+        if split.by_set:
+            # all sets of a tree are as long as those of tasks
+            memset(bits, 0, self.set_bytes)
+            memcpy(bits, quest.bits + at * BYTES, BYTES)
+
+    cdef void _draw(self, Quest* quest, const u8_t* open) noexcept nogil:
         # Features to look at: those of groups that are open, of them a draw.
-        cdef intp_t n = 0, f, i, j, wanted
+        cdef intp_t n = 0, f, i, j
+        cdef i32_t* candidates = quest.candidates
         cdef u64_t stream
         cdef i32_t held
         if self.n_groups:
@@ -234,26 +290,30 @@ cdef class SplitSearch:
                             self.allowed[f] = 1
         for f in range(self.n_features):
             if self.n_groups == 0 or self.allowed[f]:
-                self.candidates[n] = <i32_t> f
+                candidates[n] = <i32_t> f
                 n += 1
-        wanted = self.max_features
-        if wanted >= n:
-            return n
-        stream = derive_stream(self.seed, path)
-        for i in range(wanted):
+        quest.n_candidates = n
+        if self.max_features >= n:
+            return
+        quest.n_candidates = self.max_features
+        stream = derive_stream(self.seed, quest.place.path)
+        for i in range(self.max_features):
             j = i + <intp_t> next_below(&stream, n - i)
-            held = self.candidates[i]
-            self.candidates[i] = self.candidates[j]
-            self.candidates[j] = held
-        return wanted
+            held = candidates[i]
+            candidates[i] = candidates[j]
+            candidates[j] = held
 
-    cdef bint _search_feature(
-        self, const Place* place, i32_t f, const Sums* cells, Cut* best, Split* split
+    cdef void _look_at_feature(
+        self, const Quest* quest, i32_t f, Found* found
     ) noexcept nogil:
+        cdef const Sums* cells = quest.cells + self.offset[f]
+        cdef const Place* place = quest.place
         cdef int n = self.n_bins[f], way, last
         cdef Sums nothing, missing = cells[n]
-        cdef f64_t before = best.score
+        cdef Split* split = &found.split
+        cdef Cut best
         cdef i64_t n_left
+        best.score, best.bin = bar(quest.parent), -1
         nothing.g = nothing.hc = 0
         # to the right; after the last bin, missing rows alone are there
         for way in range(2 if missing.hc else 1):
@@ -261,13 +321,15 @@ cdef class SplitSearch:
             if self.bounded:
                 scan_bounded(
                     cells, last, missing if way else nothing, place.sums, way,
-                    &self.scale, self.direction[f], place.lower, place.upper, best)
+                    &self.scale, self.direction[f], place.lower, place.upper, &best)
             else:
                 scan(
                     cells, last, missing if way else nothing, place.sums, way,
-                    &self.scale, best)
-        if best.score <= before:
-            return False
+                    &self.scale, &best)
+        found.score = -INFINITY
+        if best.bin < 0:
+            return
+        found.score = best.score
         split.bin, split.by_set = <u8_t> best.bin, False
         split.left_g, split.left_hc = best.left.g, best.left.hc
         split.default_left = best.missing_left
@@ -275,33 +337,36 @@ cdef class SplitSearch:
             n_left = count(&best.left, &self.scale)
             split.default_left = (
                 n_left >= count(&place.sums, &self.scale) - n_left)
-        return True
 
-    cdef bint _search_groups(
-        self, const Place* place, const Sums* cells, intp_t n_cells, intp_t n_codes,
-        f64_t parent, Cut* best, Split* split, u8_t* bits,
+    cdef void _look_at_groups(
+        self, const Quest* quest, const Sums* cells, intp_t n_cells, intp_t n_codes,
+        Groups* groups, Found* found, u8_t* bits, intp_t n_bytes,
     ) noexcept nogil:
         # Groups (tasks, categories) in two parts, by their shrunken gradients.
-        cdef Groups* groups = &self.scratch
-        cdef i64_t n_left, n_all = count(&place.sums, &self.scale)
+        cdef i64_t n_left, n_all = count(&quest.place.sums, &self.scale)
+        cdef Split* split = &found.split
         cdef intp_t i, at
         cdef i32_t code
+        cdef Cut best
+        found.score = -INFINITY
         groups.n = 0
         for i in range(n_cells):
             if cells[i].hc:
                 groups.id[groups.n] = <i32_t> i
                 groups.sums[groups.n] = cells[i]
                 groups.n += 1
-        if not order_groups(groups, place, &self.scale, self.noise):
-            return False
-        at = cut_groups(groups, place, &self.scale, parent, best)
+        if not order_groups(groups, quest.place, &self.scale, self.noise):
+            return
+        best.score = bar(quest.parent)
+        at = cut_groups(groups, quest.place, &self.scale, quest.parent, &best)
         if at < 0:
-            return False
+            return
+        found.score = best.score
         n_left = count(&best.left, &self.scale)
         split.bin, split.by_set = 0, True
         split.left_g, split.left_hc = best.left.g, best.left.hc
         split.default_left = n_left >= n_all - n_left
-        memset(bits, 255 if split.default_left else 0, self.set_bytes)
+        memset(bits, 255 if split.default_left else 0, n_bytes)
         for i in range(groups.n):
             code = groups.id[i]
             if code >= n_codes:     # missing values of a feature
@@ -310,7 +375,13 @@ cdef class SplitSearch:
                 bits[code >> 3] |= 1 << (code & 7)
             else:
                 bits[code >> 3] &= ~(1 << (code & 7))
-        return True
+
+
+cdef bint allocate_quest(Quest* quest, intp_t d, intp_t set_bytes) noexcept nogil:
+    quest.candidates = <i32_t*> malloc(d * sizeof(i32_t))
+    quest.found = <Found*> calloc(d + 1, sizeof(Found))
+    quest.bits = <u8_t*> malloc(d * BYTES + set_bytes)
+    return quest.candidates != NULL and quest.found != NULL and quest.bits != NULL
 
 
 # ---------------------------------------------------------------------- groups

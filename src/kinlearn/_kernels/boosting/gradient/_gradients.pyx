@@ -1,6 +1,7 @@
 """Gradients and curvatures of losses, and as integers whose sums are exact."""
 
 from libc.math cimport exp, fabs, fmax, rint
+from libc.string cimport memcpy
 
 from kinlearn._kernels._typedefs cimport f64_t, i32_t, i64_t, intp_t, u8_t
 
@@ -17,7 +18,7 @@ cdef enum:
 
 def fill_gradients(
     Loss loss, f64_t quantile, const f64_t[::1] y, const f64_t[::1] score,
-    const f64_t[::1] weight, f64_t[::1] g, f64_t[::1] h,
+    const f64_t[::1] weight, f64_t[:] g, f64_t[:] h,
 ):
     """First and second derivative of the loss of each row, by its score.
 
@@ -70,7 +71,7 @@ def fill_gradients(
 
 def fill_softmax_gradients(
     const i32_t[::1] y, const f64_t[:, ::1] score, const u8_t[:, ::1] allowed,
-    const i32_t[::1] task, const f64_t[::1] weight, f64_t[:, ::1] g, f64_t[:, ::1] h,
+    const i32_t[::1] task, const f64_t[::1] weight, f64_t[:, :] g, f64_t[:, :] h,
 ):
     """The same of the multinomial loss, over the classes that each task has.
 
@@ -115,7 +116,7 @@ def fill_softmax_gradients(
                     h[k, i] = 0
 
 
-def largest(const f64_t[::1] g, const f64_t[::1] h):
+def largest(const f64_t[:] g, const f64_t[:] h):
     """The largest magnitude of a gradient, and the largest curvature."""
     cdef intp_t i
     cdef f64_t most_g = 0, most_h = 0
@@ -127,8 +128,8 @@ def largest(const f64_t[::1] g, const f64_t[::1] h):
 
 
 def fill_pairs(
-    const f64_t[::1] g, const f64_t[::1] h, const i64_t[::1] n_rows,
-    const i32_t[::1] rows, *, f64_t g_unit, f64_t h_unit, int bits, f64_t most,
+    const f64_t[:] g, const f64_t[:] h, const i64_t[::1] n_rows,
+    const i32_t[::1] rows, f64_t g_unit, f64_t h_unit, int bits, f64_t square_unit,
     i64_t[:, ::1] pairs,
 ):
     """Gradients and curvatures as integers, and the noise of the gradients.
@@ -136,7 +137,8 @@ def fill_pairs(
     Parameters
     ----------
     g, h : float64 arrays of shape (n,)
-        Gradients and curvatures.
+        Gradients and curvatures. They may lie in the memory of `pairs`, those of each
+        row where its pair will be.
     n_rows : int64 array of shape (n,)
         How many rows each row stands for.
     rows : int32 array
@@ -145,30 +147,32 @@ def fill_pairs(
         Powers of two.
     bits : int
         How far curvatures are shifted; the counts stand below.
-    most : float
-        The largest magnitude of a gradient, of all rows wherever they lie.
+    square_unit : float
+        What squared gradients are multiples of: the largest gradient times `g_unit`, so
+        that their sum is no larger than that of gradients.
     pairs : int64 array of shape (n, 2), filled
         Gradient, and curvature with count, of the rows that count.
 
     Returns
     -------
     squares, curvatures : int
-        Sums over the rows of the squared gradient of one row that each stands for, in
-        units of ``most * g_unit``, and of the curvature, in its own. They do not depend
-        on the order of rows either.
+        Sums over the rows of the squared gradient of one row that each stands for,
+        and of the curvature, as multiples of their units: exact, so that those of
+        some rows can be added to those of others.
     """
     cdef intp_t i
     cdef i32_t r
     cdef i64_t squares = 0, sum_h = 0, whole
-    # |g| / g_unit is below 2^62 / n, its square over n_rows is cut to as much
-    cdef f64_t per_g = 1 / g_unit, per_h = 1 / h_unit
-    cdef f64_t unit = most * g_unit if most > 0 else 1
+    cdef f64_t per_g = 1 / g_unit, per_h = 1 / h_unit, of_g, of_h
     with nogil:
         for i in range(rows.shape[0]):
             r = rows[i]
-            pairs[r, 0] = <i64_t> rint(g[r] * per_g)
-            whole = <i64_t> rint(h[r] * per_h)
-            pairs[r, 1] = (whole << bits) + n_rows[r]
+            # copied as bytes: the same memory will hold integers
+            memcpy(&of_g, &g[r], sizeof(f64_t))
+            memcpy(&of_h, &h[r], sizeof(f64_t))
+            squares += <i64_t> rint(of_g / n_rows[r] * (of_g / square_unit))
+            whole = <i64_t> rint(of_h * per_h)
             sum_h += whole
-            squares += <i64_t> rint(g[r] / n_rows[r] * (g[r] / unit))
+            pairs[r, 0] = <i64_t> rint(of_g * per_g)
+            pairs[r, 1] = (whole << bits) + n_rows[r]
     return squares, sum_h

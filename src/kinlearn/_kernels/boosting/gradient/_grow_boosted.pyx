@@ -2,11 +2,15 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 from kinlearn._kernels._typedefs cimport i32_t, i64_t, intp_t
 from kinlearn._kernels.boosting.gradient._boosted_growth cimport Growth
 from kinlearn._kernels.boosting.gradient._histograms cimport Sums, subtract
 from kinlearn._kernels.boosting.gradient._leaf_rows cimport LeafRows
+
+cdef enum:
+    SHARED_CELLS = 1 << 15          # from which a node is worth the waking of threads
 
 cdef i64_t SIGNAL_CELLS = 1 << 27   # cells between two looks for Ctrl-C: below a second
 
@@ -32,6 +36,11 @@ cdef class Grower:
     cdef i32_t* slot_of         # the histogram of each leaf; -1 for none
     cdef i64_t cells_since
     cdef object error
+    # leaves whose splits are sought, for the threads that do it
+    cdef intp_t small
+    cdef intp_t large
+    cdef bint[2] is_sought
+    cdef intp_t n_pieces
 
     def __cinit__(self, Growth growth, LeafRows rows):
         cdef intp_t n = growth.max_leaves + 1
@@ -67,12 +76,25 @@ cdef class Grower:
             error, self.error = self.error, None
             raise MemoryError() if error is None else error
 
+    def task_sums(self, i64_t[:, :, ::1] sums):
+        """Sums of the rows of each leaf by task, of shape (n_leaves, n_tasks, 2)."""
+        cdef intp_t leaf, n_tasks = self.rows.n_tasks
+        with nogil:
+            for leaf in range(sums.shape[0]):
+                if self.n_task_cells and self.slot_of[leaf] >= 0:
+                    memcpy(
+                        &sums[leaf, 0, 0],
+                        self.slots[self.slot_of[leaf]] + self.rows.n_cells,
+                        n_tasks * sizeof(Sums))
+                else:
+                    self.rows.sum_tasks(leaf, <Sums*> &sums[leaf, 0, 0])
+
     cdef bint _grow(self) noexcept nogil:
         cdef intp_t leaf, other
         if self.growth.wants(0):
-            if not self._fill(0):
+            if not self._take_slot(0):
                 return False
-            self._find(0)
+            self._find(0, -1)
         while True:
             leaf = self.growth.best()
             if leaf < 0:
@@ -80,21 +102,73 @@ cdef class Grower:
             other = self.growth.split(leaf)
             self.rows.part(
                 leaf, other, &self.growth.leaves[leaf].split, self.growth.bits(leaf))
-            if not self._share_histogram(leaf, other):
-                return False
-            self._find(leaf)
-            self._find(other)
+            self.slot_of[other] = -1
+            if not (self.growth.wants(leaf) or self.growth.wants(other)):
+                self._release(leaf)
+                continue
+            # `leaf` has its parent's histogram: the smaller child is filled, the other
+            # is the rest
+            if self.growth.is_smaller(other, leaf):
+                if not self._take_slot(other):
+                    return False
+                self._find(other, leaf)
+            else:
+                self.slot_of[other] = self.slot_of[leaf]
+                if not self._take_slot(leaf):
+                    return False
+                self._find(leaf, other)
+            if not self.growth.wants(leaf):
+                self._release(leaf)
+            if not self.growth.wants(other):
+                self._release(other)
 
-    cdef void _find(self, intp_t leaf) noexcept nogil:
+    cdef void _find(self, intp_t small, intp_t large) noexcept nogil:
+        # Fill the histogram of one leaf, make that of its sibling (-1 for none) from
+        # that of their parent, and find the best splits of both.
+        cdef intp_t[2] leaves = [small, large]
+        cdef intp_t i, n_cells = self.rows.n_cells, n_pieces = 1
         cdef Sums* cells
-        if self.slot_of[leaf] >= 0:
-            cells = self.slots[self.slot_of[leaf]]
-            self.growth.find(leaf, cells, cells + self.rows.n_cells)
+        self.small, self.large = small, large
+        for i in range(2):
+            self.is_sought[i] = leaves[i] >= 0 and self.growth.wants(leaves[i])
+            if self.is_sought[i]:
+                cells = self.slots[self.slot_of[leaves[i]]]
+                self.growth.prepare(
+                    <int> i, leaves[i], cells,
+                    cells + n_cells if self.n_task_cells else NULL)
+        if self.rows.size(small) * self.rows.n_features + n_cells > SHARED_CELLS:
+            n_pieces = min(self.growth.search.n_threads, self.rows.n_features)
+        self.n_pieces = n_pieces
+        self.rows.team.run(find_in_piece, <void*> self, n_pieces)
+        for i in range(2):
+            if self.is_sought[i]:
+                self.growth.choose(<int> i, leaves[i])
 
-    cdef bint _fill(self, intp_t leaf) noexcept nogil:
-        # Into a histogram of its own; False without memory.
+    cdef void _find_in_piece(self, intp_t piece) noexcept nogil:
+        # Some of the features; the last piece has the tasks, too.
+        cdef intp_t d = self.rows.n_features, i
+        cdef intp_t first = d * piece // self.n_pieces
+        cdef intp_t last = d * (piece + 1) // self.n_pieces
+        cdef Sums* part = self.slots[self.slot_of[self.small]]
+        cdef Sums* whole
+        cdef Sums* tasks = NULL
+        if self.n_task_cells and last == d:
+            tasks = part + self.rows.n_cells
+        self.rows.fill_features(self.small, first, last, part, tasks)
+        if self.large >= 0:
+            whole = self.slots[self.slot_of[self.large]]
+            i = self.rows.offset[first]
+            subtract(whole + i, part + i, self.rows.offset[last] - i)
+            if tasks != NULL:
+                subtract(
+                    whole + self.rows.n_cells, tasks, self.n_task_cells)
+        for i in range(2):
+            if self.is_sought[i]:
+                self.growth.search.look(<int> i, first, last, piece)
+
+    cdef bint _take_slot(self, intp_t leaf) noexcept nogil:
+        # A histogram for a leaf; False without memory, or after Ctrl-C.
         cdef i32_t slot
-        cdef Sums* cells
         self.n_free = self.n_free - 1
         slot = self.slot_of[leaf] = self.free_slots[self.n_free]
         if self.slots[slot] == NULL:
@@ -102,9 +176,6 @@ cdef class Grower:
                 (self.rows.n_cells + self.n_task_cells) * sizeof(Sums))
             if self.slots[slot] == NULL:
                 return False
-        cells = self.slots[slot]
-        self.rows.fill(
-            leaf, cells, cells + self.rows.n_cells if self.n_task_cells else NULL)
         self.cells_since = (
             self.cells_since + self.rows.size(leaf) * self.rows.n_features)
         if self.cells_since > SIGNAL_CELLS:
@@ -123,24 +194,6 @@ cdef class Grower:
             self.n_free = self.n_free + 1
             self.slot_of[leaf] = -1
 
-    cdef bint _share_histogram(self, intp_t leaf, intp_t other) noexcept nogil:
-        # `leaf` has its parent's: the smaller child is filled, the other is the rest
-        cdef intp_t small = leaf, large = other
-        cdef i32_t slot = self.slot_of[leaf]
-        self.slot_of[other] = -1
-        if not (self.growth.wants(leaf) or self.growth.wants(other)):
-            self._release(leaf)
-            return True
-        if self.growth.is_smaller(other, leaf):
-            small, large = other, leaf
-        self.slot_of[large] = slot
-        if not self._fill(small):
-            return False
-        subtract(
-            self.slots[slot], self.slots[self.slot_of[small]],
-            self.rows.n_cells + self.n_task_cells)
-        if not self.growth.wants(small):
-            self._release(small)
-        if not self.growth.wants(large):
-            self._release(large)
-        return True
+
+cdef void find_in_piece(void* grower, intp_t piece) noexcept nogil:
+    (<Grower> grower)._find_in_piece(piece)

@@ -95,19 +95,26 @@ static inline void kinlearn_add_row(
 #endif
 }
 
-/* Add rows[0..n) to a histogram. */
+/* Add rows[0..n) to the histogram of n_features features, of rows of `stride` bins, and
+ * by task unless `tasks` is NULL. */
 static inline void kinlearn_fill(
-    const uint8_t* bins, intptr_t n_features, const int32_t* offset,
-    const int32_t* rows, intptr_t n, const kinlearn_sums* pairs, kinlearn_sums* hist
+    const uint8_t* bins, intptr_t stride, intptr_t n_features, const int32_t* offset,
+    const int32_t* rows, intptr_t n, const kinlearn_sums* pairs, kinlearn_sums* hist,
+    const int32_t* task, kinlearn_sums* tasks
 ) {
     for (intptr_t i = 0; i < n; i++) {
         if (i + KINLEARN_AHEAD < n) {
             const intptr_t next = rows[i + KINLEARN_AHEAD];
-            kinlearn_prefetch_row(bins + next * n_features);
+            kinlearn_prefetch_row(bins + next * stride);
             kinlearn_prefetch_row(pairs + next);
         }
         const intptr_t r = rows[i];
-        kinlearn_add_row(bins + r * n_features, n_features, offset, pairs + r, hist);
+        kinlearn_add_row(bins + r * stride, n_features, offset, pairs + r, hist);
+        if (tasks) {
+            kinlearn_sums* cell = tasks + task[r];
+            cell->g += pairs[r].g;
+            cell->hc += pairs[r].hc;
+        }
     }
 }
 
@@ -128,54 +135,53 @@ static inline void kinlearn_scan(
     int missing_left, const kinlearn_scale* k, kinlearn_cut* best
 ) {
     double gl[256], hl[256], score[256];
+    uint8_t bin[256];
     int64_t g = start.g, hc = start.hc;
     const int64_t least = k->least_count, mask = k->count_mask;
     const int64_t least_h = (int64_t)ceil(k->least_h / k->h_unit);
     const int64_t most = (node.hc & mask) - least;
     const int64_t most_h = (node.hc >> k->bits) - least_h;
-    int from = 0, to = last;
+    int from = 0, n = 0;
     for (; from <= last; from++) { /* bins before the first cut that is allowed */
         g += cell[from].g;
         hc += cell[from].hc;
         if ((hc & mask) >= least && (hc >> k->bits) >= least_h) break;
     }
-    if (from > last) return;
-    for (int b = from;;) {
-        if ((hc & mask) > most || (hc >> k->bits) > most_h) {
-            to = b - 1;
-            break;
-        }
-        gl[b] = (double)g;
-        hl[b] = (double)(hc >> k->bits);
+    for (int b = from; b <= last;) {
+        if ((hc & mask) > most || (hc >> k->bits) > most_h) break;
+        gl[n] = (double)g;
+        hl[n] = (double)(hc >> k->bits);
+        bin[n] = (uint8_t)b;
+        /* a cut after an empty bin is the one before it: the next overwrites it */
+        n += b == from || cell[b].hc != 0;
         if (++b > last) break;
         g += cell[b].g;
         hc += cell[b].hc;
     }
-    if (to < from) return;
     const double G = (double)node.g * k->g_unit;
     const double H = (double)(node.hc >> k->bits) * k->h_unit + k->l2;
     const double gu = k->g_unit, hu = k->h_unit, l2 = k->l2;
-    for (int b = from; b <= to; b++) {
-        const double left = gl[b] * gu, right = G - left;
-        const double h_left = hl[b] * hu, h_right = H - h_left;
+    for (int i = 0; i < n; i++) {
+        const double left = gl[i] * gu, right = G - left;
+        const double h_left = hl[i] * hu, h_right = H - h_left;
         const double h = h_left + l2;
-        score[b] = (left * left * h_right + right * right * h) / (h * h_right);
+        score[i] = (left * left * h_right + right * right * h) / (h * h_right);
     }
     int at = -1;
     double bar = kinlearn_bar(best->score);
-    for (int b = from; b <= to; b++) {
-        if (score[b] > bar) {
-            bar = kinlearn_bar(score[b]);
-            at = b;
+    for (int i = 0; i < n; i++) {
+        if (score[i] > bar) {
+            bar = kinlearn_bar(score[i]);
+            at = i;
         }
     }
     if (at < 0) return;
     best->score = score[at];
-    best->bin = at;
+    best->bin = bin[at];
     best->missing_left = missing_left;
     g = start.g;
     hc = start.hc;
-    for (int b = 0; b <= at; b++) {
+    for (int b = 0; b <= best->bin; b++) {
         g += cell[b].g;
         hc += cell[b].hc;
     }

@@ -29,8 +29,9 @@ cdef extern from "boosting/gradient/_histograms.h" nogil:
     f64_t curvature "kinlearn_curvature" (const Sums* s, const Scale* k) noexcept
     i64_t count "kinlearn_count" (const Sums* s, const Scale* k) noexcept
     void add_rows "kinlearn_fill" (
-        const u8_t* bins, intp_t n_features, const i32_t* offset, const i32_t* rows,
-        intp_t n, const Sums* pairs, Sums* hist) noexcept
+        const u8_t* bins, intp_t stride, intp_t n_features, const i32_t* offset,
+        const i32_t* rows, intp_t n, const Sums* pairs, Sums* hist, const i32_t* task,
+        Sums* tasks) noexcept
     void subtract "kinlearn_subtract" (
         Sums* whole, const Sums* part, intp_t n) noexcept
     void scan "kinlearn_scan" (
