@@ -1,4 +1,4 @@
-"""The forest of one machine against the same forest on a Dask cluster.
+"""The forest or booster of one machine against the same on a Dask cluster.
 
     python -m benchmarks.scale --rows 1000000 --trees 10 --workers 2
 
@@ -27,8 +27,8 @@ from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
 
 from benchmarks.problems import load
+from kinlearn import boosting, trees
 from kinlearn import dask as on_dask
-from kinlearn import trees
 from kinlearn.dask import _cluster, _on_dask
 
 
@@ -91,9 +91,15 @@ class Forest(NamedTuple):
     arrays: tuple
     params: dict
 
+    @property
+    def local(self):
+        """The local class."""
+        return getattr(trees, self.name, None) or getattr(boosting, self.name)
+
     def trees(self, model):
         """The trees of a model, or all in one."""
-        return getattr(model, "trees_", None) or [model.forest_]
+        found = getattr(model, "trees_", None) or model.forest_
+        return found if isinstance(found, list) else [found]
 
     def same(self, a, b):
         """Whether two models have the same splits and predictions, to the bit."""
@@ -117,6 +123,11 @@ FORESTS = {
         "MultiTaskRandomForestClassifier",
         ("steps", "decision_indptr", "decision_task", "value_label", "value_share"),
         {},
+    ),
+    "gradient-boosting": Forest(
+        "MultiTaskGradientBoostingClassifier",
+        ("nodes", "sets", "values", "departure_task", "departures"),
+        {"max_leaf_nodes": 31, "max_bins": 255, "max_features": 1.0},
     ),
 }
 
@@ -150,7 +161,7 @@ def main(arguments=None):
     local = None
     seconds = {}
     for n in args.workers:
-        model = getattr(trees, FORESTS[args.forest].name)(**params, n_jobs=n)
+        model = FORESTS[args.forest].local(**params, n_jobs=n)
         start, busy = time.perf_counter(), time.process_time()
         local = model.fit(data.X, data.y)
         seconds[n] = time.perf_counter() - start, time.process_time() - busy

@@ -23,6 +23,9 @@ from kinlearn.boosting.gradient._start import (
     Totals,
     Units,
     find_start,
+    gradient_memory,
+    merge_largest,
+    merge_sums,
 )
 from kinlearn.boosting.gradient._threads import Threads
 
@@ -183,7 +186,9 @@ class Rounds:
         )
         self.n_outputs = problem.loss.n_outputs
         self.rows = [problem.rows(k) for k in range(self.n_outputs)]
-        self.pairs = np.empty((len(problem.task), 2), dtype=np.int64)
+        self.pairs, *self._derivatives = gradient_memory(
+            len(problem.task), self.n_outputs
+        )
         here = RowsHere(problem)
         self.totals = Totals.of(here)
         if start is None:
@@ -196,12 +201,6 @@ class Rounds:
         if before is not None:
             before.add_scores(problem.binned.bins, problem.task, self.scores)
             self.n_done = len(before) // self.n_outputs
-        # of one output, they lie where the pairs will: 16 bytes less for each row
-        self._derivatives = (
-            self.pairs.view(np.float64).T[:, None]
-            if self.n_outputs == 1
-            else np.empty((2, self.n_outputs, len(problem.task)))
-        )
         # of few rows, trees grow side by side; of many, one by all threads
         self.n_jobs = min(n_jobs, self.n_outputs) if self.threads.n == 1 else 1
         self.growers = [self._grower() for _ in range(self.n_jobs)]
@@ -271,39 +270,33 @@ class Rounds:
         counts = self.problem.n_rows > 0
         return drawn if (drawn & counts).any() else counts
 
-    def _pairs(
-        self, g: np.ndarray, h: np.ndarray, rows: np.ndarray, pairs: np.ndarray
-    ) -> tuple[Units, float]:
-        """Fill `pairs` with whole gradients; their units and their noise."""
-        over_rows = self.threads.over_rows
-        found = over_rows(lambda some: largest(g[some], h[some]), len(g))
-        units = Units.of(np.max(found, axis=0), self.totals)
-        n_rows = self.problem.n_rows
-        sums = over_rows(
-            lambda some: units.fill_into(pairs, g, h, n_rows, rows[some]), len(rows)
-        )
-        return units, units.noise(np.sum(sums, axis=0))
-
     def _tree(
         self, k: int, g: np.ndarray, h: np.ndarray, drawn: np.ndarray | None, job: int
     ) -> Tree:
-        grower, settings = self.growers[job], self.settings
+        grower, settings, threads = self.growers[job], self.settings, self.threads
+        growth, n_tasks = grower.growth, self.problem.n_tasks
         pairs = self.pairs if self.n_jobs == 1 else np.empty_like(self.pairs)
         rows = self.rows[k] if drawn is None else self.rows[k][drawn[self.rows[k]]]
-        units, noise = self._pairs(g, h, rows, pairs)
-        seed = stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k))
-        growth = grower.growth
-        growth.search.begin(
-            g_unit=units.g, h_unit=units.h, bits=units.bits, noise=noise, seed=seed
+        most = threads.over_rows(lambda some: largest(g[some], h[some]), len(g))
+        units = Units.of(merge_largest(most), self.totals)
+        found = threads.over_rows(
+            lambda some: units.fill(pairs, g, h, self.problem.n_rows, rows[some]),
+            len(rows),
         )
-        root = np.empty(2, dtype=np.int64)
-        with self.threads.serving():
+        noise = units.noise(merge_sums(found))
+        growth.search.begin(
+            g_unit=units.g,
+            h_unit=units.h,
+            bits=units.bits,
+            noise=noise,
+            seed=stream_state(settings.seed, 2 * (self.n_done * self.n_outputs + k)),
+        )
+        root, sums = np.empty(2, dtype=np.int64), None
+        with threads.serving():
             grower.rows.begin(pairs, rows, root)
             grower.grow(root)
-            sums = None
-            if settings.task_values and self.problem.n_tasks > 1:
-                shape = growth.n_leaves, self.problem.n_tasks, 2
-                of_task = np.empty(shape, dtype=np.int64)
+            if settings.task_values and n_tasks > 1:
+                of_task = np.empty((growth.n_leaves, n_tasks, 2), dtype=np.int64)
                 grower.task_sums(of_task)
                 sums = units.numbers(of_task)
             tree, table = make_tree(

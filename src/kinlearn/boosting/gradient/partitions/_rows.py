@@ -166,7 +166,7 @@ class TargetRows(Weighed):
         n_rows[self.weight == 0] = 0
         X = self.columns.T[:, features.used]
         return BoostRows(
-            bins=np.ascontiguousarray(scheme.bins.assign(X)),
+            bins=scheme.bins.assign(X),
             task=self.task,
             y=np.asarray(self.y),
             weight=self.weight,

@@ -17,7 +17,7 @@ from kinlearn._kernels.boosting.gradient._leaf_rows import LeafRows
 from kinlearn._partitions import Statistics, Weighed
 from kinlearn.boosting.gradient._model import Trees
 from kinlearn.boosting.gradient._rounds import Problem, Settings, Watch, drawn_rows
-from kinlearn.boosting.gradient._start import Start, Units
+from kinlearn.boosting.gradient._start import Start, Units, gradient_memory
 from kinlearn.boosting.gradient.partitions._quantiles import (
     KeyedRows,
     Prefixes,
@@ -66,7 +66,8 @@ class RoundRows:
         self.n_added = 0  # rounds that are in the scores
         self.growing = -1  # the round whose trees grow
         self.drawn: np.ndarray | None = None
-        self.gradients: tuple[np.ndarray, np.ndarray] | None = None
+        # pairs of integers, gradients and curvatures
+        self.memory: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.leaves: list[LeafRows | None] = [None] * len(self.rows)
 
     def __sizeof__(self) -> int:
@@ -77,10 +78,13 @@ class RoundRows:
     def look_at_gradients(self, number: int) -> None:
         """Gradients of a round, and the rows it is to grow with."""
         self.growing = number
-        self.gradients = self.problem.loss.gradients(self.scores)
+        problem = self.problem
+        n, n_outputs = len(problem.task), len(self.rows)
+        if self.memory is None:
+            self.memory = gradient_memory(n, n_outputs)
+        problem.loss.fill_gradients(self.scores, slice(0, n), *self.memory[1:])
         self.drawn = None
         if self.settings.subsample < 1:
-            n = len(self.problem.task)
             self.drawn = drawn_rows(self.settings, number, self.first, n)
 
     def begin_tree(self, output: int, units: Units, every: bool) -> tuple[Any, Any]:
@@ -90,8 +94,10 @@ class RoundRows:
             self.drawn = None
         if self.drawn is not None:
             rows = rows[self.drawn[rows]]
-        g, h = self.gradients  # type: ignore[misc]  # requests come in order
-        pairs, noise = units.fill(g[output], h[output], problem.n_rows, rows)
+        pairs, g, h = self.memory  # type: ignore[misc]  # requests come in order
+        if len(self.rows) > 1:  # trees of all outputs grow together
+            pairs = np.empty_like(pairs)
+        noise = units.fill(pairs, g[output], h[output], problem.n_rows, rows)
         leaves = self.leaves[output]
         if leaves is None:
             leaves = self.leaves[output] = LeafRows(
@@ -164,7 +170,8 @@ class Gradients(Weighed):
         if self.before is not None:
             rows.add(self.before)
         rows.look_at_gradients(self.number)
-        pairs = zip(*rows.gradients, strict=True)  # type: ignore[misc]
+        memory: Any = rows.memory
+        pairs = zip(*memory[1:], strict=True)
         high = np.array([largest(*pair) for pair in pairs])
         n = 0
         if rows.drawn is not None:
