@@ -42,6 +42,7 @@ from kinlearn._kernels.boosting.gradient._nodes cimport LEAF, TASK, Node
 cdef enum:
     AHEAD = 12              # rows that are fetched before they are read
     CATEGORIES = 256        # groups that a feature's split can have, and bits of it
+    PRIOR = 10              # noise that tasks are taken to differ by; categories: 0
 
 cdef i64_t SIGNAL_CELLS = 1 << 27   # cells between two looks for Ctrl-C: below a second
 
@@ -635,7 +636,7 @@ cdef class Grower:
                 self.group_id[n] = <i32_t> b
                 self.group_sums[n] = cells[b]
                 n += 1
-        if self._split_groups(number, n, self.n_bins[f], parent, best):
+        if self._split_groups(number, n, self.n_bins[f], 0, parent, best):
             leaf.feature = f
 
     cdef void _split_tasks(
@@ -659,11 +660,12 @@ cdef class Grower:
             t = self.group_id[i]
             self.group_sums[i] = sums[t]
             sums[t].g = sums[t].hc = 0
-        if self._split_groups(number, n, self.n_tasks, parent, best):
+        if self._split_groups(number, n, self.n_tasks, PRIOR, parent, best):
             leaf.feature = TASK
 
     cdef bint _split_groups(
-        self, intp_t number, intp_t n, intp_t n_codes, f64_t parent, Cut* best
+        self, intp_t number, intp_t n, intp_t n_codes, intp_t prior, f64_t parent,
+        Cut* best,
     ) noexcept nogil:
         # Groups (tasks, categories) in two parts, by their shrunken gradients.
         cdef Leaf* leaf = &self.leaves[number]
@@ -689,7 +691,7 @@ cdef class Grower:
                 squares += h * h
                 n_there += 1
         freedom = H - squares / H
-        excess = spread - (n_there - 1) * self.noise
+        excess = spread + (prior - (n_there - 1)) * self.noise
         if excess <= 0 or freedom <= 0:
             return False
         penalty = self.noise * freedom / excess
