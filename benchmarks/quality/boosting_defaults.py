@@ -8,14 +8,15 @@ protocols it only sees training rows of the first splits, and holds a quarter of
 out again; made tasks are drawn with seeds that no protocol has. Every setting is read
 after several numbers of rounds (``STAGES``) of one fit.
 
-A record is one line of JSON: losses of one setting on one split, which are log loss, one
-less AUC, and one less the mean AUC of tasks, or one less the explained variance. Records
-that the file has are not made again.
+A record is one line of JSON: losses of one setting on one split, which are log loss,
+one less AUC, and one less the mean AUC of tasks, or one less the explained variance.
+Records that the file has are not made again. Those of settings that begin with "prior"
+were made with another `PRIOR` in the kernel, and those of "earlier" with a prior of 0
+and the defaults before.
 """
 
 import argparse
 import time
-import warnings
 from functools import partial
 from pathlib import Path
 
