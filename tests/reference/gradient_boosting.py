@@ -11,6 +11,7 @@ import numpy as np
 MARGIN = 1e-10
 LEAST_CURVATURE = 1e-3
 LEAST_FRACTION = 0.02
+PRIOR = 10
 
 
 @dataclass
@@ -233,7 +234,9 @@ class Boosting:
         sums = {k: self.sums(r)[:2] for k, r in mine.items()}
         mu = G / H
         excess = sum((g - mu * h) ** 2 / h for g, h in sums.values() if h > 0)
-        excess -= (sum(h > 0 for _, h in sums.values()) - 1) * self.phi
+        n_there = sum(h > 0 for _, h in sums.values())
+        prior = PRIOR if kind == "task" else 0
+        excess += (prior - (n_there - 1)) * self.phi
         free = H - sum(h**2 for _, h in sums.values()) / H
         if excess <= 0 or free <= 0:
             return

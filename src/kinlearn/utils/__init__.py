@@ -21,10 +21,12 @@ from kinlearn.utils._rounds import (
     quiet_round,
     rounds_with_callbacks,
 )
+from kinlearn.utils._threads import Threads
 from kinlearn.utils._values import as_float32
 
 __all__ = [
     "SentOnce",
+    "Threads",
     "as_float32",
     "check_takes_weights",
     "clone_for_round",

@@ -10,7 +10,7 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingClassifier,
     MultiTaskGradientBoostingRegressor,
 )
-from kinlearn.boosting.gradient._threads import Threads
+from kinlearn.utils import Threads
 
 N = 30_000  # enough for three threads
 

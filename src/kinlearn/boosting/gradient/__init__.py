@@ -2,9 +2,13 @@
 
 from kinlearn.boosting.gradient._base import GradientBoostingBase
 from kinlearn.boosting.gradient._classifier import MultiTaskGradientBoostingClassifier
-from kinlearn.boosting.gradient._export import boosted_text
+from kinlearn.boosting.gradient._export import (
+    boosted_text,
+    shap_linear,
+    shap_rows,
+    to_shap,
+)
 from kinlearn.boosting.gradient._regressor import MultiTaskGradientBoostingRegressor
-from kinlearn.boosting.gradient._shap import shap_linear, shap_rows, to_shap
 
 __all__ = [
     "GradientBoostingBase",

@@ -38,10 +38,9 @@ from kinlearn.boosting.gradient._rounds import (
     counted_rows,
     held_draws,
 )
-from kinlearn.boosting.gradient._threads import Threads
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, check_total_weight
-from kinlearn.utils import rounds_with_callbacks
+from kinlearn.utils import Threads, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from kinlearn._binning import Bins, bin_sparse, feature_edges, in_units, join_bins
 from kinlearn.boosting.gradient._exact import exact_weight_unit, weight_sums
-from kinlearn.boosting.gradient._threads import Threads
+from kinlearn.utils import Threads
 
 __all__ = ["Binned", "FeatureBins"]
 

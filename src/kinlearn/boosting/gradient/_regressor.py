@@ -46,7 +46,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         feature: with "poisson" and "gamma", the logarithm of an exposure.
     task : str, int or None, default=None
         Name or position of the task column; None is one task, and plain boosting.
-    n_estimators : int, default=150
+    n_estimators : int, default=200
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by, at most 1.
@@ -55,12 +55,12 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         `min_samples_leaf`.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
-    min_samples_leaf : int, default=20
+    min_samples_leaf : int, default=10
         Rows in a leaf, at least. A row of a whole weight counts as so many rows; where
         weights are no whole numbers, each row is one.
-    l2_regularization : float, default=1.0
+    l2_regularization : float, default=3.0
         Penalty on the values of leaves, in rows of mean weight.
-    max_features : float, default=0.5
+    max_features : float, default=0.3
         Fraction of the features that is drawn for each node, rounded up. The task is
         looked at in every node.
     subsample : float, default=1.0
@@ -186,13 +186,13 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         quantile: float = 0.5,
         offset: str | int | None = None,
         task: TaskColumn = None,
-        n_estimators: int = 150,
+        n_estimators: int = 200,
         learning_rate: float = 0.05,
         max_leaf_nodes: int | None = 12,
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
-        l2_regularization: float = 1.0,
-        max_features: float = 0.5,
+        min_samples_leaf: int = 10,
+        l2_regularization: float = 3.0,
+        max_features: float = 0.3,
         subsample: float = 1.0,
         max_bins: int = 64,
         task_splits: bool = True,

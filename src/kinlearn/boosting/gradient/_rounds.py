@@ -27,7 +27,7 @@ from kinlearn.boosting.gradient._start import (
     merge_largest,
     merge_sums,
 )
-from kinlearn.boosting.gradient._threads import Threads
+from kinlearn.utils import Threads
 
 __all__ = [
     "MOST_COUNTED",

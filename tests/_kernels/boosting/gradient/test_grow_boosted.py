@@ -48,7 +48,8 @@ def make_loss(name, signal, weight, rng):
 def both(seed, name="squared_error", *, weights=None, rounds=2, **options):
     """Scores after each round, by the kernel and by the twin."""
     rng = np.random.default_rng(seed)
-    shape = {k: options.pop(k) for k in ("n", "missing", "categories") if k in options}
+    names = ("n", "n_tasks", "missing", "categories")
+    shape = {k: options.pop(k) for k in names if k in options}
     X, task, signal, categorical = make_rows(seed, **shape)
     n = len(X)
     weight = np.ones(n)
@@ -69,7 +70,7 @@ def both(seed, name="squared_error", *, weights=None, rounds=2, **options):
         "task_values": True,
         **options,
     }
-    problem = Problem(binned, task, 6, loss, n_rows)
+    problem = Problem(binned, task, int(task.max()) + 1, loss, n_rows)
     fast = Rounds(problem, Settings(max_features=4, subsample=1.0, seed=0, **settings))
     slow = twin.Boosting(
         twin.Settings(
@@ -97,6 +98,8 @@ def both(seed, name="squared_error", *, weights=None, rounds=2, **options):
     return found, expected, trees, roots, (binned, slow, rows)
 
 
+# Where tasks still differ within the leaves, so that there are departures.
+FEW_LEAVES = {"n": 240, "n_tasks": 12, "max_leaves": 4, "least_count": 30}
 CASES = {
     "plain": {"missing": 0.0, "categories": False},
     "missing": {"categories": False},
@@ -115,6 +118,12 @@ CASES = {
     "overlapping groups": {
         "groups": np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=np.uint8)
     },
+    "few leaves": FEW_LEAVES,
+    "few leaves, rising": {
+        **FEW_LEAVES,
+        "direction": np.array([1, 0, 0, 0], dtype=np.int8),
+    },
+    "few leaves, whole weights": {**FEW_LEAVES, "weights": "whole"},
 }
 
 
@@ -127,9 +136,10 @@ def test_trees_are_those_of_the_twin(case, seed):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "poisson", "gamma"])
-@pytest.mark.parametrize("seed", range(2))
-def test_losses_are_those_of_the_twin(loss, seed):
-    found, expected, *_ = both(seed, loss)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shape", [{}, FEW_LEAVES], ids=["", "few leaves"])
+def test_losses_are_those_of_the_twin(loss, seed, shape):
+    found, expected, *_ = both(seed, loss, **shape)
     for one, two in zip(found, expected, strict=True):
         assert_allclose(one, two, rtol=1e-6, atol=1e-8)
 
@@ -165,8 +175,8 @@ def test_new_rows_and_unknown_tasks_go_where_the_twin_sends_them(seed):
 
 def test_problems_of_these_tests_have_splits_of_every_kind():
     kinds = set()
-    for seed in range(4):
-        *_, trees, _, _ = both(seed)
+    problems = [both(seed, **shape) for shape in ({}, FEW_LEAVES) for seed in range(3)]
+    for *_, trees, _, _ in problems:
         for tree in trees:
             nodes = tree.nodes
             kinds |= {

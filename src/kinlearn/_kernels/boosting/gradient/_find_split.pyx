@@ -37,6 +37,7 @@ from kinlearn._kernels.boosting.gradient._nodes cimport LEAF, TASK, Split
 cdef enum:
     CATEGORIES = 256        # groups that a feature's split can have, and bits of it
     BYTES = CATEGORIES // 8
+    PRIOR = 10              # units of noise that tasks are taken to differ by
 
 
 cdef class SplitSearch:
@@ -345,7 +346,7 @@ cdef class SplitSearch:
         # Groups (tasks, categories) in two parts, by their shrunken gradients.
         cdef i64_t n_left, n_all = count(&quest.place.sums, &self.scale)
         cdef Split* split = &found.split
-        cdef intp_t i, at
+        cdef intp_t i, at, prior
         cdef i32_t code
         cdef Cut best
         found.score = -INFINITY
@@ -355,7 +356,8 @@ cdef class SplitSearch:
                 groups.id[groups.n] = <i32_t> i
                 groups.sums[groups.n] = cells[i]
                 groups.n += 1
-        if not order_groups(groups, quest.place, &self.scale, self.noise):
+        prior = PRIOR if cells == quest.tasks else 0
+        if not order_groups(groups, quest.place, &self.scale, self.noise, prior):
             return
         best.score = bar(quest.parent)
         at = cut_groups(groups, quest.place, &self.scale, quest.parent, &best)
@@ -406,7 +408,7 @@ cdef void free_groups(Groups* groups) noexcept nogil:
 
 
 cdef bint order_groups(
-    Groups* groups, const Place* place, const Scale* k, f64_t noise
+    Groups* groups, const Place* place, const Scale* k, f64_t noise, intp_t prior
 ) noexcept nogil:
     # Shrunken gradients, and the order by them; False if all is noise.
     cdef f64_t G = gradient(&place.sums, k), H = curvature(&place.sums, k)
@@ -424,7 +426,7 @@ cdef bint order_groups(
             squares += h * h
             n_there += 1
     freedom = H - squares / H
-    excess = spread - (n_there - 1) * noise
+    excess = spread + (prior - (n_there - 1)) * noise
     if excess <= 0 or freedom <= 0:
         return False
     penalty = noise * freedom / excess
