@@ -1,6 +1,7 @@
 """The cases, one file an area; a new file is imported here."""
 
 from benchmarks.speed.cases import (
+    boosting_gradient,
     boosting_mtboost,
     boosting_stumps,
     cluster,
@@ -15,6 +16,7 @@ from benchmarks.speed.cases import (
 )
 
 __all__ = [
+    "boosting_gradient",
     "boosting_mtboost",
     "boosting_stumps",
     "cluster",

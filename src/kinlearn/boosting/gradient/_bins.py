@@ -11,7 +11,7 @@ from kinlearn.boosting.gradient._threads import Threads
 
 __all__ = ["Binned", "FeatureBins"]
 
-_COLUMNS = 4  # that are copied at once: a walk through X for each costs more
+_COLUMNS = 4  # copied at once, by all threads: a walk through X for each costs more
 _ROWS = 2048  # whose numbers and bins stay in the cache
 
 
@@ -45,12 +45,13 @@ class FeatureBins:
         mask = np.zeros(d, dtype=bool)
         if categorical is not None:
             mask |= categorical
-
         if weight is not None:  # whole numbers: no order of rows changes their sums
             weight = in_units(weight, exact_weight_unit(*weight_sums(weight)))
+        threads = threads or Threads(1, 0)
+        size = max(_COLUMNS // threads.n, 1)
 
         def find(first: int) -> list[np.ndarray]:
-            some = slice(first, first + _COLUMNS)
+            some = slice(first, first + size)
             columns = np.ascontiguousarray(X[:, some].T)
             return [
                 np.arange(int(np.nanmax(column, initial=0.0))) + 0.5
@@ -59,8 +60,7 @@ class FeatureBins:
                 for column, is_codes in zip(columns, mask[some], strict=True)
             ]
 
-        blocks = range(0, d, _COLUMNS)
-        found = (threads or Threads(1, 0)).map(find, blocks)
+        found = threads.map(find, range(0, d, size))
         bins = join_bins([edges for some in found for edges in some])
         return cls(bins.edges, bins.indptr, mask)
 
