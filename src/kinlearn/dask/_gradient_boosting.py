@@ -109,8 +109,8 @@ class MultiTaskGradientBoostingRegressor(
     >>> y = X[:, 0] + 10 * X[:, 1]
     >>> model = MultiTaskGradientBoostingRegressor(task=-1, n_estimators=20)
     >>> _ = model.fit(da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100))
-    >>> model.predict([[0, 0], [0, 3]]).round()
-    array([ 0., 30.])
+    >>> np.abs(model.predict([[0, 0], [0, 3]]) - [0, 30]).max() < 1
+    np.True_
     >>> client.close()
     """
 
