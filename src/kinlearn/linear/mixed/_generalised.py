@@ -269,7 +269,7 @@ def fit_generalised(
     likelihood = Likelihood(plain, alpha, False)
     fixed = likelihood.fixed
     # levels without weight do not count
-    free = [np.count_nonzero(sums[:, 0, 0]) > 1 for sums in plain.ZZ]
+    free = [bool(np.count_nonzero(sums[:, 0, 0]) > 1) for sums in plain.ZZ]
     problem = _problem(targets, rows, basis, fixed, likelihood.penalty, free)
     found = fit_laplace(problem, tol=tol, max_iter=max_iter)
     theta, singular = _collect_theta(found, basis.terms, free)
