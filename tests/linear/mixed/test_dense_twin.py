@@ -126,7 +126,7 @@ def test_effects_and_their_errors(seed):
 @pytest.mark.parametrize("seed", range(140, 150))
 def test_weights_are_repeated_rows(seed):
     model, X, y, _, rng = draw(seed)
-    weight = rng.integers(0, 4, len(y))
+    weight = rng.integers(1, 4, len(y))
     fit(model, X, y, sample_weight=weight)
     mean, std = model.predict(X[:10], return_std=True)
     likelihood = model.log_likelihood_

@@ -27,11 +27,11 @@ from kinlearn.linear.mixed._cross_products import CrossProducts
 from kinlearn.linear.mixed._factor import Factor, Pattern
 from kinlearn.linear.mixed._terms import Term, split_theta
 
-__all__ = ["Likelihood", "Optimum", "independent_columns", "maximise"]
+__all__ = ["LARGEST", "Likelihood", "Optimum", "independent_columns", "maximise"]
 
 _EXACT = 1e-14  # of the sum of squares: what is left of it is rounding
 _DEPENDENT = 1e-10  # of a column's square: what others do not explain
-_LARGEST = 1e5  # standard deviation of effects, relative to the residual's
+LARGEST = 1e5  # standard deviation of effects, relative to the residual's
 _NEAR = 1e-2  # the same, where it may be zero
 _PROBES = (0.5, 0.05)
 _MOST_STARTS = 10
@@ -239,7 +239,7 @@ def _climb(
 
     Signs are not bound while it is looked for, so that parameters can pass zero.
     """
-    bounds = [(-_LARGEST, _LARGEST) if each else (0.0, 0.0) for each in free]
+    bounds = [(-LARGEST, LARGEST) if each else (0.0, 0.0) for each in free]
     options = {"ftol": 1e-3 * tol, "gtol": 1e-6, "maxiter": max_iter, "maxcor": 20}
     n_iter = 0
     for _ in range(_MOST_STARTS):

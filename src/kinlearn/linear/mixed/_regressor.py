@@ -19,7 +19,7 @@ from kinlearn.linear.mixed._base import MixedBase, Rows
 from kinlearn.linear.mixed._cross_products import CrossProducts
 from kinlearn.linear.mixed._factor import Factor
 from kinlearn.linear.mixed._groupings import GroupColumns
-from kinlearn.linear.mixed._likelihood import Likelihood, maximise
+from kinlearn.linear.mixed._likelihood import LARGEST, Likelihood, maximise
 from kinlearn.linear.mixed._posterior import Posterior
 from kinlearn.linear.mixed._terms import Covariance, split_theta
 from kinlearn.utils import import_optional
@@ -273,6 +273,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         self.dropped_features_ = self.feature_names_[~kept]
 
     def _look_for_singularity(self, likelihood: Likelihood) -> None:
+        """Say where the maximum lies at a bound: something has no variance."""
         odd = []
         for term, T, free in zip(
             self._terms,
@@ -282,16 +283,25 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         ):
             if free and np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
                 odd.append(term.name)
-        self.is_singular_ = bool(odd)
+        name = type(self).__name__
         if odd:
             warn_caller(
-                f"The fit of {type(self).__name__} is singular: effects of "
+                f"The fit of {name} is singular: effects of "
                 f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
                 "each other. Predictions are valid; tests and intervals of these "
                 "effects are not. Leave out slopes or groupings, or choose a simpler "
                 "covariance.",
                 SingularFitWarning,
             )
+        exact = bool((np.abs(self._theta) >= 0.99 * LARGEST).any())
+        if exact:
+            warn_caller(
+                f"The fit of {name} is singular: its effects explain every row, so "
+                "that the residual has no variance. Leave out slopes or groupings, or "
+                "add rows.",
+                SingularFitWarning,
+            )
+        self.is_singular_ = bool(odd) or exact
 
     def partial_fit(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
