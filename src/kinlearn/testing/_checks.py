@@ -36,7 +36,7 @@ def make_problem(
 
     The four features are non-negative and in thirds of a unit: few distinct values, so
     that methods that bin are exact. y holds two classes, both in every task, or
-    numbers, as the estimator needs.
+    numbers, not negative ones if so tagged, as the estimator needs.
     """
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, size=(n_samples, 4)) / 3
@@ -44,6 +44,8 @@ def make_problem(
     signal = X[:, 0] - X[:, 1] + 0.5 * task + 0.3 * rng.standard_normal(n_samples)
     if is_classifier(estimator):
         return X, (signal > np.median(signal)).astype(int), task
+    if get_tags(estimator).target_tags.positive_only:
+        signal = 10 * (signal - signal.min())
     return X, signal, task
 
 

@@ -89,7 +89,7 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     rank: int
     unknown_task: str
     coef_: np.ndarray
-    intercept_: float
+    intercept_: Any
     _groupings: list[Grouping]
     _terms: list[Term]
     _effects: list[np.ndarray]

@@ -269,7 +269,7 @@ def fit_generalised(
     likelihood = Likelihood(plain, alpha, False)
     fixed = likelihood.fixed
     # levels without weight do not count
-    free = [np.count_nonzero(sums[:, 0, 0]) > 1 for sums in plain.ZZ]
+    free = [bool(np.count_nonzero(sums[:, 0, 0]) > 1) for sums in plain.ZZ]
     problem = _problem(targets, rows, basis, fixed, likelihood.penalty, free)
     found = fit_laplace(problem, tol=tol, max_iter=max_iter)
     theta, singular = _collect_theta(found, basis.terms, free)
@@ -341,9 +341,7 @@ def _collect_theta(
             parts.append(np.zeros(term.n_theta))
             continue
         T = next(roots)
-        T = T * np.where(np.diag(T) < 0.0, -1.0, 1.0)
-        own = T[term.cells]
-        parts.append(own[:1] if term.n_theta == 1 else own)
+        parts.append(term.with_signs(T))
         if np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
             singular.append(term.name)
     return np.concatenate(parts), singular

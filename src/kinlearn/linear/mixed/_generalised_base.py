@@ -69,7 +69,7 @@ class GeneralisedBase(MixedBase):
     def _keep_sums(self) -> None:
         """Set the attributes that sum over the linear predictors."""
         fits = self._fits
-        self.n_iter_ = max((fit.n_iter for fit in fits), default=0)
+        self.n_iter_ = max([1, *(fit.n_iter for fit in fits)])
         self.log_likelihood_ = float(sum(fit.log_likelihood for fit in fits))
         self.n_parameters_ = sum(fit.n_parameters for fit in fits)
         n = max((fit.sums[0] for fit in fits), default=1.0)

@@ -2,12 +2,15 @@
 
 import numpy as np
 from scipy.special import expit, pdtr
+from scipy.stats import norm
 
 __all__ = ["count_quantiles", "mean_probability"]
 
-# nodes and weights for the standard normal distribution
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+# The trapezoidal rule over the standard normal distribution: for functions as smooth as
+# these its error falls exponentially with the number of nodes, and faster than that of
+# Gauss and Hermite's where variances are large.
+_NODES = np.linspace(-8.0, 8.0, 81)
+_WEIGHTS = norm.pdf(_NODES) / norm.pdf(_NODES).sum()
 _CHUNK = 20_000
 
 

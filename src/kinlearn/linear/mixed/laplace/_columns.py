@@ -82,8 +82,10 @@ class FixedColumns:
     ) -> np.ndarray:
         """Weighted outer products of A and the columns, summed by level."""
         r = A.shape[1]
-        if not sp.issparse(self.X):
+        if r == 0 or not sp.issparse(self.X):
             total = np.zeros((n_levels, r, self.n_columns))
+            if r == 0:
+                return total
             for left in range(0, len(codes), _CHUNK):
                 rows = slice(left, left + _CHUNK)
                 add_products(

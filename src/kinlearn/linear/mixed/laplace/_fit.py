@@ -87,14 +87,44 @@ def fit_laplace(
     LaplaceFit
         The fit.
     """
-    theta, effects, information = _start(problem)
-    objective = _Objective(problem, theta, effects, information)
-    x, H = np.zeros(objective.size), None
-    x, n_iter, converged = _bfgs(objective, x, tol, max_iter)
-    x = _to_zero(objective, x)
+    theta, effects, root = _start(problem)
+    objective = _Objective(problem, theta, effects, root)
+    x, value, n_iter, converged = _climb(
+        objective, np.zeros(objective.size), tol, max_iter
+    )
+    if _is_singular(problem, objective.parameters(x)[0]):
+        # where an effect has no variance, there may be another maximum
+        for sign in (1.0, -1.0):
+            again = objective.place(_other_start(problem, sign))
+            other, least, more, ended = _climb(objective, again, tol, max_iter)
+            n_iter += more
+            if least < value - tol:
+                x, value, converged = other, least, ended
+    H = None
     if objective.size <= _MOST_FOR_CURVATURE:
         x, H = _polish(objective, x)
     return _finish(problem, objective, x, H, converged, n_iter)
+
+
+def _climb(
+    objective: "_Objective", x: np.ndarray, tol: float, max_iter: int
+) -> tuple[np.ndarray, float, int, bool]:
+    """The maximum that is reached from one start."""
+    x, n_iter, converged = _bfgs(objective, x, tol, max_iter)
+    x = _to_zero(objective, x)
+    return x, objective(x)[0], n_iter, converged
+
+
+def _is_singular(problem: LaplaceProblem, theta: np.ndarray) -> bool:
+    roots = split_theta(problem.terms, theta)
+    return any(np.linalg.svd(T, compute_uv=False)[-1] < _NEAR_ZERO for T in roots)
+
+
+def _other_start(problem: LaplaceProblem, sign: float) -> np.ndarray:
+    """Theta with variances and covariances of some size, of this sign."""
+    return np.concatenate(
+        [np.where(t.start() > 0.0, 0.3, 0.3 * sign) for t in problem.terms]
+    )
 
 
 def _start(problem: LaplaceProblem) -> tuple[np.ndarray, Effects, np.ndarray]:
@@ -171,6 +201,10 @@ class _Objective:
             step = sl.solve_triangular(self.root, step, lower=True, trans="T")
         return theta, self.origin[1] + step
 
+    def place(self, theta: np.ndarray) -> np.ndarray:
+        """The point of some theta, with the fixed effects of the start."""
+        return np.append((theta - self.origin[0]) / self.unit, np.zeros(self.n_fixed))
+
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         theta, beta = self.parameters(x)
         problem = self.problem
@@ -225,10 +259,10 @@ def _to_zero(objective: _Objective, x: np.ndarray) -> np.ndarray:
 
     The likelihood has no slope there, so that steps end early.
     """
-    lower = [np.zeros(0), *(t.lower for t in objective.problem.terms)]
+    starts = [np.zeros(0), *(t.start() for t in objective.problem.terms)]
     value = objective(x)[0]
     theta, _ = objective.parameters(x)
-    for j in np.flatnonzero(np.concatenate(lower) == 0.0):
+    for j in np.flatnonzero(np.concatenate(starts)):
         if 0.0 < abs(theta[j]) < _NEAR_ZERO:
             trial = x.copy()
             trial[j] = -objective.origin[0][j] / objective.unit[j]

@@ -46,12 +46,19 @@ class RowPattern:
     entry_place: np.ndarray
 
     @classmethod
+    def empty(cls, n: int) -> "RowPattern":
+        """The pattern of rows without random effects."""
+        none, codes = np.zeros((n, 0), dtype=np.int32), np.zeros(n, dtype=np.int32)
+        indptr, place = np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        return cls(-1, [], codes, [], 0, none, none, indptr, place)
+
+    @classmethod
     def of_rows(
         cls, terms: Sequence[Term], codes: Sequence[np.ndarray]
     ) -> "RowPattern":
-        """The pattern of rows, from their levels by term."""
+        """The pattern of rows, from their levels by term, of which there are some."""
         effects = [t.n_levels * t.width for t in terms]
-        first = int(np.argmax(effects)) if effects else -1
+        first = int(np.argmax(effects))
         rest = [k for k in range(len(terms)) if k != first]
         ends = np.cumsum([0] + [effects[k] for k in rest])
         base, size = ends[:-1].tolist(), int(ends[-1])
@@ -125,12 +132,16 @@ class LaplaceProblem:
     @cached_property
     def pattern(self) -> RowPattern:
         """Which effects a row has."""
+        if not self.terms:
+            return RowPattern.empty(len(self.y))
         return RowPattern.of_rows(self.terms, self.codes)
 
     def values(self, T: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """The rows' values of the effects: of the first term, and of the rest."""
         pattern, n = self.pattern, len(self.y)
-        A = self.Z[pattern.first] @ T[pattern.first]
+        A = np.zeros((n, 0))
+        if self.terms:
+            A = self.Z[pattern.first] @ T[pattern.first]
         rest = [self.Z[k] @ T[k] for k in pattern.rest]
         return np.ascontiguousarray(A), np.ascontiguousarray(
             np.hstack([np.zeros((n, 0)), *rest])
@@ -158,9 +169,12 @@ class Effects:
     @classmethod
     def zeros(cls, problem: LaplaceProblem) -> "Effects":
         """No effects."""
-        first = problem.terms[problem.pattern.first]
+        shape = (0, 0)
+        if problem.terms:
+            first = problem.terms[problem.pattern.first]
+            shape = first.n_levels, first.width
         return cls(
-            np.zeros((first.n_levels, first.width)),
+            np.zeros(shape),
             np.zeros(problem.pattern.size),
             np.zeros(problem.fixed.n_columns),
         )
@@ -177,7 +191,8 @@ class Effects:
         """Effects as (n_levels, width), in the order of the terms."""
         out: list[Any] = [None] * len(problem.terms)
         pattern = problem.pattern
-        out[pattern.first] = self.u
+        if out:
+            out[pattern.first] = self.u
         for k, b in zip(pattern.rest, pattern.base, strict=True):
             term = problem.terms[k]
             end = b + term.n_levels * term.width
