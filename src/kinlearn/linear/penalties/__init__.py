@@ -1,0 +1,1 @@
+"""Linear models of many tasks, under the penalties that relate them."""

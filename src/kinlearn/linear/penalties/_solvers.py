@@ -1,0 +1,345 @@
+"""One penalty's coefficients for one alpha: block descent, or proximal gradient steps.
+
+Both stop by the duality gap, which bounds how far the objective is above its least
+value.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinlearn.linear.penalties._design import Design
+from kinlearn.linear.penalties._losses import Loss
+from kinlearn.linear.penalties._penalties import BlockPenalty, OutputPenalty
+
+__all__ = ["Solution", "Start", "solve", "start_of"]
+
+_GAP_EVERY = 10  # proximal steps
+_MOST_SWEEPS = 200
+_ANDERSON = 5  # sweeps that are extrapolated from
+_NEWTON_STEPS = 8  # on one working set
+_FIRST_SET = 16  # features
+_FINEST = 1e-12  # of the gap, for the sweeps; beyond it rounding lets no step get closer
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Coefficients for one alpha.
+
+    Attributes
+    ----------
+    shared, own : float64 arrays of shape (n_features, n_outputs)
+        Coefficients are their sum; `own` is of no features if a penalty has one part.
+    intercept : float64 array of shape (n_outputs,)
+        Intercepts.
+    alpha : float
+        The penalty's factor.
+    objective, gap : float
+        The objective, and by how much it is above its least value, at most.
+    n_iter : int
+        Sets of features that were worked on, or proximal steps.
+    converged : bool
+        Whether the gap is as small as it was to be.
+    """
+
+    shared: np.ndarray
+    own: np.ndarray
+    intercept: np.ndarray
+    alpha: float = np.inf
+    objective: float = np.inf
+    gap: float = np.inf
+    n_iter: int = 0
+    converged: bool = False
+
+    @property
+    def coef(self) -> np.ndarray:
+        """All coefficients."""
+        return self.shared + self.own if self.own.size else self.shared
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What is known of a problem before it is solved for any alpha.
+
+    Attributes
+    ----------
+    design : Design
+        Features.
+    loss : Loss
+        Loss of scores.
+    penalty : BlockPenalty or OutputPenalty
+        Of coefficients.
+    solution : Solution
+        Intercepts alone.
+    null_loss : float
+        Their loss, in whose units gaps are measured.
+    largest_alpha : float
+        Above it all coefficients are 0, or nearly so.
+    curvature : float
+        Bound of the loss's curvature, for proximal steps.
+    """
+
+    design: Design
+    loss: Loss
+    penalty: Any
+    solution: Solution
+    null_loss: float
+    largest_alpha: float
+    curvature: float
+
+
+def start_of(design: Design, loss: Loss, penalty: Any) -> Start:
+    """Fit the intercepts, and find where paths begin."""
+    n = design.layout.n_outputs
+    scores = np.zeros(design.layout.pair_ptr[-1])
+    scores, intercept = loss.balance(scores, np.zeros(n))
+    point = loss.dual_point(scores)
+    curvature = 0.0
+    if isinstance(penalty, BlockPenalty):
+        largest = _dual_norms(design, penalty, point).max(initial=0.0)
+    else:
+        curvature = loss.most_curvature * design.largest_curvature(loss.weight)
+        largest = penalty.largest_alpha(design.gradients(point), curvature)
+    zero = np.zeros((design.n_features, n))
+    two = isinstance(penalty, BlockPenalty) and penalty.own_price < np.inf
+    empty = Solution(zero, zero.copy() if two else np.zeros((0, n)), intercept)
+    value = loss.value(scores)
+    return Start(design, loss, penalty, empty, value, float(largest), curvature)
+
+
+def solve(
+    start: Start, alpha: float, before: Solution, tol: float, max_iter: int
+) -> Solution:
+    """Minimise the objective for one alpha, from coefficients of another."""
+    # a loss of 0 leaves rounding alone
+    target = tol * start.null_loss + 1e-14 * float(
+        start.loss.weight @ start.loss.y**2
+    )
+    if isinstance(start.penalty, BlockPenalty):
+        return _descend(start, alpha, before, target, max_iter)
+    return _proximal_steps(start, alpha, before, target, max_iter)
+
+
+# --------------------------------------------------------------------- blocks of features
+
+
+def _dual_norms(design: Design, penalty: BlockPenalty, point: np.ndarray) -> np.ndarray:
+    norms = [
+        penalty.dual_norms(design.gradients(point, some)) for some in design.chunks()
+    ]
+    return np.concatenate([np.zeros(0), *norms])
+
+
+def _descend(
+    start: Start, alpha: float, before: Solution, target: float, max_iter: int
+) -> Solution:
+    """Block descent over a working set of features that grows with what violates."""
+    design, loss, penalty = start.design, start.loss, start.penalty
+    now = _two_parts(before)
+    active = _active(now)
+    scores = design.scores(now.coef, active) + now.intercept[loss.layout.pair_output]
+    size, gap, n_iter, fineness = _FIRST_SET, np.inf, 0, 0.001
+    while True:
+        scores, intercept = loss.balance(scores, now.intercept)
+        now = replace(now, intercept=intercept)
+        point = loss.dual_point(scores)
+        norms = _dual_norms(design, penalty, point)
+        factor = min(1.0, alpha / max(norms.max(initial=0.0), 1e-300))
+        objective = loss.value(scores) + alpha * penalty.value(now.shared, now.own)
+        last, gap = gap, objective - loss.dual_value(factor * point)
+        if gap <= target or n_iter == max_iter or fineness < _FINEST:
+            break
+        n_iter += 1
+        if gap > 0.5 * last:  # the last work was not thorough enough
+            fineness *= 0.1
+        active = _active(now)
+        size = max(size, 2 * len(active))
+        norms[active] = np.inf
+        features = np.sort(np.argsort(-norms, kind="stable")[:size])
+        features = features[norms[features] > 0.5 * alpha]
+        now, scores = _work_on(start, alpha, now, scores, features, fineness * gap)
+    one_part = penalty.own_price == np.inf
+    return replace(
+        now,
+        own=before.own if one_part else now.own,
+        alpha=alpha,
+        objective=objective,
+        gap=max(gap, 0.0),
+        n_iter=n_iter,
+        converged=bool(gap <= target),
+    )
+
+
+def _two_parts(before: Solution) -> Solution:
+    """A copy that the kernel may change, with two parts."""
+    own = before.own.copy() if before.own.size else np.zeros_like(before.shared)
+    return replace(before, shared=before.shared.copy(), own=own)
+
+
+def _active(now: Solution) -> np.ndarray:
+    return np.flatnonzero((now.shared != 0).any(axis=1) | (now.own != 0).any(axis=1))
+
+
+def _work_on(
+    start: Start,
+    alpha: float,
+    now: Solution,
+    scores: np.ndarray,
+    features: np.ndarray,
+    inner: float,
+) -> tuple[Solution, np.ndarray]:
+    """Newton steps of the loss, each solved by sweeps over the features."""
+    design, loss, penalty = start.design, start.loss, start.penalty
+    own_alpha = alpha * penalty.own_price
+    for _ in range(1 if loss.is_quadratic else _NEWTON_STEPS):
+        v = loss.curvature(scores)
+        point = loss.dual_point(scores)
+        shared, own, q, offset = _sweep(
+            start, v, features, alpha, now, point.copy(), inner
+        )
+        change = (point - q) / v - offset[loss.layout.pair_output]
+        new = replace(now, shared=shared, own=own, intercept=now.intercept - offset)
+        if loss.is_quadratic:
+            return new, scores + change
+        old_value = loss.value(scores) + alpha * penalty.value(now.shared, now.own)
+        step, most = 1.0, old_value * (1 + 1e-14)  # or rounding would end it too early
+        while True:  # the objective is convex along the way, and falls at its start
+            there = _between(now, new, step)
+            value = loss.value(scores + step * change)
+            value += alpha * penalty.value(there.shared, there.own)
+            if value <= most or step < 1e-6:
+                break
+            step /= 2
+        if value > most:
+            break
+        now, scores = there, scores + step * change
+        if old_value - value <= 0.1 * inner:
+            break
+    return now, scores
+
+
+def _sweep(
+    start: Start,
+    v: np.ndarray,
+    features: np.ndarray,
+    alpha: float,
+    now: Solution,
+    q: np.ndarray,
+    inner: float,
+) -> tuple[np.ndarray, ...]:
+    """Sweeps over the features until one changes little, with Anderson's extrapolation.
+
+    After some sweeps the combination of their results that would have changed least is
+    tried, and kept where the objective is lower. Residuals are affine in the
+    coefficients, so that their combination costs no pass over the rows.
+    """
+    design, penalty = start.design, start.penalty
+    first, curvature = design.moments(v, features)
+    own_alpha = alpha * penalty.own_price
+    state = now.shared.copy(), now.own.copy(), q, np.zeros(len(now.intercept))
+    two = penalty.own_price < np.inf
+
+    def pack() -> np.ndarray:
+        shared, own, q, offset = state
+        parts = [shared[features].ravel()]
+        parts += [own[features].ravel()] if two else []
+        return np.concatenate([*parts, q, offset])
+
+    def objective(shared: Any, own: Any, q: Any, offset: Any) -> float:
+        rest = q / v + offset[start.loss.layout.pair_output]
+        return 0.5 * float(v @ rest**2) + alpha * penalty.value(shared, own)
+
+    n_coef = len(features) * len(now.intercept) * (2 if two else 1)
+    seen = [pack()]
+    for _ in range(_MOST_SWEEPS):
+        fell = design.sweeps(
+            v, features, first, curvature, *state, alpha, own_alpha, 0.0, 1
+        )
+        if fell <= inner:
+            break
+        seen.append(pack())
+        if len(seen) <= _ANDERSON:
+            continue
+        U = np.diff(np.array([each[:n_coef] for each in seen]), axis=0)
+        gram = U @ U.T
+        gram[np.diag_indices(_ANDERSON)] += 1e-12 * np.trace(gram)
+        mix = np.linalg.solve(gram, np.ones(_ANDERSON))
+        mixed = mix / mix.sum() @ np.array(seen[1:])
+        tried = tuple(part.copy() for part in state)
+        shape = len(features), -1
+        size = n_coef // 2 if two else n_coef
+        tried[0][features] = mixed[:size].reshape(shape)
+        if two:
+            tried[1][features] = mixed[size:n_coef].reshape(shape)
+        tried[2][:] = mixed[n_coef : n_coef + len(q)]
+        tried[3][:] = mixed[n_coef + len(q) :]
+        if objective(*tried) < objective(*state):
+            state = tried
+        seen = [pack()]
+    return state
+
+
+def _between(one: Solution, other: Solution, step: float) -> Solution:
+    if step == 1.0:
+        return other
+    return replace(
+        one,
+        shared=one.shared + step * (other.shared - one.shared),
+        own=one.own + step * (other.own - one.own),
+        intercept=one.intercept + step * (other.intercept - one.intercept),
+    )
+
+
+# ----------------------------------------------------------------------- proximal steps
+
+
+def _proximal_steps(
+    start: Start, alpha: float, before: Solution, target: float, max_iter: int
+) -> Solution:
+    """Accelerated proximal gradient steps, which begin anew where they overshoot.
+
+    The intercepts are moved to their best at every point, which keeps the curvature of
+    the loss below its bound.
+    """
+    design, loss, penalty = start.design, start.loss, start.penalty
+    output = loss.layout.pair_output
+    curvature = max(start.curvature, 1e-300)
+    W = before.shared
+    here, intercept, momentum = W, before.intercept, 1.0
+    n_iter, objective, gap = 0, np.inf, np.inf
+    best = np.inf
+    while True:
+        if n_iter % _GAP_EVERY == 0 or n_iter >= max_iter:
+            scores = design.scores(W) + intercept[output]
+            scores, intercept = loss.balance(scores, intercept)
+            point = loss.dual_point(scores)
+            Z = design.gradients(point)
+            factor, conjugate = penalty.conjugate(Z, alpha)
+            objective = loss.value(scores) + alpha * penalty.value(W)
+            gap = objective - loss.dual_value(factor * point) + conjugate
+            if gap <= target or n_iter >= max_iter:
+                break
+            if objective > best + 0.1 * target:  # the bound was an estimate
+                curvature, momentum, here = 1.5 * curvature, 1.0, W
+            best = min(best, objective)
+        scores = design.scores(here) + intercept[output]
+        scores, intercept = loss.balance(scores, intercept)
+        G = design.gradients(loss.dual_point(scores))
+        new = penalty.prox(here + G / curvature, alpha / curvature)
+        if np.vdot(here - new, new - W) > 0:
+            momentum = 1.0
+        after = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        here = new + (momentum - 1) / after * (new - W)
+        W, momentum = new, after
+        n_iter += 1
+    return replace(
+        before,
+        shared=W,
+        intercept=intercept,
+        alpha=alpha,
+        objective=objective,
+        gap=max(gap, 0.0),
+        n_iter=n_iter,
+        converged=bool(gap <= target),
+    )
