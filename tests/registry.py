@@ -16,6 +16,7 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.cluster import MultiTaskSymmetricNMF
+from kinlearn.linear import MultiTaskLinearClassifier, MultiTaskLinearRegressor
 from kinlearn.sharing import (
     KinClassifier,
     KinRegressor,
@@ -70,6 +71,9 @@ ESTIMATORS = [
     MultiTaskExtraTreesClassifier(n_estimators=5),
     MultiTaskExtraTreesRegressor(n_estimators=5),
     MultiTaskRandomForestClassifier(n_estimators=5),
+    # a short path; the tolerance as below
+    MultiTaskLinearClassifier("l21", n_alphas=4, n_folds=2, tol=1e-10),
+    MultiTaskLinearRegressor("l21", n_alphas=4, n_folds=2, tol=1e-10),
     # checks compare two solutions more closely than the default tolerance
     MultiTaskSVC(tol=1e-9),
     MultiTaskSVR(tol=1e-9),

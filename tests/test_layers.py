@@ -24,7 +24,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "kinlearn"
 
 _TOOLS = {"exceptions", "utils"}
 _TASKS = {"tables", "tasks", *_TOOLS}
-_ESTIMATORS = {"trees", "svm", "cluster", "boosting", "transfer"}
+_ESTIMATORS = {"trees", "linear", "svm", "cluster", "boosting", "transfer"}
 # An estimator package may call kernels, bin features and score what it fits.
 _FITTING = {"_binning", "_kernels", "_partitions", "metrics", *_TASKS}
 # What the audit compares and the report draws.
@@ -54,6 +54,7 @@ LAYERS: dict[str, set[str]] = {
     "_partitions": _TASKS,
     "_binning": {"_kernels", "_partitions", *_TASKS},
     "trees": _FITTING,
+    "linear": _FITTING,
     "svm": _FITTING,
     "cluster": _FITTING,
     "boosting": {*_FITTING, "trees"},

@@ -25,6 +25,7 @@ _SUBPACKAGES = (
     "cluster",
     "datasets",
     "exceptions",
+    "linear",
     "metrics",
     "model_selection",
     "persistence",

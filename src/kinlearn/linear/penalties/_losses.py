@@ -49,27 +49,28 @@ class Loss(ABC):
         """The loss of scores."""
 
     @abstractmethod
+    def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The dual point, and second derivatives or a bound of them by pair."""
+
     def dual_point(self, scores: np.ndarray) -> np.ndarray:
         """Minus the derivatives."""
-
-    @abstractmethod
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Second derivatives, or a bound of them that is separate by pair."""
+        return self.derivatives(scores)[0]
 
     @abstractmethod
     def dual_value(self, point: np.ndarray) -> float:
         """The dual objective's part of the loss."""
 
     def balance(
-        self, scores: np.ndarray, intercept: np.ndarray
+        self, scores: np.ndarray, intercept: np.ndarray, tol: float = 1e-12
     ) -> tuple[np.ndarray, np.ndarray]:
         """Move the intercepts to where the loss is least; scores and intercepts."""
         where = self.layout
         for _ in range(_MOST_BALANCING):
-            pull = where.sums(self.dual_point(scores))
-            if np.all(np.abs(pull) <= 1e-13):
+            point, slope = self.derivatives(scores)
+            pull = where.sums(point)
+            if np.all(np.abs(pull) <= tol):
                 break
-            slope = where.sums(self.curvature(scores))
+            slope = where.sums(slope)
             step = np.clip(pull / np.where(slope > 0, slope, 1.0), -2.0, 2.0)
             scores = scores + step[where.pair_output]
             intercept = intercept + step
@@ -87,17 +88,14 @@ class SquaredLoss(Loss):
     def value(self, scores: np.ndarray) -> float:
         return 0.5 * float(self.weight @ (self.y - scores) ** 2)
 
-    def dual_point(self, scores: np.ndarray) -> np.ndarray:
-        return self.weight * (self.y - scores)
-
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        return self.weight
+    def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.weight * (self.y - scores), self.weight
 
     def dual_value(self, point: np.ndarray) -> float:
         return float(point @ self.y - 0.5 * (point / self.weight) @ point)
 
     def balance(
-        self, scores: np.ndarray, intercept: np.ndarray
+        self, scores: np.ndarray, intercept: np.ndarray, tol: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
         step = self.layout.sums(self.dual_point(scores))  # weights sum to 1
         return scores + step[self.layout.pair_output], intercept + step
@@ -112,12 +110,10 @@ class TwoClassLoss(Loss):
     def value(self, scores: np.ndarray) -> float:
         return float(self.weight @ (np.logaddexp(0.0, scores) - self.y * scores))
 
-    def dual_point(self, scores: np.ndarray) -> np.ndarray:
-        return self.weight * (self.y - expit(scores))
-
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
+    def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         proba = expit(scores)
-        return self.weight * np.maximum(proba * (1 - proba), _LEAST_SLOPE)
+        slope = self.weight * np.maximum(proba * (1 - proba), _LEAST_SLOPE)
+        return self.weight * (self.y - proba), slope
 
     def dual_value(self, point: np.ndarray) -> float:
         proba = np.clip(self.y - point / self.weight, 0.0, 1.0)
@@ -156,19 +152,14 @@ class ClassLoss(Loss):
             total[rows] += np.exp(scores[pairs] - most[rows])
         return most + np.log(np.maximum(total, 1e-300))
 
-    def _proba(self, scores: np.ndarray) -> np.ndarray:
-        return np.exp(scores - self._log_sums(scores)[self.layout.pair_row])
-
     def value(self, scores: np.ndarray) -> float:
         own = self.weight * self.y
         return float(own @ (self._log_sums(scores)[self.layout.pair_row] - scores))
 
-    def dual_point(self, scores: np.ndarray) -> np.ndarray:
-        return self.weight * (self.y - self._proba(scores))
-
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        proba = self._proba(scores)
-        return 2 * self.weight * np.maximum(proba * (1 - proba), _LEAST_SLOPE)
+    def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        proba = np.exp(scores - self._log_sums(scores)[self.layout.pair_row])
+        slope = 2 * self.weight * np.maximum(proba * (1 - proba), _LEAST_SLOPE)
+        return self.weight * (self.y - proba), slope
 
     def dual_value(self, point: np.ndarray) -> float:
         proba = np.clip(self.y - point / self.weight, 0.0, 1.0)

@@ -211,26 +211,27 @@ class ClusterPenalty(OutputPenalty):
         return out
 
     def _eigenvalues(self, values: np.ndarray, shift: float) -> np.ndarray:
-        """The clip of values / m - shift to the bounds with the sum that is given."""
+        """The clip of values / m - shift to the bounds with the sum that is given.
 
-        def total(m: float) -> float:
-            return float(np.clip(values / m - shift, self.low, self.high).sum())
-
-        most = float(values.max(initial=0.0))
-        if most == 0:
+        Or with a lower sum, where all that is not 0 has the upper bound.
+        """
+        positive = values[values > 0]
+        if not len(positive):
             return np.full(len(values), self.low)
-        lower, upper = 1e-14 * most, most / (self.low + shift)
-        if total(lower) <= self.sum:
-            return np.clip(values / lower - shift, self.low, self.high)
-        for _ in range(200):
-            m = np.sqrt(lower * upper)
-            if total(m) > self.sum:
-                lower = m
-            else:
-                upper = m
-            if upper <= (1 + 1e-15) * lower:
-                break
-        return np.clip(values / upper - shift, self.low, self.high)
+
+        def clipped(x: np.ndarray) -> np.ndarray:
+            return np.clip(np.multiply.outer(x, values) - shift, self.low, self.high)
+
+        # the sum is a chain of lines in 1 / m, with ends where a value meets a bound
+        ends = np.concatenate([(self.low + shift) / positive,
+                               (self.high + shift) / positive])  # fmt: skip
+        ends.sort()
+        sums = clipped(ends).sum(axis=1)
+        after = min(int(np.searchsorted(sums, self.sum)), len(ends) - 1)
+        before = max(after - 1, 0)
+        rise = sums[after] - sums[before]
+        part = min((self.sum - sums[before]) / rise, 1.0) if rise > 0 else 1.0
+        return clipped(ends[before] + part * (ends[after] - ends[before]))
 
     def value(self, W: np.ndarray) -> float:
         mean = W @ self.average

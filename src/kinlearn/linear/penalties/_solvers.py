@@ -16,11 +16,13 @@ from kinlearn.linear.penalties._penalties import BlockPenalty, OutputPenalty
 __all__ = ["Solution", "Start", "solve", "start_of"]
 
 _GAP_EVERY = 10  # proximal steps
+_ROUGHLY = 1e-6  # how far from their best intercepts may be between gaps
 _MOST_SWEEPS = 200
 _ANDERSON = 5  # sweeps that are extrapolated from
 _NEWTON_STEPS = 8  # on one working set
 _FIRST_SET = 16  # features
-_FINEST = 1e-12  # of the gap, for the sweeps; beyond it rounding lets no step get closer
+_FINEST = 1e-10  # of the gap, for the sweeps
+_MOST_STALLED = 10  # sets of features; then rounding lets no step get closer
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,8 @@ def _descend(
     now = _two_parts(before)
     active = _active(now)
     scores = design.scores(now.coef, active) + now.intercept[loss.layout.pair_output]
-    size, gap, n_iter, fineness = _FIRST_SET, np.inf, 0, 0.001
+    features = active
+    size, gap, n_iter, fineness, stalled = _FIRST_SET, np.inf, 0, 0.001, 0
     while True:
         scores, intercept = loss.balance(scores, now.intercept)
         now = replace(now, intercept=intercept)
@@ -148,11 +151,15 @@ def _descend(
         factor = min(1.0, alpha / max(norms.max(initial=0.0), 1e-300))
         objective = loss.value(scores) + alpha * penalty.value(now.shared, now.own)
         last, gap = gap, objective - loss.dual_value(factor * point)
-        if gap <= target or n_iter == max_iter or fineness < _FINEST:
+        stalled = stalled + 1 if gap > 0.9 * last else 0
+        if gap <= target or n_iter == max_iter or stalled == _MOST_STALLED:
             break
         n_iter += 1
-        if gap > 0.5 * last:  # the last work was not thorough enough
-            fineness *= 0.1
+        if gap > 0.5 * last:
+            if np.isin(np.argmax(norms), features):  # worked on, not closely enough
+                fineness = max(0.1 * fineness, _FINEST)
+            else:
+                size *= 2
         active = _active(now)
         size = max(size, 2 * len(active))
         norms[active] = np.inf
@@ -193,8 +200,7 @@ def _work_on(
     design, loss, penalty = start.design, start.loss, start.penalty
     own_alpha = alpha * penalty.own_price
     for _ in range(1 if loss.is_quadratic else _NEWTON_STEPS):
-        v = loss.curvature(scores)
-        point = loss.dual_point(scores)
+        point, v = loss.derivatives(scores)
         shared, own, q, offset = _sweep(
             start, v, features, alpha, now, point.copy(), inner
         )
@@ -324,7 +330,7 @@ def _proximal_steps(
                 curvature, momentum, here = 1.5 * curvature, 1.0, W
             best = min(best, objective)
         scores = design.scores(here) + intercept[output]
-        scores, intercept = loss.balance(scores, intercept)
+        scores, intercept = loss.balance(scores, intercept, _ROUGHLY)
         G = design.gradients(loss.dual_point(scores))
         new = penalty.prox(here + G / curvature, alpha / curvature)
         if np.vdot(here - new, new - W) > 0:
