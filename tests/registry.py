@@ -72,8 +72,8 @@ ESTIMATORS = [
     MultiTaskExtraTreesRegressor(n_estimators=5),
     MultiTaskRandomForestClassifier(n_estimators=5),
     # a short path; the tolerance as below
-    MultiTaskLinearClassifier("l21", n_alphas=4, n_folds=2, tol=1e-10),
-    MultiTaskLinearRegressor("l21", n_alphas=4, n_folds=2, tol=1e-10),
+    MultiTaskLinearClassifier("l21", n_alphas=4, n_folds=2, tol=1e-8),
+    MultiTaskLinearRegressor("l21", n_alphas=4, n_folds=2, tol=1e-8),
     # checks compare two solutions more closely than the default tolerance
     MultiTaskSVC(tol=1e-9),
     MultiTaskSVR(tol=1e-9),

@@ -19,7 +19,7 @@ _GAP_EVERY = 10  # proximal steps
 _ROUGHLY = 1e-6  # how far from their best intercepts may be between gaps
 _MOST_SWEEPS = 200
 _ANDERSON = 5  # sweeps that are extrapolated from
-_NEWTON_STEPS = 8  # on one working set
+_NEWTON_STEPS = 20  # on one working set
 _FIRST_SET = 16  # features
 _FINEST = 1e-10  # of the gap, for the sweeps
 _MOST_STALLED = 10  # sets of features; then rounding lets no step get closer
@@ -197,23 +197,21 @@ def _work_on(
     inner: float,
 ) -> tuple[Solution, np.ndarray]:
     """Newton steps of the loss, each solved by sweeps over the features."""
-    design, loss, penalty = start.design, start.loss, start.penalty
-    own_alpha = alpha * penalty.own_price
+    loss = start.loss
+    steps = _Steps(start, alpha, features, now)
+    seen = [steps.pack(now, scores)]
     for _ in range(1 if loss.is_quadratic else _NEWTON_STEPS):
         point, v = loss.derivatives(scores)
-        shared, own, q, offset = _sweep(
-            start, v, features, alpha, now, point.copy(), inner
-        )
+        shared, own, q, offset = _sweep(steps, v, now, point.copy(), inner)
         change = (point - q) / v - offset[loss.layout.pair_output]
         new = replace(now, shared=shared, own=own, intercept=now.intercept - offset)
         if loss.is_quadratic:
             return new, scores + change
-        old_value = loss.value(scores) + alpha * penalty.value(now.shared, now.own)
-        step, most = 1.0, old_value * (1 + 1e-14)  # or rounding would end it too early
+        old_value, step = steps.objective(now, scores), 1.0
+        most = old_value * (1 + 1e-14)  # or rounding would end it too early
         while True:  # the objective is convex along the way, and falls at its start
             there = _between(now, new, step)
-            value = loss.value(scores + step * change)
-            value += alpha * penalty.value(there.shared, there.own)
+            value = steps.objective(there, scores + step * change)
             if value <= most or step < 1e-6:
                 break
             step /= 2
@@ -222,68 +220,106 @@ def _work_on(
         now, scores = there, scores + step * change
         if old_value - value <= 0.1 * inner:
             break
+        seen.append(steps.pack(now, scores))
+        if len(seen) > _ANDERSON:
+            tried = steps.unpack(_extrapolated(seen, steps.n_coef), now)
+            if steps.objective(*tried) < value:
+                now, scores = tried
+            seen = [steps.pack(now, scores)]
     return now, scores
 
 
-def _sweep(
-    start: Start,
-    v: np.ndarray,
-    features: np.ndarray,
-    alpha: float,
-    now: Solution,
-    q: np.ndarray,
-    inner: float,
-) -> tuple[np.ndarray, ...]:
-    """Sweeps over the features until one changes little, with Anderson's extrapolation.
+def _extrapolated(seen: list[np.ndarray], n_coef: int) -> np.ndarray:
+    """Anderson's combination of iterates: that whose coefficients changed least."""
+    U = np.diff(np.array([each[:n_coef] for each in seen]), axis=0)
+    gram = U @ U.T
+    gram[np.diag_indices(len(gram))] += 1e-12 * np.trace(gram)
+    mix = np.linalg.solve(gram, np.ones(len(gram)))
+    return mix / mix.sum() @ np.array(seen[1:])
 
-    After some sweeps the combination of their results that would have changed least is
-    tried, and kept where the objective is lower. Residuals are affine in the
-    coefficients, so that their combination costs no pass over the rows.
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Coefficients of some features, with intercepts and scores, as one vector.
+
+    Scores and residuals are affine in the coefficients, so that a combination of vectors
+    needs no pass over the rows.
     """
-    design, penalty = start.design, start.penalty
-    first, curvature = design.moments(v, features)
-    own_alpha = alpha * penalty.own_price
-    state = now.shared.copy(), now.own.copy(), q, np.zeros(len(now.intercept))
-    two = penalty.own_price < np.inf
 
-    def pack() -> np.ndarray:
-        shared, own, q, offset = state
-        parts = [shared[features].ravel()]
-        parts += [own[features].ravel()] if two else []
-        return np.concatenate([*parts, q, offset])
+    start: Start
+    alpha: float
+    features: np.ndarray
+    first: Solution
 
-    def objective(shared: Any, own: Any, q: Any, offset: Any) -> float:
-        rest = q / v + offset[start.loss.layout.pair_output]
-        return 0.5 * float(v @ rest**2) + alpha * penalty.value(shared, own)
+    @property
+    def two(self) -> bool:
+        """Whether coefficients have two parts."""
+        return self.start.penalty.own_price < np.inf
 
-    n_coef = len(features) * len(now.intercept) * (2 if two else 1)
-    seen = [pack()]
+    @property
+    def n_coef(self) -> int:
+        """Numbers of a vector that are coefficients."""
+        size = len(self.features) * len(self.first.intercept)
+        return 2 * size if self.two else size
+
+    def pack(self, now: Solution, pairs: np.ndarray) -> np.ndarray:
+        """The vector of a solution and a number for each pair."""
+        parts = [now.shared[self.features].ravel()]
+        parts += [now.own[self.features].ravel()] if self.two else []
+        return np.concatenate([*parts, now.intercept, pairs])
+
+    def unpack(self, vector: np.ndarray, now: Solution) -> tuple[Solution, np.ndarray]:
+        """What a vector stands for; other features are as in `now`."""
+        n, n_outputs = self.n_coef, len(now.intercept)
+        half = n // 2 if self.two else n
+        shared, own = now.shared.copy(), now.own
+        shared[self.features] = vector[:half].reshape(len(self.features), -1)
+        if self.two:
+            own = own.copy()
+            own[self.features] = vector[half:n].reshape(len(self.features), -1)
+        intercept, pairs = np.split(vector[n:].copy(), [n_outputs])
+        return replace(now, shared=shared, own=own, intercept=intercept), pairs
+
+    def objective(self, now: Solution, scores: np.ndarray) -> float:
+        """The objective of coefficients and their scores."""
+        penalty = self.start.penalty.value(now.shared, now.own)
+        return self.start.loss.value(scores) + self.alpha * penalty
+
+
+def _sweep(
+    steps: _Steps, v: np.ndarray, now: Solution, q: np.ndarray, inner: float
+) -> tuple[np.ndarray, ...]:
+    """Sweeps until one changes little: coefficients, weighted residuals, offsets."""
+    start, features, alpha = steps.start, steps.features, steps.alpha
+    first, curvature = start.design.moments(v, features)
+    own_alpha = alpha * start.penalty.own_price
+    # the kernel changes these; offsets, which make residuals sum to 0, stand where
+    # intercepts do
+    sums = start.loss.layout.sums
+    total = sums(v)
+    offset = -sums(q) / np.where(total > 0, total, 1.0)
+    now = replace(now, shared=now.shared.copy(), own=now.own.copy(), intercept=offset)
+
+    def objective(now: Solution, q: np.ndarray) -> float:
+        rest = q / v + now.intercept[start.loss.layout.pair_output]
+        penalty = start.penalty.value(now.shared, now.own)
+        return 0.5 * float(v @ rest**2) + alpha * penalty
+
+    seen = [steps.pack(now, q)]
     for _ in range(_MOST_SWEEPS):
-        fell = design.sweeps(
-            v, features, first, curvature, *state, alpha, own_alpha, 0.0, 1
-        )
+        fell = start.design.sweeps(
+            v, features, first, curvature, now.shared, now.own, q, now.intercept,
+            alpha, own_alpha, 0.0, 1,
+        )  # fmt: skip
         if fell <= inner:
             break
-        seen.append(pack())
-        if len(seen) <= _ANDERSON:
-            continue
-        U = np.diff(np.array([each[:n_coef] for each in seen]), axis=0)
-        gram = U @ U.T
-        gram[np.diag_indices(_ANDERSON)] += 1e-12 * np.trace(gram)
-        mix = np.linalg.solve(gram, np.ones(_ANDERSON))
-        mixed = mix / mix.sum() @ np.array(seen[1:])
-        tried = tuple(part.copy() for part in state)
-        shape = len(features), -1
-        size = n_coef // 2 if two else n_coef
-        tried[0][features] = mixed[:size].reshape(shape)
-        if two:
-            tried[1][features] = mixed[size:n_coef].reshape(shape)
-        tried[2][:] = mixed[n_coef : n_coef + len(q)]
-        tried[3][:] = mixed[n_coef + len(q) :]
-        if objective(*tried) < objective(*state):
-            state = tried
-        seen = [pack()]
-    return state
+        seen.append(steps.pack(now, q))
+        if len(seen) > _ANDERSON:
+            tried = steps.unpack(_extrapolated(seen, steps.n_coef), now)
+            if objective(*tried) < objective(now, q):
+                now, q = tried
+            seen = [steps.pack(now, q)]
+    return now.shared, now.own, q, now.intercept
 
 
 def _between(one: Solution, other: Solution, step: float) -> Solution:
