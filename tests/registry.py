@@ -20,6 +20,8 @@ from kinlearn.linear import (
     MixedLinearRegressor,
     MixedLogisticClassifier,
     MixedPoissonRegressor,
+    MultiTaskLinearClassifier,
+    MultiTaskLinearRegressor,
 )
 from kinlearn.sharing import (
     KinClassifier,
@@ -79,6 +81,9 @@ ESTIMATORS = [
     # a penalty: in many checks a column separates the classes, which warns
     MixedLogisticClassifier(alpha=0.1),
     MixedPoissonRegressor(),
+    # a short path; the tolerance as below
+    MultiTaskLinearClassifier("l21", n_alphas=4, n_folds=2, tol=1e-8),
+    MultiTaskLinearRegressor("l21", n_alphas=4, n_folds=2, tol=1e-8),
     # checks compare two solutions more closely than the default tolerance
     MultiTaskSVC(tol=1e-9),
     MultiTaskSVR(tol=1e-9),

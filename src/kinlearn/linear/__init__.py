@@ -1,4 +1,4 @@
-"""Linear models for related tasks: mixed models."""
+"""Linear models for related tasks: mixed models, and multi-task penalties."""
 
 from kinlearn.linear.mixed import (
     LikelihoodRatioResult,
@@ -7,11 +7,19 @@ from kinlearn.linear.mixed import (
     MixedPoissonRegressor,
     likelihood_ratio_test,
 )
+from kinlearn.linear.penalties import (
+    MultiTaskLinearClassifier,
+    MultiTaskLinearRegressor,
+    PenaltyPath,
+)
 
 __all__ = [
     "LikelihoodRatioResult",
     "MixedLinearRegressor",
     "MixedLogisticClassifier",
     "MixedPoissonRegressor",
+    "MultiTaskLinearClassifier",
+    "MultiTaskLinearRegressor",
+    "PenaltyPath",
     "likelihood_ratio_test",
 ]
