@@ -6,6 +6,7 @@ Further rounds are for the tasks that have rows in them.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -277,7 +278,7 @@ class _NewTasks:
         loss = self.problem.loss
         left = loss.y[rows] - scores[rows, 0]
         unit = Totals.of(RowsHere(self.problem)).weight_unit
-        weight = in_units(loss.weight[rows], unit)
+        weight: Any = in_units(loss.weight[rows], unit)
         return group_quantiles(left, weight, group, n_groups, loss.quantile)
 
     # ----------------------------------------------------------------- trees
