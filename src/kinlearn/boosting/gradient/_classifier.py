@@ -102,8 +102,8 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
     random_state : int, RandomState instance or None, default=None
         Decides the features and rows that are drawn, and the rows held back.
     n_jobs : int or None, default=None
-        Threads of predictions, and of fits with more than two classes; they do not
-        change the model.
+        Threads of predictions and of fits with 20,000 rows or more, or with more than
+        two classes; they do not change the model.
 
     Attributes
     ----------

@@ -100,7 +100,8 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
     random_state : int, RandomState instance or None, default=None
         Decides the features and rows that are drawn, and the rows held back.
     n_jobs : int or None, default=None
-        Threads of predictions; they do not change the model.
+        Threads of fits with 20,000 rows or more, and of predictions; they do not change
+        the model.
 
     Attributes
     ----------

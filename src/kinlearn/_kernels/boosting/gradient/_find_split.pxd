@@ -80,7 +80,7 @@ cdef class SplitSearch:
 
     cdef void _draw(self, Quest* quest, const u8_t* open) noexcept nogil
     cdef void _look_at_feature(
-        self, const Quest* quest, i32_t f, Found* found) noexcept nogil
+        self, const Quest* quest, i32_t f, f64_t floor, Found* found) noexcept nogil
     cdef void _look_at_groups(
         self, const Quest* quest, const Sums* cells, intp_t n_cells, intp_t n_codes,
         Groups* groups, Found* found, u8_t* bits, intp_t n_bytes) noexcept nogil

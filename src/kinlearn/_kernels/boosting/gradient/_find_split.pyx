@@ -39,6 +39,8 @@ cdef enum:
     BYTES = CATEGORIES // 8
     PRIOR = 10              # units of noise that tasks are taken to differ by
 
+cdef f64_t NEAR = 1 - 1e-6      # far more than the margin between scores
+
 
 cdef class SplitSearch:
     """What splits may be, and memory for finding them.
@@ -230,7 +232,9 @@ cdef class SplitSearch:
         self, int number, intp_t first, intp_t last, intp_t thread
     ) noexcept nogil:
         # At features from `first` to before `last`, and with the last one at tasks.
+        # What is far below the best of these will not be chosen, and not be found.
         cdef Quest* quest = &self.quests[number]
+        cdef f64_t floor = 0
         cdef intp_t i
         cdef i32_t f
         for i in range(quest.n_candidates):
@@ -243,7 +247,8 @@ cdef class SplitSearch:
                     self.n_bins[f], &self.scratch[thread], &quest.found[i],
                     quest.bits + i * BYTES, BYTES)
             else:
-                self._look_at_feature(quest, f, &quest.found[i])
+                self._look_at_feature(quest, f, floor, &quest.found[i])
+                floor = max(floor, NEAR * quest.found[i].score)
         if last == self.n_features and quest.tasks != NULL:
             self._look_at_groups(
                 quest, quest.tasks, self.n_tasks, self.n_tasks, &self.scratch[thread],
@@ -305,7 +310,7 @@ cdef class SplitSearch:
             candidates[j] = held
 
     cdef void _look_at_feature(
-        self, const Quest* quest, i32_t f, Found* found
+        self, const Quest* quest, i32_t f, f64_t floor, Found* found
     ) noexcept nogil:
         cdef const Sums* cells = quest.cells + self.offset[f]
         cdef const Place* place = quest.place
@@ -326,7 +331,7 @@ cdef class SplitSearch:
             else:
                 scan(
                     cells, last, missing if way else nothing, place.sums, way,
-                    &self.scale, &best)
+                    &self.scale, floor, &best)
         found.score = -INFINITY
         if best.bin < 0:
             return

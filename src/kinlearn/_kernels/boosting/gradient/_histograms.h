@@ -128,33 +128,58 @@ static inline void kinlearn_subtract(
     }
 }
 
+/* The largest of n > 0 numbers; the four after them are overwritten. */
+static inline double kinlearn_largest(double* x, int n) {
+    double top[4];
+    x[n] = x[n + 1] = x[n + 2] = x[n + 3] = x[0];
+#if KINLEARN_SSE2
+    __m128d a = _mm_loadu_pd(x), b = _mm_loadu_pd(x + 2);
+    for (int i = 4; i < n; i += 4) {
+        a = _mm_max_pd(a, _mm_loadu_pd(x + i));
+        b = _mm_max_pd(b, _mm_loadu_pd(x + i + 2));
+    }
+    _mm_storeu_pd(top, a);
+    _mm_storeu_pd(top + 2, b);
+#else
+    memcpy(top, x, sizeof(top));
+    for (int i = 4; i < n; i += 4) {
+        for (int j = 0; j < 4; j++) top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
+    }
+#endif
+    for (int j = 1; j < 4; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
+    return top[0];
+}
+
 /* The best cut after a bin, with `start` (the missing rows, or nothing) on the left and
- * the rest of `node` on the right; cuts up to bin `last`. */
+ * the rest of `node` on the right; cuts up to bin `last`. Where no score reaches
+ * `floor`, nothing need be found. */
 static inline void kinlearn_scan(
     const kinlearn_sums* cell, int last, kinlearn_sums start, kinlearn_sums node,
-    int missing_left, const kinlearn_scale* k, kinlearn_cut* best
+    int missing_left, const kinlearn_scale* k, double floor, kinlearn_cut* best
 ) {
-    double gl[256], hl[256], score[256];
+    double gl[256], hl[256], score[256 + 4];
     uint8_t bin[256];
     int64_t g = start.g, hc = start.hc;
     const int64_t least = k->least_count, mask = k->count_mask;
     const int64_t least_h = (int64_t)ceil(k->least_h / k->h_unit);
-    const int64_t most = (node.hc & mask) - least;
-    const int64_t most_h = (node.hc >> k->bits) - least_h;
-    int from = 0, n = 0;
+    int from = 0, to = last, n = 0;
     for (; from <= last; from++) { /* bins before the first cut that is allowed */
         g += cell[from].g;
         hc += cell[from].hc;
         if ((hc & mask) >= least && (hc >> k->bits) >= least_h) break;
     }
-    for (int b = from; b <= last;) {
-        if ((hc & mask) > most || (hc >> k->bits) > most_h) break;
+    /* and those after the last one; after bin `last`, one cell alone is on the right */
+    for (int64_t right = cell[last + 1].hc; to >= from; right += cell[to--].hc) {
+        if ((right & mask) >= least && (right >> k->bits) >= least_h) break;
+    }
+    if (from > to) return;
+    for (int b = from;;) {
         gl[n] = (double)g;
         hl[n] = (double)(hc >> k->bits);
         bin[n] = (uint8_t)b;
         /* a cut after an empty bin is the one before it: the next overwrites it */
         n += b == from || cell[b].hc != 0;
-        if (++b > last) break;
+        if (++b > to) break;
         g += cell[b].g;
         hc += cell[b].hc;
     }
@@ -167,8 +192,10 @@ static inline void kinlearn_scan(
         const double h = h_left + l2;
         score[i] = (left * left * h_right + right * right * h) / (h * h_right);
     }
-    int at = -1;
     double bar = kinlearn_bar(best->score);
+    int at = -1;
+    const double top = kinlearn_largest(score, n);
+    if (!(top > bar && top >= floor)) return;
     for (int i = 0; i < n; i++) {
         if (score[i] > bar) {
             bar = kinlearn_bar(score[i]);

@@ -36,7 +36,7 @@ cdef extern from "boosting/gradient/_histograms.h" nogil:
         Sums* whole, const Sums* part, intp_t n) noexcept
     void scan "kinlearn_scan" (
         const Sums* cell, int last, Sums start, Sums node, int missing_left,
-        const Scale* k, Cut* best) noexcept
+        const Scale* k, f64_t floor, Cut* best) noexcept
     void scan_bounded "kinlearn_scan_bounded" (
         const Sums* cell, int last, Sums start, Sums node, int missing_left,
         const Scale* k, int direction, f64_t lower, f64_t upper, Cut* best) noexcept
