@@ -108,7 +108,7 @@ cdef class Growth:
         memcpy(&bits[0], self.bits(leaf), self.search.set_bytes)
 
     def put_split(self, intp_t leaf, const Split[::1] split, const u8_t[::1] bits):
-        """Take the best split of a leaf that was found before, as `copy_split` gave it."""
+        """Take the best split of a leaf that was found before; see `copy_split`."""
         self.leaves[leaf].split = split[0]
         memcpy(self.bits(leaf), &bits[0], self.search.set_bytes)
 
