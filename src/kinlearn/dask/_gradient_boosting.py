@@ -45,7 +45,7 @@ class MultiTaskGradientBoostingClassifier(
     Notes
     -----
     Partitions keep their rows as bins, a byte for each feature, and with them scores
-    and gradients: some 50 bytes a row, and as many for each further class. They return
+    and gradients: some 90 bytes a row, and 50 for each further class. They return
     sums of gradients and curvatures by bin and by task. One of the workers gathers them
     and chooses the splits; rows are never sent. Rows of leaves that will probably be
     split are parted ahead, so that a tree takes few messages. Sums are integers, so
