@@ -25,6 +25,7 @@ from benchmarks.environment import RECORDS
 from benchmarks.jsonlines import read_records
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.ranks import (
+    against_better,
     paired_table,
     rank_table,
     results_of,
@@ -153,6 +154,41 @@ def _paired(names, folder, *, ours=OURS, others=LIGHTGBM):
     return f"{table}\nSignificantly worse: {', '.join(worse) or 'nowhere'}.\n"
 
 
+def _aims(names, folder):
+    """What ours has on each protocol, and what it was to reach."""
+    lines = []
+    for protocol in PROTOCOLS.select(names):
+        records = read_records(Path(folder) / f"{protocol.name}.jsonl")
+        aims = protocol.contender(OURS).limits
+        for metric in protocol.metrics:
+            scores = results_of(protocol, records, metric).scores.get(OURS, {})
+            if metric.name not in aims or not scores:
+                continue
+            mean, aim = np.mean(list(scores.values())), aims[metric.name]
+            missed = (mean < aim) == metric.greater_is_better and mean != aim
+            verdict = "**missed**" if missed else "reached"
+            lines.append(
+                f"- {protocol.name}, {metric.label}: {mean:.{metric.digits}f}; "
+                f"the aim of {aim:g} is {verdict}."
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _verdicts(names, folder):
+    """On how many protocols ours is better than the better LightGBM, and worse."""
+    found = _stored(names, folder, (OURS, *LIGHTGBM))
+    pairs = {each.name: against_better(each, OURS, LIGHTGBM)[1] for each in found}
+    pairs = {name: i for name, i in pairs.items() if i is not None}
+    better = [name for name, i in pairs.items() if i.low > 0]
+    worse = [name for name, i in pairs.items() if i.high < 0]
+    return (
+        f"- Against the better of LightGBM with the task and without it, ours is "
+        f"significantly better on {len(better)} of {len(pairs)} protocols and "
+        f"significantly worse on {len(worse)}"
+        f"{': ' if worse else ''}{', '.join(worse)}.\n"
+    )
+
+
 def _measured(names, folder):
     """Versions, commits and machines of the records."""
     versions, commits, machines = {}, set(), set()
@@ -178,9 +214,12 @@ def _measured(names, folder):
 KINDS = {
     "scores": _scores,
     "ranks": _ranks,
+    "ranks-quick": partial(_ranks, contenders=SINGLE[:-1]),
     "ranks-tuned": partial(_ranks, contenders=(TUNED, *SINGLE[1:])),
     "paired": _paired,
     "paired-tuned": partial(_paired, ours=TUNED),
+    "aims": _aims,
+    "verdicts": _verdicts,
     "measured": _measured,
 }
 

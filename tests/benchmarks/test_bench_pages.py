@@ -27,7 +27,7 @@ def test_pages_show_what_the_records_have(page):
 
 def test_another_table_is_found(tmp_path, monkeypatch, capsys):
     page = tmp_path / "page.md"
-    before = PAGES[0].read_text(encoding="utf-8")
+    before = redrawn(PAGES[0].read_text(encoding="utf-8"))
     page.write_text(before.replace("| ours |", "| ours | 1 |", 1), encoding="utf-8")
     monkeypatch.setattr("benchmarks.quality.pages.PAGES", (page,))
     assert main(["--check"]) == 1
@@ -96,6 +96,20 @@ def test_tables_by_hand(tmp_path):
     )
     assert "Fewer than two" not in redrawn(page_of("ranks"), tmp_path)
     assert "nowhere" in redrawn(page_of("paired"), tmp_path)
+    assert "0.6000; the aim of 0.386 is reached." in redrawn(page_of("aims"), tmp_path)
+    verdicts = redrawn(page_of("verdicts"), tmp_path)
+    assert "better on 0 of 1 protocols and significantly worse on 0." in verdicts
+
+
+def test_a_missed_aim_and_a_worse_protocol_are_named(tmp_path):
+    write(tmp_path, OURS, [0.30, 0.31, 0.32])
+    write(tmp_path, "lightgbm", [0.40, 0.41, 0.42])
+    write(tmp_path, "lightgbm-pooled", [0.3, 0.3, 0.3])
+    assert "0.3100; the aim of 0.386 is **missed**." in redrawn(
+        page_of("aims"), tmp_path
+    )
+    verdicts = redrawn(page_of("verdicts"), tmp_path)
+    assert "significantly worse on 1: school-published." in verdicts
 
 
 def test_a_wrong_kind_of_table_is_an_error(tmp_path):
