@@ -290,8 +290,8 @@ def inverse_levels(const f64_t[:, :, ::1] root, const f64_t[:, :, ::1] W,
     ----------
     root : float64 array of shape (n, r, r)
         Lower roots of the levels.
-    W : float64 array of shape (n, r, s)
-        ``M^-1 R``, of the fixed effects.
+    W : float64 array of shape (n, r, s + 1)
+        ``M^-1 R``, of the fixed effects; the last column is not read.
     U : float64 array of shape (n_entries, r)
         ``M^-1 V``.
     indptr : intp array of shape (n + 1,)
@@ -309,7 +309,7 @@ def inverse_levels(const f64_t[:, :, ::1] root, const f64_t[:, :, ::1] W,
     C_entries : float64 array of shape (n_entries, r), filled
         Between a level and those of other groupings that it meets.
     """
-    cdef intp_t n = root.shape[0], r = root.shape[1], s = W.shape[2]
+    cdef intp_t n = root.shape[0], r = root.shape[1], s = C_fixed.shape[2]
     cdef intp_t i, e, f, a, b, j
     cdef f64_t x
     if n == 0 or r == 0:

@@ -34,6 +34,7 @@ from kinlearn.linear.mixed._cross_products import CrossProducts
 __all__ = ["Factor", "Inverse", "Pattern", "Solution"]
 
 _MOST_DENSE = 20_000  # rows of a dense matrix: 3.2 GB
+_CHUNK = 8192  # levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,9 +337,9 @@ class Factor:
         if pattern.order:
             W, U = self._divided
             first = pattern.order[0]
-            W = np.ascontiguousarray(W[:, :, :-1])
             own[first] = np.empty(self._levels.shape)
-            to_fixed[first] = -(W.reshape(-1, p) @ C[m:, m:]).reshape(W.shape)
+            flat = W.reshape(-1, p + 1)[:, :p] @ -C[m:, m:]
+            to_fixed[first] = flat.reshape(*W.shape[:2], p)
             entries = np.empty(U.shape)
             inverse_levels(
                 self._levels,
@@ -367,8 +368,11 @@ class Factor:
         by_det, by_residual, rest = [], [], []
         for k, term in enumerate(cross.terms):
             G = np.zeros((term.n_effects, T[k].shape[1]))
-            spread = _product(np.eye(T[k].shape[1]), inverse.own[k], T[k].T.copy())
-            sum_products(cross.ZZ[k], spread, G)
+            eye, transposed = np.eye(T[k].shape[1]), T[k].T.copy()
+            for left in range(0, term.n_levels, _CHUNK):  # for the sake of memory
+                part = slice(left, left + _CHUNK)
+                spread = _product(eye, inverse.own[k][part], transposed)
+                sum_products(cross.ZZ[k][part], spread, G)
             used = _take_columns(cross.ZF[k], pattern.fixed)
             if fixed:
                 sum_products(used, np.ascontiguousarray(inverse.fixed[k]), G)
