@@ -429,6 +429,46 @@ def test_a_level_for_every_row_lets_counts_spread():
     assert likelihood_ratio_test(plain, model).p_value < 1e-10
 
 
+def odd_rows():
+    """Problems on which steps overflow, or nothing determines the coefficients."""
+    rng = np.random.default_rng(0)
+    x, g = rng.normal(size=(300, 3)), rng.integers(15, size=300)
+    X = np.column_stack([x, g])
+    spike = np.where(np.arange(300) == 3, 1e7, 0.0)
+    yield "one huge count", MixedPoissonRegressor(task=-1, slopes="all"), X, spike
+    tail = np.round(np.exp(6 * rng.standard_t(2, size=300)).clip(0, 1e9))
+    yield "counts of all sizes", MixedPoissonRegressor(task=-1, slopes="all"), X, tail
+    wide = np.column_stack([rng.normal(size=(40, 100)), np.arange(40) % 4])
+    flat = np.arange(40) // 4 % 2
+    yield "more columns than counts", MixedPoissonRegressor(task=-1), wide, flat
+    yield "more columns than rows", MixedLogisticClassifier(task=-1), wide, flat
+    by_task = (g > 7).astype(int)
+    yield "one class a task", MixedLogisticClassifier(task=-1), X, by_task
+    one = (np.arange(300) == 0).astype(int)
+    yield "one row of a class", MixedLogisticClassifier(task=-1), X, one
+    own = np.column_stack([x, np.arange(300)])
+    yield "a task a row", MixedLogisticClassifier(task=-1), own, x[:, 0] + g / 15 > 0.7
+    yield "no features", MixedLogisticClassifier(task=0), g[:, None], by_task
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name, model, X, y", odd_rows(), ids=lambda v: str(v)[:30])
+def test_odd_rows_give_finite_models(name, model, X, y):
+    model.fit(X, y)
+    assert np.isfinite(scores(model, X)).all()
+    assert np.isfinite(model.log_likelihood_)
+    assert np.isfinite(model.fixed_effects_.to_numpy()).all()
+    assert np.isfinite(model.predict_interval(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_likelihood_out_of_reach_is_refused():
+    X, y = make(MixedLogisticClassifier, n=300, n_tasks=20)
+    model = MixedLogisticClassifier(task=-1, slopes="all")
+    with pytest.raises(ValueError, match="Scale the weights"):
+        model.fit(X, y, sample_weight=np.full(300, 1e80))
+
+
 # ------------------------------------------------------------------------- tables
 
 

@@ -244,7 +244,8 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
 
     def _keep_coefficients(self) -> None:
         p = len(self.feature_names_)
-        self.coef_ = np.reshape([fit.coef for fit in self._fits], (-1, p))
+        coef = [fit.coef for fit in self._fits]
+        self.coef_ = np.reshape(coef, (len(coef), p)).astype(np.float64)
         self.intercept_ = np.array([fit.intercept for fit in self._fits])
 
     def _fit_names(self) -> list[Any]:

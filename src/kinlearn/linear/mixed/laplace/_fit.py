@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from kinlearn.linear.mixed._terms import split_theta
-from kinlearn.linear.mixed.laplace._modes import Modes, RowInverse, find_modes, invert
+from kinlearn.linear.mixed.laplace._modes import Modes, find_modes, invert
 from kinlearn.linear.mixed.laplace._objective import laplace
 from kinlearn.linear.mixed.laplace._rows import Effects, LaplaceProblem
 
@@ -49,8 +49,8 @@ class LaplaceFit:
         Minus twice the log likelihood, without constants of the family, with penalties.
     fixed_covariance : float64 array of shape (p, p)
         Of the estimates of the fixed effects.
-    inverse : RowInverse
-        Of the joint equations of random and fixed effects.
+    modes : Modes
+        The equations at the mode.
     converged : bool
         Whether the last step promised less than the tolerance.
     n_iter : int
@@ -62,7 +62,6 @@ class LaplaceFit:
     effects: Effects
     value: float
     fixed_covariance: np.ndarray
-    inverse: RowInverse
     modes: Modes
     converged: bool
     n_iter: int
@@ -131,15 +130,26 @@ def _start(problem: LaplaceProblem) -> tuple[np.ndarray, Effects, np.ndarray]:
     """Theta and effects to begin from, and the information of the fixed effects."""
     terms, size = problem.terms, problem.pattern.size
     theta = np.concatenate([np.zeros(0), *(t.start() for t in terms)])
+    T = split_theta(terms, theta)
+    modes = find_modes(problem, T, _first_effects(problem), free_fixed=True)
+    if terms:
+        for _ in range(_EM_STEPS):
+            start = modes.effects.without_random
+            modes = find_modes(problem, split_theta(terms, theta), start)
+            theta = _expectation_maximisation(problem, theta, modes)
+        T = split_theta(terms, theta)
+        start = modes.effects.without_random
+        modes = find_modes(problem, T, start, free_fixed=True)
+    return theta, modes.effects, modes.D[size:, size:]
+
+
+def _first_effects(problem: LaplaceProblem) -> Effects:
+    """No effects, but an intercept near the mean of counts."""
     effects = Effects.zeros(problem)
-    for step in range(_EM_STEPS + 1):
-        modes = find_modes(problem, split_theta(terms, theta), effects, free_fixed=True)
-        effects = modes.effects
-        if step == _EM_STEPS or not terms:
-            break
-        theta = _expectation_maximisation(problem, theta, modes)
-    root = modes.D[size:, size:]
-    return theta, effects, root
+    if problem.family == 1 and problem.fixed.intercept:
+        expected = problem.weight @ np.exp(np.minimum(problem.offset, 500.0))
+        effects.beta[0] = np.log(problem.weight @ problem.y / expected)
+    return effects
 
 
 def _expectation_maximisation(
@@ -243,7 +253,7 @@ def _bfgs(
             length /= 2.0
         else:
             # no step down: rounding, if little was promised
-            return x, n_iter, promise < 1e-9 * (1.0 + abs(value))
+            return x, n_iter, bool(promise < 1e-9 * (1.0 + abs(value)))
         s, change = length * step, new_gradient - gradient
         x, value, gradient = x + s, new, new_gradient
         curvature = float(s @ change)
@@ -305,14 +315,17 @@ def _finish(
     value, _ = objective(x)
     T = split_theta(problem.terms, theta)
     at_end = objective.effects
-    joint = find_modes(problem, T, at_end, free_fixed=True)
-    inverse = invert(problem, joint)
     size, m = problem.pattern.size, objective.n_theta
-    covariance = inverse.dense[size:, size:]
-    if H is not None and objective.n_fixed:
+    if H is None:
+        # given the covariances; with few parameters, theirs is taken into account
+        joint = find_modes(problem, T, at_end, free_fixed=True)
+        covariance = invert(problem, joint).dense[size:, size:]
+    else:
         # of x, half the curvature of -2 log likelihood is the information
         mine = np.linalg.inv(H / 2.0)[m:, m:]
-        root = sl.solve_triangular(objective.root, np.eye(len(mine)), lower=True)
+        root = np.zeros((0, 0))
+        if len(mine):
+            root = sl.solve_triangular(objective.root, np.eye(len(mine)), lower=True)
         covariance = root.T @ mine @ root
     modes = find_modes(problem, T, at_end)
     return LaplaceFit(
@@ -321,7 +334,6 @@ def _finish(
         modes.effects,
         value,
         covariance,
-        inverse,
         modes,
         converged,
         n_iter,

@@ -142,6 +142,7 @@ def _factor(problem: LaplaceProblem, modes: Modes) -> tuple[Effects, Effects]:
         if size:
             S = _rest_matrix(problem, modes.B)
             D[size:total, :size] = fixed.by_place(S, modes.curve).T
+    before = np.diag(D)[:total].copy()
     log_det = factor_levels(M, R, V, pattern.indptr)
     if p:
         flat = R.reshape(L * r, p + 1)
@@ -149,10 +150,27 @@ def _factor(problem: LaplaceProblem, modes: Modes) -> tuple[Effects, Effects]:
     subtract_levels(R, V, pattern.indptr, pattern.entry_place, size, D)
     root = D[:total, :total]
     if total:
-        root = sl.cholesky(root, lower=True, check_finite=False)
+        root = _lower_root(root, before)
     modes.log_det = log_det + 2.0 * np.log(np.diag(root)[:size]).sum()
     modes.root, modes.R, modes.V, modes.D = M, R, V, root
     return score, Effects(score.u, D[total, :size], D[total, size:total])
+
+
+def _lower_root(D: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Cholesky's root of what is left, of diagonals that had some size before.
+
+    Rounding, of that size, may leave less than nothing of a column that others explain.
+    """
+    for rounding in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+        try:
+            return sl.cholesky(
+                D + np.diag(rounding * size + (rounding > 0.0) * 1e-12),
+                lower=True,
+                check_finite=False,
+            )
+        except sl.LinAlgError:
+            continue
+    return np.full_like(D, np.nan)
 
 
 def _score(problem: LaplaceProblem, modes: Modes) -> Effects:
@@ -218,6 +236,17 @@ def find_modes(
     Modes
         The mode and the factored equations there.
     """
+    modes = _newton(problem, T, start, free_fixed)
+    if not modes.converged:
+        # effects of other covariances may be far from these
+        modes = _newton(problem, T, start.without_random, free_fixed)
+    return modes
+
+
+def _newton(
+    problem: LaplaceProblem, T: Sequence[np.ndarray], start: Effects, free_fixed: bool
+) -> Modes:
+    """Newton's method from one start."""
     A, B = problem.values(T)
     eta, slope, curve, bend = np.empty((4, len(problem.y)))
     modes = Modes(start, A, B, eta, slope, curve, bend)
@@ -231,9 +260,11 @@ def find_modes(
         if modes.converged:
             return modes
         step = _newton_step(problem, modes, left)
-        gain = (score.u * step.u).sum() + score.d @ step.d
+        gain = float((score.u * step.u).sum() + score.d @ step.d)
         if modes.n_fixed:
-            gain += score.beta @ step.beta
+            gain += float(score.beta @ step.beta)
+        if not np.isfinite(gain):
+            break
         taken = _take_step(problem, modes, step)
         rounding = _SMALL_STEP * (1.0 if taken else 1.0 + abs(modes.penalised))
         modes.converged = gain < rounding

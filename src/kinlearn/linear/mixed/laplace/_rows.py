@@ -179,6 +179,11 @@ class Effects:
             np.zeros(problem.fixed.n_columns),
         )
 
+    @property
+    def without_random(self) -> "Effects":
+        """The fixed effects alone."""
+        return Effects(np.zeros_like(self.u), np.zeros_like(self.d), self.beta)
+
     def plus(self, step: "Effects", length: float) -> "Effects":
         """These effects and a multiple of others."""
         return Effects(
