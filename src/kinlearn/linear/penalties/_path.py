@@ -42,7 +42,7 @@ def alpha_grid(start: Start, alphas: Any, n_alphas: int) -> np.ndarray:
     if alphas is not None:
         return np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
     most = start.largest_alpha
-    if most <= 1e-10 * np.sqrt(start.null_loss):  # nothing to explain, or by nothing
+    if most <= 1e-10 * start.null_loss**0.5:  # nothing to explain, or nothing to do so
         return np.ones(1)
     return most * np.geomspace(1.0, start.penalty.least_fraction, n_alphas)
 

@@ -10,6 +10,7 @@ from kinlearn.linear.penalties._base import MultiTaskLinearBase, row_weights
 from kinlearn.linear.penalties._design import Layout
 from kinlearn.linear.penalties._later import fit_later_numbers
 from kinlearn.linear.penalties._losses import Loss, SquaredLoss
+from kinlearn.linear.penalties._solvers import Solution
 from kinlearn.tasks import TaskData
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -247,7 +248,18 @@ default="l21"
         return np.ones(data.n_tasks, dtype=np.intp), np.zeros(data.n_tasks)
 
     def _loss(self, layout: Layout, y: np.ndarray, weight: np.ndarray) -> Loss:
-        return SquaredLoss(layout, y, weight)
+        # about the tasks' means, so that large ones leave digits for what is to learn
+        level = np.bincount(layout.row_task, weight * y, minlength=layout.n_tasks)
+        rest = y - level[layout.row_task]
+        rest[np.abs(rest) <= 1e-14 * np.abs(level)[layout.row_task]] = 0.0
+        self._level = level
+        return SquaredLoss(layout, rest, weight)
+
+    def _in_units(
+        self, found: Solution, mean: np.ndarray, scale: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        coef, intercept = super()._in_units(found, mean, scale)
+        return coef, intercept + self._level
 
     def _spread(self, values: np.ndarray) -> np.ndarray:
         return values

@@ -114,10 +114,8 @@ def solve(
     start: Start, alpha: float, before: Solution, tol: float, max_iter: int
 ) -> Solution:
     """Minimise the objective for one alpha, from coefficients of another."""
-    # a loss of 0 leaves rounding alone
-    target = tol * start.null_loss + 1e-14 * float(
-        start.loss.weight @ start.loss.y**2
-    )
+    # a loss that may go to 0 leaves rounding of the targets alone
+    target = tol * start.null_loss + 1e-15 * float(start.loss.weight @ start.loss.y**2)
     if isinstance(start.penalty, BlockPenalty):
         return _descend(start, alpha, before, target, max_iter)
     return _proximal_steps(start, alpha, before, target, max_iter)

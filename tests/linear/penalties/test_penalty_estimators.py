@@ -1,0 +1,342 @@
+"""The estimators: choice of alpha, paths, relations, later tasks, and bad input."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
+
+from kinlearn import with_task
+from kinlearn.linear import MultiTaskLinearClassifier, MultiTaskLinearRegressor
+
+PENALTIES = ("l21", "trace", "graph", "clustered", "covariance", "shared_sparse")
+BOTH = (MultiTaskLinearRegressor, MultiTaskLinearClassifier)
+
+
+def make_tasks(n_tasks=8, n=25, d=12, noise=0.5, seed=0):
+    """Two clusters of tasks, the first three of the features."""
+    rng = np.random.default_rng(seed)
+    X, task = rng.normal(size=(n_tasks * n, d)), np.repeat(np.arange(n_tasks), n)
+    centre = np.array([[2.0, 1.0, -1.0], [-1.0, 2.0, 1.0]])
+    W = np.zeros((n_tasks, d))
+    W[:, :3] = centre[np.arange(n_tasks) % 2] + 0.1 * rng.normal(size=(n_tasks, 3))
+    y = np.einsum("ij,ij->i", X, W[task]) + task + noise * rng.normal(size=len(task))
+    return with_task(X, task), y, W
+
+
+def fit(kind, penalty, X, y, **options):
+    if penalty == "graph":
+        same = np.add.outer(np.arange(8), np.arange(8)) % 2 == 0
+        options["graph"] = same.astype(float)
+    y = y if kind is MultiTaskLinearRegressor else y > np.median(y)
+    return kind(penalty, task=-1, **options).fit(X, y), y
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_the_choice_of_alpha_is_better_than_its_neighbours_ends(penalty):
+    X, y, W = make_tasks()
+    model, _ = fit(MultiTaskLinearRegressor, penalty, X, y, n_alphas=12, n_folds=3)
+    losses = model.path_losses_.mean(axis=1)
+    assert losses.shape == model.alphas_.shape
+    assert_array_equal(np.sort(model.alphas_)[::-1], model.alphas_)
+    assert model.alpha_ == model.alphas_[np.argmin(losses)]
+    assert losses.min() < 0.3 * losses[0]  # of the largest alpha
+    # new rows of the tasks: near the noise
+    X_new, y_new, _ = make_tasks(seed=0, noise=0.0)
+    assert np.mean((model.predict(X_new) - y_new) ** 2) < 0.2
+
+
+def test_joint_features_and_own_features_are_found():
+    X, y, _ = make_tasks()
+    y = y + 3 * X[:, 9] * (X[:, -1] == 5)
+    model = MultiTaskLinearRegressor("shared_sparse", 0.6, task=-1).fit(X, y)
+    assert_array_equal(np.flatnonzero((model.shared_coef_ != 0).any(axis=0)), [0, 1, 2])
+    assert_array_equal(np.argwhere(model.own_coef_ != 0), [[5, 9]])
+    model = MultiTaskLinearRegressor("l21", 1.0, task=-1).fit(*make_tasks()[:2])
+    assert_array_equal(model.selected_features_, [0, 1, 2])
+
+
+def test_clusters_and_relations_are_found():
+    X, y, _ = make_tasks()
+    model, _ = fit(MultiTaskLinearRegressor, "clustered", X, y, alpha=0.01)
+    assert len(np.unique(model.clusters_[::2])) == 1
+    assert len(np.unique(model.clusters_[1::2])) == 1
+    assert model.clusters_[0] != model.clusters_[1]
+    for penalty in ("covariance", "trace"):
+        model, _ = fit(MultiTaskLinearRegressor, penalty, X, y, alpha=0.01)
+        affinity = model.task_affinity_
+        same = np.add.outer(np.arange(8), np.arange(8)) % 2 == 0
+        assert affinity[same].min() > affinity[~same].max()
+        assert_allclose(np.trace(model.task_covariance_), 1.0)
+    model, _ = fit(MultiTaskLinearRegressor, "trace", X, y, alpha=0.5)
+    assert np.linalg.matrix_rank(model.coef_, tol=1e-6) == 2
+
+
+def test_the_learned_covariance_is_a_fixed_point_of_the_paper():
+    X, y, _ = make_tasks()
+    model = MultiTaskLinearRegressor("covariance", 0.05, task=-1, tol=1e-12)
+    model.fit(X, y)
+    W = model.coef_ * model.scale_
+    omega = model.task_covariance_
+    values, vectors = np.linalg.eigh(W @ W.T)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    assert_allclose(omega, root / np.trace(root), atol=1e-7)
+    # given it, the coefficients minimise the quadratic objective: their gradient is 0
+    # in the space of the covariance, beyond which it is infinitely dear
+    values, vectors = np.linalg.eigh(omega)
+    space = vectors[:, values > 1e-6] @ vectors[:, values > 1e-6].T
+    metric = np.linalg.pinv(omega, rcond=1e-6) + 0.1 * np.eye(8)
+    Z, task = X[:, :-1] / model.scale_, X[:, -1].astype(int)
+    residual = y - model.predict(X)
+    slope = np.array([Z[task == t].T @ residual[task == t] / 25 for t in range(8)])
+    assert_allclose(space @ slope, 0.05 * metric @ W, atol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_path_has_the_fits_of_its_alphas(kind, penalty):
+    X, y, _ = make_tasks()
+    model, labels = fit(kind, penalty, X, y, alphas=[0.02, 0.3], alpha=0.3, tol=1e-7)
+    path = model.coefficient_path(X, labels)
+    assert_array_equal(path.alphas, [0.3, 0.02])
+    assert path.coefs.shape == (2, 8, 12)
+    assert (path.dual_gaps < 1e-5).all()
+    for alpha, coef, intercept in zip(
+        path.alphas, path.coefs, path.intercepts, strict=True
+    ):
+        one = model.set_params(alpha=float(alpha)).fit(X, labels)
+        assert_allclose(coef, one.coef_, atol=1e-3)
+        assert_allclose(intercept, one.intercept_, atol=1e-3)
+
+
+def test_scaled_features_do_not_depend_on_units():
+    X, y, _ = make_tasks()
+    units = np.append(10.0 ** np.arange(-6, 6), 1.0)
+    for penalty in PENALTIES:
+        one, _ = fit(MultiTaskLinearRegressor, penalty, X, y, alpha=0.1, tol=1e-10)
+        two, _ = fit(
+            MultiTaskLinearRegressor, penalty, X * units, y, alpha=0.1, tol=1e-10
+        )
+        assert_allclose(two.predict(X * units), one.predict(X), atol=1e-4)
+        assert_allclose(two.coef_ * units[:-1], one.coef_, atol=1e-4)
+
+
+def test_constant_features_and_shifts_do_no_harm():
+    X, y, _ = make_tasks()
+    more = np.insert(X, [0, 3], 7.0, axis=1)
+    for penalty in PENALTIES:
+        one, _ = fit(MultiTaskLinearRegressor, penalty, X, y, alpha=0.1, tol=1e-10)
+        two, _ = fit(MultiTaskLinearRegressor, penalty, more, y, alpha=0.1, tol=1e-10)
+        assert_allclose(two.predict(more), one.predict(X), atol=1e-4)
+        three, _ = fit(
+            MultiTaskLinearRegressor, penalty, X, y + 1e6, alpha=0.1, tol=1e-10
+        )
+        assert_allclose(three.predict(X) - 1e6, one.predict(X), atol=1e-3)
+
+
+# ------------------------------------------------------------------------ later tasks
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_later_task_learns_from_the_others(kind, penalty):
+    X, y, W = make_tasks(n=60)
+    alpha = 0.02 if kind is MultiTaskLinearRegressor else 0.002
+    model, _ = fit(kind, penalty, X, y, alpha=alpha)
+    before = model.predict(X)
+    rng = np.random.default_rng(9)
+    few, many = rng.normal(size=(12, 12)), rng.normal(size=(2000, 12))
+    target = few @ W[0] + 0.2 * rng.normal(size=12)
+    if kind is MultiTaskLinearClassifier:
+        target = target > 0
+    model.add_task(with_task(few, np.full(12, 99)), target)
+    assert_array_equal(model.tasks_, [0, 1, 2, 3, 4, 5, 6, 7, 99])
+    assert_array_equal(model.predict(X), before)
+    found = model.predict(with_task(many, np.full(2000, 99)))
+    if kind is MultiTaskLinearClassifier:
+        assert np.mean(found == (many @ W[0] > 0)) > 0.68
+        return
+    # twelve rows of twelve features alone say little; a graph knows their mean alone
+    alone = Ridge(0.1).fit(few, target).predict(many)
+    error = np.mean((found - many @ W[0]) ** 2)
+    factor = 2.0 if penalty == "graph" else 0.5
+    assert error < factor * np.mean((alone - many @ W[0]) ** 2)
+    if penalty == "clustered":
+        assert model.clusters_[8] == model.clusters_[0]
+
+
+def test_known_tasks_cannot_be_added():
+    X, y, _ = make_tasks()
+    model, _ = fit(MultiTaskLinearRegressor, "l21", X, y, alpha=0.1)
+    with pytest.raises(ValueError, match="add_task adds tasks that"):
+        model.add_task(X[:5], y[:5])
+
+
+def test_unknown_tasks_have_the_mean_of_the_coefficients():
+    X, y, _ = make_tasks()
+    model, _ = fit(MultiTaskLinearRegressor, "l21", X, y, alpha=0.1)
+    new = with_task(X[:, :-1], np.full(len(X), 99))
+    with pytest.warns(UserWarning, match="99"):
+        found = model.predict(new)
+    expected = X[:, :-1] @ model.coef_.mean(axis=0) + model.intercept_.mean()
+    assert_allclose(found, expected)
+    assert_allclose(model.common_coef_, model.coef_.mean(axis=0))
+
+
+# ----------------------------------------------------------------------------- classes
+
+
+def test_classes_that_only_some_tasks_have():
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(240, 5)), np.arange(240) % 4
+    score = X[:, 0] + 0.3 * rng.normal(size=240)
+    names = np.array([["a", "b"], ["a", "b"], ["b", "c"], ["x", "y"]])
+    y = names[task, (score > 0).astype(int)]
+    for penalty in PENALTIES:
+        model = MultiTaskLinearClassifier(
+            penalty, 0.01, task=-1, graph=np.ones((4, 4))
+        ).fit(with_task(X, task), y)
+        proba = model.predict_proba(with_task(X, task))
+        assert_allclose(proba.sum(axis=1), 1.0)
+        assert (proba[task == 3][:, :3] == 0).all()
+        assert (proba[task < 3][:, 3:] == 0).all()
+        # c is possible for the tasks that share b, though they never show it
+        assert (proba[task == 0][:, 2] > 0).all()
+        assert model.score(with_task(X, task), y) > 0.85
+        scores = model.decision_function(with_task(X, task))
+        assert_array_equal(
+            model.classes_[scores.argmax(axis=1)], model.predict(with_task(X, task))
+        )
+
+
+def test_a_task_of_one_class_and_one_class_in_all():
+    X, y, _ = make_tasks()
+    labels = y > np.median(y)
+    labels[X[:, -1] == 2] = True
+    model, _ = MultiTaskLinearClassifier("l21", 0.01, task=-1).fit(X, labels), None
+    lonely = X[:, -1] == 2
+    proba = model.predict_proba(X[lonely])[:, 1]
+    assert (proba > 0.9).all()
+    assert (proba < 1).all()  # the other class is possible, as elsewhere
+    assert (model.coef_[2] == 0).all()
+    one = MultiTaskLinearClassifier("l21", task=-1).fit(X, np.full(len(X), "only"))
+    assert set(one.predict(X)) == {"only"}
+
+
+# --------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"penalty": "l12"}, "'penalty' parameter of .* must be a str among"),
+        ({"alpha": -1.0}, "'alpha' parameter"),
+        ({"alpha": 0.0}, "'alpha' parameter"),
+        ({"alphas": [0.1, -2.0]}, "alphas must be a list of finite numbers above 0"),
+        ({"ridge": 0.0}, "'ridge' parameter"),
+        ({"within_penalty": 0.5}, "'within_penalty' parameter"),
+        ({"penalty": "graph"}, r'penalty="graph" of .* needs graph=: .* \(8, 8\)'),
+        (
+            {"penalty": "graph", "graph": np.ones((3, 3))},
+            r"graph has shape \(3, 3\), but there are 8 tasks \(0, 1, 2",
+        ),
+        (
+            {"penalty": "graph", "graph": np.triu(np.ones((8, 8)))},
+            "graph is not symmetric: tasks 0 and 1 have 1 one way and 0 the other",
+        ),
+        (
+            {"penalty": "graph", "graph": -np.ones((8, 8))},
+            "the link of tasks 0 and 0 the weight -1",
+        ),
+        (
+            {"penalty": "graph", "graph": {(0, 77): 1.0}},
+            "graph links a task 77 that is not in the task column",
+        ),
+    ],
+)
+def test_bad_parameters_are_refused(kind, options, message):
+    X, y, _ = make_tasks()
+    labels = y if kind is MultiTaskLinearRegressor else y > 0
+    with pytest.raises(ValueError, match=message):
+        kind(**options, task=-1).fit(X, labels)
+
+
+def test_a_graph_may_be_given_by_pairs_of_tasks():
+    X, y, _ = make_tasks()
+    links = np.zeros((8, 8))
+    links[0, 2] = links[2, 0] = 2.0
+    one = MultiTaskLinearRegressor("graph", 0.1, graph=links, task=-1).fit(X, y)
+    pairs = {(2, 0): 2.0}
+    two = MultiTaskLinearRegressor("graph", 0.1, graph=pairs, task=-1).fit(X, y)
+    assert_allclose(one.coef_, two.coef_)
+    packed = sp.csr_array(links)
+    two = MultiTaskLinearRegressor("graph", 0.1, graph=packed, task=-1).fit(X, y)
+    assert_allclose(one.coef_, two.coef_)
+
+
+def test_missing_values_are_refused_with_their_place():
+    X, y, _ = make_tasks()
+    X[30, 4] = np.nan
+    with pytest.raises(ValueError, match=re.escape("row 30, task 1")):
+        MultiTaskLinearRegressor("l21", 0.1, task=-1).fit(X, y)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_task_of_one_row_and_constant_targets(penalty):
+    X, y, _ = make_tasks()
+    rows = np.flatnonzero(X[:, -1] != 3)[5:]
+    rows = np.append(rows, np.flatnonzero(X[:, -1] == 3)[:1])
+    y = np.where(X[:, -1] == 4, 2.5, y)
+    model, _ = fit(
+        MultiTaskLinearRegressor, penalty, X[rows], y[rows], n_alphas=5, n_folds=3
+    )
+    found = model.predict(X)
+    assert np.isfinite(found).all()
+    assert_allclose(found[rows[-1]], y[rows[-1]])  # its intercept is free
+    same, _ = fit(MultiTaskLinearRegressor, penalty, X, np.full(len(X), 3.25))
+    assert_allclose(same.predict(X), 3.25)
+    assert_allclose(same.coef_, 0.0, atol=1e-12)
+
+
+def test_rows_that_cannot_be_held_out_are_said():
+    X = with_task(np.arange(8.0).reshape(4, 2), np.arange(4) // 2)
+    with pytest.raises(ValueError, match="one sample at the most"):
+        MultiTaskLinearClassifier("covariance", task=-1).fit(X, np.arange(4) % 2)
+
+
+def test_an_unfinished_fit_is_said():
+    X, y, _ = make_tasks()
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
+        MultiTaskLinearRegressor(
+            "trace", 0.01, alphas=[0.01], task=-1, max_iter=1, tol=1e-9
+        ).fit(X, y)
+
+
+def test_tasks_without_weight_are_refused():
+    X, y, _ = make_tasks()
+    weight = (X[:, -1] != 6).astype(float)
+    with pytest.raises(ValueError, match="Task 6.* has no row of positive weight"):
+        MultiTaskLinearRegressor("l21", 0.1, task=-1).fit(X, y, sample_weight=weight)
+
+
+def test_a_hundred_thousand_sparse_features():
+    rng = np.random.default_rng(0)
+    X = sp.random_array(
+        (400, 100_000), density=2e-4, format="csr", rng=rng, data_sampler=rng.normal
+    )
+    X = sp.csr_array(X) + sp.csr_array(
+        (rng.normal(size=400), (np.arange(400), np.arange(400) % 2)), shape=X.shape
+    )
+    task = np.arange(400) % 5
+    y = np.asarray(X[:, [0, 1]] @ [3.0, -3.0]).ravel() + 0.1 * rng.normal(size=400)
+    packed = with_task(X, task)
+    model = MultiTaskLinearRegressor("l21", 0.3, task=-1, alphas=[0.6, 0.3])
+    model.fit(packed, y)
+    assert_array_equal(model.selected_features_, [0, 1])
+    model = MultiTaskLinearClassifier("l21", 0.2, task=-1, alphas=[0.2])
+    model.fit(packed, y > 0)
+    assert_array_equal(model.selected_features_, [0, 1])
