@@ -147,6 +147,15 @@ def _ranks(names, folder, *, contenders=SINGLE):
     return rank_table(_stored(names, folder, contenders))
 
 
+def _mean_ranks(names, folder):
+    """The last lines of the table of ranks, in one."""
+    lines = _ranks(names, folder).splitlines()
+    rows = [line[2:-2].split(" | ") for line in lines if line.startswith("| ")]
+    ranks = next(row for row in rows if row[0] == "mean rank")
+    pairs = zip(rows[0][2:], ranks[2:], strict=True)
+    return f"- Mean rank: {', '.join(f'{name} {rank}' for name, rank in pairs)}.\n"
+
+
 def _paired(names, folder, *, ours=OURS, others=LIGHTGBM):
     """Ours against the better of LightGBM with the task and without it."""
     found = _stored(names, folder, (ours, *others))
@@ -214,10 +223,10 @@ def _measured(names, folder):
 KINDS = {
     "scores": _scores,
     "ranks": _ranks,
-    "ranks-quick": partial(_ranks, contenders=SINGLE[:-1]),
     "ranks-tuned": partial(_ranks, contenders=(TUNED, *SINGLE[1:])),
     "paired": _paired,
     "paired-tuned": partial(_paired, ours=TUNED),
+    "mean-ranks": _mean_ranks,
     "aims": _aims,
     "verdicts": _verdicts,
     "measured": _measured,

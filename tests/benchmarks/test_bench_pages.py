@@ -95,6 +95,8 @@ def test_tables_by_hand(tmp_path):
         page_of("measured"), tmp_path
     )
     assert "Fewer than two" not in redrawn(page_of("ranks"), tmp_path)
+    ranks = redrawn(page_of("mean-ranks"), tmp_path)
+    assert "- Mean rank: ours 1.00, lightgbm 2.00, lightgbm-pooled 3.00." in ranks
     assert "nowhere" in redrawn(page_of("paired"), tmp_path)
     assert "0.6000; the aim of 0.386 is reached." in redrawn(page_of("aims"), tmp_path)
     verdicts = redrawn(page_of("verdicts"), tmp_path)
