@@ -27,7 +27,7 @@ from kinlearn.boosting.gradient._later import (
     insert_tasks,
     only_tasks,
 )
-from kinlearn.boosting.gradient._model import Trees
+from kinlearn.boosting.gradient._model import Tree, Trees
 from kinlearn.boosting.gradient._rounds import (
     Boosted,
     Problem,
@@ -205,19 +205,19 @@ class GradientBoostingBase(
             self, X, y, max(self.n_estimators - n_before, 0)
         ) as on_round:
             found, losses = self._play(rounds, watch, on_round)
-        before = [self.trees_] if goes_on else []
+        before = [*self.trees_] if goes_on else []
         self._keep(
             found, losses, rounds.start, binned.features, problem.loss, before=before
         )
 
     def _keep(
         self,
-        found: list[Trees],
+        found: list[Sequence[Tree]],
         losses: list[float],
         start: Start,
         bins: FeatureBins,
         loss: Any,
-        before: Sequence[Trees] = (),
+        before: Sequence[Tree] = (),
     ) -> None:
         """Keep the rounds up to the best."""
         self.__dict__.pop("validation_losses_", None)  # of an earlier fit
@@ -225,13 +225,14 @@ class GradientBoostingBase(
             self.validation_losses_ = np.array(losses) * loss.unit
             del found[int(np.argmin(losses)) + 1 :]
         self._start, self.bins_ = start, bins
-        self.trees_ = Trees.joined([*before, *found], len(start.intercepts))
+        trees = [*before, *(tree for one in found for tree in one)]
+        self.trees_ = Trees.of(trees, len(start.intercepts))
         self.n_estimators_ = len(self.trees_) // loss.n_outputs
 
     def _play(
         self, rounds: Rounds, watch: Watch | None, on_round: Any
-    ) -> tuple[list[Trees], list[float]]:
-        found: list[Trees] = []
+    ) -> tuple[list[Sequence[Tree]], list[float]]:
+        found: list[Sequence[Tree]] = []
         losses: list[float] = []
         if not any(map(len, rounds.rows)):  # every task has one class
             return found, losses
@@ -240,7 +241,7 @@ class GradientBoostingBase(
                 trees = rounds.play()
             found.append(trees)
             if watch is not None:
-                losses.append(watch.look(trees))
+                losses.append(watch.look(trees, rounds.problem.n_tasks))
                 if number - int(np.argmin(losses)) >= self.n_iter_no_change:
                     break
             if told.stop:
@@ -395,11 +396,11 @@ class GradientBoostingBase(
             before=model.trees,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
-        found = [rounds.play() for _ in range(n_rounds)]
+        found = [tree for _ in range(n_rounds) for tree in rounds.play()]
         here = np.unique(later.task)
         if len(here) < later.n_tasks:
-            found = [only_tasks(trees, here) for trees in found]
-        self.trees_ = Trees.joined([model.trees, *found], later.n_tasks)
+            found = [only_tasks(tree, here, later.n_tasks) for tree in found]
+        self.trees_ = Trees.of([*model.trees, *found], later.n_tasks)
         self.n_estimators_ = len(self.trees_) // rounds.n_outputs
 
     def _race(

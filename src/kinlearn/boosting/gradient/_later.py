@@ -110,18 +110,14 @@ def _stump(output: int) -> Tree:
     return Tree(output, nodes, zero, zero, zero, empty, zero, none_of, rate=0.0)
 
 
-def only_tasks(trees: Trees, tasks: np.ndarray) -> Trees:
-    """Trees that add for some tasks what they did, and nothing for all others."""
-    found = []
-    for tree in trees:
-        n_leaves = len(tree.leaf_values)
-        table = np.repeat(tree.leaf_values[:, None], trees.n_tasks, axis=1)
-        np.add.at(table, tree.departures[:2], tree.departures[2])
-        leaf, which = np.divmod(np.arange(n_leaves * len(tasks)), len(tasks))
-        departures = leaf, tasks[which].astype(np.int32), table[leaf, tasks[which]]
-        zero = np.zeros(n_leaves)
-        found.append(replace(tree, leaf_values=zero, departures=departures))
-    return Trees.of(found, trees.n_tasks)
+def only_tasks(tree: Tree, tasks: np.ndarray, n_tasks: int) -> Tree:
+    """A tree that adds for some tasks what it did, and nothing for all others."""
+    n_leaves = len(tree.leaf_values)
+    table = np.repeat(tree.leaf_values[:, None], n_tasks, axis=1)
+    np.add.at(table, tree.departures[:2], tree.departures[2])
+    leaf, which = np.divmod(np.arange(n_leaves * len(tasks)), len(tasks))
+    departures = leaf, tasks[which].astype(np.int32), table[leaf, tasks[which]]
+    return replace(tree, leaf_values=np.zeros(n_leaves), departures=departures)
 
 
 # -------------------------------------------------------------- further rounds
@@ -153,7 +149,7 @@ def best_rounds(races: list[tuple[Rounds, Watch]], most: int, patience: int) -> 
     best = 0
     while len(losses) <= most and len(losses) - best <= patience:
         for rounds, watch in races:
-            watch.look(rounds.play())
+            watch.look(rounds.play(), rounds.problem.n_tasks)
         losses.append(np.array([watch.total() for _, watch in races]))
         best = int(np.argmin([each.sum() for each in losses]))
     gain = losses[0] - losses[best]

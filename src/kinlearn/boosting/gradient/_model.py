@@ -57,6 +57,10 @@ class Tree:
     rate: float = 1.0  # what steps were multiplied by
 
 
+def _bytes(nodes: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(nodes).view(np.uint8)
+
+
 @dataclass(frozen=True, eq=False)
 class Trees:
     """All trees, end to end.
@@ -109,11 +113,8 @@ class Trees:
     @classmethod
     def of(cls, trees: Sequence[Tree], n_tasks: int) -> Self:
         """Put trees end to end."""
-        if len(trees) == 1:  # the usual round, without the copies below
-            return cls._of_one(trees[0], n_tasks)
-
         def joined(arrays: list[Any], dtype: Any) -> np.ndarray:
-            return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype)
+            return np.concatenate([np.empty(0, dtype), *arrays], dtype=dtype)
 
         def starts(sizes: list[int]) -> np.ndarray:
             return np.array([*accumulate(sizes, initial=0)], dtype=np.int64)
@@ -124,7 +125,8 @@ class Trees:
         ]
         return cls(
             output=np.array([tree.output for tree in trees], dtype=np.int32),
-            nodes=joined([tree.nodes for tree in trees], NODE),
+            # as bytes: structures are compared field by field
+            nodes=joined([_bytes(tree.nodes) for tree in trees], np.uint8).view(NODE),
             gain=joined([tree.gain for tree in trees], np.float64),
             node_value=joined([tree.value for tree in trees], np.float64),
             node_weight=joined([tree.weight for tree in trees], np.float64),
@@ -141,54 +143,6 @@ class Trees:
             rate=np.array([tree.rate for tree in trees], dtype=np.float64),
             n_tasks=n_tasks,
         )
-
-    @classmethod
-    def _of_one(cls, tree: Tree, n_tasks: int) -> Self:
-        n_leaves = len(tree.leaf_values)
-        leaf, task, departures = tree.departures
-        departure_start = np.zeros(n_leaves + 1, dtype=np.int64)
-        np.bincount(leaf, minlength=n_leaves).cumsum(out=departure_start[1:])
-        return cls(
-            output=np.array([tree.output], dtype=np.int32),
-            nodes=tree.nodes,
-            gain=tree.gain,
-            node_value=tree.value,
-            node_weight=tree.weight,
-            tree_start=np.array([0, len(tree.nodes)], dtype=np.int64),
-            set_start=np.array([0, len(tree.sets)], dtype=np.int64),
-            leaf_start=np.array([0, n_leaves], dtype=np.int64),
-            sets=tree.sets,
-            values=tree.leaf_values,
-            departure_start=departure_start,
-            departure_task=task.astype(np.int32),
-            departures=departures,
-            n_tasks=n_tasks,
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence["Trees"], n_tasks: int) -> Self:
-        """Trees of rounds, one after the other."""
-        first = cls.of([], n_tasks)
-        every = [first, *parts]
-        fields: dict[str, Any] = {"n_tasks": n_tasks}
-        for name in ("tree_start", "set_start", "leaf_start", "departure_start"):
-            starts = [getattr(part, name) for part in every]
-            ends = np.array([0, *(start[-1] for start in starts)], dtype=np.int64)
-            sizes = [len(start) - 1 for start in starts]
-            joined = np.concatenate([start[1:] for start in starts])
-            joined += np.repeat(np.cumsum(ends)[:-1], sizes)
-            fields[name] = np.append(np.int64(0), joined)
-        for name, value in vars(first).items():
-            if name not in fields:
-                arrays = [getattr(part, name) for part in every]
-                if name == "nodes":  # as bytes: structures are compared field by field
-                    arrays = [np.ascontiguousarray(a).view(np.uint8) for a in arrays]
-                    fields[name] = np.concatenate(arrays).view(NODE)
-                else:
-                    fields[name] = np.concatenate(arrays).astype(
-                        value.dtype, copy=False
-                    )
-        return cls(**fields)
 
     def __len__(self) -> int:
         return len(self.output)

@@ -1,5 +1,6 @@
 """Rounds of boosting: gradients, a tree for each output, values of leaves and tasks."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,9 +120,9 @@ class Watch:
     loss: Any
     scores: np.ndarray
 
-    def look(self, trees: Trees) -> float:
+    def look(self, trees: Sequence[Tree], n_tasks: int) -> float:
         """The loss with trees added."""
-        trees.add_scores(self.bins, self.task, self.scores)
+        Trees.of(trees, n_tasks).add_scores(self.bins, self.task, self.scores)
         return self.loss.value(self.scores)
 
     def total(self) -> float:
@@ -227,7 +228,7 @@ class Rounds:
 
     # ----------------------------------------------------------------- rounds
 
-    def play(self) -> Trees:
+    def play(self) -> list[Tree]:
         """Play a round: a tree for each output."""
         g, h = self._derivatives
         self.threads.over_rows(
@@ -248,10 +249,10 @@ class Rounds:
             with ThreadPoolExecutor(self.n_jobs) as pool:
                 found = list(pool.map(grow, jobs))
             trees = [found[k % self.n_jobs][k // self.n_jobs] for k in outputs]
-        round_ = Trees.of(trees, self.problem.n_tasks)
-        for k, rows in enumerate(self.rows):
-            if drawn is not None:
-                round_.add_scores(
+        if drawn is not None:
+            together = Trees.of(trees, self.problem.n_tasks)
+            for k, rows in enumerate(self.rows):
+                together.add_scores(
                     self.problem.binned.bins,
                     self.problem.task,
                     self.scores,
@@ -260,7 +261,7 @@ class Rounds:
                     last=k + 1,
                 )
         self.n_done += 1
-        return round_
+        return trees
 
     def _draw(self) -> np.ndarray | None:
         """Which rows the round grows with; None is all."""
@@ -436,5 +437,5 @@ def boost(problem: Problem, settings: Settings, n_rounds: int) -> Boosted:
     have ``n_rows`` 0, and the loss has weight 0 for them.
     """
     rounds = Rounds(problem, settings)
-    found = [rounds.play() for _ in range(n_rounds)]
-    return Boosted(rounds.start, Trees.joined(found, problem.n_tasks))
+    found = [tree for _ in range(n_rounds) for tree in rounds.play()]
+    return Boosted(rounds.start, Trees.of(found, problem.n_tasks))

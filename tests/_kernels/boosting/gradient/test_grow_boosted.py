@@ -91,7 +91,7 @@ def both(seed, name="squared_error", *, weights=None, rounds=2, **options):
         g, h = twin.derivatives(name, y, before, weight, loss.quantile)
         by_quantile = (y - before, loss.quantile) if loss.by_quantile else ()
         root = slow.grow(g, h, rows, *by_quantile)
-        trees.append(fast.play())
+        trees += fast.play()
         roots.append(root)
         expected.append(before + slow.predict(root, binned.bins, task))
         found.append(fast.scores[:, 0].copy())
@@ -250,7 +250,7 @@ def test_joined_trees_are_the_trees_one_after_the_other():
     task = np.zeros(len(binned.bins), dtype=np.int32)
     expected = np.zeros((len(task), 1))
     for tree in trees:
-        tree.add_scores(binned.bins, task, expected)
+        Trees.of([tree], 6).add_scores(binned.bins, task, expected)
     found = np.zeros((len(task), 1))
-    Trees.joined(trees, 6).add_scores(binned.bins, task, found)
+    Trees.of(trees, 6).add_scores(binned.bins, task, found)
     assert_array_equal(found, expected)

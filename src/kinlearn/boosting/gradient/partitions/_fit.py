@@ -14,7 +14,7 @@ from kinlearn.boosting._start_weights import check_tasks_have_weight
 from kinlearn.boosting.gradient._base import GradientBoostingBase
 from kinlearn.boosting.gradient._bins import FeatureBins
 from kinlearn.boosting.gradient._exact import as_number, exact_weight_unit
-from kinlearn.boosting.gradient._model import Trees
+from kinlearn.boosting.gradient._model import Tree
 from kinlearn.boosting.gradient._rounds import MOST_COUNTED
 from kinlearn.boosting.gradient._start import (
     Totals,
@@ -230,7 +230,7 @@ def _boost(
     totals = Totals.of(apart)
     start = find_start(apart, loss, totals, n_tasks, scheme.settings.task_values)
     plan = RoundPlan(scheme.bins, n_tasks, totals, scheme.settings, loss)
-    found: list[Trees] = []
+    found: list[Sequence[Tree]] = []
     losses: list[float] = []
     engine.begin(start)
     has_rows = engine.reduce(merge_sums, BoostRows.n_counting, engine.partitions) > 0
@@ -239,7 +239,7 @@ def _boost(
     while len(found) < n_rounds and not stop:
         for played, watched in engine.drive(play_rounds, plan, len(found), n_rounds):
             engine.move(played)
-            found.append(played.trees)
+            found.append([*played.trees])
             stop = finished(1)
             if scheme.held is not None:
                 losses.append(loss.value_of(watched))
