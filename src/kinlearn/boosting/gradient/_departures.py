@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn._kernels.boosting.gradient._gradients import departure_moments
+
 __all__ = [
     "LEAST_FRACTION",
     "departure_penalty",
@@ -35,14 +37,8 @@ def departure_penalty(g: np.ndarray, h: np.ndarray, noise: float) -> float:
     """
     if not np.isfinite(noise):
         return np.inf
-    total = h.sum(axis=1)
-    there = total > 0
-    g, h, total = g[there], h[there], total[there]
-    left = g - h * (g.sum(axis=1) / total)[:, None]
-    has = h > 0
-    spread = float((left[has] ** 2 / h[has]).sum())
-    excess = spread - (np.count_nonzero(has) - len(total)) * noise
-    free = float((total - (h**2).sum(axis=1) / total).sum())
+    spread, free, n_free = departure_moments(g, h)
+    excess = spread - n_free * noise
     if not (excess > 0 and free > 0):
         return np.inf
     return noise * free / excess

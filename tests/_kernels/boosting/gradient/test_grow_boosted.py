@@ -167,7 +167,7 @@ def test_new_rows_and_unknown_tasks_go_where_the_twin_sends_them(seed):
     task = rng.integers(-1, 6, size=300).astype(np.int32)
     for tree, root in zip(trees, roots, strict=True):
         scores = np.zeros((300, 1))
-        tree.add_scores(bins, task, scores)
+        Trees.of([tree], 6).add_scores(bins, task, scores)
         assert_allclose(
             scores[:, 0], slow.predict(root, bins, task), rtol=1e-7, atol=1e-9
         )

@@ -176,3 +176,42 @@ def fill_pairs(
             pairs[r, 0] = <i64_t> rint(of_g * per_g)
             pairs[r, 1] = (whole << bits) + n_rows[r]
     return squares, sum_h
+
+
+def departure_moments(const f64_t[:, :] g, const f64_t[:, :] h):
+    """Moments of the departures of tasks from the values of their leaves.
+
+    Parameters
+    ----------
+    g, h : float64 arrays of shape (n_leaves, n_tasks)
+        Sums of gradients and curvatures; zero where a task has no rows.
+
+    Returns
+    -------
+    spread : float
+        Sum of squared departures of gradients over curvatures.
+    free : float
+        What it grows by, for each unit of the departures' variance.
+    n_free : int
+        Pairs of leaf and task that have rows, less the leaves that have any.
+    """
+    cdef intp_t leaf, t, n_tasks = g.shape[1], n_free = 0
+    cdef f64_t spread = 0, free = 0, G, H, mean, left, squares
+    with nogil:
+        for leaf in range(g.shape[0]):
+            G = H = squares = 0
+            for t in range(n_tasks):
+                G += g[leaf, t]
+                H += h[leaf, t]
+            if H <= 0:
+                continue
+            mean = G / H
+            n_free -= 1
+            for t in range(n_tasks):
+                if h[leaf, t] > 0:
+                    left = g[leaf, t] - h[leaf, t] * mean
+                    spread += left * left / h[leaf, t]
+                    squares += h[leaf, t] * h[leaf, t]
+                    n_free += 1
+            free += H - squares / H
+    return spread, free, n_free
