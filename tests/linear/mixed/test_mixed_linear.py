@@ -287,6 +287,23 @@ def test_models_come_back_from_files(crossed, tmp_path):
     assert loaded.add_task(late, y).predict(late).shape == y.shape
 
 
+def test_models_of_combined_columns_come_back_from_files(tmp_path):
+    X, y = make_rows(n_items=3)
+    model = MixedLinearRegressor(
+        task="task",
+        groups=[("task", "item")],
+        slopes={"task": ["a"], "task:item": ["b"]},
+        covariance={"task:item": "diagonal"},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingularFitWarning)
+        model.fit(X, y)
+    kinlearn.save(model, tmp_path / "model.skops")
+    loaded = kinlearn.load(tmp_path / "model.skops")
+    assert_allclose(loaded.predict(X), model.predict(X))
+    assert list(loaded.random_effects_) == ["task", "task:item"]
+
+
 def test_likelihood_ratio():
     X, y = make_rows()
     X = X.drop(columns="item")
@@ -335,6 +352,7 @@ def test_effects_without_cause_are_seldom_significant():
         ({"slopes": ["item"], "groups": ["item"]}, ValueError, "has no slope"),
         ({"slopes": {"item": ["a"]}}, ValueError, "neither the task nor in groups"),
         ({"slopes": {"task": 3}}, TypeError, "slopes must be"),
+        ({"slopes": {("task", "item"): ["a"]}}, TypeError, "instead: 'task:item'"),
         ({"covariance": {"task": "round"}}, ValueError, "got 'round'"),
         ({"covariance": "round"}, ValueError, "covariance"),
         ({"alpha": -1}, ValueError, "alpha"),

@@ -141,6 +141,13 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             given = getattr(self, option)
             if not isinstance(given, Mapping):
                 continue
+            for key in given:
+                if isinstance(key, tuple):  # files of models have no such keys
+                    name = ":".join(map(str, key))
+                    raise TypeError(
+                        f"{option} has the key {key!r}; write the name of that "
+                        f"grouping instead: {name!r}."
+                    )
             strange = [k for k in given if k not in names and k not in keys]
             if strange:
                 raise ValueError(
