@@ -75,6 +75,7 @@ def kin(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "estimator", [e for e in ESTIMATORS if hasattr(e, "task")], ids=repr
 )
+# the schools of this problem do not differ
 @pytest.mark.filterwarnings("ignore::kinlearn.exceptions.SingularFitWarning")
 def test_every_estimator_comes_back_without_trust(estimator, tmp_path):
     X, score = _problem()

@@ -1,9 +1,9 @@
 """Mixed models: small matrices, one for each level of a grouping.
 
-A level (a task, a school) has r effects. Its equations are ``M u + V' d + R' f = R_y``:
+A level (a task, a school) has r effects. Its equations are ``M u + V d + R f = R_y``:
 M is r x r, d are effects of other groupings (a few columns `V`, by their places) and f
-the fixed effects (all columns `R`). Levels of one grouping do not meet, so that they are
-eliminated one by one; what they leave to the others is subtracted from a dense matrix.
+the fixed effects (all columns `R`). Levels of one grouping do not meet, so that they
+are eliminated one by one; what they leave to others is subtracted from a dense matrix.
 """
 
 from libc.math cimport log, sqrt
@@ -56,7 +56,7 @@ def transform(const f64_t[:, ::1] left, const f64_t[:, :, ::1] A,
     cdef intp_t n = A.shape[0], q = A.shape[1], s = A.shape[2]
     cdef intp_t r = left.shape[1], t = out.shape[2]
     cdef intp_t i, a, b, j, k
-    cdef f64_t x, l
+    cdef f64_t x, factor
     cdef bint plain = right is None
     with nogil:
         for i in range(n):
@@ -65,15 +65,15 @@ def transform(const f64_t[:, ::1] left, const f64_t[:, :, ::1] A,
                     out[i, b, k] = 0.0
             for a in range(q):
                 for b in range(r):
-                    l = left[a, b]
-                    if l == 0.0:
+                    factor = left[a, b]
+                    if factor == 0.0:
                         continue
                     if plain:
                         for j in range(s):
-                            out[i, b, j] += l * A[i, a, j]
+                            out[i, b, j] += factor * A[i, a, j]
                     else:
                         for j in range(s):
-                            x = l * A[i, a, j]
+                            x = factor * A[i, a, j]
                             for k in range(t):
                                 out[i, b, k] += x * right[j, k]
 
@@ -108,30 +108,30 @@ cdef void _forward(const f64_t* root, intp_t r, f64_t* x, intp_t stride,
                    intp_t width) noexcept nogil:
     """Solve ``root @ new = x`` in place, for `width` columns of x by rows."""
     cdef intp_t a, b, j
-    cdef f64_t l
+    cdef f64_t cell
     for a in range(r):
         for b in range(a):
-            l = root[a * r + b]
+            cell = root[a * r + b]
             for j in range(width):
-                x[a * stride + j] -= l * x[b * stride + j]
-        l = 1.0 / root[a * r + a]
+                x[a * stride + j] -= cell * x[b * stride + j]
+        cell = 1.0 / root[a * r + a]
         for j in range(width):
-            x[a * stride + j] *= l
+            x[a * stride + j] *= cell
 
 
 cdef void _backward(const f64_t* root, intp_t r, f64_t* x, intp_t stride,
                     intp_t width) noexcept nogil:
     """Solve ``root.T @ new = x`` in place, for `width` columns of x by rows."""
     cdef intp_t a, b, j
-    cdef f64_t l
+    cdef f64_t cell
     for a in range(r - 1, -1, -1):
         for b in range(a + 1, r):
-            l = root[b * r + a]
+            cell = root[b * r + a]
             for j in range(width):
-                x[a * stride + j] -= l * x[b * stride + j]
-        l = 1.0 / root[a * r + a]
+                x[a * stride + j] -= cell * x[b * stride + j]
+        cell = 1.0 / root[a * r + a]
         for j in range(width):
-            x[a * stride + j] *= l
+            x[a * stride + j] *= cell
 
 
 def factor_levels(f64_t[:, :, ::1] M, f64_t[:, :, ::1] R, f64_t[:, ::1] V,
@@ -191,7 +191,7 @@ def subtract_levels(const f64_t[:, :, ::1] R, const f64_t[:, ::1] V,
                     intp_t first, f64_t[:, ::1] D):
     """Subtract what eliminated levels leave to other groupings' effects.
 
-    The part between fixed effects alone is left to the caller (one product of matrices).
+    The part between fixed effects alone is left to the caller: one product of matrices.
 
     Parameters
     ----------

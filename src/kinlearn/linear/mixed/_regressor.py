@@ -35,13 +35,14 @@ _SINGULAR = 1e-4  # standard deviation of effects, relative to the residual's
 class MixedLinearRegressor(RegressorMixin, MixedBase):
     r"""Linear mixed model: tasks have intercepts and slopes from a common distribution.
 
-    For row i of task t, and of the levels of further groupings,
+    For row i of task t,
 
     .. math::
-        y_i = x_i^\top \beta + z_i^\top b_t + \dots + \varepsilon_i, \qquad
+        y_i = x_i^\top \beta + z_i^\top b_t + \varepsilon_i, \qquad
         b_t \sim N(0, \Sigma), \quad \varepsilon_i \sim N(0, \sigma^2),
 
-    with z the intercept and chosen features. :math:`\Sigma` and :math:`\sigma^2` are
+    with z the intercept and chosen features; further groupings add terms of the same
+    kind. :math:`\Sigma` and :math:`\sigma^2` are
     estimated by (restricted) maximum likelihood; the effects of a task are its
     expectation given its rows, so that those of a task with few rows are drawn towards
     zero, the effects of the average task.
