@@ -17,10 +17,12 @@ NEEDS = ("kinlearn.linear",)
 _R = """
 suppressMessages(library(lme4))
 data <- read.csv("{path}")
-time <- system.time(fit <- lmer({formula}, data,
-                                control = lmerControl(calc.derivs = FALSE)))
+time <- system.time(suppressWarnings(fit <- {fit}))
 cat("\\n", sum(time[1:2]), as.numeric(logLik(fit)), "\\n")
 """
+
+_LMER = "lmer({formula}, data, control = lmerControl(calc.derivs = FALSE))"
+_GLMER = "glmer({formula}, data, binomial)"
 
 
 def _slopes(n_rows, n_tasks, n_slopes):
@@ -52,7 +54,7 @@ def _ours(X, y, **options):
     return cpu_timed(lambda: MixedLinearRegressor(task=-1, **options).fit(X, y))
 
 
-def _lme4(X, y, formula):
+def _lme4(X, y, formula, fit=_LMER):
     """A fit by lme4, or nothing where there is no R with it."""
     R = shutil.which("Rscript")
     if R is None or subprocess.call([R, "-e", "library(lme4)"], stderr=-3, stdout=-3):
@@ -62,13 +64,13 @@ def _lme4(X, y, formula):
     np.savetxt(
         path, np.column_stack([X, y]), "%.10g", ",", header=",".join(names), comments=""
     )
-    script = _R.format(path=path, formula=formula)
+    script = _R.format(path=path, fit=fit.format(formula=formula))
 
-    def fit():
+    def run():
         out = subprocess.run([R, "-e", script], capture_output=True, check=True)
         return Seconds(float(out.stdout.split()[-2]))
 
-    return {"lme4": fit}
+    return {"lme4": run}
 
 
 def _statsmodels(X, y):
@@ -118,3 +120,19 @@ def mixed_million():
     """Intercept and 2 slopes, 1,000,000 rows, 100,000 tasks, no peer."""
     X, y = _slopes(1_000_000, 100_000, 2)
     return Work(ours=_ours(X, y, slopes="all"), data_bytes=X.nbytes)
+
+
+@case("mixed-logistic", limit=Limit(times_faster=5.0), needs=NEEDS, repeats=1)
+def mixed_logistic():
+    """Classes, intercept and 5 slopes, 10,000 rows, 500 tasks; lme4's glmer."""
+    from kinlearn.linear import MixedLogisticClassifier
+
+    X, score = _slopes(10_000, 500, 5)
+    rng = np.random.default_rng(1)
+    y = (score + rng.logistic(size=len(score)) > 0).astype(int)
+    slopes = " + ".join(f"x{j}" for j in range(5))
+    formula = f"y ~ {slopes} + ({slopes} | x5)"
+    model = MixedLogisticClassifier(task=-1, slopes="all")
+    return Work(
+        ours=cpu_timed(lambda: model.fit(X, y)), peers=_lme4(X, y, formula, _GLMER)
+    )

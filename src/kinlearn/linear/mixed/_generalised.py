@@ -272,12 +272,12 @@ def fit_generalised(
     free = [bool(np.count_nonzero(sums[:, 0, 0]) > 1) for sums in plain.ZZ]
     problem = _problem(targets, rows, basis, fixed, likelihood.penalty, free)
     found = fit_laplace(problem, tol=tol, max_iter=max_iter)
-    if not np.isfinite(found.value + found.fixed_covariance.sum()):
+    if not np.isfinite(found.value):
         raise ValueError(
             f"The likelihood of {plain.n:g} rows and {len(fixed)} coefficients cannot "
             "be reckoned with: it is too large, or too flat. Scale the weights to a "
-            "mean of 1, look for targets that are far off, choose a simpler covariance, "
-            "or set alpha."
+            "mean of 1, look for targets that are far off, choose a simpler "
+            "covariance, or set alpha."
         )
     theta, singular = _collect_theta(found, basis.terms, free)
     T = split_theta(list(basis.terms), theta)

@@ -12,6 +12,7 @@ __all__ = ["count_quantiles", "mean_probability"]
 _NODES = np.linspace(-8.0, 8.0, 81)
 _WEIGHTS = norm.pdf(_NODES) / norm.pdf(_NODES).sum()
 _CHUNK = 20_000
+_MOST_LOG = 35.0  # of a rate: larger counts are not told apart as floats
 
 
 def mean_probability(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -56,7 +57,8 @@ def count_quantiles(mean: np.ndarray, variance: np.ndarray, level: float) -> np.
     for left in range(0, len(mean), _CHUNK):
         rows = slice(left, left + _CHUNK)
         spread = np.sqrt(variance[rows, None]) * _NODES
-        out[rows] = _quantiles(np.exp(mean[rows, None] + spread), level)
+        rates = np.exp(np.minimum(mean[rows, None] + spread, _MOST_LOG))
+        out[rows] = _quantiles(rates, level)
     return out
 
 

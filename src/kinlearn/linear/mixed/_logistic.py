@@ -143,12 +143,12 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
     >>> rng = np.random.default_rng(0)
     >>> task = np.arange(600) % 20
     >>> x = rng.normal(size=600)
-    >>> slope = 2 + rng.normal(size=20)
-    >>> y = slope[task] * x + rng.logistic(size=600) > 0
+    >>> effect = rng.normal(size=20)
+    >>> y = x + effect[task] + rng.logistic(size=600) > 0
     >>> X = np.column_stack([x, task])
-    >>> model = MixedLogisticClassifier(task=-1, slopes=[0]).fit(X, y)
+    >>> model = MixedLogisticClassifier(task=-1).fit(X, y)
     >>> model.coef_.round(1)
-    array([[2.]])
+    array([[1.1]])
     >>> model.predict_proba([[1.0, 7]]).round(1)
     array([[0.1, 0.9]])
     """

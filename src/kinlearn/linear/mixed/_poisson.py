@@ -141,7 +141,7 @@ class MixedPoissonRegressor(RegressorMixin, GeneralisedBase):
     >>> model.coef_.round(1)
     array([0.3])
     >>> model.predict_interval([[0.0, 7]], level=0.9)
-    array([[0., 5.]])
+    array([[2., 9.]])
     """
 
     _parameter_constraints: dict = {

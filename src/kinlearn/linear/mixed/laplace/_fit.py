@@ -28,6 +28,7 @@ _EM_STEPS = 6
 _SUFFICIENT = 1e-4  # of the promised decrease
 _MAX_HALVINGS = 30
 _MOST_FOR_CURVATURE = 100  # parameters: each costs a gradient
+_NOT_KNOWN = 1e12  # variance of what rows do not determine
 _NEAR_ZERO = 0.05
 _AS_LIKELY = 1e-6
 _DIFFERENCE = 1e-4  # in units of about a standard error
@@ -140,7 +141,10 @@ def _start(problem: LaplaceProblem) -> tuple[np.ndarray, Effects, np.ndarray]:
         T = split_theta(terms, theta)
         start = modes.effects.without_random
         modes = find_modes(problem, T, start, free_fixed=True)
-    return theta, modes.effects, modes.D[size:, size:]
+    root, p = modes.D[size:, size:], len(modes.effects.beta)
+    if root.shape != (p, p) or not np.isfinite(root).all():
+        root = np.eye(p)  # only a choice of units
+    return theta, modes.effects, root
 
 
 def _first_effects(problem: LaplaceProblem) -> Effects:
@@ -208,7 +212,9 @@ class _Objective:
         theta = self.origin[0] + self.unit * x[: self.n_theta]
         step = x[self.n_theta :]
         if self.n_fixed:
-            step = sl.solve_triangular(self.root, step, lower=True, trans="T")
+            step = sl.solve_triangular(
+                self.root, step, lower=True, trans="T", check_finite=False
+            )
         return theta, self.origin[1] + step
 
     def place(self, theta: np.ndarray) -> np.ndarray:
@@ -327,6 +333,8 @@ def _finish(
         if len(mine):
             root = sl.solve_triangular(objective.root, np.eye(len(mine)), lower=True)
         covariance = root.T @ mine @ root
+    if not np.isfinite(covariance).all():
+        covariance = np.diag(np.full(objective.n_fixed, _NOT_KNOWN))
     modes = find_modes(problem, T, at_end)
     return LaplaceFit(
         theta,
