@@ -41,7 +41,7 @@ SHELVES = (
     {"sharing": 0.5},
     {"transfer": 0.1, "model_selection": 0.84},
     {"boosting": 0.36},
-    {"trees": 0.36, "svm": 0.52, "cluster": 0.68},
+    {"linear": 0.2, "trees": 0.36, "svm": 0.52, "cluster": 0.68},
     {"_binning": 0.36, "testing": 1.0},
     {"_partitions": 0.48, "metrics": 0.68, "relatedness": 0.84, "datasets": 1.0},
     {"tasks": 0.68},

@@ -60,7 +60,8 @@ default="l21"
         Name or position of the task column; None is one task for all rows.
     alphas : array-like of shape (n_alphas,) or None, default=None
         The path; None is `n_alphas` values from one where all coefficients are 0, or
-        nearly so, down to a hundredth of it (a millionth, where a penalty is quadratic).
+        nearly so, down to a hundredth of it (a millionth for "graph", "clustered" and
+        "covariance").
     n_alphas : int, default=30
         Length of the path.
     n_folds : int, default=5
@@ -156,12 +157,12 @@ default="l21"
     .. [1] G. Obozinski, B. Taskar, M. Jordan. Joint covariate selection and joint
        subspace selection for multiple classification problems. Statistics and
        Computing, 2010.
-    .. [2] T. K. Pong, P. Tseng, S. Ji, J. Ye. Trace norm regularization: reformulations,
-       algorithms, and multi-task learning. SIAM Journal on Optimization, 2010.
+    .. [2] T. K. Pong, P. Tseng, S. Ji, J. Ye. Trace norm regularization:
+       reformulations, algorithms, and multi-task learning. SIAM Journal on Optimization, 2010.
     .. [3] L. Jacob, F. Bach, J.-P. Vert. Clustered multi-task learning: a convex
        formulation. NIPS 2008.
-    .. [4] Y. Zhang, D.-Y. Yeung. A convex formulation for learning task relationships in
-       multi-task learning. UAI 2010.
+    .. [4] Y. Zhang, D.-Y. Yeung. A convex formulation for learning task relationships
+       in multi-task learning. UAI 2010.
     .. [5] A. Jalali, P. Ravikumar, S. Sanghavi, C. Ruan. A dirty model for multi-task
        learning. NIPS 2010.
 
