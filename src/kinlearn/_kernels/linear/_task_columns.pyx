@@ -16,8 +16,8 @@ for each output.
   1/2 sum_i v_i (r_i - x_i w_p - b_p)^2 + alpha sum_j |s_j|_2 + own_alpha sum |o|,
 
 where w = s + o, the pair i belongs to output p, and the intercepts b are eliminated.
-What is kept are q = v r, without the changes of the intercepts, which `offset` sums up: r is
-q / v + offset.
+What is kept are q = v r, without the changes of the intercepts, which `offset` sums up:
+r is q / v + offset.
 """
 
 from cpython.exc cimport PyErr_CheckSignals

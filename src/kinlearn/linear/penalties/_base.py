@@ -170,7 +170,8 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             alphas = alphas[alphas >= self.alpha_]
         found = start.solution
         if start.design.layout.n_outputs:
-            *_, found = walk(start, alphas, *limits)
+            for each in walk(start, alphas, *limits):
+                found = each
             self._warn_if_unfinished(found)
         self._keep(problem, found)
         return self

@@ -30,14 +30,14 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
     the softmax of a score for each class that the task's rows have for more. The
     intercepts are free. The penalties :math:`\Omega` are those of
     :class:`MultiTaskLinearRegressor`, with a column of W for each task, or for each
-    class of each task: "graph" links the same class of two tasks, and "clustered" has a mean
-    for each class.
+    class of each task: "graph" links the same class of two tasks, and "clustered" has
+    a mean for each class.
 
     Parameters
     ----------
-    penalty : {"l21", "trace", "graph", "clustered", "covariance", "shared_sparse"}, \
-default="l21"
-        How the tasks are related.
+    penalty : str, default="l21"
+        How the tasks are related: "l21", "trace", "graph", "clustered", "covariance" or
+        "shared_sparse".
     alpha : float or "auto", default="auto"
         Factor of the penalty. "auto" takes that of a path (`alphas`) with the least
         log loss of rows held out, in folds that have their fraction of every task
@@ -106,9 +106,9 @@ default="l21"
         The two parts of `coef_`; of "shared_sparse".
     clusters_ : ndarray of shape (n_tasks,)
         Cluster of each task; of "clustered".
-    task_covariance_, task_correlation_, task_affinity_ : ndarray of shape \
-(n_tasks, n_tasks)
-        Relations of the tasks' coefficients, of all classes together.
+    task_covariance_, task_correlation_, task_affinity_ : ndarray
+        Relations of the tasks' coefficients, of all classes together, of shape
+        (n_tasks, n_tasks).
     scale_ : ndarray of shape (n_features,)
         What features were divided by.
     tasks_ : ndarray of shape (n_tasks,)
