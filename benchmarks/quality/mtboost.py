@@ -14,7 +14,6 @@ from functools import cache, partial
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import solve
 from sklearn.base import clone
 
 import kinlearn
@@ -217,62 +216,34 @@ def booster(problem, seed, *, form, search, **params):
 class MTRL:
     """Linear multi-task relationship learning (Zhang and Yeung 2010), squared loss.
 
-    Minimises the sum of squared errors and of ``penalty (tr WW' + tr W Omega^-1 W')``
-    over coefficients W, a column for each task, with an intercept each, and the
-    covariance Omega of trace 1, in turn.
+    `MultiTaskLinearRegressor` of labels -1 and 1, with both terms of the penalty.
 
     Parameters
     ----------
     penalty : float
         In units of the rows' mean squared norm.
-    n_iter : int, default=3
-        How often coefficients and covariance are found in turn.
     """
 
-    def __init__(self, penalty, n_iter=3):
+    def __init__(self, penalty):
         self.penalty = penalty
-        self.n_iter = n_iter
 
     def fit(self, X, y):
         """Fit; X has the task as its last column."""
-        self.X, task = self._parts(X)
-        m = task.max() + 1
-        K = self.X @ self.X.T
-        K = K.toarray() if sp.issparse(K) else K
-        self.scale = np.trace(K) / len(K)
-        K = K / self.scale
-        one = np.eye(m)[task]
-        omega = np.eye(m) / m
-        for _ in range(self.n_iter):
-            G = np.linalg.inv(np.eye(m) + np.linalg.inv(omega)) / self.penalty
-            A = K * G[np.ix_(task, task)] + np.eye(len(K))
-            right = np.column_stack([2.0 * y - 1, one])
-            solved = solve(A, right, assume_a="pos", check_finite=False)
-            self.intercept = np.linalg.solve(
-                one.T @ solved[:, 1:], one.T @ solved[:, 0]
-            )
-            alpha = solved[:, 0] - solved[:, 1:] @ self.intercept
-            self.alpha = (one * alpha[:, None]) @ G  # coefficients are X' alpha
-            values, vectors = np.linalg.eigh(
-                self.alpha.T @ K @ self.alpha + 1e-8 * np.eye(m)
-            )
-            root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-            omega = root / np.trace(root)
-        self.coef = self.X.T @ self.alpha / self.scale
-        self.task_covariance_ = omega
-        return self
+        from kinlearn.linear import MultiTaskLinearRegressor
 
-    @staticmethod
-    def _parts(X):
-        task = X[:, [-1]]
-        task = task.toarray() if sp.issparse(X) else task
-        return X[:, :-1].astype(np.float64), np.asarray(task).ravel().astype(int)
+        features = X[:, :-1].astype(np.float64)
+        square = features.multiply(features) if sp.issparse(X) else features**2
+        n_tasks = int(X[:, [-1]].max()) + 1
+        # the paper sums over rows, the regressor takes the mean of each task
+        alpha = self.penalty * square.sum() / len(y) * n_tasks / len(y)
+        self.model = MultiTaskLinearRegressor(
+            "covariance", float(alpha), ridge=1.0, scale=False, task=-1
+        ).fit(X, 2.0 * y - 1)
+        return self
 
     def predict(self, X):
         """Classes."""
-        X, task = self._parts(X)
-        scores = (X @ self.coef)[np.arange(len(task)), task] + self.intercept[task]
-        return (scores > 0).astype(np.int64)
+        return (self.model.predict(X) > 0).astype(np.int64)
 
 
 def mtrl(problem, seed):

@@ -1,6 +1,6 @@
 """Multi-task penalties, slowly: objectives by their definitions, minimised in turn.
 
-Written from docs/models/multi-task-penalties.md. Every penalty is the least of quadratic
+Written from the page multi-task-penalties. Every penalty is the least of quadratic
 ones over a metric (lengths of blocks, a covariance, a spectrum), so coefficients by one
 dense linear system and the metric by its formula are found in turn. The metric is kept
 away from 0 by a little, which is the accuracy that can be had.
@@ -16,7 +16,9 @@ def penalty_value(name, W, *, ridge=0.1, graph=None, n_clusters=2, within=10.0):
     T = len(W)
     values = np.linalg.svd(W, compute_uv=False)
     if name == "l21":
-        return sum(np.sqrt(sum(W[t, j] ** 2 for t in range(T))) for j in range(W.shape[1]))
+        return sum(
+            np.sqrt(sum(W[t, j] ** 2 for t in range(T))) for j in range(W.shape[1])
+        )
     if name == "trace":
         return values.sum()
     if name == "covariance":
@@ -50,7 +52,7 @@ def cluster_spectrum(values, n_clusters, within):
 
 
 def objective(name, problems, W, alpha, own=None, price=None, **options):
-    """Sum of the tasks' halved mean squared errors (least in intercepts) and penalty."""
+    """Sum of the tasks' halved mean squared errors, and the penalty."""
     total = 0.0
     parts = W if own is None else W + own
     for (X, y), w in zip(problems, parts, strict=True):

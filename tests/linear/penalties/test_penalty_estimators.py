@@ -37,7 +37,7 @@ def fit(kind, penalty, X, y, **options):
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_the_choice_of_alpha_is_better_than_its_neighbours_ends(penalty):
-    X, y, W = make_tasks()
+    X, y, _ = make_tasks()
     model, _ = fit(MultiTaskLinearRegressor, penalty, X, y, n_alphas=12, n_folds=3)
     losses = model.path_losses_.mean(axis=1)
     assert losses.shape == model.alphas_.shape
@@ -319,7 +319,7 @@ def test_an_unfinished_fit_is_said():
 def test_tasks_without_weight_are_refused():
     X, y, _ = make_tasks()
     weight = (X[:, -1] != 6).astype(float)
-    with pytest.raises(ValueError, match="Task 6.* has no row of positive weight"):
+    with pytest.raises(ValueError, match=r"Task 6.* has no row of positive weight"):
         MultiTaskLinearRegressor("l21", 0.1, task=-1).fit(X, y, sample_weight=weight)
 
 

@@ -1,8 +1,8 @@
 """Columns of the rows of many tasks: scores, gradients, and block descent by feature.
 
 Rows lie in the order of their tasks. A task has one *output* or several (a class each),
-and an output has a score for each row of its task: the pair of output and row. Pairs lie
-output by output:
+and an output has a score for each row of its task: the pair of output and row. Pairs
+lie output by output:
 
   task t       rows row_ptr[t] .. row_ptr[t + 1], outputs out_ptr[t] .. out_ptr[t + 1],
   output p     pairs pair_ptr[p] .. pair_ptr[p + 1], in the order of its task's rows.
@@ -15,9 +15,9 @@ for each output.
 
   1/2 sum_i v_i (r_i - x_i w_p - b_p)^2 + alpha sum_j |s_j|_2 + own_alpha sum |o|,
 
-where w = s + o, the pair i belongs to output p, and the intercepts b are eliminated. What
-is kept are q = v r, without the changes of the intercepts, which `offset` sums up: r is
-q / v + offset.
+where w = s + o, the pair i belongs to output p, and the intercepts b are eliminated.
+What is kept are q = v r, without the changes of the intercepts, which `offset` sums up:
+r is q / v + offset.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -376,7 +376,7 @@ def sparse_sweeps(
     f64_t tol,
     intp_t max_sweeps,
 ):
-    """Sweep over the features' blocks until one sweep changes little; see dense_sweeps."""
+    """Sweep over the features' blocks until one changes little; see dense_sweeps."""
     cdef intp_t n = shared.shape[1], sweep = 0, k, j, i, t, p, at
     cdef f64_t fell = 0.0
     cdef f64_t* work = <f64_t*> malloc(3 * n * sizeof(f64_t))

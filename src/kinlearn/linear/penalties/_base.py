@@ -123,8 +123,9 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         if self.penalty == "l21":
             return BlockPenalty()
         if self.penalty == "shared_sparse":
-            return BlockPenalty(n**-0.25 if self.own_penalty is None else
-                                float(self.own_penalty))
+            return BlockPenalty(
+                n**-0.25 if self.own_penalty is None else float(self.own_penalty)
+            )
         if self.penalty == "trace":
             return TracePenalty()
         if self.penalty == "covariance":
@@ -140,12 +141,13 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         if self.alphas is None:
             return
         alphas = np.asarray(self.alphas, dtype=np.float64)
-        if alphas.ndim != 1 or not len(alphas) or not np.all(
-            np.isfinite(alphas) & (alphas > 0)
+        if (
+            alphas.ndim != 1
+            or not len(alphas)
+            or not np.all(np.isfinite(alphas) & (alphas > 0))
         ):
             raise ValueError(
-                "alphas must be a list of finite numbers above 0; got "
-                f"{self.alphas!r}."
+                f"alphas must be a list of finite numbers above 0; got {self.alphas!r}."
             )
 
     def _fit(self, data: TaskData) -> Self:
@@ -168,15 +170,13 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             alphas = alphas[alphas >= self.alpha_]
         found = start.solution
         if start.design.layout.n_outputs:
-            for found in walk(start, alphas, *limits):
-                pass
+            for each in walk(start, alphas, *limits):
+                found = each
             self._warn_if_unfinished(found)
         self._keep(problem, found)
         return self
 
-    def _choose(
-        self, data: TaskData, problem: _Problem, alphas: np.ndarray
-    ) -> float:
+    def _choose(self, data: TaskData, problem: _Problem, alphas: np.ndarray) -> float:
         """The alpha with the least loss of rows held out."""
         layout = problem.start.design.layout
         if not layout.n_outputs or len(alphas) == 1:

@@ -29,15 +29,15 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
     :math:`p_t` is the logistic function of :math:`x \cdot w_t + b_t` for two classes,
     the softmax of a score for each class that the task's rows have for more. The
     intercepts are free. The penalties :math:`\Omega` are those of
-    :class:`MultiTaskLinearRegressor`, with a column of W for each task, or for each class
-    of each task: "graph" links the same class of two tasks, and "clustered" has a mean
-    for each class.
+    :class:`MultiTaskLinearRegressor`, with a column of W for each task, or for each
+    class of each task: "graph" links the same class of two tasks, and "clustered" has
+    a mean for each class.
 
     Parameters
     ----------
-    penalty : {"l21", "trace", "graph", "clustered", "covariance", "shared_sparse"}, \
-default="l21"
-        How the tasks are related.
+    penalty : str, default="l21"
+        How the tasks are related: "l21", "trace", "graph", "clustered", "covariance" or
+        "shared_sparse".
     alpha : float or "auto", default="auto"
         Factor of the penalty. "auto" takes that of a path (`alphas`) with the least
         log loss of rows held out, in folds that have their fraction of every task
@@ -46,7 +46,8 @@ default="l21"
         Name or position of the task column; None is one task for all rows.
     alphas : array-like of shape (n_alphas,) or None, default=None
         The path; None is `n_alphas` values from one where all coefficients are 0, or
-        nearly so, down to a hundredth of it (a millionth, where a penalty is quadratic).
+        nearly so, down to a hundredth of it (a millionth for "graph", "clustered" and
+        "covariance").
     n_alphas : int, default=30
         Length of the path.
     n_folds : int, default=5
@@ -105,9 +106,9 @@ default="l21"
         The two parts of `coef_`; of "shared_sparse".
     clusters_ : ndarray of shape (n_tasks,)
         Cluster of each task; of "clustered".
-    task_covariance_, task_correlation_, task_affinity_ : ndarray of shape \
-(n_tasks, n_tasks)
-        Relations of the tasks' coefficients, of all classes together.
+    task_covariance_, task_correlation_, task_affinity_ : ndarray
+        Relations of the tasks' coefficients, of all classes together, of shape
+        (n_tasks, n_tasks).
     scale_ : ndarray of shape (n_features,)
         What features were divided by.
     tasks_ : ndarray of shape (n_tasks,)
@@ -274,10 +275,7 @@ default="l21"
         count = np.maximum(has.sum(axis=0), 1)
         coef = self.coef_.sum(axis=0) / count[..., None]
         level = np.log(np.maximum(self._label_sets.class_weight, 1e-12))
-        if has.ndim == 1:
-            level = level[-1] - level[0]
-        else:
-            level = level - level.mean()
+        level = level[-1] - level[0] if has.ndim == 1 else level - level.mean()
         # classes without coefficients in any task have their frequency alone
         mean = self.intercept_.sum(axis=0) / count
         return coef, np.where(has.any(axis=0), mean, level)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn._kernels.linear import _task_columns as kernels
+import kinlearn._kernels.linear._task_columns as kernels
 
 __all__ = ["Design", "Layout"]
 
@@ -39,7 +39,9 @@ class Layout:
     def of(cls, task: np.ndarray, n_outputs: np.ndarray, label: np.ndarray) -> "Layout":
         """Of rows in the order of their tasks, and the outputs of each task."""
         rows = np.bincount(task, minlength=len(n_outputs))
-        pointers = [np.concatenate([[0], np.cumsum(each)]) for each in (rows, n_outputs)]
+        pointers = [
+            np.concatenate([[0], np.cumsum(each)]) for each in (rows, n_outputs)
+        ]
         row_ptr, out_ptr = (each.astype(np.intp) for each in pointers)
         return cls(row_ptr, out_ptr, label.astype(np.intp))
 
@@ -164,13 +166,17 @@ class Design:
     def _all(self) -> np.ndarray:
         return np.arange(self.n_features)
 
-    def scores(self, coef: np.ndarray, features: np.ndarray | None = None) -> np.ndarray:
+    def scores(
+        self, coef: np.ndarray, features: np.ndarray | None = None
+    ) -> np.ndarray:
         """Scores of all pairs by some features, without intercepts."""
         out = np.zeros(self.layout.pair_ptr[-1])
         self._call("scores", features, coef, after=(out,))
         return out
 
-    def gradients(self, q: np.ndarray, features: np.ndarray | None = None) -> np.ndarray:
+    def gradients(
+        self, q: np.ndarray, features: np.ndarray | None = None
+    ) -> np.ndarray:
         """Sums of x q by output, of shape (n_features, n_outputs)."""
         n = self.n_features if features is None else len(features)
         out = np.empty((n, self.layout.n_outputs))

@@ -1,8 +1,8 @@
 """Coefficients of tasks that come after fit, from what fit learned of all tasks.
 
-A new task has a ridge whose centre and metric are those of the fitted coefficients W: for
-the penalties of blocks and of singular values it is the quadratic bound of the penalty
-at W, so that the objective with the other tasks held falls at least as much.
+A new task has a ridge whose centre and metric are those of the fitted coefficients W:
+for the penalties of blocks and of singular values it is the quadratic bound of the
+penalty at W, so that the objective with the other tasks held falls at least as much.
 """
 
 from dataclasses import dataclass

@@ -133,7 +133,7 @@ class ClassLoss(Loss):
 
     @cached_property
     def _turns(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Pairs and rows of each task's first outputs, of the second ones, and so on."""
+        """Pairs and rows of each task's first outputs, of the second, and so on."""
         where = self.layout
         place = np.arange(where.n_outputs) - where.out_ptr[where.output_task]
         found = []

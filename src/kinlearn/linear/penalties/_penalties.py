@@ -64,7 +64,7 @@ class OutputPenalty(ABC):
 
     @abstractmethod
     def conjugate(self, Z: np.ndarray, alpha: float) -> tuple[float, float]:
-        """A factor that makes Z feasible, and the conjugate of alpha * penalty there."""
+        """A factor that makes Z feasible, and the conjugate of alpha * penalty."""
 
     @abstractmethod
     def largest_alpha(self, Z: np.ndarray, curvature: float) -> float:
@@ -181,7 +181,7 @@ class ClusterPenalty(OutputPenalty):
     clusters' departures from it, and `within` for the outputs' departures from their
     clusters. That is half of :math:`\mathrm{tr}(V \Sigma^{-1} V^T)` for the centred
     coefficients V, where :math:`\Sigma` has the eigenvalue 1 for K - 1 directions and
-    1 / within for all others. Relaxed, eigenvalues lie in between and have the same sum.
+    1 / within for all others. Relaxed, eigenvalues lie in between, with the same sum.
 
     Parameters
     ----------

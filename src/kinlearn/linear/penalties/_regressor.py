@@ -50,9 +50,9 @@ class MultiTaskLinearRegressor(RegressorMixin, MultiTaskLinearBase):
 
     Parameters
     ----------
-    penalty : {"l21", "trace", "graph", "clustered", "covariance", "shared_sparse"}, \
-default="l21"
-        How the tasks are related.
+    penalty : str, default="l21"
+        How the tasks are related: "l21", "trace", "graph", "clustered", "covariance" or
+        "shared_sparse".
     alpha : float or "auto", default="auto"
         Factor of the penalty. "auto" takes that of a path (`alphas`) with the least
         error of rows held out, in folds that have their fraction of every task.
@@ -60,7 +60,8 @@ default="l21"
         Name or position of the task column; None is one task for all rows.
     alphas : array-like of shape (n_alphas,) or None, default=None
         The path; None is `n_alphas` values from one where all coefficients are 0, or
-        nearly so, down to a hundredth of it (a millionth, where a penalty is quadratic).
+        nearly so, down to a hundredth of it (a millionth for "graph", "clustered" and
+        "covariance").
     n_alphas : int, default=30
         Length of the path.
     n_folds : int, default=5
@@ -116,9 +117,8 @@ default="l21"
         The two parts of `coef_`; of "shared_sparse".
     clusters_ : ndarray of shape (n_tasks,)
         Cluster of each task; of "clustered".
-    task_covariance_, task_correlation_, task_affinity_ : ndarray of shape \
-(n_tasks, n_tasks)
-        Relations of the tasks' coefficients.
+    task_covariance_, task_correlation_, task_affinity_ : ndarray
+        Relations of the tasks' coefficients, of shape (n_tasks, n_tasks).
     scale_ : ndarray of shape (n_features,)
         What features were divided by.
     tasks_ : ndarray of shape (n_tasks,)
@@ -156,12 +156,13 @@ default="l21"
     .. [1] G. Obozinski, B. Taskar, M. Jordan. Joint covariate selection and joint
        subspace selection for multiple classification problems. Statistics and
        Computing, 2010.
-    .. [2] T. K. Pong, P. Tseng, S. Ji, J. Ye. Trace norm regularization: reformulations,
-       algorithms, and multi-task learning. SIAM Journal on Optimization, 2010.
+    .. [2] T. K. Pong, P. Tseng, S. Ji, J. Ye. Trace norm regularization:
+       reformulations, algorithms, and multi-task learning. SIAM Journal on
+       Optimization, 2010.
     .. [3] L. Jacob, F. Bach, J.-P. Vert. Clustered multi-task learning: a convex
        formulation. NIPS 2008.
-    .. [4] Y. Zhang, D.-Y. Yeung. A convex formulation for learning task relationships in
-       multi-task learning. UAI 2010.
+    .. [4] Y. Zhang, D.-Y. Yeung. A convex formulation for learning task relationships
+       in multi-task learning. UAI 2010.
     .. [5] A. Jalali, P. Ravikumar, S. Sanghavi, C. Ruan. A dirty model for multi-task
        learning. NIPS 2010.
 

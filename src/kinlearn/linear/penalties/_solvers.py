@@ -11,7 +11,7 @@ import numpy as np
 
 from kinlearn.linear.penalties._design import Design
 from kinlearn.linear.penalties._losses import Loss
-from kinlearn.linear.penalties._penalties import BlockPenalty, OutputPenalty
+from kinlearn.linear.penalties._penalties import BlockPenalty
 
 __all__ = ["Solution", "Start", "solve", "start_of"]
 
@@ -121,7 +121,7 @@ def solve(
     return _proximal_steps(start, alpha, before, target, max_iter)
 
 
-# --------------------------------------------------------------------- blocks of features
+# ------------------------------------------------------------------- blocks of features
 
 
 def _dual_norms(design: Design, penalty: BlockPenalty, point: np.ndarray) -> np.ndarray:
@@ -240,8 +240,8 @@ def _extrapolated(seen: list[np.ndarray], n_coef: int) -> np.ndarray:
 class _Steps:
     """Coefficients of some features, with intercepts and scores, as one vector.
 
-    Scores and residuals are affine in the coefficients, so that a combination of vectors
-    needs no pass over the rows.
+    Scores and residuals are affine in the coefficients, so that a combination of
+    vectors needs no pass over the rows.
     """
 
     start: Start
