@@ -55,7 +55,8 @@ def likelihood_ratio_test(smaller: Any, larger: Any) -> LikelihoodRatioResult:
     >>> rng = np.random.default_rng(0)
     >>> task = np.arange(200) % 20
     >>> X = np.column_stack([rng.normal(size=200), task])
-    >>> y = rng.normal(1, 1, size=20)[task] * X[:, 0] + rng.normal(size=200)
+    >>> b = rng.normal(size=(20, 2))
+    >>> y = b[task, 0] + b[task, 1] * X[:, 0] + rng.normal(size=200)
     >>> intercepts = MixedLinearRegressor(task=-1).fit(X, y)
     >>> slopes = MixedLinearRegressor(task=-1, slopes=[0]).fit(X, y)
     >>> bool(likelihood_ratio_test(intercepts, slopes).p_value < 1e-6)

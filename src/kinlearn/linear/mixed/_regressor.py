@@ -42,10 +42,9 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         b_t \sim N(0, \Sigma), \quad \varepsilon_i \sim N(0, \sigma^2),
 
     with z the intercept and chosen features; further groupings add terms of the same
-    kind. :math:`\Sigma` and :math:`\sigma^2` are
-    estimated by (restricted) maximum likelihood; the effects of a task are its
-    expectation given its rows, so that those of a task with few rows are drawn towards
-    zero, the effects of the average task.
+    kind. :math:`\Sigma` and :math:`\sigma^2` are estimated by (restricted) maximum
+    likelihood; the effects of a task are its expectation given its rows, so that those
+    of a task with few rows are drawn towards zero, the effects of the average task.
 
     Parameters
     ----------
@@ -148,14 +147,14 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
     >>> rng = np.random.default_rng(0)
     >>> task = np.arange(200) % 20
     >>> x = rng.normal(size=200)
-    >>> slope = 2 + rng.normal(size=20)
-    >>> y = slope[task] * x + rng.normal(size=200)
+    >>> intercept, slope = 3 * rng.normal(size=20), 2 + rng.normal(size=20)
+    >>> y = intercept[task] + slope[task] * x + rng.normal(size=200)
     >>> X = np.column_stack([x, task])
     >>> model = MixedLinearRegressor(task=-1, slopes=[0]).fit(X, y)
     >>> model.coef_.round(1)
-    array([1.8])
+    array([1.4])
     >>> model.predict_interval([[1.0, 7]], level=0.9).round(1)
-    array([[-0.2,  3.3]])
+    array([[-3.9, -0.4]])
     """
 
     _parameter_constraints: dict = {
