@@ -113,6 +113,7 @@ class Trees:
     @classmethod
     def of(cls, trees: Sequence[Tree], n_tasks: int) -> Self:
         """Put trees end to end."""
+
         def joined(arrays: list[Any], dtype: Any) -> np.ndarray:
             return np.concatenate([np.empty(0, dtype), *arrays], dtype=dtype)
 
