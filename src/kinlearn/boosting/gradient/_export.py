@@ -187,7 +187,7 @@ def to_shap(
     >>> model = MultiTaskGradientBoostingRegressor(task=-1, random_state=0).fit(X, y)
     >>> trees = to_shap(model, X)
     >>> len(trees["trees"])
-    151
+    201
     >>> shap_rows(model, X).shape
     (200, 3)
 

@@ -178,7 +178,7 @@ class MultiTaskLinearRegressor(RegressorMixin, MultiTaskLinearBase):
     >>> model.selected_features_
     array([2])
     >>> model.coef_[:, 2].round(1)
-    array([ 0.9,  1.7, -0.8,  2.6])
+    array([ 0.8,  1.7, -0.8,  2.1])
     """
 
     def __init__(
