@@ -1,7 +1,7 @@
 """Threads of a fit: over blocks of rows from Python, and inside of the kernels."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TypeVar
@@ -44,8 +44,10 @@ class Threads:
             return [work(slice(0, n_rows))]
         ends = [n_rows * i // self.n for i in range(self.n + 1)]
         blocks = [slice(*pair) for pair in pairwise(ends)]
-        others = [self._pool.submit(work, block) for block in blocks[1:]]
+        others: list[Future[Result]] = []
         try:
+            for block in blocks[1:]:
+                others.append(self._pool.submit(work, block))
             first = work(blocks[0])
         finally:
             wait(others)
@@ -62,9 +64,11 @@ class Threads:
         if self._pool is None:
             yield
             return
-        self.team.open()
-        helpers = [self._pool.submit(self.team.serve, i) for i in range(self.n - 1)]
+        helpers: list[Future[None]] = []
         try:
+            self.team.open()
+            for i in range(self.n - 1):
+                helpers.append(self._pool.submit(self.team.serve, i))
             yield
         finally:
             self.team.close()

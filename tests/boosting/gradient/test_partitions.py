@@ -82,6 +82,8 @@ SETTINGS = {
     "plain": {},
     "all features": {"max_features": 1.0},
     "many leaves": {"max_leaf_nodes": 60, "min_samples_leaf": 2},
+    "leaves without limit": {"max_leaf_nodes": None, "min_samples_leaf": 2},
+    "depth alone": {"max_leaf_nodes": None, "max_depth": 2},
     "depth": {"max_depth": 2},
     "few bins": {"max_bins": 5},
     "sample of rows": {"subsample": 0.6},
@@ -129,6 +131,26 @@ def test_same_model_with_any_loss(loss, weights, seed):
     )
     X[:, 2] = np.nan_to_num(X[:, 2])
     same_model(model, X, y, WEIGHTS[weights])
+
+
+def test_rows_of_weight_zero_are_absent_from_the_scale():
+    X, y = make_table()
+    y, weight = y.copy(), np.ones(N)
+    weight[::7], y[::7] = 0, 1e300
+    local = same_model(MultiTaskGradientBoostingRegressor(**PARAMS), X, y, weight)
+    assert local.score(X[weight > 0], y[weight > 0]) > 0.2
+
+
+def test_large_offsets_are_refused_in_partitions_too():
+    X, y = make_table()
+    X[:, 2] = 0
+    X[7, 2] = 1e5
+    model = MultiTaskGradientBoostingRegressor("poisson", offset=2, **PARAMS)
+    with pytest.raises(ValueError, match="offset is 100000"):
+        model.fit(X, np.exp(y))
+    parts = make_parts(X, np.exp(y), None, (50, 200), model)
+    with pytest.raises(ValueError, match="offset is 100000"):
+        fit_partitions(model, LocalPartitions(), parts, lambda n: False)
 
 
 @pytest.mark.parametrize("ends", [(), (1, 2, 3), (399,), (0, 200), tuple(range(400))])

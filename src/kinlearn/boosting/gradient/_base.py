@@ -60,6 +60,16 @@ class Validation:
     y: Any
     sample_weight: Any
 
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any) -> "Validation | None":
+        """The rows that a user gave; None for none."""
+        if X is not None:
+            return cls(X, y, sample_weight)
+        for name, given in (("y_val", y), ("sample_weight_val", sample_weight)):
+            if given is not None:
+                raise ValueError(f"{name} is given without X_val, its rows.")
+        return None
+
 
 class GradientBoostingBase(
     CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
@@ -101,6 +111,7 @@ class GradientBoostingBase(
     bins_: FeatureBins
     n_estimators_: int
     _start: Start
+    _made_with: dict[str, Any]
 
     # --------------------------------------------------------------- fitting
 
@@ -130,11 +141,8 @@ class GradientBoostingBase(
                 "X_val is for early stopping, but early_stopping=False. Set it to "
                 "True, or leave X_val out."
             )
-        if goes_on and self.n_estimators < self.n_estimators_:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} with warm_start=True must be at "
-                f"least the {self.n_estimators_} rounds that are there."
-            )
+        if goes_on:
+            self._check_goes_on()
         check_total_weight(weight)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
@@ -204,7 +212,12 @@ class GradientBoostingBase(
         with rounds_with_callbacks(
             self, X, y, max(self.n_estimators - n_before, 0)
         ) as on_round:
+            loss_before = np.inf
+            if watch is not None and goes_on:
+                loss_before = watch.loss.value(watch.scores)
             found, losses = self._play(rounds, watch, on_round)
+        if losses and loss_before <= min(losses):
+            found.clear()
         before = [*self.trees_] if goes_on else []
         self._keep(
             found, losses, rounds.start, binned.features, problem.loss, before=before
@@ -225,6 +238,7 @@ class GradientBoostingBase(
             self.validation_losses_ = np.array(losses) * loss.unit
             del found[int(np.argmin(losses)) + 1 :]
         self._start, self.bins_ = start, bins
+        self._made_with = self._kept_settings()
         trees = [*before, *(tree for one in found for tree in one)]
         self.trees_ = Trees.of(trees, len(start.intercepts))
         self.n_estimators_ = len(self.trees_) // loss.n_outputs
@@ -281,6 +295,10 @@ class GradientBoostingBase(
         later = self._later_data(validation.X, validation.y, validation.sample_weight)
         check_total_weight(later.sample_weight)
         self._check_targets(later.y)
+        try:
+            self._check_label_sets(later.take(later.sample_weight > 0))
+        except ValueError as error:
+            raise ValueError(f"X_val, y_val: {error}") from None
         code = np.full(later.n_tasks, -1, dtype=np.int32)
         code[later.place] = np.arange(len(later.place))
         bins = rounds.problem.binned.features.assign(self._used(later.X))
@@ -297,6 +315,29 @@ class GradientBoostingBase(
     def _score_unit(self) -> float:
         """What scores are multiples of: losses may scale their targets."""
         return 1.0
+
+    def _offset_check(self) -> Any:
+        """What refuses offsets; None if there can be none."""
+        return None
+
+    def _kept_settings(self) -> dict[str, Any]:
+        """Parameters that must not change between fits of `warm_start`."""
+        return {}
+
+    def _check_goes_on(self) -> None:
+        """Refuse to go on from a model of other settings, or of more rounds."""
+        if self.n_estimators < self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} with warm_start=True must be at "
+                f"least the {self.n_estimators_} rounds that are there."
+            )
+        for name, now in self._kept_settings().items():
+            before = self._made_with[name]
+            if now != before:
+                raise ValueError(
+                    f"{name}={now!r} cannot go on from a fit with {name}={before!r}. "
+                    f"Set {name}={before!r} again, or warm_start=False."
+                )
 
     def _check_settings(self) -> None:
         """Refuse parameters that do not go together."""

@@ -280,9 +280,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         self._label_sets = weighted_label_sets(data)
         self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         weight = self._row_weight(data.y, row_weights(data))
-        validation = (
-            None if X_val is None else Validation(X_val, y_val, sample_weight_val)
-        )
+        validation = Validation.of(X_val, y_val, sample_weight_val)
         self._boost(X, y, data, weight, validation, goes_on)
         return self
 

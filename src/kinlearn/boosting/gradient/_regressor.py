@@ -1,6 +1,7 @@
 """Multi-task gradient boosting for numbers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -13,6 +14,7 @@ from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
 from kinlearn.boosting.gradient._constraints import FeatureColumns
 from kinlearn.boosting.gradient._losses import REGRESSION, one_score
+from kinlearn.tasks import check_total_weight
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -278,11 +280,12 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=goes_on)
         REGRESSION[self.loss].check(data.y, type(self).__name__)
         weight = row_weights(data)
+        check_total_weight(weight)
+        if not weight.all():  # rows of weight 0 are absent, whatever their targets
+            data = replace(data, y=np.where(weight > 0, data.y, 0.0))
         if not goes_on:
             self._find_scale(data.y)
-        validation = (
-            None if X_val is None else Validation(X_val, y_val, sample_weight_val)
-        )
+        validation = Validation.of(X_val, y_val, sample_weight_val)
         self._boost(X, y, data, weight, validation, goes_on)
         return self
 
@@ -329,6 +332,9 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
     def _score_unit(self) -> float:
         return self._scale
 
+    def _kept_settings(self) -> dict[str, Any]:
+        return {"loss": self.loss, "quantile": self.quantile, "offset": self.offset}
+
     def _check_targets(self, y: np.ndarray) -> None:
         name = type(self).__name__
         REGRESSION[self.loss].check_later(y, name, self._scale)
@@ -336,6 +342,11 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
     def _target_check(self) -> Callable[[np.ndarray], None]:
         """Refuses targets; can be pickled."""
         return partial(REGRESSION[self.loss].check, name=type(self).__name__)
+
+    def _offset_check(self) -> Callable[[np.ndarray], None]:
+        """Refuses offsets; can be pickled."""
+        kind, name = REGRESSION[self.loss], f"loss={self.loss!r}"
+        return partial(kind.check_offset, scale=self._scale, name=name)
 
     def _find_scale(self, y: np.ndarray) -> None:
         self._scale: float = REGRESSION[self.loss].find_scale(y)
@@ -373,7 +384,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
                 f"The offset is missing in {np.isnan(offset).sum()} of {len(offset)} "
                 "rows; it must be there in all."
             )
-        REGRESSION[self.loss].check_offset(offset, self._scale, f"loss={self.loss!r}")
+        self._offset_check()(offset)
         return offset / self._scale
 
     # ------------------------------------------------------------ prediction

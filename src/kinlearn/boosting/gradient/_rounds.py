@@ -44,6 +44,7 @@ __all__ = [
     "held_draws",
     "make_growth",
     "make_tree",
+    "most_leaves",
 ]
 
 # In a leaf, of a row of mean weight: a Newton step over less would be too long.
@@ -278,7 +279,10 @@ class Rounds:
         growth, n_tasks = grower.growth, self.problem.n_tasks
         pairs = self.pairs if self.n_jobs == 1 else np.empty_like(self.pairs)
         rows = self.rows[k] if drawn is None else self.rows[k][drawn[self.rows[k]]]
-        most = threads.over_rows(lambda some: largest(g[some], h[some]), len(g))
+        weight = self.problem.loss.weight
+        most = threads.over_rows(
+            lambda some: largest(g[some], h[some], weight[some]), len(g)
+        )
         units = Units.of(merge_largest(most), self.totals)
         found = threads.over_rows(
             lambda some: units.fill(pairs, g, h, self.problem.n_rows, rows[some]),
@@ -359,12 +363,12 @@ def make_growth(
     )
     return Growth(
         search,
-        max_leaves=factor * _most_leaves(totals, settings),
+        max_leaves=factor * most_leaves(totals, settings),
         max_depth=settings.max_depth,
     )
 
 
-def _most_leaves(totals: Totals, settings: Settings) -> int:
+def most_leaves(totals: Totals, settings: Settings) -> int:
     """As many as the settings and the rows allow."""
     most = min(totals.n, totals.n_rows // settings.least_count)
     if settings.max_depth:

@@ -139,10 +139,14 @@ class Units:
 
     @classmethod
     def of(cls, most: np.ndarray, totals: Totals) -> Self:
-        """From the largest gradient and curvature of all rows."""
+        """From the largest gradient, and gradient and curvature by weight, of all rows.
+
+        No sum over rows is larger than what is largest by weight, times all weight.
+        """
+        weight = totals.mean_weight * totals.n_rows
         return cls(
-            g=_unit(most[0] * totals.n, _BITS),
-            h=_unit(most[1] * totals.n, _BITS - totals.bits),
+            g=_unit(most[1] * weight, _BITS),
+            h=_unit(most[2] * weight, _BITS - totals.bits),
             bits=totals.bits,
             most_g=float(most[0]),
         )
@@ -231,7 +235,7 @@ def _gradients(problem: Any, start: Start) -> tuple[np.ndarray, np.ndarray]:
 
 def _largest(problem: Any, start: Start) -> np.ndarray:
     pairs = zip(*_gradients(problem, start), strict=True)
-    return np.array([largest(*pair) for pair in pairs])
+    return np.array([largest(*pair, problem.loss.weight) for pair in pairs])
 
 
 def _task_sums(problem: Any, start: Start, units: Sequence[Units]) -> np.ndarray:

@@ -86,10 +86,6 @@ cdef class Growth:
         """Whether a leaf may be split, so that its best split must be found."""
         return self.wants(leaf)
 
-    def smaller(self, intp_t leaf, intp_t other):
-        """Whether a leaf has fewer rows than another: its sums cost less to make."""
-        return self.is_smaller(leaf, other)
-
     def find_split(
         self, intp_t leaf, const i64_t[:, ::1] cells, const i64_t[:, ::1] tasks
     ):

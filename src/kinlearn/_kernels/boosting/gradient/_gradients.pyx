@@ -116,15 +116,18 @@ def fill_softmax_gradients(
                     h[k, i] = 0
 
 
-def largest(const f64_t[:] g, const f64_t[:] h):
-    """The largest magnitude of a gradient, and the largest curvature."""
+def largest(const f64_t[:] g, const f64_t[:] h, const f64_t[:] weight):
+    """The largest magnitude of a gradient, and of gradient and curvature by weight."""
     cdef intp_t i
-    cdef f64_t most_g = 0, most_h = 0
+    cdef f64_t most_g = 0, by_g = 0, by_h = 0, size
     with nogil:
         for i in range(g.shape[0]):
-            most_g = max(most_g, fabs(g[i]))
-            most_h = max(most_h, h[i])
-    return most_g, most_h
+            if weight[i] > 0:
+                size = fabs(g[i])
+                most_g = max(most_g, size)
+                by_g = max(by_g, size / weight[i])
+                by_h = max(by_h, h[i] / weight[i])
+    return most_g, by_g, by_h
 
 
 def fill_pairs(

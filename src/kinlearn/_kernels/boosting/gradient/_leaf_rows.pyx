@@ -152,6 +152,7 @@ cdef class LeafRows:
             Sums by task; an array without rows is left alone.
         """
         cdef Sums* of_tasks = <Sums*> &tasks[0, 0] if tasks.shape[0] else NULL
+        self.check_leaf(leaf)
         with nogil:
             self.fill(leaf, <Sums*> &cells[0, 0], of_tasks)
 
@@ -162,8 +163,15 @@ cdef class LeafRows:
 
         `split` and `bits` are as :meth:`SplitSearch.find_split` fills them.
         """
+        self.check_leaf(leaf)
+        self.check_leaf(other)
         with nogil:
             self.part(leaf, other, &split[0], &bits[0])
+
+    def check_leaf(self, intp_t leaf):
+        """Refuse a number beyond the leaves that there is memory for."""
+        if not 0 <= leaf < self.max_leaves:
+            raise IndexError(f"There is no leaf {leaf} of {self.max_leaves}.")
 
     def leaf_size(self, intp_t leaf):
         """How many rows a leaf has here."""

@@ -77,6 +77,7 @@ def fit_partitions(
         allowed=model._allowed(),
         whole=sums[1] == 0 and as_number(sums[0]) < MOST_COUNTED,
         scale=model._score_unit,
+        check_offset=model._offset_check(),
         settings=settings,
         held=_hold_back(model, engine, rows, common, seed),
     )
@@ -114,13 +115,17 @@ def _check_targets(model: Any, engine: Any, rows: Sequence[Any]) -> None:
     """Refuse targets that the loss has no value for, and find their scale."""
     extremes = np.array(engine.collect(TargetRows.extremes, rows))
     for number, here in enumerate(extremes):
-        if _message(model._target_check(), np.append(here, 1.0)) is not None:
+        if (
+            np.isfinite(here).all()
+            and _message(model._target_check(), np.append(here, 1.0)) is not None
+        ):
             (found,) = engine.collect(
                 TargetRows.check, [rows[number]], model._target_check()
             )
             raise ValueError(f"In partition {number} of the data: {found}")
-    model._target_check()(extremes.ravel())
-    model._find_scale(extremes.ravel())
+    ends = extremes[np.isfinite(extremes)]
+    model._target_check()(ends)
+    model._find_scale(ends)
 
 
 def _message(check: Callable[[np.ndarray], None], y: np.ndarray) -> str | None:

@@ -17,7 +17,12 @@ import numpy as np
 from kinlearn._kernels._random import stream_state
 from kinlearn.boosting.gradient._bins import FeatureBins
 from kinlearn.boosting.gradient._model import SPLIT, Tree, Trees
-from kinlearn.boosting.gradient._rounds import Settings, make_growth, make_tree
+from kinlearn.boosting.gradient._rounds import (
+    Settings,
+    make_growth,
+    make_tree,
+    most_leaves,
+)
 from kinlearn.boosting.gradient._start import Totals, Units
 from kinlearn.boosting.gradient.partitions._quantiles import Prefixes, find_quantiles
 from kinlearn.boosting.gradient.partitions._state import (
@@ -76,7 +81,9 @@ def _play_round(
 ) -> Round:
     """Grow the trees of a round, all outputs together."""
     units = [Units.of(most, plan.totals) for most in largest["high"]]
-    request = Roots(units, int(largest["rows"][0]) == 0, plan.task_sums)
+    every = int(largest["rows"][0]) == 0
+    most = AHEAD * most_leaves(plan.totals, plan.settings)
+    request = Roots(units, every, plan.task_sums, most)
     roots = engine.statistics(request).by_node
     n_outputs = len(units)
     growing = [

@@ -42,6 +42,7 @@ class Scheme(Weighed):
     allowed: np.ndarray | None
     whole: bool  # whether weights count rows
     scale: float  # of the offset
+    check_offset: Any  # refuses offsets
     settings: Settings
     held: "Held | None"
 
@@ -106,8 +107,9 @@ class TargetRows(Weighed):
         return self.task.astype(np.int64) * n_classes + self.y
 
     def extremes(self) -> np.ndarray:
-        """Least and greatest target."""
-        return np.array([self.y.min(), self.y.max()])
+        """Least and greatest target of rows that have weight; NaN for none."""
+        y = self.y[self.weight > 0]
+        return np.array([y.min(), y.max()]) if len(y) else np.full(2, np.nan)
 
     def check(self, check: Any) -> str | None:
         """What is wrong with the targets here."""
@@ -168,16 +170,17 @@ class TargetRows(Weighed):
         return BoostRows(
             bins=scheme.bins.assign(X),
             task=self.task,
-            y=np.asarray(self.y),
+            # rows of weight 0 are absent, whatever their targets
+            y=np.where(self.weight > 0, self.y, 0),
             weight=self.weight,
             n_rows=n_rows,
             held=self._held(scheme.held),
-            offset=self._offset(features.offset, scheme.scale),
+            offset=self._offset(features.offset, scheme),
             first=self.first,
             scheme=scheme,
         )
 
-    def _offset(self, place: int | None, scale: float) -> np.ndarray | None:
+    def _offset(self, place: int | None, scheme: Scheme) -> np.ndarray | None:
         if place is None:
             return None
         offset = np.asarray(self.columns[place], dtype=np.float64)
@@ -188,7 +191,8 @@ class TargetRows(Weighed):
                 f"partition, the first of which is row {self.first}; it must be there "
                 "in all."
             )
-        return offset / scale
+        scheme.check_offset(offset)
+        return offset / scheme.scale
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,9 @@ class RoundRows:
         if self.settings.subsample < 1:
             self.drawn = drawn_rows(self.settings, number, self.first, n)
 
-    def begin_tree(self, output: int, units: Units, every: bool) -> tuple[Any, Any]:
+    def begin_tree(
+        self, output: int, units: Units, every: bool, max_leaves: int
+    ) -> tuple[Any, Any]:
         """Bring the rows to the root of an output's tree; sums for noise and root."""
         problem, rows = self.problem, self.rows[output]
         if every:
@@ -105,7 +107,7 @@ class RoundRows:
                 problem.binned.features.n_bins,
                 problem.task,
                 problem.n_tasks,
-                AHEAD * self.settings.max_leaves,
+                max_leaves,
             )
         sums = np.empty(2, dtype=np.int64)
         leaves.begin(pairs, rows, sums)
@@ -172,7 +174,7 @@ class Gradients(Weighed):
         rows.look_at_gradients(self.number)
         memory: Any = rows.memory
         pairs = zip(*memory[1:], strict=True)
-        high = np.array([largest(*pair) for pair in pairs])
+        high = np.array([largest(*pair, rows.problem.loss.weight) for pair in pairs])
         n = 0
         if rows.drawn is not None:
             n = int(np.count_nonzero(rows.drawn & (rows.problem.n_rows > 0)))
@@ -190,11 +192,13 @@ class Roots:
     units: Sequence[Units]
     every: bool  # all rows count, though some were drawn
     task_sums: bool  # whether sums by task are wanted
+    max_leaves: int  # of the trees that are grown ahead
 
     def look(self, rows: RoundRows) -> Statistics:
         """From the rows of a partition."""
         begun = [
-            rows.begin_tree(k, unit, self.every) for k, unit in enumerate(self.units)
+            rows.begin_tree(k, unit, self.every, self.max_leaves)
+            for k, unit in enumerate(self.units)
         ]
         noise, sums = (np.array(each) for each in zip(*begun, strict=True))
         cells, tasks = _empty(rows, len(begun), self.task_sums)
