@@ -6,11 +6,12 @@ from libc.string cimport memcpy
 
 from kinlearn._kernels._typedefs cimport i32_t, i64_t, intp_t
 from kinlearn._kernels.boosting.gradient._boosted_growth cimport Growth
-from kinlearn._kernels.boosting.gradient._histograms cimport Sums, subtract
+from kinlearn._kernels.boosting.gradient._histograms cimport Sums, add, subtract
 from kinlearn._kernels.boosting.gradient._leaf_rows cimport LeafRows
 
 cdef enum:
     SHARED_CELLS = 1 << 15          # from which a node is worth the waking of threads
+    MANY_TIMES = 4      # cells that are added to, for each that is joined
 
 cdef i64_t SIGNAL_CELLS = 1 << 27   # cells between two looks for Ctrl-C: below a second
 
@@ -41,6 +42,8 @@ cdef class Grower:
     cdef intp_t large
     cdef bint[2] is_sought
     cdef intp_t n_pieces
+    cdef bint by_rows           # threads fill histograms of their own, which are added
+    cdef Sums* blocks           # all of them but the first thread's
 
     def __cinit__(self, Growth growth, LeafRows rows):
         cdef intp_t n = growth.max_leaves + 1
@@ -49,7 +52,10 @@ cdef class Grower:
         self.slots = <Sums**> calloc(n, sizeof(Sums*))
         self.free_slots = <i32_t*> calloc(n, sizeof(i32_t))
         self.slot_of = <i32_t*> calloc(n, sizeof(i32_t))
-        if not (self.slots and self.free_slots and self.slot_of):
+        n = rows.n_cells + self.n_task_cells
+        self.blocks = <Sums*> malloc(
+            max((growth.search.n_threads - 1) * n, 1) * sizeof(Sums))
+        if not (self.slots and self.free_slots and self.slot_of and self.blocks):
             raise MemoryError()
 
     def __dealloc__(self):
@@ -60,6 +66,7 @@ cdef class Grower:
         free(self.slots)
         free(self.free_slots)
         free(self.slot_of)
+        free(self.blocks)
 
     def grow(self, const i64_t[::1] sums):
         """Grow a tree from rows that have begun, with these sums."""
@@ -139,6 +146,11 @@ cdef class Grower:
         if self.rows.size(small) * self.rows.n_features + n_cells > SHARED_CELLS:
             n_pieces = min(self.growth.search.n_threads, self.rows.n_features)
         self.n_pieces = n_pieces
+        # features of a row lie side by side: few threads had better not share rows
+        self.by_rows = n_pieces > 1 and (
+            self.rows.size(small) * self.rows.n_features > MANY_TIMES * n_cells)
+        if self.by_rows:
+            self.rows.team.run(fill_block, <void*> self, n_pieces)
         self.rows.team.run(find_in_piece, <void*> self, n_pieces)
         for i in range(2):
             if self.is_sought[i]:
@@ -154,7 +166,13 @@ cdef class Grower:
         cdef Sums* tasks = NULL
         if self.n_task_cells and last == d:
             tasks = part + self.rows.n_cells
-        self.rows.fill_features(self.small, first, last, part, tasks)
+        if self.by_rows:
+            self._join_blocks(part, self.rows.offset[first], self.rows.offset[last])
+            if tasks != NULL:
+                i = self.rows.n_cells
+                self._join_blocks(part, i, i + self.n_task_cells)
+        else:
+            self.rows.fill_features(self.small, first, last, part, tasks)
         if self.large >= 0:
             whole = self.slots[self.slot_of[self.large]]
             i = self.rows.offset[first]
@@ -165,6 +183,22 @@ cdef class Grower:
         for i in range(2):
             if self.is_sought[i]:
                 self.growth.search.look(<int> i, first, last, piece)
+
+    cdef void _fill_block(self, intp_t block) noexcept nogil:
+        cdef intp_t n = self.rows.n_cells + self.n_task_cells
+        cdef Sums* cells = self.slots[self.slot_of[self.small]]
+        if block > 0:
+            cells = self.blocks + (block - 1) * n
+        self.rows.fill_block(
+            self.small, block, self.n_pieces, cells,
+            cells + self.rows.n_cells if self.n_task_cells else NULL)
+
+    cdef void _join_blocks(
+        self, Sums* cells, intp_t first, intp_t last
+    ) noexcept nogil:
+        cdef intp_t n = self.rows.n_cells + self.n_task_cells, block
+        for block in range(self.n_pieces - 1):
+            add(cells + first, self.blocks + block * n + first, last - first)
 
     cdef bint _take_slot(self, intp_t leaf) noexcept nogil:
         # A histogram for a leaf; False without memory, or after Ctrl-C.
@@ -193,6 +227,10 @@ cdef class Grower:
             self.free_slots[self.n_free] = self.slot_of[leaf]
             self.n_free = self.n_free + 1
             self.slot_of[leaf] = -1
+
+
+cdef void fill_block(void* grower, intp_t block) noexcept nogil:
+    (<Grower> grower)._fill_block(block)
 
 
 cdef void find_in_piece(void* grower, intp_t piece) noexcept nogil:

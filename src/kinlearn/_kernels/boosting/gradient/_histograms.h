@@ -128,6 +128,16 @@ static inline void kinlearn_subtract(
     }
 }
 
+/* whole += part */
+static inline void kinlearn_add_cells(
+    kinlearn_sums* whole, const kinlearn_sums* part, intptr_t n
+) {
+    for (intptr_t i = 0; i < n; i++) {
+        whole[i].g += part[i].g;
+        whole[i].hc += part[i].hc;
+    }
+}
+
 /* The largest of n > 0 numbers; the four after them are overwritten. */
 static inline double kinlearn_largest(double* x, int n) {
     double top[4];

@@ -32,6 +32,8 @@ cdef extern from "boosting/gradient/_histograms.h" nogil:
         const u8_t* bins, intp_t stride, intp_t n_features, const i32_t* offset,
         const i32_t* rows, intp_t n, const Sums* pairs, Sums* hist, const i32_t* task,
         Sums* tasks) noexcept
+    void add "kinlearn_add_cells" (
+        Sums* whole, const Sums* part, intp_t n) noexcept
     void subtract "kinlearn_subtract" (
         Sums* whole, const Sums* part, intp_t n) noexcept
     void scan "kinlearn_scan" (

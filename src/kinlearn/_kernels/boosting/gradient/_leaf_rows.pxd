@@ -34,4 +34,7 @@ cdef class LeafRows:
     cdef void part(
         self, intp_t leaf, intp_t other, const Split* split, const u8_t* bits
     ) noexcept nogil
+    cdef void fill_block(
+        self, intp_t leaf, intp_t block, intp_t n_blocks, Sums* cells,
+        Sums* tasks) noexcept nogil
     cdef void sum_tasks(self, intp_t leaf, Sums* tasks) noexcept nogil

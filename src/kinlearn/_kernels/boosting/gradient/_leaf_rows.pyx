@@ -238,6 +238,20 @@ cdef class LeafRows:
                 self.rows + self.start[leaf], self.size(leaf), self.sums, cells,
                 &self.task[0], tasks)
 
+    cdef void fill_block(
+        self, intp_t leaf, intp_t block, intp_t n_blocks, Sums* cells, Sums* tasks
+    ) noexcept nogil:
+        # Of all features, by one of the blocks that the rows are divided into.
+        cdef intp_t n = self.size(leaf), first = n * block // n_blocks
+        cdef intp_t last = n * (block + 1) // n_blocks
+        memset(cells, 0, self.n_cells * sizeof(Sums))
+        if tasks != NULL:
+            memset(tasks, 0, self.n_tasks * sizeof(Sums))
+        add_rows(
+            &self.bins[0, 0], self.n_features, self.n_features, self.offset,
+            self.rows + self.start[leaf] + first, last - first, self.sums, cells,
+            &self.task[0], tasks)
+
     cdef void sum_tasks(self, intp_t leaf, Sums* tasks) noexcept nogil:
         cdef intp_t i
         cdef const Sums* row
