@@ -31,7 +31,7 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
     For row i of task t, and of the levels of further groupings,
 
     .. math::
-        \log \frac{P(y_i = 1)}{P(y_i = 0)} = x_i^\top \beta + z_i^\top b_t + \dots,
+        \log \frac{P(y_i = 1)}{P(y_i = 0)} = x_i^\top \beta + z_i^\top b_t + \ldots,
         \qquad b_t \sim N(0, \Sigma),
 
     with z the intercept and chosen features. :math:`\Sigma` and :math:`\beta` maximise

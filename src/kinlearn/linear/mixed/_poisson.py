@@ -33,7 +33,7 @@ class MixedPoissonRegressor(RegressorMixin, GeneralisedBase):
     distributed with
 
     .. math::
-        \log E(y_i) = o_i + x_i^\top \beta + z_i^\top b_t + \dots, \qquad
+        \log E(y_i) = o_i + x_i^\top \beta + z_i^\top b_t + \ldots, \qquad
         b_t \sim N(0, \Sigma),
 
     with z the intercept and chosen features, and an offset o. :math:`\Sigma` and

@@ -23,10 +23,10 @@ class PenaltyPath:
     ----------
     alphas : ndarray of shape (n_alphas,)
         The penalties, descending.
-    coefs : ndarray of shape (n_alphas, *shape of coef_)
-        Coefficients.
-    intercepts : ndarray of shape (n_alphas, *shape of intercept_)
-        Intercepts.
+    coefs : ndarray of shape (n_alphas, ...)
+        Coefficients, each with the shape of ``coef_``.
+    intercepts : ndarray of shape (n_alphas, ...)
+        Intercepts, each with the shape of ``intercept_``.
     dual_gaps : ndarray of shape (n_alphas,)
         By how much the objective is above its least value, at most.
     """
