@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kinlearn.persistence._packing import Blob
+from kinlearn.persistence._packing import Blob, PackedSparse
 
 DTYPES = ["i4", "i8", "u1", "u4", "f4", "f8"]
 
@@ -32,3 +33,12 @@ def test_numbers_that_repeat_take_few_bytes():
     rng = np.random.default_rng(0)
     array = rng.choice(rng.normal(size=20), 10_000)
     assert len(Blob.of({"x": array}).data) < 12_000
+
+
+def test_sparse_arrays_that_point_outside_are_refused():
+    packed = PackedSparse.of(sp.csr_array(np.eye(3)))
+    arrays = packed.blob.arrays()
+    for wrong in ([0, 1, 3], [0, 1, -1]):
+        bad = PackedSparse(Blob.of({**arrays, "row": np.array(wrong)}), "csr", False)
+        with pytest.raises(ValueError, match="index"):
+            bad.unpacked(None)

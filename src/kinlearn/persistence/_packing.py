@@ -1,5 +1,7 @@
 """Models in few bytes: what a file keeps of arrays, forests and boosted trees.
 
+And what skops has no form for: mappings from tuples, and sparse arrays of all formats.
+
 A boosted model of scikit-learn has an object with three arrays for each of its
 thousands of trees, of which skops makes as many files, each with a page of JSON. Here
 they are one array. Nothing that a prediction reads is rounded.
@@ -13,11 +15,21 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from kinlearn.persistence._trusted import FORMER_ATTRIBUTES
 from kinlearn.utils._sklearn import tree_predictor
 
-__all__ = ["Blob", "PackedForest", "PackedTrees", "attributes", "packed", "unpack"]
+__all__ = [
+    "Blob",
+    "PackedForest",
+    "PackedPairs",
+    "PackedSparse",
+    "PackedTrees",
+    "attributes",
+    "packed",
+    "unpack",
+]
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
 _FOREST = "kinlearn.trees.extra._model"
@@ -139,7 +151,7 @@ def unpack(model: Any) -> Any:
         if key in renamed:
             vars(owner)[renamed[key]] = vars(owner).pop(key)
             key = renamed[key]
-        if isinstance(value, PackedForest | PackedTrees):
+        if isinstance(value, PackedForest | PackedPairs | PackedSparse | PackedTrees):
             vars(owner)[key] = value.unpacked(owner)
         elif _is(value, "sklearn.tree._tree", "Tree"):
             _check_tree(value)
@@ -182,7 +194,49 @@ def _pack(owner: Any, key: str, value: Any, *, slim: bool) -> Any:
         return PackedForest.of(value, slim=slim)
     if type(owner).__module__ == _BOOSTING and key == "_predictors":
         return PackedTrees.of(value)
+    if isinstance(value, Mapping) and any(isinstance(key, tuple) for key in value):
+        return PackedPairs.of(value)
+    if sp.issparse(value) and value.ndim == 2 and value.dtype.kind in "biuf":
+        return PackedSparse.of(value)
     return None
+
+
+class PackedPairs:
+    """A mapping from tuples, such as the links of a graph; JSON has names alone."""
+
+    def __init__(self, keys: list, values: list) -> None:
+        self.keys, self.values = keys, values
+
+    @classmethod
+    def of(cls, mapping: Mapping) -> "PackedPairs":
+        """Pack it."""
+        return cls(list(mapping.keys()), list(mapping.values()))
+
+    def unpacked(self, owner: Any) -> dict:
+        """The mapping, as a dict."""
+        return dict(zip(self.keys, self.values, strict=True))
+
+
+class PackedSparse:
+    """A sparse array by rows, columns and values, of which scipy checks the range."""
+
+    def __init__(self, blob: Blob, form: str, is_matrix: bool) -> None:
+        self.blob, self.form, self.is_matrix = blob, form, is_matrix
+
+    @classmethod
+    def of(cls, array: Any) -> "PackedSparse":
+        """Pack it."""
+        entries = array.tocoo()
+        arrays = {"row": entries.row, "column": entries.col, "value": entries.data}
+        arrays["shape"] = np.array(array.shape)
+        return cls(Blob.of(arrays), array.format, isinstance(array, sp.spmatrix))
+
+    def unpacked(self, owner: Any) -> Any:
+        """The array, in its format."""
+        found = self.blob.arrays()
+        place, shape = (found["row"], found["column"]), tuple(found["shape"].tolist())
+        kind = sp.coo_matrix if self.is_matrix else sp.coo_array
+        return kind((found["value"], place), shape=shape).asformat(self.form)
 
 
 class PackedForest:

@@ -100,6 +100,8 @@ TRUSTED = frozenset(
         "kinlearn.model_selection._kfold.TaskStratifiedKFold",
         "kinlearn.persistence._packing.Blob",
         "kinlearn.persistence._packing.PackedForest",
+        "kinlearn.persistence._packing.PackedPairs",
+        "kinlearn.persistence._packing.PackedSparse",
         "kinlearn.persistence._packing.PackedTrees",
         "kinlearn.sharing.kin._combine.Calibration",
         "kinlearn.sharing.kin._features.Categories",

@@ -1,14 +1,17 @@
 """The estimators: choice of alpha, paths, relations, later tasks, and bad input."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
+import kinlearn
 from kinlearn import with_task
 from kinlearn.linear import MultiTaskLinearClassifier, MultiTaskLinearRegressor
 
@@ -256,6 +259,10 @@ def test_a_task_of_one_class_and_one_class_in_all():
             {"penalty": "graph", "graph": {(0, 77): 1.0}},
             "graph links a task 77 that is not in the task column",
         ),
+        (
+            {"penalty": "graph", "graph": {(0, 1): 1.0, (1, 0): 5.0}},
+            "link of tasks 0 and 1 the weight 1 one way and 5 the other",
+        ),
     ],
 )
 def test_bad_parameters_are_refused(kind, options, message):
@@ -276,6 +283,31 @@ def test_a_graph_may_be_given_by_pairs_of_tasks():
     packed = sp.csr_array(links)
     two = MultiTaskLinearRegressor("graph", 0.1, graph=packed, task=-1).fit(X, y)
     assert_allclose(one.coef_, two.coef_)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_models_with_any_graph_can_be_saved(kind, tmp_path):
+    X, y, _ = make_tasks()
+    y = y if kind is MultiTaskLinearRegressor else y > np.median(y)
+    links = np.zeros((8, 8))
+    links[0, 2] = links[2, 0] = 2.0
+    forms = [sp.csr_array, sp.csr_matrix, sp.coo_array, sp.lil_array, sp.dia_array]
+    empty = sp.csr_array((8, 8))
+    for graph in (links, {(0, 2): 2.0}, *[form(links) for form in forms], empty):
+        model = kind("graph", 0.1, graph=graph, task=-1).fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            kinlearn.save(model, tmp_path / "model.skops")
+        assert model.graph is graph
+        again = kinlearn.load(tmp_path / "model.skops")
+        assert type(again.graph) is type(graph)
+        assert_array_equal(again.predict(X), model.predict(X))
+        new = with_task(X[:9, :-1], np.full(9, 99))
+        labels = y[::22][:9]
+        for each in (model, again):
+            each.add_task(new, labels)
+        assert_array_equal(again.coef_, model.coef_)
+        assert_array_equal(clone(again).fit(X, y).coef_, model.coef_[:8])
 
 
 def test_missing_values_are_refused_with_their_place():

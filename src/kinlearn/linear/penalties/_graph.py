@@ -81,5 +81,11 @@ def _of_pairs(graph: Mapping, tasks: np.ndarray) -> np.ndarray:
                     f"which holds {show_values(tasks)}."
                 )
         a, b = code[pair[0]], code[pair[1]]
+        back = graph.get(pair[::-1], weight)
+        if back is not weight and not np.isclose(weight, back, 1e-8, equal_nan=True):
+            raise ValueError(
+                f"graph gives the link of tasks {pair[0]!r} and {pair[1]!r} the weight "
+                f"{weight:.6g} one way and {back:.6g} the other. Give the pair once."
+            )
         weights[a, b] = weights[b, a] = weight
     return weights
