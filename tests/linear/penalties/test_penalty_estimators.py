@@ -171,6 +171,56 @@ def test_a_later_task_learns_from_the_others(kind, penalty):
         assert model.clusters_[8] == model.clusters_[0]
 
 
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_same_rows_added_twice_are_the_same(kind, penalty):
+    X, y, _ = make_tasks()
+    X[:, -1] *= 2
+    model, y = fit(kind, penalty, X, y, alpha=0.05)
+    rows = np.r_[:6, 60:66]
+    y[rows] = np.arange(12) % 2
+    for name in (-3, 5, 99):  # before, between and after the others
+        model.add_task(with_task(X[rows, :-1], np.full(12, name)), y[rows])
+    new = model.coef_[[0, 4, -1]]
+    assert_allclose(new, new[[1, 2, 0]], atol=1e-12)
+    assert (new != 0).any()
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_parts_of_coefficients_have_later_tasks(kind):
+    X, y, _ = make_tasks()
+    X[:, -1] *= 2
+    model, y = fit(kind, "shared_sparse", X, y, alpha=0.02)
+    own = model.own_coef_
+    model.add_task(with_task(X[60:90, :-1], np.full(30, 5)), y[60:90])
+    assert model.shared_coef_.shape == model.own_coef_.shape == (9, 12)
+    assert_allclose(model.shared_coef_ + model.own_coef_, model.coef_)
+    assert_array_equal(np.delete(model.own_coef_, 3, axis=0), own)
+    assert (model.own_coef_[3] == 0).all()
+    assert (model.shared_coef_[3] != 0).any()
+
+
+def test_a_later_task_counts_where_others_lack_a_class():
+    X, y, _ = make_tasks()
+    labels = y > np.median(y)
+    labels[X[:, -1] == 2] = True
+    model = MultiTaskLinearClassifier("l21", 0.01, task=-1).fit(X, labels)
+    before = model.predict_proba(X)
+    model.add_task(with_task(X[60:90, :-1], np.full(30, 99)), labels[90:120])
+    changed = np.abs(model.predict_proba(X) - before).max(axis=1) > 1e-12
+    assert_array_equal(np.unique(X[changed, -1]), [2])
+
+
+def test_a_path_leaves_nothing_of_an_earlier_fit():
+    X, y, _ = make_tasks()
+    model = MultiTaskLinearRegressor("l21", task=-1, n_alphas=5).fit(X, y)
+    assert len(model.alphas_) == len(model.path_losses_)
+    path = model.set_params(n_alphas=3).coefficient_path(X, y)
+    assert model.alpha_ == path.alphas[-1]
+    assert not hasattr(model, "alphas_")
+    assert not hasattr(model, "path_losses_")
+
+
 def test_known_tasks_cannot_be_added():
     X, y, _ = make_tasks()
     model, _ = fit(MultiTaskLinearRegressor, "l21", X, y, alpha=0.1)

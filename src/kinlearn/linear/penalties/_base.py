@@ -157,8 +157,7 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         start = problem.start
         limits = float(self.tol), int(self.max_iter)
         alphas = alpha_grid(start, self.alphas, self.n_alphas)
-        for name in ("alphas_", "path_losses_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._forget("alphas_", "path_losses_")
         if isinstance(self.alpha, Real):
             self.alpha_ = float(self.alpha)
             alphas = np.append(alphas[alphas > self.alpha_], self.alpha_)
@@ -221,14 +220,18 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         if not self._layout.n_outputs:
             self.dual_gap_ = self.objective_ = 0.0
         self._set_coefficients(*self._in_units(found, problem.mean, problem.scale))
-        for name in ("shared_coef_", "own_coef_", "clusters_"):
-            self.__dict__.pop(name, None)
+        self._forget("shared_coef_", "own_coef_", "clusters_")
         if self.penalty == "shared_sparse":
             scale = problem.scale[:, None]
             self.shared_coef_ = self._spread_coefficients(found.shared / scale)
             self.own_coef_ = self._spread_coefficients(found.own / scale)
         if self.penalty == "clustered":
             self.clusters_ = self._find_clusters(found.coef)
+
+    def _forget(self, *names: str) -> None:
+        """Drop attributes of an earlier fit."""
+        for name in names:
+            self.__dict__.pop(name, None)
 
     def _in_units(
         self, found: Solution, mean: np.ndarray, scale: np.ndarray
@@ -290,6 +293,7 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             coefs.append(coef)
             intercepts.append(intercept)
             gaps.append(found.gap)
+        self._forget("alphas_", "path_losses_")
         self.alpha_ = float(alphas[-1])
         self._warn_if_unfinished(found)
         self._keep(problem, found)
@@ -307,7 +311,8 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         """Where coefficients of new tasks may lie, in scaled units."""
         shared, own = self._solution
         W = shared + own if own.size else shared
-        common = self._with_classes(self._common()[0] * self.scale_)[None]
+        common = self._common(self._fit_places)[0]  # not of tasks that were added
+        common = self._with_classes(common * self.scale_)[None]
         pull = float(self.ridge)
         if self.penalty == "graph":
             fitted = self.tasks_[self._fit_places]
@@ -330,8 +335,16 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         )
 
     def _remember_added(self, later: Any, coef: np.ndarray) -> None:
-        """Tasks that were added, and their clusters: those with the nearest means."""
+        """Tasks that were added, with parts and clusters.
+
+        All their coefficients are on the features that tasks share, so that they have
+        no own part; their clusters are those with the nearest means.
+        """
         fitted = later.place[self._fit_places]
+        if self.penalty == "shared_sparse":
+            shared, own = coef.copy(), np.zeros_like(coef)
+            shared[later.place], own[later.place] = self.shared_coef_, self.own_coef_
+            self.shared_coef_, self.own_coef_ = shared, own
         if self.penalty == "clustered":
             cluster = np.empty(later.n_tasks, dtype=self.clusters_.dtype)
             cluster[later.place] = self.clusters_
@@ -350,8 +363,8 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         return (X - self._mean) / self.scale_
 
     @abstractmethod
-    def _common(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts for unknown tasks."""
+    def _common(self, tasks: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercepts for unknown tasks: means of these tasks."""
 
     @abstractmethod
     def _with_classes(self, coef: np.ndarray) -> np.ndarray:

@@ -270,14 +270,14 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
             intercept = np.where(has, intercept - mean[:, None], 0.0)
         super()._set_coefficients(coef, intercept)
 
-    def _common(self) -> tuple[np.ndarray, np.ndarray]:
-        has = self._with_outputs()
+    def _common(self, tasks: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        has = self._with_outputs()[tasks]
         count = np.maximum(has.sum(axis=0), 1)
-        coef = self.coef_.sum(axis=0) / count[..., None]
+        coef = self.coef_[tasks].sum(axis=0) / count[..., None]
         level = np.log(np.maximum(self._label_sets.class_weight, 1e-12))
         level = level[-1] - level[0] if has.ndim == 1 else level - level.mean()
         # classes without coefficients in any task have their frequency alone
-        mean = self.intercept_.sum(axis=0) / count
+        mean = self.intercept_[tasks].sum(axis=0) / count
         return coef, np.where(has.any(axis=0), mean, level)
 
     def _with_classes(self, coef: np.ndarray) -> np.ndarray:
@@ -305,7 +305,10 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
         Returns
         -------
         self
-            The model with these tasks. Predictions for others do not change.
+            The model with these tasks. Predictions for others do not change, except
+            for those whose rows lack a class that they may get: what is common to all
+            tasks is mixed in there, and new tasks count in it, as they do for unknown
+            tasks.
         """
         later = self._later_data(X, y, sample_weight, only_new=True)
         weight, prior = row_weights(later), self._prior()

@@ -265,8 +265,8 @@ class MultiTaskLinearRegressor(RegressorMixin, MultiTaskLinearBase):
     def _spread(self, values: np.ndarray) -> np.ndarray:
         return values
 
-    def _common(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.coef_.mean(axis=0), self.intercept_.mean(axis=0)
+    def _common(self, tasks: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        return self.coef_[tasks].mean(axis=0), self.intercept_[tasks].mean(axis=0)
 
     def _with_classes(self, coef: np.ndarray) -> np.ndarray:
         return coef[None]
@@ -303,7 +303,8 @@ class MultiTaskLinearRegressor(RegressorMixin, MultiTaskLinearBase):
         Returns
         -------
         self
-            The model with these tasks. Predictions for others do not change.
+            The model with these tasks. Predictions for others do not change; those for
+            unknown tasks do, as new tasks count in their mean.
         """
         later = self._later_data(X, y, sample_weight, only_new=True)
         weight, prior = row_weights(later), self._prior()
