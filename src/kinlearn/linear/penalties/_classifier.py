@@ -254,9 +254,6 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
         out[..., where.output_task, where.label] = values
         return out
 
-    def _spread_coefficients(self, coef: np.ndarray) -> np.ndarray:
-        return np.moveaxis(self._spread(coef), 0, -1)
-
     def _with_outputs(self) -> np.ndarray:
         """Which classes of which tasks have coefficients, of shape (n_tasks, ...)."""
         shown = self._label_sets.observed.allowed(np.arange(len(self.tasks_)))
