@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LinearRegression, Ridge
 
 import kinlearn
 from kinlearn import with_task
@@ -396,6 +396,20 @@ def test_an_unfinished_fit_is_said():
         MultiTaskLinearRegressor(
             "trace", 0.01, alphas=[0.01], task=-1, max_iter=1, tol=1e-9
         ).fit(X, y)
+
+
+@pytest.mark.parametrize("penalty", ["l21", "shared_sparse"])
+def test_a_gap_that_falls_no_further_is_said(penalty):
+    X, y, _ = make_tasks()
+    model = MultiTaskLinearRegressor(penalty, 1e-9, task=-1)
+    with pytest.warns(ConvergenceWarning, match="do not lower it: alpha=1e-09") as seen:
+        model.fit(X, y)
+    assert "Raise max_iter" not in str(seen[0].message)
+    assert model.n_iter_ < model.max_iter
+    for t in range(8):  # the solution without a penalty
+        rows = X[:, -1] == t
+        alone = LinearRegression().fit(X[rows, :-1], y[rows])
+        assert_allclose(model.coef_[t], alone.coef_, atol=1e-3)
 
 
 def test_tasks_without_weight_are_refused():

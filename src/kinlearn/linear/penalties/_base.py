@@ -200,14 +200,23 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         return float(alphas[np.argmin(self.path_losses_.mean(axis=1))])
 
     def _warn_if_unfinished(self, found: Solution) -> None:
-        if not found.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {found.n_iter} iterations with a "
-                f"duality gap of {found.gap:.3g}, more than tol={self.tol:g} times the "
-                "loss without features. Raise max_iter, alpha or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
+        if found.converged:
+            return
+        advice = "Raise max_iter, alpha or tol."
+        if found.n_iter < self.max_iter:
+            advice = (
+                f"More iterations do not lower it: alpha={found.alpha:.3g} asks for "
+                "gradients closer to 0 than the steps bring them. The coefficients, "
+                f"with an objective of {found.objective:.6g}, may be right all the "
+                "same, but the gap does not prove it. Raise alpha or tol."
             )
+        warnings.warn(
+            f"{type(self).__name__} stopped after {found.n_iter} iterations with a "
+            f"duality gap of {found.gap:.3g}, more than tol={self.tol:g} times the "
+            f"loss without features. {advice}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _keep(self, problem: _Problem, found: Solution) -> None:
         """Fitted attributes, in the units of X."""
