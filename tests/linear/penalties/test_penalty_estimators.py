@@ -336,6 +336,23 @@ def test_a_graph_may_be_given_by_pairs_of_tasks():
 
 
 @pytest.mark.parametrize("kind", BOTH)
+def test_graphs_of_too_many_tasks_are_refused(kind):
+    task = np.repeat(np.arange(10_001), 2)
+    X = with_task(np.arange(20_002.0)[:, None], task)
+    model = kind("graph", 0.1, graph={(0, 1): 1.0}, task=-1)
+    with pytest.raises(ValueError, match=r"up to 10,000 tasks; here are 10,001\. Fit"):
+        model.fit(X, np.arange(20_002) % 2)
+
+
+def test_graphs_of_too_many_classes_of_tasks_are_refused():
+    task = np.repeat(np.arange(3_334), 3)
+    X = with_task(np.arange(10_002.0)[:, None], task)
+    model = MultiTaskLinearClassifier("graph", 0.1, graph={(0, 1): 1.0}, task=-1)
+    with pytest.raises(ValueError, match="classes of tasks; here are 10,002"):
+        model.fit(X, np.arange(10_002) % 3)
+
+
+@pytest.mark.parametrize("kind", BOTH)
 def test_models_with_any_graph_can_be_saved(kind, tmp_path):
     X, y, _ = make_tasks()
     y = y if kind is MultiTaskLinearRegressor else y > np.median(y)

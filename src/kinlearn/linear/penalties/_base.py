@@ -43,6 +43,7 @@ __all__ = ["MultiTaskLinearBase", "row_weights"]
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _PENALTIES = {"l21", "trace", "graph", "clustered", "covariance", "shared_sparse"}
+_MOST_LINKED = 10_000  # outputs; minutes and gigabytes for the eigenvectors
 _PATIENCE = 10  # alphas of a path that do not lower the loss
 
 
@@ -133,6 +134,14 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         if self.penalty == "clustered":
             costs = float(self.ridge), float(self.within_penalty)
             return ClusterPenalty(label, self.n_clusters, *costs)
+        if max(n, len(tasks)) > _MOST_LINKED:
+            classes = "" if n <= len(tasks) else " and classes of tasks"
+            raise ValueError(
+                f'penalty="graph" of {type(self).__name__} takes the eigenvectors of '
+                f"the graph, as a dense matrix, for up to {_MOST_LINKED:,} tasks"
+                f"{classes}; here are {max(n, len(tasks)):,}. Fit groups of linked "
+                'tasks by themselves, or take penalty="covariance".'
+            )
         weights = read_graph(self.graph, tasks, type(self).__name__)
         linked = weights[np.ix_(task, task)] * (label[:, None] == label)
         return GraphPenalty(linked, float(self.ridge))

@@ -54,7 +54,9 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
         Folds of ``alpha="auto"``.
     graph : array-like of shape (n_tasks, n_tasks), mapping or None, default=None
         Of "graph": symmetric weights of links, in ascending order of the tasks, or a
-        mapping from pairs of tasks to weights.
+        mapping from pairs of tasks to weights. Time grows with the cube of the number
+        of tasks, or of their classes if there are more than two; it may be 10,000 at
+        the most.
     n_clusters : int, default=2
         Of "clustered".
     within_penalty : float, default=10.0
