@@ -231,6 +231,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
                 f"{len(likelihood.fixed)} coefficients. Add rows, leave out columns, "
                 "or set alpha."
             )
+        if start is not None:
+            start = np.where(start == 0.0, 0.1 * likelihood.units, start)
         found = maximise(likelihood, start=start, tol=self.tol, max_iter=self.max_iter)
         if not found.converged:
             warn_caller(
@@ -277,7 +279,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         odd = []
         for term, T, free in zip(
             self._terms,
-            split_theta(self._terms, self._theta),
+            split_theta(self._terms, self._theta / likelihood.units),
             likelihood.is_free,
             strict=True,
         ):
@@ -293,7 +295,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
                 "covariance.",
                 SingularFitWarning,
             )
-        exact = bool((np.abs(self._theta) >= 0.99 * LARGEST).any())
+        largest = 0.99 * LARGEST * likelihood.units
+        exact = bool((np.abs(self._theta) >= largest).any())
         if exact:
             warn_caller(
                 f"The fit of {name} is singular: its effects explain every row, so "
@@ -330,7 +333,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         later, cross, groupings = self._with_later(X, y, sample_weight, False)
         self._remember_later(later)
         self._remember_groupings(groupings)
-        self._maximise(cross, np.where(self._theta == 0.0, 0.1, self._theta))
+        self._maximise(cross, self._theta)
         return self
 
     def add_task(
