@@ -421,3 +421,22 @@ def test_covariances_of_low_rank_are_the_best(rank):
             task=-1, slopes="all", covariance="low_rank", rank=rank
         ).fit(np.column_stack([Z, task]), y)
         assert model.log_likelihood_ > random_starts(model) - 1e-4
+
+
+def test_slopes_without_a_task_are_those_of_the_one_grouping():
+    X, y = make_rows()
+    X = X.drop(columns="item")
+    model = MixedLinearRegressor(groups=["task"], slopes=["a"]).fit(X, y)
+    same = MixedLinearRegressor(task="task", slopes=["a"]).fit(X, y)
+    assert_allclose(model.covariances_["task"], same.covariances_["task"])
+    assert model.covariances_["task"].shape == (2, 2)
+
+
+@pytest.mark.parametrize("slopes", ["all", ["a"]])
+def test_slopes_of_no_grouping_are_refused(slopes):
+    X, y = make_rows()
+    model = MixedLinearRegressor(groups=["task", "item"], slopes=slopes)
+    with pytest.raises(ValueError, match="name the grouping"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="neither a task nor one in groups"):
+        MixedLinearRegressor(slopes=slopes).fit(X, y)

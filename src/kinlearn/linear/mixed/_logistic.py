@@ -48,9 +48,9 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
         positions of columns; a tuple of columns means their combinations. These columns
         are no features.
     slopes : "all", list of columns, mapping or None, default=None
-        Features whose slopes vary between tasks. A mapping from groupings (the task
-        column among them) to "all" or a list says it for each grouping. Intercepts
-        always vary.
+        Features whose slopes vary between tasks, or, without a task, between the levels
+        of the one grouping. A mapping from groupings (the task column among them) to
+        "all" or a list says it for each grouping. Intercepts always vary.
     covariance : str or mapping, default="full"
         Covariance of the effects of a level: "full", any; "diagonal", without
         correlations; "scaled_identity", one variance for all, in units of X;

@@ -56,9 +56,10 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         ``("batch", "cask")`` where casks have the same names in every batch. These
         columns are no features.
     slopes : "all", list of columns, mapping or None, default=None
-        Features whose slopes vary between tasks. A mapping from groupings (the task
-        column among them; ``"batch:cask"`` for combinations) to "all" or a list says
-        it for each grouping. Intercepts always vary.
+        Features whose slopes vary between tasks, or, without a task, between the levels
+        of the one grouping. A mapping from groupings (the task column among them;
+        ``"batch:cask"`` for combinations) to "all" or a list says it for each grouping.
+        Intercepts always vary.
     covariance : str or mapping, default="full"
         Covariance of the effects of a level: "full", any; "diagonal", without
         correlations; "scaled_identity", one variance for all, in units of X;
