@@ -52,7 +52,10 @@ def test_one_task_is_linear_regression(alpha):
 
 def test_tasks_of_one_row_each_have_no_effects():
     X, y = make_rows(n_tasks=60, rows=1)
-    model = MixedLinearRegressor(task="task").fit(X[["a", "b", "task"]], y)
+    model = MixedLinearRegressor(task="task")
+    with pytest.warns(SingularFitWarning, match="'task' have no variance"):
+        model.fit(X[["a", "b", "task"]], y)
+    assert model.is_singular_
     plain = LinearRegression().fit(X[["a", "b"]], y)
     assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
     assert_allclose(model.covariances_["task"], 0)
@@ -440,3 +443,32 @@ def test_slopes_of_no_grouping_are_refused(slopes):
         model.fit(X, y)
     with pytest.raises(ValueError, match="neither a task nor one in groups"):
         MixedLinearRegressor(slopes=slopes).fit(X, y)
+
+
+def test_many_levels_of_small_weight_leave_effects_their_variance():
+    X, y = make_rows(n_tasks=80, rows=8, sd=(2.0, 0.0))
+    X = X.drop(columns="item")
+    heavy = (X["task"] < 10).to_numpy()
+    weight = np.where(heavy, 0.5, 1e-6)  # the sum is less than the number of levels
+    model = MixedLinearRegressor(task="task").fit(X, y, weight)
+    alone = MixedLinearRegressor(task="task").fit(X[heavy], y[heavy], weight[heavy])
+    assert not model.is_singular_
+    expected = alone.covariances_["task"]
+    assert_allclose(model.covariances_["task"], expected, rtol=1e-2)
+
+
+def test_weights_too_small_for_effects_are_said():
+    X, y = make_rows()
+    model = MixedLinearRegressor(task="task")
+    with pytest.warns(SingularFitWarning, match="Weights sum to 24"):
+        model.fit(X.drop(columns="item"), y, np.full(len(y), 0.1))
+    assert model.is_singular_
+
+
+def test_rows_without_weight_do_not_make_levels_repeat():
+    X, y = make_rows(n_tasks=60, rows=2)
+    weight = np.tile([1.0, 0.0], 60)
+    model = MixedLinearRegressor(task="task")
+    with pytest.warns(SingularFitWarning, match="'task' have no variance"):
+        model.fit(X.drop(columns="item"), y, weight)
+    assert_allclose(model.covariances_["task"], 0)

@@ -116,7 +116,7 @@ class Likelihood:
         self.is_free = []
         for sums in cross.ZZ:
             n_levels = np.count_nonzero(sums[:, 0, 0])
-            self.is_free.append(1 < n_levels < cross.n)
+            self.is_free.append(1 < n_levels < cross.n_rows)
         self.units = np.ones(sum(term.n_theta for term in cross.terms))
         ends = np.cumsum([term.n_theta for term in cross.terms])
         for k, term in enumerate(cross.terms):

@@ -284,16 +284,22 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             likelihood.is_free,
             strict=True,
         ):
-            if free and np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
+            # the effects of one level are the fixed ones, as without a grouping
+            if not free and term.n_levels == 1:
+                continue
+            if np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
                 odd.append(term.name)
-        name = type(self).__name__
+        name, hint = type(self).__name__, ""
+        n, n_rows = likelihood.cross.n, likelihood.cross.n_rows
+        if n < 0.5 * n_rows:
+            hint = f" Weights sum to {n:g} for {n_rows} rows; a mean of 1 counts all."
         if odd:
             warn_caller(
                 f"The fit of {name} is singular: effects of "
                 f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
                 "each other. Predictions are valid; tests and intervals of these "
                 "effects are not. Leave out slopes or groupings, or choose a simpler "
-                "covariance.",
+                f"covariance.{hint}",
                 SingularFitWarning,
             )
         largest = 0.99 * LARGEST * likelihood.units
