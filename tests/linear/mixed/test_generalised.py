@@ -537,3 +537,16 @@ def test_units_of_the_features_do_not_matter(kind):
     two = kind(task=-1, slopes=[0]).fit(far, y)
     assert_allclose(one.log_likelihood_, two.log_likelihood_, rtol=1e-9)
     assert_allclose(scores(one, X), scores(two, far), rtol=1e-4)
+
+
+def test_later_rows_may_have_a_class_that_is_new_to_their_task():
+    X, y = make(MixedLogisticClassifier)
+    y = np.where(X[:, -1] < 15, y, 2 + y)
+    model = MixedLogisticClassifier(task=-1, unknown_task="share").fit(X, y)
+    rng = np.random.default_rng(3)
+    later = np.column_stack([rng.normal(size=(200, 2)), np.full(200, 3)])
+    model.partial_fit(later, np.full(200, 3))
+    assert set(model.task_classes_[3]) == {0, 1, 3}
+    # its rows say that the class is likely, and that others are not
+    assert model._fits[3].effects[0][3, 0] > 0.5
+    assert model.predict_proba([[0.0, 0.0, 3.0]])[0, 3] > 0.8

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 import kinlearn
 from kinlearn.exceptions import SingularFitWarning, UnknownTaskWarning
 from kinlearn.linear import MixedLinearRegressor, likelihood_ratio_test
+from kinlearn.linear.mixed._likelihood import maximise
 from tests.reference.mixed_models import DenseModel, Grouping
 
 
@@ -51,7 +52,10 @@ def test_one_task_is_linear_regression(alpha):
 
 def test_tasks_of_one_row_each_have_no_effects():
     X, y = make_rows(n_tasks=60, rows=1)
-    model = MixedLinearRegressor(task="task").fit(X[["a", "b", "task"]], y)
+    model = MixedLinearRegressor(task="task")
+    with pytest.warns(SingularFitWarning, match="'task' have no variance"):
+        model.fit(X[["a", "b", "task"]], y)
+    assert model.is_singular_
     plain = LinearRegression().fit(X[["a", "b"]], y)
     assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
     assert_allclose(model.covariances_["task"], 0)
@@ -383,3 +387,88 @@ def test_too_many_crossed_effects_are_refused():
 def test_levels_of_intervals_are_checked(crossed, level):
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         crossed[0].predict_interval(crossed[1], level)
+
+
+def random_starts(model, n=5):
+    """The best log likelihood that is reached from random starts."""
+    likelihood, rng = model._likelihood_of(model._cross), np.random.default_rng(1)
+    size = len(model._theta)
+    found = [maximise(likelihood, start=rng.normal(size=size)) for _ in range(n)]
+    return -0.5 * min(each.deviance for each in found)
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(10, 1), (1000, 1), (0, 1e3), (0, 1e4)])
+def test_one_variance_for_columns_of_any_units_is_the_best(shift, scale):
+    rng = np.random.default_rng(0)
+    task, x = np.arange(300) % 30, rng.normal(size=300)
+    b = rng.normal(size=(30, 2)) * [2.0, 1.0]
+    y = 1 + x + b[task, 0] + b[task, 1] * x + rng.normal(size=300)
+    X = np.column_stack([shift + scale * x, task])
+    model = MixedLinearRegressor(task=-1, slopes=[0], covariance="scaled_identity")
+    model.fit(X, y)
+    likelihood = model._likelihood_of(model._cross)
+    sizes = np.geomspace(1e-6, 1e3, 300)[:, None]
+    grid = [likelihood.deviance(likelihood.factor(size)) for size in sizes]
+    assert -2 * model.log_likelihood_ <= min(grid) + 1e-6
+    assert not model.is_singular_
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_covariances_of_low_rank_are_the_best(rank):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        task, Z = np.arange(200) % 20, rng.normal(size=(200, 4))
+        b = rng.normal(size=(20, 5))
+        y = b[task, 0] + (Z * b[task, 1:]).sum(axis=1) + rng.normal(size=200)
+        model = MixedLinearRegressor(
+            task=-1, slopes="all", covariance="low_rank", rank=rank
+        ).fit(np.column_stack([Z, task]), y)
+        assert model.log_likelihood_ > random_starts(model) - 1e-4
+
+
+def test_slopes_without_a_task_are_those_of_the_one_grouping():
+    X, y = make_rows()
+    X = X.drop(columns="item")
+    model = MixedLinearRegressor(groups=["task"], slopes=["a"]).fit(X, y)
+    same = MixedLinearRegressor(task="task", slopes=["a"]).fit(X, y)
+    assert_allclose(model.covariances_["task"], same.covariances_["task"])
+    assert model.covariances_["task"].shape == (2, 2)
+
+
+@pytest.mark.parametrize("slopes", ["all", ["a"]])
+def test_slopes_of_no_grouping_are_refused(slopes):
+    X, y = make_rows()
+    model = MixedLinearRegressor(groups=["task", "item"], slopes=slopes)
+    with pytest.raises(ValueError, match="name the grouping"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="neither a task nor one in groups"):
+        MixedLinearRegressor(slopes=slopes).fit(X, y)
+
+
+def test_many_levels_of_small_weight_leave_effects_their_variance():
+    X, y = make_rows(n_tasks=80, rows=8, sd=(2.0, 0.0))
+    X = X.drop(columns="item")
+    heavy = (X["task"] < 10).to_numpy()
+    weight = np.where(heavy, 0.5, 1e-6)  # the sum is less than the number of levels
+    model = MixedLinearRegressor(task="task").fit(X, y, weight)
+    alone = MixedLinearRegressor(task="task").fit(X[heavy], y[heavy], weight[heavy])
+    assert not model.is_singular_
+    expected = alone.covariances_["task"]
+    assert_allclose(model.covariances_["task"], expected, rtol=1e-2)
+
+
+def test_weights_too_small_for_effects_are_said():
+    X, y = make_rows()
+    model = MixedLinearRegressor(task="task")
+    with pytest.warns(SingularFitWarning, match="Weights sum to 24"):
+        model.fit(X.drop(columns="item"), y, np.full(len(y), 0.1))
+    assert model.is_singular_
+
+
+def test_rows_without_weight_do_not_make_levels_repeat():
+    X, y = make_rows(n_tasks=60, rows=2)
+    weight = np.tile([1.0, 0.0], 60)
+    model = MixedLinearRegressor(task="task")
+    with pytest.warns(SingularFitWarning, match="'task' have no variance"):
+        model.fit(X.drop(columns="item"), y, weight)
+    assert_allclose(model.covariances_["task"], 0)

@@ -123,7 +123,7 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             names.append(key)
         self._check_groupings(groupings, names)
         self._terms = [
-            self._term(table, data, grouping, key, is_task=i == 0 and key == self.task)
+            self._term(table, data, grouping, key, is_first=i == 0)
             for i, (grouping, key) in enumerate(zip(groupings, names, strict=True))
         ]
         self._groupings = groupings
@@ -136,6 +136,22 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             raise ValueError(
                 f"The grouping {twice[0]!r} is given twice. The task is a grouping "
                 "already; leave it out of groups."
+            )
+        if (
+            self.task is None
+            and len(groupings) != 1
+            and not (isinstance(self.slopes, Mapping) or self.slopes is None)
+        ):
+            if groupings:
+                raise ValueError(
+                    f"slopes={self.slopes!r} does not say which grouping's they are, "
+                    f"of {show_values(names)}. Without a task, name the grouping: "
+                    'slopes={"g": ["x"]}.'
+                )
+            raise ValueError(
+                f"slopes={self.slopes!r} needs a grouping whose slopes vary; there is "
+                "neither a task nor one in groups. Set task or groups, or leave out "
+                "slopes."
             )
         for option in ("slopes", "covariance"):
             given = getattr(self, option)
@@ -161,12 +177,12 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         data: TaskData,
         grouping: Grouping,
         key: Any,
-        is_task: bool,
+        is_first: bool,
     ) -> Term:
         slopes = self.slopes
         if isinstance(slopes, Mapping):
             slopes = choose(slopes, key, grouping.name, None)
-        elif not is_task:  # those that are not named by grouping are the task's
+        elif not is_first:  # those not named by grouping are the task's, or only one's
             slopes = None
         covariance = choose(self.covariance, key, grouping.name, "full")
         if covariance not in COVARIANCES:

@@ -112,6 +112,8 @@ class CrossProducts:
         Of each term with itself.
     pairs : list of Pairs
         Of each two terms.
+    n_rows : int
+        Number of rows that have weight.
     """
 
     basis: Basis
@@ -120,6 +122,7 @@ class CrossProducts:
     ZF: list[np.ndarray]
     ZZ: list[np.ndarray]
     pairs: list[Pairs] = field(default_factory=list)
+    n_rows: int = 0
 
     @classmethod
     def of_rows(
@@ -176,7 +179,8 @@ class CrossProducts:
             exact = _CONSTANT_SPARSE if sp.issparse(X) else _CONSTANT
             basis = _scaled(centre, FF, ZZ, n, exact)
         _scale_columns(FF, ZF, ZZ, pairs, basis)
-        return cls(basis, n, FF, ZF, ZZ, pairs)
+        n_rows = int(X.shape[0] if weight is None else np.count_nonzero(weight))
+        return cls(basis, n, FF, ZF, ZZ, pairs, n_rows)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -221,7 +225,8 @@ class CrossProducts:
             one, two = (part.astype(np.int32) for part in np.divmod(found, wide))
             pairs.append(Pairs((k, m), one, two, values))
         FF, n = self.FF + later.FF, self.n + later.n
-        return CrossProducts(later.basis, n, FF, ZF, ZZ, pairs)
+        n_rows = self.n_rows + later.n_rows
+        return CrossProducts(later.basis, n, FF, ZF, ZZ, pairs, n_rows)
 
 
 def term_columns(X: Any, term: Term, basis: Basis, k: int) -> np.ndarray:

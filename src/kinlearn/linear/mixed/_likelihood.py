@@ -16,7 +16,6 @@ References
    using lme4. Journal of Statistical Software, 67(1), 2015.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -25,7 +24,7 @@ from scipy.optimize import minimize
 
 from kinlearn.linear.mixed._cross_products import CrossProducts
 from kinlearn.linear.mixed._factor import Factor, Pattern
-from kinlearn.linear.mixed._terms import Term, split_theta
+from kinlearn.linear.mixed._terms import split_theta
 
 __all__ = ["LARGEST", "Likelihood", "Optimum", "independent_columns", "maximise"]
 
@@ -35,6 +34,9 @@ LARGEST = 1e5  # standard deviation of effects, relative to the residual's
 _NEAR = 1e-2  # the same, where it may be zero
 _PROBES = (0.5, 0.05)
 _MOST_STARTS = 10
+_EM_STEPS = 10
+_SCAN = 3  # decades beyond the columns' units
+_PER_DECADE = 3
 
 
 def independent_columns(A: np.ndarray, n: float) -> np.ndarray:
@@ -69,6 +71,12 @@ def independent_columns(A: np.ndarray, n: float) -> np.ndarray:
     return np.array(kept, dtype=np.intp)
 
 
+def _sizes(cross: CrossProducts, k: int) -> np.ndarray:
+    """Root mean squares of a term's columns; 1 for those of zeros."""
+    size = np.sqrt(np.maximum(np.einsum("nqq->q", cross.ZZ[k]), 0.0) / cross.n)
+    return np.where(size > 0.0, size, 1.0)
+
+
 class Likelihood:
     """Minus twice the profiled log likelihood, as a function of theta.
 
@@ -90,6 +98,8 @@ class Likelihood:
     is_free : list of bool
         Whether the rows can tell a term from the residual and the intercept: there are
         two levels at least, and not every row has a level of its own.
+    units : float64 array
+        Theta of effects of about the residual's size, where columns have units.
     """
 
     def __init__(self, cross: CrossProducts, alpha: float, restricted: bool) -> None:
@@ -106,7 +116,12 @@ class Likelihood:
         self.is_free = []
         for sums in cross.ZZ:
             n_levels = np.count_nonzero(sums[:, 0, 0])
-            self.is_free.append(1 < n_levels < cross.n)
+            self.is_free.append(1 < n_levels < cross.n_rows)
+        self.units = np.ones(sum(term.n_theta for term in cross.terms))
+        ends = np.cumsum([term.n_theta for term in cross.terms])
+        for k, term in enumerate(cross.terms):
+            if term.covariance == "scaled_identity":
+                self.units[ends[k] - 1] = 1.0 / _sizes(cross, k).max()
         self.dof = cross.n - (free.sum() if restricted else 0)
         # the determinant in units of X; penalised coefficients have a prior
         self._constant = 0.0
@@ -205,11 +220,13 @@ def maximise(
         none = np.zeros(sum(term.n_theta for term in terms))
         return Optimum(none, likelihood.deviance(likelihood.factor(none)), 1, True)
     free = np.repeat(likelihood.is_free, [term.n_theta for term in terms])
-    first = np.concatenate([term.start() for term in terms])
+    units = likelihood.units
+    first = np.concatenate([term.start() for term in terms]) * units
     diagonal = free & (first > 0.0)
     starts = [first if start is None else start]
+    starts += _further_starts(likelihood, starts[0], free)
     # Where an effect has no variance, there may be another maximum.
-    more = [np.full(len(first), 0.3), np.where(diagonal, 0.3, -0.3)]
+    more = [0.3 * units, np.where(diagonal, 0.3, -0.3) * units]
     best: Optimum | None = None
     while starts:
         found = _climb(likelihood, starts.pop(0), free, diagonal, tol, max_iter)
@@ -217,13 +234,97 @@ def maximise(
         if best is None or found.deviance < best.deviance:
             best = found
         best = replace(best, n_iter=n_iter)
-        if more and start is None and _is_singular(terms, found.theta, free):
+        if more and start is None and _is_singular(likelihood, found.theta, free):
             starts, more = more, []
     return cast("Optimum", best)
 
 
-def _is_singular(terms: Sequence[Term], theta: np.ndarray, free: np.ndarray) -> bool:
-    roots = split_theta(terms, np.where(free, theta, 1.0))
+def _further_starts(
+    likelihood: Likelihood, first: np.ndarray, free: np.ndarray
+) -> list[np.ndarray]:
+    """Starts of covariances whose likelihood can have several maxima.
+
+    These are covariances that cannot be any: of a given rank, or of one variance for
+    columns of any units. The former start from the leading directions of the moments
+    of all effects, the latter from each dip of a scan over sizes.
+    """
+    terms = likelihood.cross.terms
+    parts = np.split(first, np.cumsum([term.n_theta for term in terms])[:-1])
+    tied = [
+        k
+        for k, term in enumerate(terms)
+        if likelihood.is_free[k]
+        and (term.width < term.n_effects or term.n_theta < term.n_effects)
+    ]
+    if not tied:
+        return []
+    moments = _moments(likelihood)
+    whole = [
+        term.theta_from_covariance(S) if k in tied else part
+        for k, (term, S, part) in enumerate(zip(terms, moments, parts, strict=True))
+    ]
+    starts = [np.where(free, np.concatenate(whole), 0.0)]
+    for k in tied:
+        values, vectors = np.linalg.eigh(moments[k])
+        others = []
+        if terms[k].covariance == "scaled_identity":
+            others = [np.array([size]) for size in _dips(likelihood, whole, k)]
+        elif terms[k].width == 1:  # the other directions, each by itself
+            order = np.argsort(values)[::-1][1:_MOST_STARTS]
+            others = [
+                terms[k].theta_from_covariance(
+                    max(values[j], _NEAR) * np.outer(vectors[:, j], vectors[:, j])
+                )
+                for j in order
+            ]
+        for other in others:
+            own = [other if j == k else part for j, part in enumerate(whole)]
+            starts.append(np.where(free, np.concatenate(own), 0.0))
+    return starts
+
+
+def _moments(likelihood: Likelihood) -> list[np.ndarray]:
+    """Second moments of all effects, by expectation maximisation of any covariances."""
+    cross = likelihood.cross
+    sizes = [_sizes(cross, k) for k in range(len(cross.terms))]
+    roots = [np.diag(1.0 / size) for size in sizes]
+    wide = tuple(replace(term, covariance="full") for term in cross.terms)
+    cross = replace(cross, basis=replace(cross.basis, terms=wide))
+    try:
+        pattern = Pattern.find(cross, likelihood.fixed)
+    except ValueError:  # all effects of crossed terms are too many; their ranks are not
+        return [root @ root.T for root in roots]
+    for _ in range(_EM_STEPS):
+        factor = Factor(cross, pattern, roots, likelihood.penalty)
+        variance = likelihood.residual(factor) / likelihood.dof
+        u, own = factor.solve().u, factor.inverse(likelihood.restricted).own
+        for k, term in enumerate(wide):
+            moment = (u[k].T @ u[k] / variance + own[k].sum(axis=0)) / term.n_levels
+            S = roots[k] @ moment @ roots[k].T
+            values, vectors = np.linalg.eigh(0.5 * (S + S.T))
+            roots[k] = vectors * np.sqrt(np.maximum(values, 0.0))
+    return [root @ root.T for root in roots]
+
+
+def _dips(likelihood: Likelihood, parts: list[np.ndarray], k: int) -> list[float]:
+    """Sizes of a term's one parameter where the deviance is least nearby."""
+    size = np.log10(_sizes(likelihood.cross, k))
+    low = -_SCAN - size.max()
+    high = min(_SCAN - size.min(), np.log10(LARGEST) - size.max())
+    grid = np.logspace(low, high, max(3, int(_PER_DECADE * (high - low))))
+    values = []
+    for each in grid:
+        theta = [np.array([each]) if j == k else p for j, p in enumerate(parts)]
+        factor = likelihood.factor(np.concatenate(theta))
+        values.append(likelihood.deviance(factor))
+    padded = np.concatenate([[np.inf], values, [np.inf]])
+    dips = (padded[1:-1] <= padded[:-2]) & (padded[1:-1] < padded[2:])
+    return grid[dips].tolist()
+
+
+def _is_singular(likelihood: Likelihood, theta: np.ndarray, free: np.ndarray) -> bool:
+    theta = np.where(free, theta / likelihood.units, 1.0)
+    roots = split_theta(likelihood.cross.terms, theta)
     return any(np.linalg.svd(T, compute_uv=False)[-1] < _NEAR for T in roots)
 
 
@@ -241,11 +342,16 @@ def _climb(
     """
     bounds = [(-LARGEST, LARGEST) if each else (0.0, 0.0) for each in free]
     options = {"ftol": 1e-3 * tol, "gtol": 1e-6, "maxiter": max_iter, "maxcor": 20}
-    n_iter = 0
+    n_iter, units = 0, likelihood.units
+
+    def scaled(x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = likelihood.with_gradient(x * units)
+        return value, gradient * units
+
     for _ in range(_MOST_STARTS):
         found = minimize(
-            likelihood.with_gradient,
-            np.where(free, theta, 0.0),
+            scaled,
+            np.where(free, theta / units, 0.0),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
@@ -255,7 +361,7 @@ def _climb(
         # a line search that finds nothing better, though not all derivatives are 0
         stalled = not found.success and found.nit < max_iter
         terms = likelihood.cross.terms
-        roots = split_theta(terms, found.x)
+        roots = split_theta(terms, found.x * units)
         theta = np.concatenate(
             [t.with_signs(root) for t, root in zip(terms, roots, strict=True)]
         )
@@ -278,7 +384,8 @@ def _to_zero(
 
     The likelihood has no slope there, so that it stops early.
     """
-    for i in np.flatnonzero(diagonal & (theta > 0.0) & (theta < _NEAR)):
+    near = (theta > 0.0) & (theta < _NEAR * likelihood.units)
+    for i in np.flatnonzero(diagonal & near):
         trial = theta.copy()
         trial[i] = 0.0
         value = likelihood.deviance(likelihood.factor(trial))
@@ -301,7 +408,7 @@ def _from_zero(
     for i in np.flatnonzero(diagonal & (theta == 0.0)):
         for size in _PROBES:
             trial = theta.copy()
-            trial[i] = size
+            trial[i] = size * likelihood.units[i]
             value = likelihood.deviance(likelihood.factor(trial))
             if value < deviance - tol * max(1.0, abs(deviance)):
                 return trial

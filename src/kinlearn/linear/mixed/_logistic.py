@@ -48,9 +48,9 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
         positions of columns; a tuple of columns means their combinations. These columns
         are no features.
     slopes : "all", list of columns, mapping or None, default=None
-        Features whose slopes vary between tasks. A mapping from groupings (the task
-        column among them) to "all" or a list says it for each grouping. Intercepts
-        always vary.
+        Features whose slopes vary between tasks, or, without a task, between the levels
+        of the one grouping. A mapping from groupings (the task column among them) to
+        "all" or a list says it for each grouping. Intercepts always vary.
     covariance : str or mapping, default="full"
         Covariance of the effects of a level: "full", any; "diagonal", without
         correlations; "scaled_identity", one variance for all, in units of X;
@@ -209,12 +209,13 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
         weight = np.ones(data.n_samples)
         if data.sample_weight is not None:
             weight = data.sample_weight
-        self._fit_each(rows.X, rows.codes, self._targets(data.y, data.task, weight))
+        targets = self._targets(data.y, self._label_sets.allowed(data.task), weight)
+        self._fit_each(rows.X, rows.codes, targets)
         self._keep_coefficients()
         return self
 
     def _targets(
-        self, y: np.ndarray, task: np.ndarray, weight: np.ndarray
+        self, y: np.ndarray, allowed: np.ndarray, weight: np.ndarray
     ) -> list[Targets]:
         """The second class against the first, or each class against all others."""
         offset, n_classes = np.zeros(len(y)), len(self.classes_)
@@ -222,7 +223,6 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
             return [Targets(LOGISTIC, (y == 1).astype(np.float64), weight, offset)]
         if n_classes == 1:
             return []
-        allowed = self._label_sets.allowed(task)
         return [
             Targets(
                 LOGISTIC,
@@ -235,12 +235,8 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
 
     def _later_targets(self, X: Table, later: Any) -> list[Targets]:
         # a class that rows of a task have is one of its classes
-        task = np.full(len(later.y), -1)
-        known = ~later.is_new[later.task]
-        old = np.full(len(later.tasks), -1)
-        old[later.place] = np.arange(len(later.place))
-        task[known] = old[later.task[known]]
-        return self._targets(later.y, task, later.sample_weight)
+        sets = later.find_label_sets(self._label_sets, self.label_sets)
+        return self._targets(later.y, sets.allowed(later.task), later.sample_weight)
 
     def _keep_coefficients(self) -> None:
         p = len(self.feature_names_)

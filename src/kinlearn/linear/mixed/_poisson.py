@@ -51,9 +51,9 @@ class MixedPoissonRegressor(RegressorMixin, GeneralisedBase):
         are no features. A column with a level for every row lets counts vary more than
         Poisson's law does.
     slopes : "all", list of columns, mapping or None, default=None
-        Features whose slopes vary between tasks. A mapping from groupings (the task
-        column among them) to "all" or a list says it for each grouping. Intercepts
-        always vary.
+        Features whose slopes vary between tasks, or, without a task, between the levels
+        of the one grouping. A mapping from groupings (the task column among them) to
+        "all" or a list says it for each grouping. Intercepts always vary.
     offset : str, int or None, default=None
         Name or position of a column that is added to the linear predictor as it is:
         the logarithm of the time, area or number of people that a count is of. It is

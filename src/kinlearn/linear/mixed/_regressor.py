@@ -56,9 +56,10 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         ``("batch", "cask")`` where casks have the same names in every batch. These
         columns are no features.
     slopes : "all", list of columns, mapping or None, default=None
-        Features whose slopes vary between tasks. A mapping from groupings (the task
-        column among them; ``"batch:cask"`` for combinations) to "all" or a list says
-        it for each grouping. Intercepts always vary.
+        Features whose slopes vary between tasks, or, without a task, between the levels
+        of the one grouping. A mapping from groupings (the task column among them;
+        ``"batch:cask"`` for combinations) to "all" or a list says it for each grouping.
+        Intercepts always vary.
     covariance : str or mapping, default="full"
         Covariance of the effects of a level: "full", any; "diagonal", without
         correlations; "scaled_identity", one variance for all, in units of X;
@@ -231,6 +232,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
                 f"{len(likelihood.fixed)} coefficients. Add rows, leave out columns, "
                 "or set alpha."
             )
+        if start is not None:
+            start = np.where(start == 0.0, 0.1 * likelihood.units, start)
         found = maximise(likelihood, start=start, tol=self.tol, max_iter=self.max_iter)
         if not found.converged:
             warn_caller(
@@ -277,23 +280,30 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         odd = []
         for term, T, free in zip(
             self._terms,
-            split_theta(self._terms, self._theta),
+            split_theta(self._terms, self._theta / likelihood.units),
             likelihood.is_free,
             strict=True,
         ):
-            if free and np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
+            # the effects of one level are the fixed ones, as without a grouping
+            if not free and term.n_levels == 1:
+                continue
+            if np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
                 odd.append(term.name)
-        name = type(self).__name__
+        name, hint = type(self).__name__, ""
+        n, n_rows = likelihood.cross.n, likelihood.cross.n_rows
+        if n < 0.5 * n_rows:
+            hint = f" Weights sum to {n:g} for {n_rows} rows; a mean of 1 counts all."
         if odd:
             warn_caller(
                 f"The fit of {name} is singular: effects of "
                 f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
                 "each other. Predictions are valid; tests and intervals of these "
                 "effects are not. Leave out slopes or groupings, or choose a simpler "
-                "covariance.",
+                f"covariance.{hint}",
                 SingularFitWarning,
             )
-        exact = bool((np.abs(self._theta) >= 0.99 * LARGEST).any())
+        largest = 0.99 * LARGEST * likelihood.units
+        exact = bool((np.abs(self._theta) >= largest).any())
         if exact:
             warn_caller(
                 f"The fit of {name} is singular: its effects explain every row, so "
@@ -330,7 +340,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         later, cross, groupings = self._with_later(X, y, sample_weight, False)
         self._remember_later(later)
         self._remember_groupings(groupings)
-        self._maximise(cross, np.where(self._theta == 0.0, 0.1, self._theta))
+        self._maximise(cross, self._theta)
         return self
 
     def add_task(
