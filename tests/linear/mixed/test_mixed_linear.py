@@ -472,3 +472,20 @@ def test_rows_without_weight_do_not_make_levels_repeat():
     with pytest.warns(SingularFitWarning, match="'task' have no variance"):
         model.fit(X.drop(columns="item"), y, weight)
     assert_allclose(model.covariances_["task"], 0)
+
+
+@pytest.mark.parametrize("method", ["add_task", "partial_fit"])
+def test_later_rows_that_fail_leave_the_model_as_it_was(method, monkeypatch):
+    X, y = make_rows()
+    model = MixedLinearRegressor(task="task", groups=["item"]).fit(X, y)
+    before = model.predict(X)
+    later = X[:10].assign(task=-5, item=np.arange(100, 110))
+    monkeypatch.setattr("kinlearn.linear.mixed._factor._MOST_DENSE", 12)
+    with pytest.raises(ValueError, match="effects together"):
+        getattr(model, method)(later, y[:10])
+    monkeypatch.undo()
+    assert -5 not in model.tasks_
+    assert_allclose(model.predict(X), before)
+    assert len(model.random_effects_["item"]) == X["item"].nunique()
+    getattr(model, method)(later, y[:10])
+    assert -5 in model.tasks_
