@@ -489,3 +489,38 @@ def test_later_rows_that_fail_leave_the_model_as_it_was(method, monkeypatch):
     assert len(model.random_effects_["item"]) == X["item"].nunique()
     getattr(model, method)(later, y[:10])
     assert -5 in model.tasks_
+
+
+def test_likelihood_ratio_compares_rows_as_they_were_in_fit():
+    X, y = make_rows()
+    X = X.drop(columns="item")
+    large = MixedLinearRegressor(task="task", slopes=["a"], method="ml").fit(X, y)
+    small = MixedLinearRegressor(task="task", method="ml").fit(X, y)
+    expected = likelihood_ratio_test(small, large)
+    # in portions, and with tasks that the likelihood does not know
+    parts = MixedLinearRegressor(task="task", method="ml")
+    parts.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    found = likelihood_ratio_test(parts, large)
+    assert_allclose(found.statistic, expected.statistic, rtol=1e-5)
+    small.add_task(X[:5].assign(task=99), y[:5])
+    assert likelihood_ratio_test(small, large) == expected
+    old = (X["task"] < 20).to_numpy()
+    later = MixedLinearRegressor(task="task", method="ml").fit(X[old], y[old])
+    later.add_task(X[~old], y[~old])
+    with pytest.raises(ValueError, match="different rows or targets"):
+        likelihood_ratio_test(later, large)
+    without = MixedLinearRegressor(task="task", method="ml", fit_intercept=False)
+    assert likelihood_ratio_test(without.fit(X, y), large).dof == 3
+
+
+def test_likelihood_ratio_refuses_other_penalties_and_intercepts():
+    X, y = make_rows()
+    X = X.drop(columns="item")
+    large = MixedLinearRegressor(task="task", slopes=["a"]).fit(X, y)
+    with pytest.raises(ValueError, match="One model has alpha=3"):
+        likelihood_ratio_test(
+            MixedLinearRegressor(task="task", alpha=3).fit(X, y), large
+        )
+    without = MixedLinearRegressor(task="task", fit_intercept=False).fit(X, y)
+    with pytest.raises(ValueError, match="with and without a fixed intercept"):
+        likelihood_ratio_test(without, large)

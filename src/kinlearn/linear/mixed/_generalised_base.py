@@ -62,9 +62,9 @@ class GeneralisedBase(MixedBase):
 
     @property
     def _row_sums(self) -> tuple[float, float, float]:
-        """Number of rows, mean and mean square of their targets."""
+        """Number of rows, sum of their targets, and of their squares."""
         n, total, squares = np.sum([fit.sums for fit in self._fits], axis=0)
-        return float(n), float(total / n), float(squares / n)
+        return float(n), float(total), float(squares)
 
     def _keep_sums(self) -> None:
         """Set the attributes that sum over the linear predictors."""

@@ -255,6 +255,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             self._remember_groupings(groupings)
         self._theta, self.n_iter_ = found.theta, found.n_iter
         self.log_likelihood_ = -0.5 * found.deviance
+        self._row_sums = cross.target_sums
         n_free = sum(
             term.n_theta
             for term, free in zip(self._terms, likelihood.is_free, strict=True)
@@ -395,11 +396,6 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             rows.X, later.y, later.sample_weight, terms, rows.codes, basis=basis
         )
         return later, self._cross.added(new, places), groupings
-
-    @property
-    def _row_sums(self) -> tuple[float, float, float]:
-        """Number of rows, mean and sum of squares of their targets."""
-        return self._cross.n, self._cross.basis.y_shift, self._cross.FF[-1, -1]
 
     def _posterior(self) -> Posterior:
         """How sure effects are; a factorisation of the equations."""
