@@ -524,3 +524,24 @@ def test_likelihood_ratio_refuses_other_penalties_and_intercepts():
     without = MixedLinearRegressor(task="task", fit_intercept=False).fit(X, y)
     with pytest.raises(ValueError, match="with and without a fixed intercept"):
         likelihood_ratio_test(without, large)
+
+
+def test_combinations_of_many_columns_keep_their_levels():
+    rng = np.random.default_rng(0)
+    n = 3000  # to the power of six: more than 64 bits
+    names = [f"g{i}" for i in range(6)]
+    columns = {name: np.tile(rng.permutation(n), 2) for name in names}
+    X = pd.DataFrame({"x": rng.normal(size=2 * n), **columns})
+    y = rng.normal(size=n)[np.tile(np.arange(n), 2)] + rng.normal(size=2 * n)
+    model = MixedLinearRegressor(groups=[tuple(names)], unknown_task="error")
+    model.fit(X, y)
+    one = MixedLinearRegressor(groups=["g0"]).fit(X[["x", "g0"]], y)
+    assert_allclose(model.predict(X), one.predict(X[["x", "g0"]]))
+    labels = model._groupings[0].labels
+    assert set(labels) == set(X[names].astype(str).agg(":".join, axis=1))
+    later = X[:2].assign(g5=[n, n + 1])
+    with pytest.raises(ValueError, match="did not see in fit, in 2 rows"):
+        model.predict(later)
+    model.partial_fit(later, y[:2])
+    assert model._groupings[0].n_levels == n + 2
+    assert np.isfinite(model.predict(later)).all()
