@@ -550,3 +550,43 @@ def test_later_rows_may_have_a_class_that_is_new_to_their_task():
     # its rows say that the class is likely, and that others are not
     assert model._fits[3].effects[0][3, 0] > 0.5
     assert model.predict_proba([[0.0, 0.0, 3.0]])[0, 3] > 0.8
+
+
+def test_likelihood_ratio_is_for_two_classes():
+    X, y = make(MixedLogisticClassifier)
+    one = MixedLogisticClassifier(task=-1).fit(X, np.full(len(X), "a"))
+    with pytest.raises(ValueError, match="was fitted to one class"):
+        likelihood_ratio_test(one, one)
+    y = y + (X[:, 0] > 1)
+    three = MixedLogisticClassifier(task=-1, alpha=1.0).fit(X, y)
+    with pytest.raises(ValueError, match="of 3 classes is a model for each"):
+        likelihood_ratio_test(three, three)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "fixed_effects_",
+        "random_effects_",
+        "covariances_",
+        "variance_components_",
+        "icc_",
+    ],
+)
+def test_a_single_class_has_no_tables(table):
+    X, _ = make(MixedLogisticClassifier)
+    model = MixedLogisticClassifier(task=-1).fit(X, np.full(len(X), "a"))
+    with pytest.raises(AttributeError, match="fitted to rows of one class"):
+        getattr(model, table)
+
+
+@pytest.mark.parametrize(
+    ("offset", "use"), [("shop", "the task"), (2, "the task"), ("day", "a column of")]
+)
+def test_offsets_that_are_the_task_or_a_group_are_refused(offset, use):
+    X, y = make(MixedPoissonRegressor)
+    frame = pd.DataFrame(X, columns=["a", "b", "shop"])
+    frame["day"] = np.arange(len(X)) % 7
+    model = MixedPoissonRegressor(task="shop", groups=["day"], offset=offset)
+    with pytest.raises(ValueError, match=f"offset={offset!r} is {use}"):
+        model.fit(frame, y)

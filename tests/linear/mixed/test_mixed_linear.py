@@ -472,3 +472,76 @@ def test_rows_without_weight_do_not_make_levels_repeat():
     with pytest.warns(SingularFitWarning, match="'task' have no variance"):
         model.fit(X.drop(columns="item"), y, weight)
     assert_allclose(model.covariances_["task"], 0)
+
+
+@pytest.mark.parametrize("method", ["add_task", "partial_fit"])
+def test_later_rows_that_fail_leave_the_model_as_it_was(method, monkeypatch):
+    X, y = make_rows()
+    model = MixedLinearRegressor(task="task", groups=["item"]).fit(X, y)
+    before = model.predict(X)
+    later = X[:10].assign(task=-5, item=np.arange(100, 110))
+    monkeypatch.setattr("kinlearn.linear.mixed._factor._MOST_DENSE", 12)
+    with pytest.raises(ValueError, match="effects together"):
+        getattr(model, method)(later, y[:10])
+    monkeypatch.undo()
+    assert -5 not in model.tasks_
+    assert_allclose(model.predict(X), before)
+    assert len(model.random_effects_["item"]) == X["item"].nunique()
+    getattr(model, method)(later, y[:10])
+    assert -5 in model.tasks_
+
+
+def test_likelihood_ratio_compares_rows_as_they_were_in_fit():
+    X, y = make_rows()
+    X = X.drop(columns="item")
+    large = MixedLinearRegressor(task="task", slopes=["a"], method="ml").fit(X, y)
+    small = MixedLinearRegressor(task="task", method="ml").fit(X, y)
+    expected = likelihood_ratio_test(small, large)
+    # in portions, and with tasks that the likelihood does not know
+    parts = MixedLinearRegressor(task="task", method="ml")
+    parts.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    found = likelihood_ratio_test(parts, large)
+    assert_allclose(found.statistic, expected.statistic, rtol=1e-5)
+    small.add_task(X[:5].assign(task=99), y[:5])
+    assert likelihood_ratio_test(small, large) == expected
+    old = (X["task"] < 20).to_numpy()
+    later = MixedLinearRegressor(task="task", method="ml").fit(X[old], y[old])
+    later.add_task(X[~old], y[~old])
+    with pytest.raises(ValueError, match="different rows or targets"):
+        likelihood_ratio_test(later, large)
+    without = MixedLinearRegressor(task="task", method="ml", fit_intercept=False)
+    assert likelihood_ratio_test(without.fit(X, y), large).dof == 3
+
+
+def test_likelihood_ratio_refuses_other_penalties_and_intercepts():
+    X, y = make_rows()
+    X = X.drop(columns="item")
+    large = MixedLinearRegressor(task="task", slopes=["a"]).fit(X, y)
+    with pytest.raises(ValueError, match="One model has alpha=3"):
+        likelihood_ratio_test(
+            MixedLinearRegressor(task="task", alpha=3).fit(X, y), large
+        )
+    without = MixedLinearRegressor(task="task", fit_intercept=False).fit(X, y)
+    with pytest.raises(ValueError, match="with and without a fixed intercept"):
+        likelihood_ratio_test(without, large)
+
+
+def test_combinations_of_many_columns_keep_their_levels():
+    rng = np.random.default_rng(0)
+    n = 3000  # to the power of six: more than 64 bits
+    names = [f"g{i}" for i in range(6)]
+    columns = {name: np.tile(rng.permutation(n), 2) for name in names}
+    X = pd.DataFrame({"x": rng.normal(size=2 * n), **columns})
+    y = rng.normal(size=n)[np.tile(np.arange(n), 2)] + rng.normal(size=2 * n)
+    model = MixedLinearRegressor(groups=[tuple(names)], unknown_task="error")
+    model.fit(X, y)
+    one = MixedLinearRegressor(groups=["g0"]).fit(X[["x", "g0"]], y)
+    assert_allclose(model.predict(X), one.predict(X[["x", "g0"]]))
+    labels = model._groupings[0].labels
+    assert set(labels) == set(X[names].astype(str).agg(":".join, axis=1))
+    later = X[:2].assign(g5=[n, n + 1])
+    with pytest.raises(ValueError, match="did not see in fit, in 2 rows"):
+        model.predict(later)
+    model.partial_fit(later, y[:2])
+    assert model._groupings[0].n_levels == n + 2
+    assert np.isfinite(model.predict(later)).all()

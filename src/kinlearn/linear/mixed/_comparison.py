@@ -35,8 +35,9 @@ def likelihood_ratio_test(smaller: Any, larger: Any) -> LikelihoodRatioResult:
     Parameters
     ----------
     smaller, larger : fitted mixed models
-        Of the same rows. That one contains the other is up to the caller. Models with
-        other features need ``method="ml"``.
+        Of the same rows, with the same penalty, and not of more than two classes. That
+        one contains the other is up to the caller. Models with other features need
+        ``method="ml"``.
 
     Returns
     -------
@@ -71,12 +72,13 @@ def likelihood_ratio_test(smaller: Any, larger: Any) -> LikelihoodRatioResult:
             f"The two models are a {type(smaller).__name__} and a "
             f"{type(larger).__name__}; their likelihoods cannot be compared."
         )
-    sums = [model._row_sums for model in (smaller, larger)]
-    if not np.allclose(sums[0], sums[1], rtol=1e-9):
+    for model in (smaller, larger):
+        _check_classes(model)
+    _check_rows(smaller._row_sums, larger._row_sums)
+    if smaller.alpha != larger.alpha:
         raise ValueError(
-            "The two models were fitted to different rows or targets: they have "
-            f"{sums[0][0]:g} and {sums[1][0]:g} rows, with mean targets "
-            f"{sums[0][1]:.6g} and {sums[1][1]:.6g}. Fit both to the same rows."
+            f"One model has alpha={smaller.alpha!r}, the other {larger.alpha!r}. "
+            "Fit both with the same penalty."
         )
     methods = [getattr(model, "method", "ml") for model in (smaller, larger)]
     if methods[0] != methods[1]:
@@ -93,6 +95,11 @@ def likelihood_ratio_test(smaller: Any, larger: Any) -> LikelihoodRatioResult:
             "Restricted likelihoods of models with different features cannot be "
             'compared. Fit both with method="ml".'
         )
+    if methods[0] == "reml" and smaller.fit_intercept != larger.fit_intercept:
+        raise ValueError(
+            "Restricted likelihoods of models with and without a fixed intercept "
+            'cannot be compared. Fit both with method="ml".'
+        )
     dof = larger.n_parameters_ - smaller.n_parameters_
     if dof == 0:
         raise ValueError(
@@ -102,3 +109,37 @@ def likelihood_ratio_test(smaller: Any, larger: Any) -> LikelihoodRatioResult:
     statistic = max(0.0, 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_))
     p_value = float(chi2.sf(statistic, dof))
     return LikelihoodRatioResult(float(statistic), int(dof), p_value)
+
+
+def _check_classes(model: Any) -> None:
+    """Refuse models of classes that are not one likelihood of two."""
+    n_classes = len(getattr(model, "classes_", (0, 1)))
+    if n_classes > 2:
+        raise ValueError(
+            f"A {type(model).__name__} of {n_classes} classes is a model for each "
+            "class; the sum of their likelihoods is none of the rows. Compare aic_, "
+            "or test models of two classes."
+        )
+    if n_classes < 2:
+        raise ValueError(
+            f"A {type(model).__name__} was fitted to one class, "
+            f"{model.classes_[0]!r}, and has no parameters to test. Fit to rows of "
+            "two classes."
+        )
+
+
+def _check_rows(
+    one: tuple[float, float, float], two: tuple[float, float, float]
+) -> None:
+    """Refuse fits to different rows, by their number and sums of targets."""
+    n, _, squares = one
+    close = np.isclose(n, two[0], rtol=1e-9)
+    close &= np.isclose(squares, two[2], rtol=1e-9)
+    # the sum may be next to nothing, of targets of both signs
+    close &= abs(one[1] - two[1]) <= 1e-9 * np.sqrt(n * squares)
+    if not close:
+        raise ValueError(
+            "The two models were fitted to different rows or targets: they have "
+            f"{n:g} and {two[0]:g} rows, with mean targets {one[1] / n:.6g} and "
+            f"{two[1] / two[0]:.6g}. Fit both to the same rows."
+        )

@@ -192,6 +192,14 @@ class CrossProducts:
         """Columns of X."""
         return len(self.FF) - 2
 
+    @property
+    def target_sums(self) -> tuple[float, float, float]:
+        """Number of rows, sum of their targets, and of their squares, in units of y."""
+        shift, centred = self.basis.y_shift, float(self.FF[0, -1])
+        total = centred + self.n * shift
+        squares = float(self.FF[-1, -1]) + shift * (centred + total)
+        return self.n, total, squares
+
     def met(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Levels of two terms that meet, and their products; the terms in any order."""
         found = next(f for f in self.pairs if set(f.terms) == {one, two})

@@ -62,9 +62,9 @@ class GeneralisedBase(MixedBase):
 
     @property
     def _row_sums(self) -> tuple[float, float, float]:
-        """Number of rows, mean and mean square of their targets."""
+        """Number of rows, sum of their targets, and of their squares."""
         n, total, squares = np.sum([fit.sums for fit in self._fits], axis=0)
-        return float(n), float(total / n), float(squares / n)
+        return float(n), float(total), float(squares)
 
     def _keep_sums(self) -> None:
         """Set the attributes that sum over the linear predictors."""
@@ -208,6 +208,15 @@ class GeneralisedBase(MixedBase):
 
     # ----------------------------------------------------------------- tables
 
+    def _check_effects(self) -> None:
+        """Refuse tables of a model of one class, which has no effects."""
+        check_is_fitted(self)
+        if not self._fits:
+            raise AttributeError(
+                f"{type(self).__name__} was fitted to rows of one class, so that there "
+                "are no effects to show. Fit to rows of two classes at least."
+            )
+
     def _by_fit(self, tables: Sequence[Any]) -> Any:
         """The table of the one linear predictor, or all behind each other by class."""
         if len(tables) == 1:
@@ -225,7 +234,7 @@ class GeneralisedBase(MixedBase):
 
         A pandas frame; columns that were dropped are not in it.
         """
-        check_is_fitted(self)
+        self._check_effects()
         tables = []
         for fit in self._fits:
             names = np.append("intercept", self.feature_names_.astype(str))[fit.fixed]
@@ -241,7 +250,7 @@ class GeneralisedBase(MixedBase):
         A dict of pandas frames, with a row for each level and effect. Standard errors
         are of effect less estimate, those of the coefficients included.
         """
-        check_is_fitted(self)
+        self._check_effects()
         pandas = import_optional("pandas", extra="report", purpose="random_effects_")
         inverses = [fit.factor().inverse() for fit in self._fits]
         out = {}
@@ -266,7 +275,7 @@ class GeneralisedBase(MixedBase):
 
         With several classes, a matrix for each, along the first axis.
         """
-        check_is_fitted(self)
+        self._check_effects()
         roots = [fit.roots() for fit in self._fits]
         out = {}
         for k, grouping in enumerate(self._groupings):
@@ -280,7 +289,7 @@ class GeneralisedBase(MixedBase):
 
         A row for each effect of each grouping. Covariances are in `covariances_`.
         """
-        check_is_fitted(self)
+        self._check_effects()
         pandas = import_optional(
             "pandas", extra="report", purpose="variance_components_"
         )
@@ -304,7 +313,7 @@ class GeneralisedBase(MixedBase):
         levels. The variance of a row is that of the logistic distribution, or, of
         counts of mean m, log(1 + 1/m). With several classes, an array.
         """
-        check_is_fitted(self)
+        self._check_effects()
         out: dict[str, Any] = {}
         for k, grouping in enumerate(self._groupings):
             each = [

@@ -1,6 +1,6 @@
 """Columns that group the rows: the task, and others, nested or crossed with it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -67,8 +67,8 @@ class Grouping:
         Positions of its columns in X.
     values : list of ndarray
         Distinct values of each of these columns, ascending.
-    keys : int64 array of shape (n_levels,)
-        The combinations of their codes that occur, ascending, as one number.
+    keys : int64 array of shape (n_levels, n_columns)
+        The combinations of their codes that occur, ascending.
     """
 
     name: str
@@ -79,31 +79,35 @@ class Grouping:
     @classmethod
     def of_tasks(cls, name: str, column: int, tasks: np.ndarray) -> "Grouping":
         """The grouping by task."""
-        return cls(name, [column], [tasks], np.arange(len(tasks)))
+        return cls(name, [column], [tasks], np.arange(len(tasks))[:, None])
 
     @classmethod
     def read(cls, table: AnyTable, key: GroupColumns) -> tuple["Grouping", np.ndarray]:
         """A grouping of the rows of fit, and the level of each."""
         columns = [find_column(c, table, "Group") for c in key_columns(key)]
         names = [table.names[c] if table.names else f"x{c}" for c in columns]
-        empty = np.zeros(0, dtype=np.int64)
+        empty = np.zeros((0, len(columns)), dtype=np.int64)
         grouping = cls(":".join(names), columns, [], empty)
         values, codes = zip(*(grouping._read(table, c) for c in columns), strict=True)
         grouping = replace(grouping, values=list(values))
-        keys, levels = np.unique(grouping._join(codes), return_inverse=True)
-        return replace(grouping, keys=keys), levels.astype(np.int32)
+        keys, levels = grouping._number(np.column_stack(codes))
+        return replace(grouping, keys=keys), levels
 
     @staticmethod
     def _read(table: AnyTable, column: int) -> tuple[np.ndarray, np.ndarray]:
         key = table.names[column] if table.names else column
         return read_tasks(table, key, "Group")
 
-    def _join(self, codes: Sequence[np.ndarray]) -> np.ndarray:
-        """One number for the codes of all columns."""
-        key = np.zeros(len(codes[0]), dtype=np.int64)
-        for values, code in zip(self.values, codes, strict=True):
-            key = key * len(values) + code
-        return key
+    def _number(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Combinations of codes that occur, ascending, and the one of each row."""
+        found = np.zeros(len(codes), dtype=np.int64)
+        for j, values in enumerate(self.values):
+            # numbers stay below that of the rows, so that products cannot overflow
+            key = found * len(values) + codes[:, j]
+            found = np.unique(key, return_inverse=True)[1]
+        keys = np.zeros((found.max(initial=-1) + 1, codes.shape[1]), dtype=np.int64)
+        keys[found] = codes
+        return keys, found.astype(np.int32)
 
     @property
     def n_levels(self) -> int:
@@ -114,12 +118,9 @@ class Grouping:
     def labels(self) -> np.ndarray:
         """The levels: values of the column, or texts like ``A:b`` of several."""
         if len(self.columns) == 1:
-            return self.values[0][self.keys]
-        codes, rest = [], self.keys
-        for values in reversed(self.values):
-            rest, code = np.divmod(rest, len(values))
-            codes.append(values[code])
-        parts = zip(*codes[::-1], strict=True)
+            return self.values[0][self.keys[:, 0]]
+        codes = [values[self.keys[:, j]] for j, values in enumerate(self.values)]
+        parts = zip(*codes, strict=True)
         return np.array([":".join(map(str, p)) for p in parts], dtype=object)
 
     def levels(self, table: AnyTable, unknown: str, estimator: str) -> np.ndarray:
@@ -129,11 +130,12 @@ class Grouping:
             found, code = self._read(table, column)
             place = lookup_values(values, found, f"Group column {self.name!r}")[code]
             known &= place >= 0
-            codes.append(place)
-        key = self._join(codes)
-        place = np.searchsorted(self.keys, key)
-        place[place == len(self.keys)] = 0
-        known &= self.keys[place] == key
+            codes.append(np.maximum(place, 0))
+        every, found = self._number(np.vstack([self.keys, np.column_stack(codes)]))
+        level = np.full(len(every), -1)
+        level[found[: self.n_levels]] = np.arange(self.n_levels)
+        place = level[found[self.n_levels :]]
+        known &= place >= 0
         if unknown != "share" and not known.all():
             self._complain(int((~known).sum()), unknown, estimator)
         return np.where(known, place, -1).astype(np.int32)
@@ -169,13 +171,8 @@ class Grouping:
             moved.append(place[: len(old)])
             codes.append(place[len(old) :][code])
         wide = replace(self, values=values)
-        parts, rest = [], self.keys
-        for old, place in zip(self.values[::-1], moved[::-1], strict=True):
-            rest, code = np.divmod(rest, len(old))
-            parts.append(place[code])
-        before = wide._join(parts[::-1])
-        now = wide._join(codes)
-        keys, places = np.unique(np.concatenate([before, now]), return_inverse=True)
-        places = places.astype(np.int32)
-        n_old = len(before)
+        before = [place[self.keys[:, j]] for j, place in enumerate(moved)]
+        both = np.vstack([np.column_stack(before), np.column_stack(codes)])
+        keys, places = wide._number(both)
+        n_old = self.n_levels
         return replace(wide, keys=keys), places[:n_old], places[n_old:]

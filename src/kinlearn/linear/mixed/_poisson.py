@@ -218,8 +218,22 @@ class MixedPoissonRegressor(RegressorMixin, GeneralisedBase):
     def _fit_data(self, *args: Any, groups: Sequence[Any] = (), **options: Any) -> Any:
         # an offset is no feature, as columns of groups are none
         if self.offset is not None:
+            self._check_offset(args[0], self.offset, groups)
             groups = [*groups, self.offset]
         return super()._fit_data(*args, groups=groups, **options)
+
+    def _check_offset(self, X: Table, offset: str | int, groups: Sequence[Any]) -> None:
+        """Refuse an offset that is the task or a group."""
+        table = open_table(X)
+        column = find_column(offset, table, "Offset")
+        uses = [("the task", self.task)] if self.task is not None else []
+        uses += [("a column of groups", key) for key in groups]
+        for use, key in uses:
+            if find_column(key, table, "Group") == column:
+                raise ValueError(
+                    f"offset={offset!r} is {use}, too. Name a column of "
+                    "logarithms of exposures, or leave out offset."
+                )
 
     def _check_counts(self, y: np.ndarray, task: np.ndarray, tasks: np.ndarray) -> None:
         low = np.flatnonzero(y < 0.0)

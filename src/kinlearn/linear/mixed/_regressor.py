@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.exceptions import SingularFitWarning
 from kinlearn.linear.mixed._base import MixedBase, Rows
 from kinlearn.linear.mixed._cross_products import CrossProducts
-from kinlearn.linear.mixed._factor import Factor
+from kinlearn.linear.mixed._factor import Factor, Solution
 from kinlearn.linear.mixed._groupings import GroupColumns
 from kinlearn.linear.mixed._likelihood import LARGEST, Likelihood, maximise
 from kinlearn.linear.mixed._posterior import Posterior
@@ -222,8 +222,14 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         self._maximise(cross, None)
         return self
 
-    def _maximise(self, cross: CrossProducts, start: np.ndarray | None) -> None:
-        """Estimate variances, then all effects, and keep them."""
+    def _maximise(
+        self,
+        cross: CrossProducts,
+        start: np.ndarray | None,
+        later: Any = None,
+        groupings: Any = None,
+    ) -> None:
+        """Estimate variances, then all effects, and keep them if nothing failed."""
         likelihood = self._likelihood_of(cross)
         if not likelihood.dof > 0:
             raise ValueError(
@@ -242,8 +248,14 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
                 "simpler covariance, or raise max_iter.",
                 ConvergenceWarning,
             )
+        factor = likelihood.factor(found.theta)
+        solution = factor.solve()
+        if later is not None:
+            self._remember_later(later)
+            self._remember_groupings(groupings)
         self._theta, self.n_iter_ = found.theta, found.n_iter
         self.log_likelihood_ = -0.5 * found.deviance
+        self._row_sums = cross.target_sums
         n_free = sum(
             term.n_theta
             for term, free in zip(self._terms, likelihood.is_free, strict=True)
@@ -252,19 +264,17 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         self.n_parameters_ = len(likelihood.fixed) + n_free + 1
         self.aic_ = 2.0 * self.n_parameters_ + found.deviance
         self.bic_ = float(np.log(cross.n) * self.n_parameters_ + found.deviance)
-        factor = likelihood.factor(found.theta)
         dof = likelihood.dof
         self.sigma_ = float(np.sqrt(likelihood.residual(factor) / dof))
-        self._solve(cross, factor)
+        self._keep(cross, factor, solution)
         self._look_for_singularity(likelihood)
 
     def _likelihood_of(self, cross: CrossProducts) -> Likelihood:
         return Likelihood(cross, float(self.alpha), self.method == "reml")
 
-    def _solve(self, cross: CrossProducts, factor: Factor) -> None:
+    def _keep(self, cross: CrossProducts, factor: Factor, solution: Solution) -> None:
         """Keep the effects of given variances."""
         self._cross = cross
-        solution = factor.solve()
         coef = np.zeros(cross.n_features + 1)
         coef[factor.pattern.fixed] = solution.beta
         self.intercept_, self.coef_ = cross.basis.to_raw(coef)
@@ -338,9 +348,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         if not hasattr(self, "_cross"):
             return self.fit(X, y, sample_weight)
         later, cross, groupings = self._with_later(X, y, sample_weight, False)
-        self._remember_later(later)
-        self._remember_groupings(groupings)
-        self._maximise(cross, self._theta)
+        self._maximise(cross, self._theta, later, groupings)
         return self
 
     def add_task(
@@ -367,9 +375,11 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             The model with these tasks.
         """
         later, cross, groupings = self._with_later(X, y, sample_weight, True)
+        factor = self._likelihood_of(cross).factor(self._theta)
+        solution = factor.solve()
         self._remember_later(later)
         self._remember_groupings(groupings)
-        self._solve(cross, self._likelihood_of(cross).factor(self._theta))
+        self._keep(cross, factor, solution)
         return self
 
     def _with_later(
@@ -386,11 +396,6 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             rows.X, later.y, later.sample_weight, terms, rows.codes, basis=basis
         )
         return later, self._cross.added(new, places), groupings
-
-    @property
-    def _row_sums(self) -> tuple[float, float, float]:
-        """Number of rows, mean and sum of squares of their targets."""
-        return self._cross.n, self._cross.basis.y_shift, self._cross.FF[-1, -1]
 
     def _posterior(self) -> Posterior:
         """How sure effects are; a factorisation of the equations."""
