@@ -438,9 +438,9 @@ def test_tasks_without_weight_are_refused():
 
 def test_a_hundred_thousand_sparse_features():
     rng = np.random.default_rng(0)
-    X = sp.random_array(
-        (400, 100_000), density=2e-4, format="csr", rng=rng, data_sampler=rng.normal
-    )
+    shape = 400, 100_000
+    X = sp.random_array(shape, density=2e-4, format="csr", random_state=rng)
+    X.data -= 0.5
     X = sp.csr_array(X) + sp.csr_array(
         (rng.normal(size=400), (np.arange(400), np.arange(400) % 2)), shape=X.shape
     )
