@@ -123,7 +123,7 @@ def _check_classes(model: Any) -> None:
     if n_classes < 2:
         raise ValueError(
             f"A {type(model).__name__} was fitted to one class, "
-            f"{model.classes_[0]!r}, and has no parameters to test. Fit to rows of "
+            f"{model.classes_.tolist()[0]!r}, and has no parameters to test. Fit to rows of "
             "two classes."
         )
 
