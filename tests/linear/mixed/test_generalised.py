@@ -555,7 +555,7 @@ def test_later_rows_may_have_a_class_that_is_new_to_their_task():
 def test_likelihood_ratio_is_for_two_classes():
     X, y = make(MixedLogisticClassifier)
     one = MixedLogisticClassifier(task=-1).fit(X, np.full(len(X), "a"))
-    with pytest.raises(ValueError, match="was fitted to one class"):
+    with pytest.raises(ValueError, match="was fitted to one class, 'a', and"):
         likelihood_ratio_test(one, one)
     y = y + (X[:, 0] > 1)
     three = MixedLogisticClassifier(task=-1, alpha=1.0).fit(X, y)

@@ -123,8 +123,8 @@ def _check_classes(model: Any) -> None:
     if n_classes < 2:
         raise ValueError(
             f"A {type(model).__name__} was fitted to one class, "
-            f"{model.classes_[0]!r}, and has no parameters to test. Fit to rows of "
-            "two classes."
+            f"{model.classes_.tolist()[0]!r}, and has no parameters to test. Fit to "
+            "rows of two classes."
         )
 
 
