@@ -1,5 +1,7 @@
 """One model for each task."""
 
+from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from typing import Any, Literal, Self, cast
 
@@ -7,9 +9,11 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
+from kinlearn.linear.internal import fit_lines, has_line
 from kinlearn.sharing._base import SharingForm
 from kinlearn.sharing._fitting import CategoriesError, TrainingRows, fit_clone
 from kinlearn.sharing._pooled import Pooled
+from kinlearn.tables.internal import FrameTable, open_table
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
@@ -35,6 +39,16 @@ def _fit_task(estimator: Any, rows: TrainingRows, name: Any) -> Any:
             f"Task {name!r} ({len(rows.y)} rows): {error}"
             + (advice if len(rows.y) <= _FEW_ROWS else "")
         ) from error
+
+
+def _plain_numbers(rest: Any) -> tuple[Any, np.ndarray | None]:
+    """A frame of numbers as a matrix, with its names; all else as it is."""
+    table = open_table(rest)
+    columns = range(table.n_columns)
+    if not isinstance(table, FrameTable) or not table.is_numeric(columns):
+        return rest, None
+    names = None if table.names is None else np.array(table.names, dtype=object)
+    return table.matrix(columns, order="C"), names
 
 
 class PerTask(CallbackSupportMixin, SharingForm):
@@ -174,19 +188,40 @@ class PerTask(CallbackSupportMixin, SharingForm):
         progress = self._init_callback_context(max_subtasks=int(large.sum()))
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         names = self.tasks_.tolist()
+        found = self._fit_lines(rows, indptr, order, large)
+        todo = [t for t in np.flatnonzero(large) if found[t] is None]
         models = Parallel(self.n_jobs, prefer="threads", return_as=one_by_one())(
             # a job elsewhere is sent the rows of its task, and no others
             delayed(_fit_task)(
                 self.estimator, rows.take(order[indptr[t] : indptr[t + 1]]), names[t]
             )
-            for t in np.flatnonzero(large)
+            for t in todo
         )
-        for t, model in zip(np.flatnonzero(large), models, strict=True):
+        lines: Any = ((t, model) for t, model in enumerate(found) if model is not None)
+        for t, model in chain(lines, zip(todo, models, strict=True)):
             step = progress.subcontext(task_name=f"task {names[t]}")
             step.call_on_fit_task_begin(estimator=self)
             self.estimators_[t] = model
             step.call_on_fit_task_end(estimator=self)
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+
+    def _fit_lines(
+        self,
+        rows: TrainingRows,
+        indptr: np.ndarray,
+        order: np.ndarray,
+        large: np.ndarray,
+    ) -> list[Any]:
+        """Linear models of large tasks, all in one go; None where that is not so."""
+        X, names = _plain_numbers(rows.rest)
+        if not has_line(self.estimator, X):
+            return [None] * len(large)
+        rows = replace(rows, rest=X).take(order)
+        found = fit_lines(self.estimator, rows.rest, rows.y, rows.sample_weight, indptr)
+        for model in found:
+            if model is not None and names is not None:
+                model.feature_names_in_ = names
+        return [model if big else None for model, big in zip(found, large, strict=True)]
 
     @property
     def _guessing(self) -> np.ndarray:
