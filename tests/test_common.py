@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kinlearn
-from kinlearn.testing import parametrize_with_task_checks
+from kinlearn.testing import check_interrupted_fit, parametrize_with_task_checks
 from tests.registry import ESTIMATORS, expected_failures
 
 
@@ -28,6 +28,15 @@ _SUPERVISED = [
 @parametrize_with_task_checks(_SUPERVISED)
 def test_task_checks(check):
     check()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [e for e in ESTIMATORS if e not in _SUPERVISED],
+    ids=lambda e: type(e).__name__,
+)
+def test_an_interrupted_fit_changes_nothing(estimator):
+    check_interrupted_fit(estimator)
 
 
 @pytest.mark.parametrize("package", kinlearn._SUBPACKAGES)

@@ -112,10 +112,9 @@ def test_an_estimator_without_callbacks_is_told_apart(either):
 
 @needs_callbacks
 def test_callbacks_are_scikit_learns_own_where_it_has_them():
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
 
     assert _callbacks.CallbackSupportMixin is CallbackSupportMixin
-    assert _callbacks.with_callbacks is with_callbacks
     recorder, model = StopAfter(2), make_model(_callbacks)
     _callbacks.set_callbacks(model, [recorder])
     fit(model)

@@ -28,6 +28,7 @@ from kinlearn.tasks import (
     split_known_task,
     split_task,
 )
+from kinlearn.utils import AllOrNothing
 from kinlearn.utils._sklearn import (
     HasMethods,
     check_sample_weight,
@@ -48,7 +49,7 @@ def _inner_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class SharingForm(MetaEstimatorMixin, BaseEstimator):
+class SharingForm(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
     """A scikit-learn classifier or regressor, and how it treats tasks.
 
     A form fills in `fit` and `_predict_by`. It is a classifier or a regressor as
@@ -74,6 +75,11 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
         self.unknown_task = unknown_task
         self.label_sets = label_sets
 
+    @property
+    def _task_column(self) -> TaskColumn:
+        """Where the tasks are."""
+        return self.task
+
     def _open_for_fit(self, X: Table, y: Any, sample_weight: Any) -> TrainingRows:
         """Check what can be checked without reading the features."""
         self._validate_params()
@@ -83,7 +89,7 @@ class SharingForm(MetaEstimatorMixin, BaseEstimator):
                 f"{name} wraps classifiers and regressors; "
                 f"{type(self.estimator).__name__} is neither."
             )
-        rest, self.tasks_, task, columns = split_task(X, self.task)
+        rest, self.tasks_, task, columns = split_task(X, self._task_column)
         remember_columns(self, columns)
         if is_classifier(self.estimator):
             self.classes_, codes = class_codes(y, name, task, self.tasks_)

@@ -21,6 +21,7 @@ from kinlearn.tables._containers import (
     open_table,
 )
 from kinlearn.tables._meanings import column_parts, read_meanings, remarks_on
+from kinlearn.utils import AllOrNothing
 from kinlearn.utils._sklearn import StrOptions, check_feature_names_in
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -34,7 +35,7 @@ _TREES = ("sklearn.tree", "sklearn.ensemble", "lightgbm", "xgboost", "catboost")
 _MOST_CLASSES = 20  # whole numbers with more different values are no classes
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(AllOrNothing, TransformerMixin, BaseEstimator):
     """Turn a table as people have them into numbers, and leave the task alone.
 
     Columns are read by what they mean: numbers, also as text with a decimal comma,

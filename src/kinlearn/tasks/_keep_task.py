@@ -15,6 +15,7 @@ from kinlearn.tables.internal import AnyTable, FrameTable, append_column, open_t
 from kinlearn.tasks._columns import TaskColumns, resolve_columns
 from kinlearn.tasks._mixin import remember_columns
 from kinlearn.tasks._task_column import task_values
+from kinlearn.utils import AllOrNothing
 from kinlearn.utils._sklearn import HasMethods
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -77,7 +78,7 @@ def _names_features(self: "KeepTask") -> bool:
     )
 
 
-class KeepTask(TransformerMixin, BaseEstimator):
+class KeepTask(AllOrNothing, TransformerMixin, BaseEstimator):
     """Apply a transformer to all columns but the task, and pass the task through.
 
     In a pipeline, a scaler or encoder would transform the task column too, and

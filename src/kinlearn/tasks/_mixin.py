@@ -19,6 +19,7 @@ from kinlearn.tasks._validation import (
     check_task_data,
     check_task_rows,
 )
+from kinlearn.utils import AllOrNothing
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 from kinlearn.utils._values import show_values
@@ -54,7 +55,7 @@ def remember_columns(estimator: Any, columns: TaskColumns) -> None:
         del estimator.feature_names_in_
 
 
-class TaskMixin:
+class TaskMixin(AllOrNothing):
     """Validation and fitted attributes of estimators with a task column.
 
     An estimator's `fit` calls ``self._fit_data(...)`` once and works with the

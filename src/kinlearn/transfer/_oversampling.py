@@ -1,6 +1,5 @@
 """Auxiliary domain over-sampling, ADOS (Al-Stouhi 2013, section 5.4)."""
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -18,6 +17,7 @@ from kinlearn.transfer._learners import BinnedRows, ModelLearner, TreeLearner
 from kinlearn.transfer._weight_updates import Update, is_wrong, wrong_weight
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
+from kinlearn.utils._values import warn_caller
 
 __all__ = ["AuxiliaryOverSampler"]
 
@@ -313,11 +313,10 @@ class AuxiliaryOverSampler(BoostsEstimator):
             if len(rows) < number:
                 short.append(f"{len(rows)} of {number} for class {names[code]!r}")
         if short:
-            warnings.warn(
+            warn_caller(
                 f"The source has too few rows: {'; '.join(short)}. All of them were "
                 "taken. Lower sampling_strategy to take fewer.",
                 KinlearnWarning,
-                stacklevel=3,
             )
         return np.concatenate([*taken, np.empty(0, dtype=np.intp)]).astype(np.intp)
 

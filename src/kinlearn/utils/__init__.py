@@ -1,5 +1,6 @@
 """Small tools that know nothing of tasks."""
 
+from kinlearn.utils._all_or_nothing import AllOrNothing
 from kinlearn.utils._files import replacing
 from kinlearn.utils._groups import (
     deal_to_folds,
@@ -25,6 +26,7 @@ from kinlearn.utils._threads import Threads
 from kinlearn.utils._values import as_float32
 
 __all__ = [
+    "AllOrNothing",
     "SentOnce",
     "Threads",
     "as_float32",

@@ -2,13 +2,18 @@
 
 They came with scikit-learn 1.9. With an older one every estimator fits as well, only
 without callbacks, and setting one raises an error that names the version it needs.
+
+A fit with callbacks is also all or nothing, in the same frame: warnings count frames to
+name the user's line.
 """
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self
 
 import sklearn
+
+from kinlearn.utils._all_or_nothing import mark_all_or_nothing
 
 __all__ = ["CallbackSupportMixin", "set_callbacks", "with_callbacks"]
 
@@ -17,10 +22,9 @@ _NEED = (
     f"{sklearn.__version__}. Fitting works without them."
 )
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _sklearn_with_callbacks
 except ImportError:
 
     class _NoContext:
@@ -46,23 +50,35 @@ except ImportError:
         def _init_callback_context(self, **_: Any) -> _NoContext:
             return _NoContext()
 
-    def with_callbacks(method: Callable) -> Callable:
-        """Wrap the method as scikit-learn does, so that it takes as many frames.
-
-        Warnings count them to name the user's line. There are no callbacks to end.
-        """
-
-        @wraps(method)
-        def method_without_callbacks(estimator: Any, *args: Any, **kwargs: Any) -> Any:
-            return method(estimator, *args, **kwargs)
-
-        return method_without_callbacks
-
-
-if TYPE_CHECKING:  # a decorated `fit` keeps its signature
-
-    def with_callbacks(method: _Method) -> _Method:
+    def _sklearn_with_callbacks(method: Callable) -> Callable:
         return method
+
+
+@_sklearn_with_callbacks
+def _tear_down(estimator: Any) -> None:
+    """Do nothing, after which scikit-learn's decorator ends the callbacks of a fit."""
+
+
+def with_callbacks(method: Callable) -> Any:
+    """Run a method with its callbacks, and all of it or nothing.
+
+    It is scikit-learn's decorator, and that of
+    :class:`~kinlearn.utils.AllOrNothing`, in one.
+    """
+
+    @wraps(method)
+    def method_with_callbacks(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            try:
+                return method(estimator, *args, **kwargs)
+            finally:
+                _tear_down(estimator)
+        except BaseException:
+            estimator.__dict__ = before  # in one step, which nothing interrupts
+            raise
+
+    return mark_all_or_nothing(method_with_callbacks)
 
 
 def set_callbacks(estimator: Any, callbacks: Sequence[Any]) -> None:

@@ -1,6 +1,5 @@
 """What all support vector machines declare, check and do in their fits."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -24,6 +23,7 @@ from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._values import warn_caller
 
 __all__ = [
     "SVMMixin",
@@ -189,7 +189,6 @@ def warn_if_unfinished(
     estimator: Any,
     solutions: Sequence[Solution],
     remedy: str,
-    stacklevel: int = 5,
 ) -> None:
     """Warn of the worst solution that did not converge.
 
@@ -201,8 +200,6 @@ def warn_if_unfinished(
         What the solver found.
     remedy : str
         What to do about it; the limit of iterations is added where it was met.
-    stacklevel : int, default=5
-        Frames up to the user's line: from two below a `fit` that is decorated.
     """
     unfinished = [s for s in solutions if not s.converged]
     if not unfinished:
@@ -211,11 +208,10 @@ def warn_if_unfinished(
     why = f"{remedy}, or raise max_iter."
     if worst.stalled:
         why = f"Rounding lets no step get closer. {remedy}, or raise tol."
-    warnings.warn(
+    warn_caller(
         f"{type(estimator).__name__} stopped after {worst.n_iter} iterations with a "
         f"violation of {worst.violation:.3g} (tol={estimator.tol:g}). {why}",
         ConvergenceWarning,
-        stacklevel=stacklevel,
     )
 
 
@@ -227,8 +223,6 @@ def warn_of_scales(
     privileged: Any = None,
 ) -> None:
     """Warn if features differ so much in scale that the largest decides alone.
-
-    Three frames below a `fit` that is decorated.
 
     Parameters
     ----------
@@ -265,11 +259,10 @@ def warn_of_scales(
     options = [f"{key}={value!r}" for key, value in kept.items() if value is not None]
     if options:
         scaler = f"kinlearn.keep_task({scaler}, {', '.join(options)})"
-    warnings.warn(
+    warn_caller(
         f"The features of {estimator} differ in scale by "
         f"{spread[most] / spread[least]:.0e}: column {names[most]!r} has standard "
         f"deviation {spread[most]:.3g}, column {names[least]!r} {spread[least]:.3g}. "
         f"The larger ones decide alone. Scale them first, for example with {scaler}.",
         FeatureScaleWarning,
-        stacklevel=6,
     )

@@ -24,6 +24,7 @@ from kinlearn.tasks import (
     check_task_rows,
     remember_columns,
 )
+from kinlearn.utils import AllOrNothing
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 
@@ -38,7 +39,9 @@ def _inner_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class PrivilegedFeatureSelectionClassifier(ClassifierMixin, BaseEstimator):
+class PrivilegedFeatureSelectionClassifier(
+    AllOrNothing, ClassifierMixin, BaseEstimator
+):
     r"""Keep the best features, and learn from the others as privileged columns.
 
     Features are ranked on the training data. The best ones are the x of an SVM+, and

@@ -205,7 +205,7 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
                 shrinking=self.shrinking,
             )
             solutions += found
-        warn_if_unfinished(self, solutions, _REMEDY, stacklevel=4)
+        warn_if_unfinished(self, solutions, _REMEDY)
         self._machines = machines.with_corrections(later.place, corrections, biases)
         # A regressor has one machine, and shows it alone.
         intercept = self._machines.intercept

@@ -29,6 +29,7 @@ from kinlearn.tasks import (
     check_task_rows,
     remember_columns,
 )
+from kinlearn.utils import AllOrNothing
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["SVMPlusBase", "without_task"]
@@ -53,7 +54,7 @@ def without_task(columns: TaskColumns) -> TaskColumns:
     return replace(columns, task=None, privileged=unseen)
 
 
-class SVMPlusBase(SVMMixin, BaseEstimator):
+class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
     """Columns that exist in training only, two kernels, and the machines."""
 
     _parameter_constraints: dict = {
