@@ -53,7 +53,7 @@ def derivatives(loss, y, F, weight, q=0.5):
     if loss == "poisson":
         return weight * (np.exp(F) - y), weight * np.exp(F)
     if loss == "gamma":
-        return weight * (1 - y * np.exp(-F)), weight * y * np.exp(-F)
+        return weight * (1 - y * np.exp(-F)), weight * np.ones_like(F)
     return weight * np.where(y < F, 1 - q, np.where(y > F, -q, 0)), weight
 
 
@@ -320,9 +320,7 @@ class Boosting:
         for i in range(len(bins)):
             leaf = self.find(root, bins[i], task[i])
             step = leaf.value + leaf.departures.get(int(task[i]), 0.0)
-            if self.loss == "poisson" and step > 0:
+            if self.loss in ("poisson", "gamma") and step > 0:
                 step = np.log(1 + step)
-            if self.loss == "gamma" and step < 0:
-                step = -np.log(1 - step)
             out[i] = step
         return self.s.learning_rate * out

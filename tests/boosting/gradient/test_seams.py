@@ -1,5 +1,7 @@
 """What several parts of gradient boosting must agree on."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,6 +11,8 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingClassifier,
     MultiTaskGradientBoostingRegressor,
 )
+from kinlearn.boosting.gradient import _start
+from kinlearn.exceptions import UnusedColumnWarning
 from kinlearn.utils import Threads
 
 
@@ -109,3 +113,82 @@ def test_a_thread_that_cannot_start_leaves_none_waiting(monkeypatch):
         pass
     monkeypatch.undo()
     threads._pool.shutdown(wait=True)  # ends
+
+
+# ------------------------------------------------------------- columns without values
+
+
+@pytest.mark.parametrize("names", [None, ["age", "weight", "height", "school"]])
+def test_columns_that_are_missing_in_all_rows_are_named(names):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.normal(size=60)
+    X[:, 1], X[:, 3] = np.nan, np.arange(60) % 3
+    X[:30, 2] = np.nan  # some values are enough
+    table, task = X, 3
+    if names is not None:
+        pd = pytest.importorskip("pandas")
+        table, task = pd.DataFrame(X, columns=names), "school"
+    model = MultiTaskGradientBoostingRegressor(task=task, n_estimators=2)
+    lost = "'x1'" if names is None else "'weight'"
+    with pytest.warns(UnusedColumnWarning, match=f"in all rows: {lost}. Drop"):
+        model.fit(table, y)
+
+
+def test_a_column_without_values_in_rows_that_count_is_missing():
+    X = np.c_[np.arange(40.0), np.where(np.arange(40) < 10, 1.0, np.nan)]
+    weight = (np.arange(40) >= 10) * 1.0
+    model = MultiTaskGradientBoostingRegressor(n_estimators=2)
+    with pytest.warns(UnusedColumnWarning, match="in all rows: 'x1'"):
+        model.fit(X, X[:, 0], sample_weight=weight)
+
+
+def test_constant_columns_are_no_reason_to_warn():
+    X = np.c_[np.arange(40.0), np.ones(40)]
+    MultiTaskGradientBoostingRegressor(n_estimators=2).fit(X, X[:, 0])
+
+
+# -------------------------------------------------------------------- blocks of rows
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "quantile"])
+def test_blocks_of_rows_do_not_change_the_start(loss, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(300, 3)), np.arange(300) % 7
+    y = np.exp(X[:, 0] + 0.2 * task)
+    weight = rng.uniform(0.5, 2.0, size=300)
+    Z = with_task(X, task)
+    model = MultiTaskGradientBoostingRegressor(
+        loss, task=-1, n_estimators=5, random_state=0
+    )
+    whole = model.fit(Z, y, sample_weight=weight).predict(Z)
+    monkeypatch.setattr(_start, "_ROWS", 37)
+    in_blocks = model.fit(Z, y, sample_weight=weight).predict(Z)
+    assert_array_equal(whole, in_blocks)
+
+
+def test_blocks_of_rows_do_not_change_the_start_of_classes(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(300, 3)), np.arange(300) % 7
+    y = np.digitize(X[:, 0] + 0.2 * task, [0.0, 1.0])
+    y[task == 3] += 3  # a label set of its own
+    Z = with_task(X, task)
+    model = MultiTaskGradientBoostingClassifier(task=-1, n_estimators=3, random_state=0)
+    whole = model.fit(Z, y).predict_proba(Z)
+    monkeypatch.setattr(_start, "_ROWS", 37)
+    assert_array_equal(whole, model.fit(Z, y).predict_proba(Z))
+
+
+def test_a_fit_needs_few_bytes_for_each_row():
+    n = 400_000
+    rng = np.random.default_rng(0)
+    X = with_task(rng.integers(0, 9, size=(n, 2)).astype(np.float32), np.arange(n) % 9)
+    y = X[:, 0] + rng.normal(size=n)
+    model = MultiTaskGradientBoostingRegressor(task=-1, n_estimators=1, n_jobs=1)
+    model.fit(X[:500], y[:500])
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * n  # of which 64 are gradients, scores, targets and the like

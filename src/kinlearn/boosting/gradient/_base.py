@@ -4,7 +4,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -19,17 +19,8 @@ from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.gradient._bins import Binned, FeatureBins
 from kinlearn.boosting.gradient._constraints import FeatureColumns
-from kinlearn.boosting.gradient._later import (
-    add_tasks,
-    best_rounds,
-    deal_rows,
-    insert_classes,
-    insert_tasks,
-    only_tasks,
-)
 from kinlearn.boosting.gradient._model import Tree, Trees
 from kinlearn.boosting.gradient._rounds import (
-    Boosted,
     Problem,
     Rounds,
     Settings,
@@ -38,6 +29,7 @@ from kinlearn.boosting.gradient._rounds import (
     counted_rows,
     held_draws,
 )
+from kinlearn.boosting.gradient.later import take_later
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, check_total_weight
 from kinlearn.utils import Threads, rounds_with_callbacks
@@ -165,6 +157,7 @@ class GradientBoostingBase(
                 categorical=categorical,
                 threads=threads,
             )
+            self._feature_columns.warn_of_missing(binned, weight)
         settings = self._settings(seed, features.shape[1])
         offset = self._offset(data.X)
         held = np.zeros(data.n_samples, dtype=bool)
@@ -264,17 +257,10 @@ class GradientBoostingBase(
 
     def _settings(self, seed: int, n_features: int) -> Settings:
         columns = self._feature_columns
-        return Settings(
-            learning_rate=self.learning_rate,
-            max_leaves=self.max_leaf_nodes or 0,
-            max_depth=0 if self.max_depth is None else self.max_depth,
-            least_count=self.min_samples_leaf,
-            l2=self.l2_regularization,
-            max_features=int(np.ceil(self.max_features * n_features)),
-            subsample=self.subsample,
-            task_splits=self.task_splits,
-            task_values=self.task_values,
-            seed=seed,
+        return Settings.of(
+            self,
+            seed,
+            n_features,
             direction=columns.directions(self.monotonic_cst),
             groups=columns.groups(self.interaction_cst),
         )
@@ -387,95 +373,9 @@ class GradientBoostingBase(
         self._check_targets(later.y)
         self._check_label_sets(later.take(weight > 0))
         with_them = copy(self)
-        with_them._take_later(later.take(weight > 0), weight[weight > 0])
+        take_later(with_them, later.take(weight > 0), weight[weight > 0])
         self.__dict__ = with_them.__dict__
         return self
-
-    def _take_later(self, later: Any, weight: np.ndarray) -> None:
-        model = Boosted(self._start, self.trees_)
-        if later.is_new.any():
-            model = insert_tasks(model, later.place, later.n_tasks)
-        is_old = np.ones(later.n_samples, dtype=bool)
-        self._remember_later(later)
-        if later.classes is not None and len(later.classes) > len(later.class_place):
-            model = insert_classes(
-                model, later.class_place, self._label_sets.class_weight
-            )
-            is_old = np.isin(later.y, later.class_place)
-        new = later.is_new[later.task]
-        if new.any():
-            model = add_tasks(
-                model,
-                self._later_problem(later.take(new), weight[new]),
-                later.is_new,
-                task_values=self.task_values,
-                direction=self._feature_columns.directions(self.monotonic_cst),
-            )
-        self._start, self.trees_ = model.start, model.trees
-        # rounds are for known tasks, and for new ones with classes of their own
-        some = ~new | np.isin(later.task, later.task[~is_old])
-        if some.any():
-            self._add_rounds(later.take(some), weight[some])
-
-    def _add_rounds(self, later: Any, weight: np.ndarray) -> None:
-        """Further rounds, as many as predict rows left out of them best."""
-        rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1))
-        problem = self._later_problem(later, weight)
-        settings = self._settings(seed, problem.binned.bins.shape[1])
-        model = Boosted(self._start, self.trees_)
-        label = None if later.classes is None else later.y
-        races = [
-            self._race(model, problem, settings, later, weight, held)
-            for held in deal_rows(later.task, label, rng)
-        ]
-        n_rounds = best_rounds(races, self.n_estimators, self.n_iter_no_change)
-        rounds = Rounds(
-            problem,
-            settings,
-            start=model.start,
-            before=model.trees,
-            n_jobs=effective_n_jobs(self.n_jobs),
-        )
-        found = [tree for _ in range(n_rounds) for tree in rounds.play()]
-        here = np.unique(later.task)
-        if len(here) < later.n_tasks:
-            found = [only_tasks(tree, here, later.n_tasks) for tree in found]
-        self.trees_ = Trees.of([*model.trees, *found], later.n_tasks)
-        self.n_estimators_ = len(self.trees_) // rounds.n_outputs
-
-    def _race(
-        self,
-        model: Boosted,
-        problem: Problem,
-        settings: Settings,
-        later: Any,
-        weight: np.ndarray,
-        held: np.ndarray,
-    ) -> tuple[Rounds, Watch]:
-        """Rounds without some rows, and what watches them by these."""
-        loss = self._make_loss(later.y, np.where(held, 0.0, weight), later.task)
-        part = replace(problem, loss=loss, n_rows=np.where(held, 0, problem.n_rows))
-        rounds = Rounds(part, settings, start=model.start, before=model.trees)
-        watch = Watch(
-            problem.binned.bins[held],
-            later.task[held],
-            self._make_loss(later.y[held], weight[held], later.task[held]),
-            rounds.scores[held],
-        )
-        return rounds, watch
-
-    def _later_problem(self, later: Any, weight: np.ndarray) -> Problem:
-        bins = np.ascontiguousarray(self.bins_.assign(self._used(later.X)))
-        return Problem(
-            binned=Binned(self.bins_, bins),
-            task=later.task,
-            n_tasks=later.n_tasks,
-            loss=self._make_loss(later.y, weight, later.task),
-            n_rows=np.maximum(counted_rows(later.sample_weight), 1),
-            allowed=self._allowed(),
-            offset=self._offset(later.X),
-        )
 
     def _later_weight(self, later: Any) -> np.ndarray:
         """Weights of later rows."""

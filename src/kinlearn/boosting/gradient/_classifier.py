@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from kinlearn.boosting._start_weights import (
@@ -14,7 +13,12 @@ from kinlearn.boosting._start_weights import (
     weighted_label_sets,
 )
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
-from kinlearn.boosting.gradient._losses import LogisticLoss, MultinomialLoss, one_score
+from kinlearn.boosting.gradient._losses import (
+    LogisticLoss,
+    MultinomialLoss,
+    one_score,
+    probabilities,
+)
 from kinlearn.tasks import check_class_weight, class_weights
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._sklearn import StrOptions
@@ -367,19 +371,9 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         return np.where(allowed, scores, least - 1)
 
     def _probabilities(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        n_classes = len(self.classes_)
-        if n_classes == 1:
+        if len(self.classes_) == 1:
             return np.ones((len(task), 1))
-        allowed = self._label_sets.allowed(task)
-        if n_classes == 2:
-            second = expit(scores[:, 0])
-            proba = np.column_stack([expit(-scores[:, 0]), second])
-        else:
-            top = np.where(allowed, scores, -np.inf).max(axis=1, keepdims=True)
-            proba = np.exp(np.where(allowed, scores - top, 0.0))
-        # far from all others, a class still is possible
-        proba = np.where(allowed, np.maximum(proba, np.finfo(float).tiny), 0.0)
-        return proba / proba.sum(axis=1, keepdims=True)
+        return probabilities(scores, self._label_sets.allowed(task))
 
     def _most_likely(self, task: np.ndarray, scores: np.ndarray) -> np.ndarray:
         decisions = self._decisions(task, scores)

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.boosting.gradient._bins import Binned
+from kinlearn.exceptions import UnusedColumnWarning
 from kinlearn.tasks import TaskColumns
+from kinlearn.utils._values import show_values, warn_caller
 
 __all__ = ["FeatureColumns"]
 
@@ -65,6 +68,23 @@ class FeatureColumns:
             what = "is the task" if position == self.columns.task else "is no feature"
             raise ValueError(f"{role} names column {name!r}, which {what}.")
         return found
+
+    def warn_of_missing(self, binned: Binned, weight: np.ndarray) -> None:
+        """Name the columns without a single value in the rows that count."""
+        n_bins = binned.features.n_bins
+        some = [
+            f
+            for f in np.flatnonzero(n_bins == 1)
+            if (binned.bins[weight > 0, f] == 1).all()
+        ]
+        if some:
+            names = np.unique(self.columns.all_names[self.origin[some]])
+            warn_caller(
+                "Nothing can be learned from columns that are missing in all rows: "
+                f"{show_values(names)}. Drop them, or look where their values were "
+                "lost.",
+                UnusedColumnWarning,
+            )
 
     def directions(self, monotonic_cst: Any) -> np.ndarray | None:
         """1 where values must rise with a feature, -1 where they must fall, or 0."""

@@ -5,9 +5,11 @@ one, or one for each class. Targets of losses without a link are scaled by a pow
 two, so that no square of them overflows; predictions are scaled back.
 """
 
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import expit
 
 from kinlearn._kernels.boosting.gradient._gradients import (
     Loss,
@@ -26,6 +28,7 @@ __all__ = [
     "QuantileLoss",
     "SquaredLoss",
     "one_score",
+    "probabilities",
 ]
 
 _SURE = 1e-10  # no probability is nearer to 0 or 1 at the start
@@ -48,6 +51,12 @@ class _OneScore:
     def __init__(self, y: np.ndarray, weight: np.ndarray) -> None:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.weight = np.ascontiguousarray(weight, dtype=np.float64)
+
+    def part(self, some: slice) -> Self:
+        """The loss of some of the rows."""
+        out = copy(self)
+        out.y, out.weight = self.y[some], self.weight[some]
+        return out
 
     def limited(self, step: np.ndarray) -> np.ndarray:
         """Newton steps as values of leaves, where long ones go too far."""
@@ -150,6 +159,12 @@ class MultinomialLoss:
         self.task = task
         self.allowed = np.ascontiguousarray(allowed, dtype=np.uint8)
         self.n_outputs = allowed.shape[1]
+
+    def part(self, some: slice) -> Self:
+        """The loss of some of the rows."""
+        out = copy(self)
+        out.y, out.weight, out.task = self.y[some], self.weight[some], self.task[some]
+        return out
 
     def gradients(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature, of shape (n_outputs, n_samples)."""
@@ -333,8 +348,8 @@ class GammaLoss(NumberLoss):
         _check_range(y, y >= 1 / _MOST, name, f"above 0, of {1 / _MOST:g} and more,")
 
     def limited(self, step: np.ndarray) -> np.ndarray:
-        """Steps downwards end where the mean of the costs is met."""
-        return np.where(step < 0, -np.log1p(np.maximum(-step, 0)), step)
+        """Steps upwards end where the mean of the costs is met."""
+        return np.where(step > 0, np.log1p(np.maximum(step, 0)), step)
 
     def _start_terms(
         self, y: np.ndarray, offset: np.ndarray | None
@@ -356,6 +371,21 @@ REGRESSION: dict[str, type[NumberLoss]] = {
     "poisson": PoissonLoss,
     "gamma": GammaLoss,
 }
+
+
+def probabilities(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Of classes, from one score for two of them, or one for each.
+
+    `allowed` says which of two or more classes a row can have.
+    """
+    if allowed.shape[1] == 2:
+        proba = np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+    else:
+        top = np.where(allowed, scores, -np.inf).max(axis=1, keepdims=True)
+        proba = np.exp(np.where(allowed, scores - top, 0.0))
+    # far from all others, a class still is possible
+    proba = np.where(allowed, np.maximum(proba, np.finfo(float).tiny), 0.0)
+    return proba / proba.sum(axis=1, keepdims=True)
 
 
 def one_score(

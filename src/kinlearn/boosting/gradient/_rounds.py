@@ -1,9 +1,9 @@
 """Rounds of boosting: gradients, a tree for each output, values of leaves and tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -73,6 +73,23 @@ class Settings:
     # uint8 array of shape (n_groups, n_features)
     groups: Any = field(default=None, compare=False)
 
+    @classmethod
+    def of(cls, estimator: Any, seed: int, n_features: int, **constraints: Any) -> Self:
+        """Those of an estimator's parameters."""
+        return cls(
+            learning_rate=estimator.learning_rate,
+            max_leaves=estimator.max_leaf_nodes or 0,
+            max_depth=estimator.max_depth or 0,
+            least_count=estimator.min_samples_leaf,
+            l2=estimator.l2_regularization,
+            max_features=int(np.ceil(estimator.max_features * n_features)),
+            subsample=estimator.subsample,
+            task_splits=estimator.task_splits,
+            task_values=estimator.task_values,
+            seed=seed,
+            **constraints,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -110,6 +127,17 @@ class Problem:
         if self.allowed is not None:
             counts &= self.allowed[self.task, output]
         return np.flatnonzero(counts).astype(np.int32)
+
+    def part(self, some: slice) -> "Problem":
+        """Some of the rows, not copied."""
+        return replace(
+            self,
+            binned=Binned(self.binned.features, self.binned.bins[some]),
+            task=self.task[some],
+            loss=self.loss.part(some),
+            n_rows=self.n_rows[some],
+            offset=None if self.offset is None else self.offset[some],
+        )
 
 
 @dataclass(eq=False)
@@ -429,9 +457,20 @@ class Boosted:
 
     def scores(self, bins: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Scores of rows with the same bins; -1 is an unknown task."""
-        out = self.start.scores(task)
-        self.trees.add_scores(bins, task, out)
+        [out] = self.staged_scores(bins, task, None)
         return out
+
+    def staged_scores(
+        self, bins: np.ndarray, task: np.ndarray, stages: Sequence[int] | None
+    ) -> Iterator[np.ndarray]:
+        """The same after so many rounds, which ascend; None is after all of them."""
+        scores = self.start.scores(task)
+        n_outputs, first = scores.shape[1], 0
+        for stage in [len(self.trees)] if stages is None else stages:
+            last = min(stage * n_outputs, len(self.trees))
+            self.trees.add_scores(bins, task, scores, first=first, last=last)
+            first = last
+            yield scores.copy()
 
 
 def boost(problem: Problem, settings: Settings, n_rounds: int) -> Boosted:
@@ -441,5 +480,7 @@ def boost(problem: Problem, settings: Settings, n_rounds: int) -> Boosted:
     have ``n_rows`` 0, and the loss has weight 0 for them.
     """
     rounds = Rounds(problem, settings)
+    if not any(map(len, rounds.rows)):  # every task has one class
+        n_rounds = 0
     found = [tree for _ in range(n_rounds) for tree in rounds.play()]
     return Boosted(rounds.start, Trees.of(found, problem.n_tasks))

@@ -39,6 +39,7 @@ __all__ = [
 _BITS = 62
 NEWTON_STEPS = 8  # for the intercepts of tasks
 MOST_STEP = 1.0  # each, of scores that are logarithms
+_ROWS = 2**16  # at a time: their gradients, and what else they take, are memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,11 @@ class RowsHere:
         self, combine: Callable[[Sequence[Any]], Any], function: Any, *args: Any
     ) -> Any:
         """See `Gather`."""
-        return function(self.problem, *args)
+        n = len(self.problem.task)
+        if n <= _ROWS:
+            return function(self.problem, *args)
+        blocks = [slice(i, i + _ROWS) for i in range(0, n, _ROWS)]
+        return combine([function(self.problem.part(some), *args) for some in blocks])
 
     def quantiles(
         self, q: float, n_groups: int, function: Any, *args: Any

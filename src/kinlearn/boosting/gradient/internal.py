@@ -7,6 +7,7 @@ from kinlearn.boosting.gradient._losses import (
     MultinomialLoss,
 )
 from kinlearn.boosting.gradient._rounds import Boosted, Problem, Settings, boost
+from kinlearn.boosting.gradient._same_bins import RowsModel, SameBins
 
 __all__ = [
     "REGRESSION",
@@ -15,6 +16,8 @@ __all__ = [
     "LogisticLoss",
     "MultinomialLoss",
     "Problem",
+    "RowsModel",
+    "SameBins",
     "Settings",
     "boost",
 ]

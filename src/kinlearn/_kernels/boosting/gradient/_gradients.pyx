@@ -32,7 +32,7 @@ def fill_gradients(
         Targets, scores and weights. Targets of the logistic loss are 0 and 1.
     g, h : float64 arrays of shape (n,), filled
         The derivatives times the weight. The loss of a quantile has no curvature: 1
-        stands for it.
+        stands for it. That of costs is its mean, 1: a cost near 0 has hardly any.
     """
     cdef intp_t n = y.shape[0], i
     cdef f64_t p, w
@@ -56,7 +56,7 @@ def fill_gradients(
             for i in range(n):
                 p = weight[i] * y[i] * exp(min(-score[i], <f64_t> MOST_LOG))
                 g[i] = weight[i] - p
-                h[i] = p
+                h[i] = weight[i]
         else:
             for i in range(n):
                 w = weight[i]

@@ -1,21 +1,19 @@
-"""Tasks and rows that come after boosting.
+"""Tasks that come after boosting.
 
 The trees stay. A new task gets its intercept and, round by round, a side at every task
 split and departures in the leaves, by the penalties that the trees were grown with.
-Further rounds are for the tasks that have rows in them.
 """
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from kinlearn._binning import in_units
 from kinlearn.boosting.gradient._departures import LEAST_FRACTION, fraction_of
 from kinlearn.boosting.gradient._exact import group_quantiles
-from kinlearn.boosting.gradient._model import LEAF, NODE, TASK, Tree, Trees
-from kinlearn.boosting.gradient._rounds import Boosted, Problem, Rounds, Watch
+from kinlearn.boosting.gradient._model import LEAF, TASK, Tree, Trees
+from kinlearn.boosting.gradient._rounds import Boosted, Problem
 from kinlearn.boosting.gradient._start import (
     MOST_STEP,
     NEWTON_STEPS,
@@ -24,140 +22,9 @@ from kinlearn.boosting.gradient._start import (
     Totals,
 )
 
-__all__ = [
-    "add_tasks",
-    "best_rounds",
-    "deal_rows",
-    "insert_classes",
-    "insert_tasks",
-    "only_tasks",
-]
+__all__ = ["add_tasks"]
 
-_CATEGORY_BYTES = 32  # of a set of categories
-_FOLDS = 5  # of later rows, by which the number of further rounds is chosen
-_SURE = 2.0  # standard errors by which they must help: with 1, one in four did harm
 _UNLIKE = 3.0  # standard deviations by which a task is unlike all others
-
-
-def insert_tasks(model: Boosted, place: np.ndarray, n_tasks: int) -> Boosted:
-    """The same model among more tasks; those go to the side of more rows."""
-    intercepts = np.zeros((n_tasks, len(model.start.base)))
-    intercepts[place] = model.start.intercepts
-    trees = [_renumbered(tree, place, n_tasks) for tree in model.trees]
-    return Boosted(
-        replace(model.start, intercepts=intercepts), Trees.of(trees, n_tasks)
-    )
-
-
-def _renumbered(tree: Tree, place: np.ndarray, n_tasks: int) -> Tree:
-    nodes, (leaf, task, value) = tree.nodes.copy(), tree.departures
-    by_set = np.flatnonzero(nodes["first_byte"] >= 0)
-    size = max(_CATEGORY_BYTES, (n_tasks + 7) >> 3)
-    sets = np.zeros((len(by_set), size), dtype=np.uint8)
-    for new, node in zip(sets, nodes[by_set], strict=True):
-        old = tree.sets[node["first_byte"] :]
-        if node["feature"] == TASK:
-            bits = np.full(8 * size, node["default_left"], dtype=np.uint8)
-            bits[place] = np.unpackbits(old, count=len(place), bitorder="little")
-            new[:] = np.packbits(bits, bitorder="little")
-        else:
-            new[:_CATEGORY_BYTES] = old[:_CATEGORY_BYTES]
-    nodes["first_byte"][by_set] = size * np.arange(len(by_set))
-    return replace(
-        tree,
-        nodes=nodes,
-        sets=sets.ravel(),
-        departures=(leaf, place[task].astype(np.int32), value),
-    )
-
-
-def insert_classes(model: Boosted, place: np.ndarray, weight: np.ndarray) -> Boosted:
-    """The same model with scores of more classes, which no tree adds to.
-
-    `weight` is that of the rows of each class. The scores of new classes begin with how
-    frequent they are.
-    """
-    start, n_tasks, n_classes = model.start, model.trees.n_tasks, len(weight)
-    if len(place) == 1:  # of one class, nothing was learned
-        n_outputs = 1 if n_classes == 2 else n_classes
-        zeros = np.zeros((n_tasks, n_outputs))
-        start = Start(zeros[0], zeros, np.full(n_outputs, np.inf))
-        return Boosted(start, Trees.of([], n_tasks))
-    base, penalty = np.zeros(n_classes), np.full(n_classes, np.inf)
-    intercepts = np.zeros((n_tasks, n_classes))
-    old = place[-1:] if len(start.base) == 1 else place
-    base[old], intercepts[:, old] = start.base, start.intercepts
-    penalty[old] = start.penalty
-    new = np.setdiff1d(np.arange(n_classes), place)
-    rate = np.maximum(weight[new], 1e-300) / max(weight[place].sum(), 1e-300)
-    base[new] = np.log(rate) + logsumexp(base[place])
-    every, n_old = [], len(start.base)
-    for first in range(0, len(model.trees), n_old):
-        round_ = [_stump(k) for k in range(n_classes)]
-        for k in range(n_old):
-            round_[old[k]] = replace(model.trees[first + k], output=int(old[k]))
-        every += round_
-    return Boosted(Start(base, intercepts, penalty), Trees.of(every, n_tasks))
-
-
-def _stump(output: int) -> Tree:
-    """A tree of one leaf that adds nothing."""
-    nodes = np.zeros(1, dtype=NODE)
-    nodes["feature"], nodes["first_byte"] = LEAF, -1
-    zero, none = np.zeros(1), np.empty(0, dtype=np.int32)
-    empty = np.empty(0, dtype=np.uint8)
-    none_of = none, none, np.empty(0)
-    return Tree(output, nodes, zero, zero, zero, empty, zero, none_of, rate=0.0)
-
-
-def only_tasks(tree: Tree, tasks: np.ndarray, n_tasks: int) -> Tree:
-    """A tree that adds for some tasks what it did, and nothing for all others."""
-    n_leaves = len(tree.leaf_values)
-    table = np.repeat(tree.leaf_values[:, None], n_tasks, axis=1)
-    np.add.at(table, tree.departures[:2], tree.departures[2])
-    leaf, which = np.divmod(np.arange(n_leaves * len(tasks)), len(tasks))
-    departures = leaf, tasks[which].astype(np.int32), table[leaf, tasks[which]]
-    return replace(tree, leaf_values=np.zeros(n_leaves), departures=departures)
-
-
-# -------------------------------------------------------------- further rounds
-
-
-def deal_rows(
-    task: np.ndarray, y: np.ndarray | None, rng: np.random.RandomState
-) -> list[np.ndarray]:
-    """Folds of the rows of each task and class, as masks; none of a single row."""
-    cell = task.astype(np.int64)
-    if y is not None:
-        cell = cell * (int(y.max()) + 1) + y
-    order = rng.permutation(len(task))
-    order = order[np.argsort(cell[order], kind="stable")]
-    n_folds = min(_FOLDS, len(task))
-    fold = np.empty(len(task), dtype=np.intp)
-    fold[order] = np.arange(len(task)) % n_folds
-    return [fold == k for k in range(n_folds)] if n_folds > 1 else []
-
-
-def best_rounds(races: list[tuple[Rounds, Watch]], most: int, patience: int) -> int:
-    """How many rounds predict the rows best that do not train.
-
-    None, unless that many are better than none by two standard errors over the folds.
-    """
-    if not races:
-        return 0
-    losses = [np.array([watch.total() for _, watch in races])]
-    best = 0
-    while len(losses) <= most and len(losses) - best <= patience:
-        for rounds, watch in races:
-            watch.look(rounds.play(), rounds.problem.n_tasks)
-        losses.append(np.array([watch.total() for _, watch in races]))
-        best = int(np.argmin([each.sum() for each in losses]))
-    gain = losses[0] - losses[best]
-    error = gain.std(ddof=1) / np.sqrt(len(gain))
-    return best if gain.mean() > _SURE * error else 0
-
-
-# ------------------------------------------------------------------- new tasks
 
 
 def add_tasks(

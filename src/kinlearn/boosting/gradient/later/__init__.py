@@ -1,0 +1,5 @@
+"""Tasks and rows that come after boosting."""
+
+from kinlearn.boosting.gradient.later._rows import take_later
+
+__all__ = ["take_later"]
