@@ -24,6 +24,8 @@ from kinlearn.linear import (
     MultiTaskLinearRegressor,
 )
 from kinlearn.sharing import (
+    ConformalClassifier,
+    ConformalRegressor,
     KinClassifier,
     KinRegressor,
     PerTask,
@@ -65,6 +67,8 @@ ESTIMATORS = [
     # one family and few folds: every check fits it several times
     KinClassifier(n_folds=2, families=["linear"]),
     KinRegressor(n_folds=2, families=["linear"]),
+    ConformalClassifier(SharedPlusOwn(LogisticRegression()), n_folds=2),
+    ConformalRegressor(Pooled(HistGradientBoostingRegressor(max_iter=5)), n_folds=2),
     PerTask(LogisticRegression()),
     PerTask(Ridge()),
     Pooled(LogisticRegression()),
