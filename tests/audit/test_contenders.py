@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -15,6 +14,7 @@ from kinlearn import keep_task, with_task
 from kinlearn.audit import default_contenders
 from kinlearn.audit._contenders import choose_contenders, default_entries
 from kinlearn.audit._problem import open_problem
+from kinlearn.boosting import MultiTaskGradientBoostingClassifier
 from kinlearn.sharing import KinClassifier, PerTask, Pooled, TaskAsFeature
 from kinlearn.sharing._default_models import DEFAULT_MODELS
 from kinlearn.trees import MultiTaskExtraTreesClassifier
@@ -177,6 +177,7 @@ def _mixed(n=N):
     return frame
 
 
+@pytest.mark.filterwarnings("ignore::kinlearn.exceptions.SingularFitWarning")
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_default_contenders_take_mixed_frames_with_gaps(library):
     frame = _mixed()
@@ -187,6 +188,7 @@ def test_default_contenders_take_mixed_frames_with_gaps(library):
         assert np.isfinite(proba).all(), name
 
 
+@pytest.mark.filterwarnings("ignore::kinlearn.exceptions.SingularFitWarning")
 def test_unseen_words_are_no_error():
     frame = _mixed()
     new = frame.assign(word="never seen", level="high")
@@ -194,10 +196,12 @@ def test_unseen_words_are_no_error():
         assert len(model.fit(frame, Y).predict(new)) == N, name
 
 
+@pytest.mark.filterwarnings("ignore::kinlearn.exceptions.SingularFitWarning")
 def test_sparse_data_gets_those_who_take_it():
     S = sp.csr_array(X)
     models = default_contenders(S, Y, task=-1)
-    assert not any("boosting" in name for name in models)
+    wide = sp.hstack([sp.csr_array((N, 2_001)), S]).tocsr()
+    assert not any("boosting" in name for name in default_contenders(wide, Y, task=-1))
     for name, model in models.items():
         assert len(model.fit(S, Y).predict(S)) == N, name
 
@@ -223,10 +227,11 @@ def test_a_lone_model_is_scaled_by_its_own_rows():
 
 def test_boosting_gets_the_task_as_a_category():
     model = default_contenders(X, Y, task=-1)["gradient boosting, task as feature"]
-    assert isinstance(model.estimator, HistGradientBoostingClassifier)
+    assert isinstance(model.estimator, MultiTaskGradientBoostingClassifier)
     assert model.fit(X, Y).encoding_ == "category"
 
 
+@pytest.mark.filterwarnings("ignore::kinlearn.exceptions.SingularFitWarning")
 @pytest.mark.parametrize("kind", ["classification", "regression"])
 def test_tasks_of_one_row_are_no_obstacle(kind):
     tiny = np.array(X)

@@ -6,6 +6,12 @@ from typing import Any, Literal
 
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
@@ -76,6 +82,13 @@ def innermost(estimator: Any) -> Any:
 
 
 _FAMILIES = {type(innermost(c.estimator)): c.family for c in DEFAULT_MODELS}
+# the same methods, of scikit-learn's
+_FAMILIES |= {
+    ExtraTreesClassifier: "extra trees",
+    ExtraTreesRegressor: "extra trees",
+    HistGradientBoostingClassifier: "gradient boosting",
+    HistGradientBoostingRegressor: "gradient boosting",
+}
 _SLOW = tuple(type(c.estimator) for c in DEFAULT_MODELS if c.on_request)
 
 
@@ -152,7 +165,8 @@ def default_entries(
         scaler = None  # every model encodes such a table in the way that suits it
     entries = []
     for default in DEFAULT_MODELS:
-        if not default.suits(problem.kind, problem.n_rows, problem.n_tasks):
+        size = problem.n_rows, problem.n_tasks, problem.n_features
+        if not default.suits(problem.kind, *size):
             continue
         if default.on_request and not on_request:
             continue

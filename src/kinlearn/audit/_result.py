@@ -267,6 +267,11 @@ class SharingResult:
         root = __name__.partition(".")[0]
         import_module(f"{root}.report").write_page(self, path)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        root = __name__.partition(".")[0]
+        return import_module(f"{root}.report.internal").result_fragment(self)
+
     def __getstate__(self) -> dict[str, Any]:
         # the data that the comparison was made on stays where it is
         return {**vars(self), "_refit": None}

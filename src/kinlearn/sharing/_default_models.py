@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import clone
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from kinlearn.boosting import (
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
+)
+from kinlearn.linear import MixedLinearRegressor, MixedLogisticClassifier
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing.kin import KinClassifier, KinRegressor
 from kinlearn.trees import (
@@ -28,7 +27,6 @@ from kinlearn.trees import (
 __all__ = ["DEFAULT_MODELS", "DefaultModel"]
 
 _ALONE = ("alone",)
-_SEEING = ("task as feature",)
 _BLIND = ("alone", "pooled")
 _ONE_MODEL = ("pooled", "task as feature")
 _PLAIN = ("alone", "pooled", "task as feature")
@@ -37,9 +35,10 @@ _MULTI = ("multi-task",)
 # Rows up to which a contender takes seconds rather than minutes on each fold.
 _SMALL = 20_000
 _MIDDLE = 200_000
-# Tasks up to which the same holds where each costs a forest, or a booster.
+# Tasks up to which the same holds where each costs a model.
 _MANY = 200
-_FEW = 50
+_BINNED = 2_000  # features up to which a byte for each cell, stored or not, is little
+_SLOPED = 40  # features up to which a slope of each for each task is quick
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class DefaultModel:
         The model, unfitted; one of kinlearn has its ``task`` set later.
     scaled : bool, default=False
         Whether it needs numbers of one scale and none missing.
-    most_rows, most_tasks : int or None, default=None
+    most_rows, most_tasks, most_features : int or None, default=None
         Limits up to which it takes part.
     least_rows : int, default=0
         Limit from which it takes part.
@@ -73,36 +72,39 @@ class DefaultModel:
     scaled: bool = False
     most_rows: int | None = None
     most_tasks: int | None = None
+    most_features: int | None = None
     least_rows: int = 0
     on_request: bool = False
 
-    def suits(self, kind: str, n_rows: int, n_tasks: int) -> bool:
+    def suits(self, kind: str, n_rows: int, n_tasks: int, n_features: int = 0) -> bool:
         """Whether it takes part in a comparison of this size."""
         return (
             kind == self.kind
             and n_rows >= self.least_rows
             and (self.most_rows is None or n_rows < self.most_rows)
             and (self.most_tasks is None or n_tasks <= self.most_tasks)
+            and (self.most_features is None or n_features <= self.most_features)
         )
 
 
 _TREES, _BOOSTING = "extra trees", "gradient boosting"
-_FOREST = {"n_estimators": 100, "min_samples_leaf": 3}
+_BLIND_FOREST = {"n_estimators": 100, "task_split_prob": 0.0, "min_samples_leaf": 3}
 _BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
+_SLOPES = {"slopes": "all", "covariance": "scaled_identity", "alpha": 1.0}
 
 
 def _models(
-    kind: str, linear: str, shared: SharedPlusOwn, kin: Any, trees: Any, forest: Any
+    kind: str, linear: str, shared: SharedPlusOwn, kin: Any, mixed: Any, forest: Any
 ) -> Iterator[DefaultModel]:
     """Those that classification and regression both have.
 
     `shared` is over a linear model, which the others are forms of; the last three are
-    the classes of Kin and of the extra trees of scikit-learn and of kinlearn.
+    classes: Kin, mixed models and extra trees.
     """
     boosting = (
-        HistGradientBoostingClassifier
+        MultiTaskGradientBoostingClassifier
         if kind == "classification"
-        else HistGradientBoostingRegressor
+        else MultiTaskGradientBoostingRegressor
     )
     for family, forms, estimator, limits in (
         ("Kin", _MULTI, kin(), {"most_rows": _MIDDLE, "on_request": True}),
@@ -113,11 +115,25 @@ def _models(
             shared,
             {"scaled": True, "most_rows": _MIDDLE, "most_tasks": 5 * _MANY},
         ),
-        (_TREES, _BLIND, trees(**_FOREST), {"most_rows": _SMALL, "most_tasks": _MANY}),
-        # a column for each task
-        (_TREES, _SEEING, trees(**_FOREST), {"most_rows": _SMALL, "most_tasks": _FEW}),
-        (_BOOSTING, _ALONE, boosting(), {"most_tasks": _FEW}),
-        (_BOOSTING, _ONE_MODEL, boosting(), {}),
+        (
+            "mixed model",
+            _MULTI,
+            mixed(**_SLOPES),
+            {"scaled": True, "most_rows": _MIDDLE, "most_features": _SLOPED},
+        ),
+        (
+            _TREES,
+            _BLIND,
+            forest(**_BLIND_FOREST),
+            {"most_rows": _SMALL, "most_tasks": _MANY},
+        ),
+        (
+            _BOOSTING,
+            _ALONE,
+            boosting(),
+            {"most_tasks": _MANY, "most_features": _BINNED},
+        ),
+        (_BOOSTING, (*_ONE_MODEL, *_MULTI), boosting(), {"most_features": _BINNED}),
         (_TREES, _MULTI, forest(), {"most_rows": _MIDDLE}),
         (_TREES, _MULTI, forest(**_BIG_FOREST), {"least_rows": _MIDDLE}),
     ):
@@ -130,7 +146,7 @@ DEFAULT_MODELS = (
         "logistic regression",
         SharedPlusOwn(LogisticRegression(max_iter=1000)),
         KinClassifier,
-        ExtraTreesClassifier,
+        MixedLogisticClassifier,
         MultiTaskExtraTreesClassifier,
     ),
     DefaultModel(
@@ -145,7 +161,7 @@ DEFAULT_MODELS = (
         "ridge regression",
         SharedPlusOwn(Ridge(), own_weight=0.2),
         KinRegressor,
-        ExtraTreesRegressor,
+        MixedLinearRegressor,
         MultiTaskExtraTreesRegressor,
     ),
 )

@@ -48,7 +48,7 @@ def test_numbers(texts, form):
 def test_classes_have_linear_models_and_boosting(texts):
     X, y = texts
     model = KinClassifier(task=-1, **QUICK).fit(X, y > 0)
-    assert "gradient boosting, multi-task" in model.candidates_
+    assert "MTBoost, multi-task" in model.candidates_
     assert "support vector machine, multi-task" in model.candidates_
     assert not any("trees" in name for name in model.candidates_)
     proba = model.predict_proba(X)

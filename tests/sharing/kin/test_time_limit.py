@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.exceptions import UnknownTaskWarning
-from kinlearn.sharing.kin import _trials
+from kinlearn.sharing.kin import _candidates, _trials
 from kinlearn.sharing.kin._combine import Evidence
 from kinlearn.sharing.kin._training import TrainingTable
 from kinlearn.trees.extra._tuning import Pilot
@@ -48,6 +48,7 @@ def clock(monkeypatch):
         clock.comparisons += 1
         return 1.0 / candidate.settings.min_weight_leaf
 
+    monkeypatch.setattr(_candidates, "_MOST_LEVELS", 0)  # three candidates are enough
     monkeypatch.setattr(_trials, "perf_counter", clock)
     monkeypatch.setattr(TrainingTable, "fit", slow_fit)
     monkeypatch.setattr(Pilot, "_loss", slow_loss)

@@ -34,6 +34,7 @@ from kinlearn.audit._folds import Folds
 from kinlearn.audit._problem import Problem, hash_arrays
 from kinlearn.audit._scoring import Scoring
 from kinlearn.audit.run._store import MemoryStore
+from kinlearn.exceptions import SingularFitWarning
 from kinlearn.utils import SentOnce, one_by_one
 
 __all__ = [
@@ -276,6 +277,8 @@ def _run_cell(
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
+        # an effect without variance predicts as well as others
+        warnings.simplefilter("ignore", SingularFitWarning)
         try:
             record = _fit_and_score(comparison, cell, estimator)
         except Exception as error:  # noqa: BLE001 - whatever a contender may raise

@@ -2,24 +2,35 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.exceptions import KinlearnWarning
+from kinlearn.boosting.gradient import GradientBoostingBase
+from kinlearn.exceptions import (
+    KinlearnWarning,
+    SingularFitWarning,
+    UnusedColumnWarning,
+)
 from kinlearn.sharing.kin._candidates import (
     CAUTIONS,
+    EFFORTS,
     FAMILIES,
+    FORMS,
     ROLES,
     Candidate,
+    Size,
     choose_candidates,
+    own_candidates,
 )
 from kinlearn.sharing.kin._combine import (
     Calibration,
@@ -30,6 +41,7 @@ from kinlearn.sharing.kin._combine import (
 from kinlearn.sharing.kin._features import Standardisation
 from kinlearn.sharing.kin._folds import rows_of, rows_to_folds, tasks_to_folds
 from kinlearn.sharing.kin._groups import find_groups
+from kinlearn.sharing.kin._models import MeanOf
 from kinlearn.sharing.kin._scores import Scores, importance_of_columns
 from kinlearn.sharing.kin._training import Table, TrainingTable, predict_with
 from kinlearn.sharing.kin._trials import Clock, Trial, Trials
@@ -41,7 +53,7 @@ from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, TaskColumn
 
-__all__ = ["Family", "KinBase"]
+__all__ = ["Effort", "Family", "KinBase"]
 
 _FEW_COLUMNS, _DENSE = 100, 0.2  # a sparse X with these is taken for a dense one
 _LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
@@ -52,6 +64,7 @@ _LEAST_SOMEWHERE = 0.2
 
 
 Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
+Effort: TypeAlias = Literal["fast", "standard", "best"]
 
 
 class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
@@ -60,6 +73,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
         "families": [StrOptions({"all", *FAMILIES}), "array-like"],
+        "effort": [StrOptions(set(EFFORTS))],
+        "estimators": [Mapping, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
@@ -75,6 +90,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         *,
         task: TaskColumn = None,
         families: Literal["all"] | Family | Sequence[Family] = "all",
+        effort: Effort = "standard",
+        estimators: Mapping[str, Any] | None = None,
         n_estimators: int = 200,
         n_folds: int = 5,
         time_limit: float | None = None,
@@ -85,6 +102,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     ) -> None:
         self.task = task
         self.families = families
+        self.effort = effort
+        self.estimators = estimators
         self.n_estimators = n_estimators
         self.n_folds = n_folds
         self.time_limit = time_limit
@@ -163,16 +182,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         rows = rows_to_folds(data, self.n_folds, random)
         data, fold, task_rows = rows.data, rows.fold, rows.task_rows
         scores = Scores(self.scoring, X, origin[rows.origin], data)
-        candidates = choose_candidates(
-            self._kind,
-            task_rows,
-            int(task_rows.sum()),
-            families=self._checked_families(),
-            n_estimators=self.n_estimators,
-            seed=seed,
-            n_classes=2 if data.classes is None else len(data.classes),
-            cautions=self._look_for_groups(data),
-        )
+        candidates = self._candidates(data, task_rows, seed)
         candidates, unable = self._able(data, candidates)
         train = self._training_table(data, candidates)
         task_fold = None
@@ -182,12 +192,18 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         progress = self._init_callback_context(max_subtasks=len(candidates) + 1)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         with (
-            Trials(train, fold, task_fold, clock, self.n_jobs) as trials,
+            Trials(
+                train, fold, task_fold, clock, self.n_jobs, self.effort != "best"
+            ) as trials,
             warnings.catch_warnings(),
         ):
             trials.dropped |= unable
             # of the weights of one task or fold; see _open for all
             warnings.filterwarnings("ignore", "The weights of", KinlearnWarning)
+            # effects without variance, and flat likelihoods, predict as well as others
+            warnings.simplefilter("ignore", SingularFitWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", UnusedColumnWarning)
             self._try(trials, candidates, progress)
             self._weigh(trials, scores)
             names = self._with_weight(trials)
@@ -229,6 +245,32 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             and groups[number] not in groups[:number]
         )
 
+    def _candidates(
+        self, data: TaskData, task_rows: np.ndarray, seed: int
+    ) -> list[Candidate]:
+        """Ours, if any is wanted, and those of the user's estimators."""
+        families, given = self._checked_families(), self._checked_estimators()
+        out = []
+        if families:
+            size = Size(
+                task_rows,
+                data.X.shape[1],
+                2 if data.classes is None else len(data.classes),
+                self._look_for_groups(data),
+                sp.issparse(data.X),
+            )
+            out = choose_candidates(
+                self._kind,
+                size,
+                families=families,
+                effort=self.effort,
+                n_estimators=self.n_estimators,
+                seed=seed,
+            )
+        else:
+            self.task_groups_ = None
+        return out + own_candidates(given, data.n_tasks > 1)
+
     def _able(
         self, data: TaskData, candidates: list[Candidate]
     ) -> tuple[list[Candidate], dict[str, str]]:
@@ -236,7 +278,13 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self._sparse = sp.issparse(data.X)
         if not self._sparse:
             return candidates, {}
-        able = [c for c in candidates if get_tags(c.estimator).input_tags.sparse]
+        able = [
+            c
+            for c in candidates
+            if get_tags(c.estimator).input_tags.sparse
+            # it would make a byte of each cell, stored or not
+            and not isinstance(c.estimator, GradientBoostingBase)
+        ]
         if not able:
             raise ValueError(
                 f"X is sparse, and no model of families={self.families!r} takes that. "
@@ -274,13 +322,32 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         if isinstance(self.families, str):
             return FAMILIES if self.families == "all" else (self.families,)
         strange = [name for name in self.families if name not in FAMILIES]
-        if strange or not len(self.families):
+        if strange or not (len(self.families) or self.estimators):
             found = f"{strange[0]!r}" if strange else "nothing"
             raise ValueError(
                 f'families must be "all" or some of {", ".join(map(repr, FAMILIES))}; '
-                f"found {found}."
+                f"found {found}. None of them is allowed beside `estimators`."
             )
         return tuple(self.families)
+
+    def _checked_estimators(self) -> Mapping[str, Any]:
+        able = is_classifier if self._kind == "classification" else is_regressor
+        kind = "classifier" if self._kind == "classification" else "regressor"
+        given = self.estimators or {}
+        for name, value in given.items():
+            estimator, forms = value if isinstance(value, tuple) else (value, FORMS)
+            if not hasattr(estimator, "fit") or not able(estimator):
+                raise TypeError(
+                    f"estimators[{name!r}] must be a {kind}, or a pair of one and its "
+                    f"forms; found {type(estimator).__name__}."
+                )
+            strange = [form for form in forms if form not in FORMS]
+            if isinstance(forms, str) or strange or not forms:
+                raise ValueError(
+                    f"The forms of estimators[{name!r}] must be a list of some of "
+                    f"{', '.join(map(repr, FORMS))}; found {forms!r}."
+                )
+        return given
 
     def _training_table(
         self, data: TaskData, candidates: list[Candidate]
@@ -341,6 +408,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         evidence = seen, known.y, known.weight
         honest = self._calibrated_in_turn(*evidence, trials.fold[held])
         self._remember_scores("seen", honest, held, scores)
+        self._remember_errors(honest, known.y, known.task, known.weight)
+        self._remember_background(train.table.raw, train.weight)
         self._calibrate(evidence, self._weigh_for_unseen(trials, done, scores))
 
     def _weigh_for_unseen(
@@ -366,6 +435,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         found = mixed, train.y, train.weight
         honest = self._calibrated_in_turn(*found, trials.task_fold)
         self._remember_scores("unseen", honest, np.arange(train.n_samples), scores)
+        self._remember_unseen_errors(honest, train.y, train.table.task, train.weight)
         for t, name in enumerate(self.tasks_.tolist()):
             rows = np.flatnonzero(train.table.task == t)
             self.unseen_task_scores_[name] = scores.of_task(honest[rows], rows)
@@ -394,9 +464,10 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self._scaled = [trial.candidate.scaled for trial in done.values()]
 
     def _affinity_by(self, models: Iterable[Any]) -> np.ndarray | None:
-        """The affinity of the multi-task forest, with or without weight, or None."""
+        """The affinity of a multi-task forest or booster, with or without weight."""
         for model in models:
-            if isinstance(model, MultiTaskExtraTreesBase):
+            model = model.models[0] if isinstance(model, MeanOf) else model
+            if isinstance(model, MultiTaskExtraTreesBase | GradientBoostingBase):
                 found = getattr(model, "task_affinity_", None)
                 if found is None or len(found) == len(self.tasks_):
                     return found
@@ -412,24 +483,27 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     def _combined(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The combination's predictions, and the rows' tasks."""
         rows = self._predict_data(X)
-        weights = self._row_weights(rows.task)
+        return self._mixed(rows.X, rows.task), rows.task
+
+    def _mixed(self, X: Any, task: np.ndarray) -> np.ndarray:
+        """The combination's predictions for checked features and task codes."""
+        weights = self._row_weights(task)
         labels = getattr(self, "_label_sets", None)
-        X = rows.X
         if sp.issparse(X) != self._sparse:  # as the models know it
             X = sp.csr_array(X) if self._sparse else X.toarray()
-        table = Table.of(X, rows.task, self._scale)
+        table = Table.of(X, task, self._scale)
         shape = () if labels is None else (labels.n_classes,)
-        out = np.zeros((rows.n_samples, *shape))
+        out = np.zeros((len(task), *shape))
         for k, model in enumerate(self.models_):
             # a model predicts the rows that it has weight for, and no others
             some = np.flatnonzero(weights[:, k])
             if not len(some):
                 continue
             source: Any = table.scaled if self._scaled[k] else table.raw
-            values = predict_with(model, source[some], rows.task[some], labels)
+            values = predict_with(model, source[some], task[some], labels)
             values = corrected(values, self._corrections[k])
             out[some] += combine([values], weights[some, k : k + 1])
-        return out, rows.task
+        return out
 
     @property
     def sharing_(self) -> dict[Any, dict[str, float]]:
@@ -445,15 +519,15 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     @property
     def task_affinity_(self) -> np.ndarray:
-        """How often the multi-task forest's splits keep two tasks together.
+        """How often splits of the multi-task forest keep two tasks together.
 
-        Also where the forest has no weight.
+        Also where the forest has no weight; without it, those of the booster.
         """
         check_is_fitted(self)
         if self._affinity is None:
             raise AttributeError(
-                "There is no task_affinity_: no multi-task forest was fitted to all "
-                "rows, or there are too many tasks for a matrix."
+                "There is no task_affinity_: no multi-task forest or booster was "
+                "fitted to all rows, or there are too many tasks for a matrix."
             )
         return self._affinity
 
@@ -500,6 +574,15 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             weight=sample_weight,
             random_state=random_state,
         )
+
+    def _html_repr(self) -> str:
+        """What notebooks show: of a fitted one what it found, then its parameters."""
+        diagram = super()._html_repr()
+        if not hasattr(self, "models_"):
+            return diagram
+        # The one call that goes up a layer, made on request, as of SharingResult.
+        report = import_module(f"{__name__.partition('.')[0]}.report.internal")
+        return report.with_diagram(report.model_fragment(self), diagram)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,61 +1,68 @@
 """The candidates of the Kin estimators, by kind and size of the data."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.utils import get_tags
 
-from kinlearn.boosting import MTBoostClassifier
+from kinlearn.boosting import (
+    MTBoostClassifier,
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
+)
+from kinlearn.linear import MixedLinearRegressor, MixedLogisticClassifier
 from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing._pooled import Pooled
 from kinlearn.sharing._shared_plus_own import SharedPlusOwn
 from kinlearn.sharing._task_as_feature import TaskAsFeature
 from kinlearn.sharing.kin._groups import LikeTasks
-from kinlearn.sharing.kin._models import (
-    BoostedOverLinear,
-    StandardisedSVR,
-    TaskByCoefficients,
-)
+from kinlearn.sharing.kin._models import StandardisedSVR
 from kinlearn.svm import MultiTaskSVC
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
-__all__ = ["CAUTIONS", "FAMILIES", "ROLES", "Candidate", "choose_candidates"]
+__all__ = [
+    "CAUTIONS",
+    "EFFORTS",
+    "FAMILIES",
+    "FORMS",
+    "ROLES",
+    "Candidate",
+    "Size",
+    "choose_candidates",
+    "own_candidates",
+]
 
 FAMILIES = ("linear", "svm", "trees", "boosting")
 ROLES = ("own", "pooled", "shared")
+FORMS = ("pooled", "task as feature", "own")  # of estimators that users give
+EFFORTS = ("fast", "standard", "best")
 CAUTIONS = (1.0, 4.0)  # about groups of like tasks: fine, and coarse
 
 _FEWEST_OWN = 8  # rows outside a fold from which a task gets a model of its own
-_FEWEST_FOR_BOOSTING = 100
-_MOST_TASKS_ALONE = {"linear": 1_000, "trees": 60, "boosting": 20}
+_FEWEST_FOR_BOOSTING = 60
+_MOST_TASKS_ALONE = {"linear": 10_000, "trees": 60, "boosting": 20}
 _MOST_FOR_MTBOOST = {"rows": 20_000, "tasks": 200}
-_FEWEST_POINTS = 5  # tasks from which it helps to know which are near each other
 _ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
 _ROUNDS = 100  # of multi-task boosting
-_BOOSTERS = 4  # of a kind, in the end
+_BOOSTERS = {"fast": 1, "standard": 4, "best": 8}  # of a kind, in the end
 _MANY_ROWS = 100_000  # from here, one setting instead of several
 _TREES_ALONE = 100
 _ROWS_FOR_MACHINES = 20_000  # of all machines together; classes have one each
-# Below, boosters take longer steps, which is quick and as good, and there is time for
-# machines and for more settings.
-_FEW_ROWS = 5_000
+_FEW_ROWS = 5_000  # below, there is time for machines, and rows for small trees alone
+_MOST_SLOPES = 40  # features up to which each task has a slope of each
+_MOST_LEVELS = 300  # and up to which mixed models take part at all
 # Iterations at which boosters are compared; the last is where they stop.
-_STAGES_OF_SMALL_TREES = (25, 50, 75, 100, 150, 200, 250, 350, 500)
-_STAGES_OF_LARGE_TREES = (12, 25, 40, 60, 80, 100, 120, 200)
+_RATE = 0.12  # on landmine and school, rates from 0.06 to 0.15 were as good
+_STAGES = (12, 25, 37, 50, 75, 100, 125, 175, 250)
+_STAGES_OF_LARGE_TREES = (6, 12, 20, 30, 40, 50, 60, 100)
 _LARGE_TREES = 24  # leaves
-# Of a leaf's value, where there are rows for more iterations: 30 rows' worth for
-# numbers; rows of classes weigh p (1 - p).
-_SHRINKAGE = {"classification": 3.0, "regression": 30.0}
 # Of all models: X has the task's code as its last column, perhaps an unknown one.
 _TASK: dict[str, Any] = {"task": -1, "unknown_task": "share"}
 _TASK_BOOSTING, _TASK_TREES = (
-    "gradient boosting, task as feature",
+    "gradient boosting, multi-task",
     "extra trees, multi-task",
 )
 
@@ -90,6 +97,8 @@ class Candidate:
         Parameters to choose from, by their loss out of fold.
     stages : tuple of tuple of int
         For boosters, the numbers of iterations to choose from under each setting.
+    iterations : str
+        The parameter that holds the number of iterations.
     variants : tuple of dict
         Parameters of the models whose mean predicts in the end: one, or several that
         differ in their seeds.
@@ -99,6 +108,10 @@ class Candidate:
         What becomes of these choices.
     for_unseen : bool
         Whether it predicts for tasks that were not seen in fit.
+    given : bool
+        Whether a user gave it: an error in its fit is the user's to see.
+    may_fail : bool
+        Whether others do where it cannot be fitted: rows of little weight, say.
     """
 
     name: str
@@ -107,10 +120,13 @@ class Candidate:
     scaled: bool = False
     settings: tuple[dict, ...] = ({},)
     stages: tuple[tuple[int, ...], ...] = ()
+    iterations: str = ""
     variants: tuple[dict, ...] = ({},)
     like: str = ""
     adopt: Callable[[dict], dict] = _without_task
     for_unseen: bool = True
+    given: bool = False
+    may_fail: bool = False
 
     def taking_over(self, params: dict[str, Any]) -> "Candidate":
         """The candidate with the settings that the one it is like has chosen.
@@ -125,58 +141,102 @@ class Candidate:
         return replace(self, settings=tuple(settings), stages=())
 
 
+@dataclass(frozen=True, eq=False)
+class Size:
+    """What decides which candidates take part.
+
+    Attributes
+    ----------
+    task_rows : int array of shape (n_tasks,)
+        Different rows of each task.
+    n_features : int
+        Features of the scaled table.
+    n_classes : int
+        2 for numbers.
+    cautions : sequence of float
+        Those with which tasks fall into groups.
+    sparse : bool
+        Whether X is sparse.
+    """
+
+    task_rows: np.ndarray
+    n_features: int
+    n_classes: int = 2
+    cautions: Sequence[float] = ()
+    sparse: bool = False
+
+
 def choose_candidates(
     kind: str,
-    task_rows: np.ndarray,
-    n_rows: int,
+    size: Size,
     *,
     families: Sequence[str],
+    effort: str = "standard",
     n_estimators: int,
     seed: int,
-    n_classes: int = 2,
-    cautions: Sequence[float] = (),
 ) -> list[Candidate]:
-    """The candidates for data of some size, the quick ones first; at least one.
-
-    `task_rows` and `n_rows` count different rows; `cautions` are those with which tasks
-    fall into groups.
-    """
-    make = _Maker(kind, task_rows, n_rows, n_estimators, seed, n_classes, cautions)
+    """The candidates for data of some size, the quick ones first; at least one."""
+    make = _Maker(kind, size, n_estimators, seed, effort)
     by_family = (getattr(make, family) for family in FAMILIES if family in families)
     out = [candidate for family in by_family for candidate in family()]
     # too few rows for the requested families, or too many
     return out or [make.linear_pooled()]
 
 
+def own_candidates(estimators: Mapping[str, Any], several: bool) -> list[Candidate]:
+    """Candidates of a user's estimators, each in the forms that are wanted.
+
+    With one task there is one form. An estimator that takes no missing values gets
+    the scaled features, which have none.
+    """
+    make: dict[str, tuple[Any, str, dict[str, Any]]] = {
+        "pooled": (Pooled, "pooled", {}),
+        "task as feature": (TaskAsFeature, "shared", {}),
+        "own": (PerTask, "own", {"min_samples": _FEWEST_OWN}),
+    }
+    out = []
+    for name, value in estimators.items():
+        estimator, forms = value if isinstance(value, tuple) else (value, FORMS[:2])
+        for form in forms if several else ("pooled",):
+            wrap, role, options = make[form]
+            out.append(
+                Candidate(
+                    f"{name}, {form}",
+                    role,
+                    wrap(estimator, **_TASK, **options),
+                    scaled=not get_tags(estimator).input_tags.allow_nan,
+                    for_unseen=form != "own",
+                    given=True,
+                )
+            )
+    return out
+
+
 class _Maker:
-    """Builds candidates of one kind; a method for each family yields them."""
+    """Builds candidates of one kind; a method for each family yields them.
+
+    Which ones take part was decided by leaving each out, on 72 made problems and on
+    training rows of 8 real ones (``python -m benchmarks.quality.kin_ablation``).
+    """
 
     def __init__(
-        self,
-        kind: str,
-        task_rows: np.ndarray,
-        n_rows: int,
-        n_estimators: int,
-        seed: int,
-        n_classes: int,
-        cautions: Sequence[float],
+        self, kind: str, size: Size, n_estimators: int, seed: int, effort: str
     ) -> None:
         self.classes = kind == "classification"
-        self.n_rows, self.n_tasks, self.n_classes = n_rows, len(task_rows), n_classes
+        self.n_rows = n_rows = int(size.task_rows.sum())
+        self.n_tasks, self.n_classes = len(size.task_rows), size.n_classes
+        self.n_features, self.sparse = size.n_features, size.sparse
         self.n_estimators = n_estimators
         self.seed = seed
+        self.effort, self.fast, self.best = effort, effort == "fast", effort == "best"
         self.several = self.n_tasks > 1
-        self.own = self.several and task_rows.max() >= _FEWEST_OWN
+        self.own = self.several and size.task_rows.max() >= _FEWEST_OWN
         self.few = n_rows < _MANY_ROWS
         self.quick = n_rows < _FEW_ROWS
-        self.cautions = cautions if self.few else ()
-        self.rate = 0.12 if self.quick else 0.06
+        self.cautions = size.cautions if self.few else ()
+        if self.fast:
+            self.cautions = self.cautions[-1:]
         self.small_trees = 4 if self.quick else 6
-        self.careful = (
-            {"max_features": 0.5}
-            if self.quick
-            else {"max_features": 0.25, "l2_regularization": _SHRINKAGE[kind]}
-        )
         self.linear_name = "logistic regression" if self.classes else "ridge regression"
 
     def _alone(self, family: str) -> bool:
@@ -203,11 +263,32 @@ class _Maker:
             settings=self._grid((0.3, 3.0, 30.0)),
         )
 
+    def _mixed(self, form: str, for_unseen: bool, **options: Any) -> Candidate:
+        model = MixedLogisticClassifier if self.classes else MixedLinearRegressor
+        return Candidate(
+            f"mixed {'logistic' if self.classes else 'linear'} regression, {form}",
+            "shared",
+            model(alpha=1.0, **options, **_TASK),
+            scaled=True,
+            for_unseen=for_unseen,
+            may_fail=True,
+        )
+
     def linear(self) -> Iterator[Candidate]:
-        yield self.linear_pooled()
-        if self.several:
+        if not self.fast or not self.several:
+            yield self.linear_pooled()
+        if not self.several:
+            return
+        mixed = self.n_features <= _MOST_LEVELS and not self.sparse
+        slopes = mixed and self.n_features <= _MOST_SLOPES
+        if slopes:
+            yield self._mixed(
+                "slopes", True, slopes="all", covariance="scaled_identity"
+            )
+        if mixed and not (slopes and self.fast):
+            yield self._mixed("levels", not slopes)
+        if not self.fast or not mixed:
             weights = [2.0, 0.6, 0.2] if self.classes else [0.6, 0.2, 0.06]
-            weights = weights if self.few else weights[1:2]
             first = {} if self.classes else {"estimator__alpha": 10.0}
             yield Candidate(
                 f"{self.linear_name}, multi-task",
@@ -216,7 +297,7 @@ class _Maker:
                 scaled=True,
                 settings=tuple({**first, "own_weight": w} for w in weights),
             )
-        if self._alone("linear"):
+        if self._alone("linear") and not self.fast:
             yield Candidate(
                 f"{self.linear_name}, alone",
                 "own",
@@ -243,7 +324,8 @@ class _Maker:
 
     def svm(self) -> Iterator[Candidate]:
         n_machines = self.n_classes if self.n_classes > 2 else 1
-        if not self.quick or self.n_rows * n_machines >= _ROWS_FOR_MACHINES:
+        large = self.n_rows * n_machines >= _ROWS_FOR_MACHINES
+        if self.fast or large or not self.quick:
             return
         # one machine for each class: their values can be compared
         model = (
@@ -270,17 +352,20 @@ class _Maker:
         return forest(n_estimators, random_state=self.seed, **options)
 
     def trees(self) -> Iterator[Candidate]:
+        if self.fast:
+            return
         # for many rows pilots would take too long
         large = {} if self.few else {"task_split_prob": 0.5, "min_samples_leaf": 20}
         if self.several:
             model = self._forest(self.n_estimators, **_TASK, **large)
             yield Candidate(_TASK_TREES, "shared", model)
-        blind = large | {"task_split_prob": 0.0}
-        if not self.classes:
-            blind["task_offset"] = False
-        model = self._forest(self.n_estimators, **_TASK, **blind)
-        like = _TASK_TREES if self.several else ""
-        yield Candidate("extra trees, pooled", "pooled", model, like=like)
+        if self.best or not self.several:
+            blind = large | {"task_split_prob": 0.0}
+            if not self.classes:
+                blind["task_offset"] = False
+            model = self._forest(self.n_estimators, **_TASK, **blind)
+            like = _TASK_TREES if self.several else ""
+            yield Candidate("extra trees, pooled", "pooled", model, like=like)
         n_trees = min(_TREES_ALONE, self.n_estimators)
         if self.cautions:
             # settings of the forest of all tasks, or, if it was left out, some
@@ -309,65 +394,67 @@ class _Maker:
                 for_unseen=False,
             )
 
-    def _booster(self) -> Any:
+    def _booster(self, **options: Any) -> Any:
         booster = (
-            HistGradientBoostingClassifier
+            MultiTaskGradientBoostingClassifier
             if self.classes
-            else HistGradientBoostingRegressor
+            else MultiTaskGradientBoostingRegressor
         )
         return booster(
-            learning_rate=self.rate,
-            min_samples_leaf=self._leaf,
-            early_stopping=False,
-            random_state=self.seed,
-            **self.careful,
+            learning_rate=_RATE, random_state=self.seed, **{**_TASK, **options}
         )
 
     @property
     def _leaf(self) -> int:
-        """Rows of a booster's leaves."""
+        """Rows of the leaves of a booster that does not see the task."""
         return int(min(max(self.n_rows // 50, 5), 20))
 
     def _staged(self, name: str, role: str, model: Any, **options: Any) -> Candidate:
-        stages_of = {
-            self.small_trees: _STAGES_OF_SMALL_TREES,
-            _LARGE_TREES: _STAGES_OF_LARGE_TREES,
-        }
+        stages_of = {self.small_trees: _STAGES, _LARGE_TREES: _STAGES_OF_LARGE_TREES}
         leaves = tuple(stages_of) if self.few else (_LARGE_TREES,)
-        # twice the rate, half the iterations
-        half = 0.06 / self.rate
-        stages = tuple(tuple(int(half * s) for s in stages_of[n]) for n in leaves)
+        if self.fast:
+            leaves = leaves[:1]
+        inner = "estimator__" if hasattr(model, "estimator") else ""
+        stages = tuple(stages_of[n] for n in leaves)
         grid = tuple(
-            {"estimator__max_leaf_nodes": n, "estimator__max_iter": s[-1]}
+            {f"{inner}max_leaf_nodes": n, f"{inner}n_estimators": s[-1]}
             for n, s in zip(leaves, stages, strict=True)
         )
         # with some of the features at a split, the mean of some is less noisy
-        seeds = range(self.seed, self.seed + (_BOOSTERS if self.few else 1))
+        n_boosters = _BOOSTERS[self.effort] if self.few else 1
+        seeds = range(self.seed, self.seed + n_boosters)
         return Candidate(
             name,
             role,
             model,
             settings=grid,
             stages=stages,
-            variants=tuple({"estimator__random_state": seed} for seed in seeds),
+            iterations=f"{inner}n_estimators",
+            variants=tuple({f"{inner}random_state": seed} for seed in seeds),
             **options,
         )
 
     def boosting(self) -> Iterator[Candidate]:
         if self.n_rows < _FEWEST_FOR_BOOSTING:
             return
+        blind: dict[str, Any] = {"task_splits": False, "task_values": False}
+        careful: dict[str, Any] = {"min_samples_leaf": self._leaf}
+        careful |= (
+            {"l2_regularization": 0.0, "max_features": 0.5}
+            if self.quick
+            else {"l2_regularization": 3.0, "max_features": 0.25}
+        )
         if self.several:
-            model: Any = TaskAsFeature(self._booster(), **_TASK)
-            yield self._staged(_TASK_BOOSTING, "shared", model)
-        like = _TASK_BOOSTING if self.several else ""
-        model = Pooled(self._booster(), **_TASK)
-        yield self._staged("gradient boosting, pooled", "pooled", model, like=like)
+            yield self._staged(_TASK_BOOSTING, "shared", self._booster())
+        if not (self.several and self.fast):
+            model = self._booster(**blind, **careful)
+            yield self._staged("gradient boosting, pooled", "pooled", model)
         most = _MOST_FOR_MTBOOST
         few = self.n_rows <= most["rows"] and self.n_tasks <= most["tasks"]
         # for classes alone: on numbers it did not earn its time
-        if self.several and self.classes and few:
+        if (self.best or self.sparse) and self.several and self.classes and few:
             yield Candidate(
-                "gradient boosting, multi-task",
+                "MTBoost, multi-task",
                 "shared",
                 MTBoostClassifier(
                     n_estimators=_ROUNDS, **_TASK, random_state=self.seed
@@ -378,7 +465,7 @@ class _Maker:
             )
         if self.cautions:
             name = "gradient boosting, like tasks"
-            model = LikeTasks(self._booster(), **_TASK)
+            model = LikeTasks(self._booster(**blind, **careful), **_TASK)
             out = self._staged(name, "shared", model, scaled=True, for_unseen=False)
             # groups have fewer rows: small trees
             small = out.settings[0]
@@ -387,28 +474,13 @@ class _Maker:
                 settings=tuple({**small, "caution": each} for each in self.cautions),
                 stages=(out.stages[0],) * len(self.cautions),
             )
-        # for classes, groups of like tasks do the same, and better
-        if self.n_tasks >= _FEWEST_POINTS and not (self.classes and self.cautions):
-            name = "gradient boosting, tasks by coefficients"
-            model = TaskByCoefficients(self._line(), self._booster(), **_TASK)
-            yield self._staged(name, "shared", model, scaled=True)
-        if self.several and not self.classes:
-            name = "gradient boosting over ridge regression"
-            model = BoostedOverLinear(self._line(), self._booster())
-            yield self._staged(name, "shared", model, scaled=True)
         large = self.n_rows >= _ROWS_FOR_BOOSTING_ALONE * self.n_tasks
-        if large and self._alone("boosting"):
-            inner = self._booster().set_params(max_leaf_nodes=8)
+        if self.best and large and self._alone("boosting"):
+            inner = self._booster(task=None, max_leaf_nodes=8, **careful)
             yield Candidate(
                 "gradient boosting, alone",
                 "own",
                 PerTask(inner, **_TASK, min_samples=4 * self._leaf),
-                settings=tuple({"estimator__max_iter": n} for n in (50, 150)),
+                settings=tuple({"estimator__n_estimators": n} for n in (50, 150)),
                 for_unseen=False,
             )
-
-    def _line(self) -> SharedPlusOwn:
-        """The multi-task linear model of middling settings, for others to build on."""
-        linear = self._linear() if self.classes else Ridge(10.0)
-        weight = 0.6 if self.classes else 0.2
-        return SharedPlusOwn(linear, **_TASK, own_weight=weight)

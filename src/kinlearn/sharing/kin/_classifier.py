@@ -1,12 +1,14 @@
 """KinClassifier: share as much as helps, task by task, for classes."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from kinlearn.sharing.kin._base import Family, KinBase
+from kinlearn.sharing.conformal import SetMethods
+from kinlearn.sharing.explain import ExplainMethods
+from kinlearn.sharing.kin._base import Effort, Family, KinBase
 from kinlearn.sharing.kin._combine import (
     Calibration,
     calibration,
@@ -20,7 +22,7 @@ from kinlearn.utils._typing import LabelRule, RandomState, Table, TaskColumn
 __all__ = ["KinClassifier"]
 
 
-class KinClassifier(ClassifierMixin, KinBase):
+class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     r"""Share as much as helps, task by task: the classifier to try first.
 
     Fits models of each task alone, of all tasks pooled, and models that share
@@ -33,9 +35,21 @@ class KinClassifier(ClassifierMixin, KinBase):
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
     families : "all", or one or some of {"linear", "svm", "trees", "boosting"}
-        Where candidates come from; default="all". Boosting takes part from 100 rows on,
+        Where candidates come from; default="all". Boosting takes part from 60 rows on,
         support vector machines below 5,000 (20,000 over the number of classes, if
         that is less and there are more than two).
+    effort : {"fast", "standard", "best"}, default="standard"
+        How many candidates are tried. "fast" has a mixed model, the multi-task booster
+        and both for groups of like tasks, and takes about a third of the time; "best"
+        adds forests that do not see the task, MTBoost (classes) and boosters of large
+        tasks alone, and tries all settings in all folds.
+    estimators : dict or None, default=None
+        Candidates of one's own, by name: an estimator of scikit-learn's kind, or a
+        pair of one and its forms, some of "pooled", "task as feature" and "own"; the
+        first two if none are given. They are weighed beside ours, or alone with
+        ``families=[]``. They get numbers: categories as codes, dates as days; one that
+        takes no missing values gets features of mean 0 and variance 1, categories as
+        indicators.
     n_estimators : int, default=200
         Trees of each forest.
     n_folds : int, default=5
@@ -80,7 +94,8 @@ class KinClassifier(ClassifierMixin, KinBase):
     settings_ : dict
         Settings of each candidate that did best out of fold.
     dropped_ : dict
-        Candidates that the time limit or a sparse X excluded, with the reason.
+        Candidates that were left out, with the reason: the time limit, a sparse X, or,
+        from 2,000 rows on, no weight after two folds.
     seconds_ : dict
         Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
     refit_seconds_ : float
@@ -195,6 +210,8 @@ class KinClassifier(ClassifierMixin, KinBase):
         *,
         task: TaskColumn = None,
         families: Literal["all"] | Family | Sequence[Family] = "all",
+        effort: Effort = "standard",
+        estimators: Mapping[str, Any] | None = None,
         n_estimators: int = 200,
         n_folds: int = 5,
         time_limit: float | None = None,
@@ -207,6 +224,8 @@ class KinClassifier(ClassifierMixin, KinBase):
         super().__init__(
             task=task,
             families=families,
+            effort=effort,
+            estimators=estimators,
             n_estimators=n_estimators,
             n_folds=n_folds,
             time_limit=time_limit,
@@ -266,7 +285,14 @@ class KinClassifier(ClassifierMixin, KinBase):
         ndarray of shape (n_samples, n_classes)
             A column for each of ``classes_``, zero where the task lacks it.
         """
-        proba, task = self._combined(X)
+        return self._predict_and_tasks(X)[0]
+
+    def _predict_and_tasks(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
+        rows = self._predict_data(X)
+        return self._predict_rows(rows.X, rows.task), rows.task
+
+    def _predict_rows(self, X: Any, task: np.ndarray) -> np.ndarray:
+        proba = self._mixed(X, task)
         out = sharpen(proba, self.temperature_)
         new = np.flatnonzero(task < 0)
         out[new] = sharpen(proba[new], self.unseen_temperature_)

@@ -25,6 +25,7 @@ __all__ = [
     "combine",
     "corrected",
     "loss_of",
+    "losses_of",
     "sharpen",
     "temperature",
 ]
@@ -154,12 +155,17 @@ def combine(
     return out
 
 
-def loss_of(predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    """Mean squared error or log loss, to choose between settings of a candidate."""
+def losses_of(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared error or log loss of each row."""
     if predictions.ndim == 1:
-        return float(np.average((y - predictions) ** 2, weights=weight))
+        return (y - predictions) ** 2
     truth = np.maximum(predictions[np.arange(len(y)), y], _LEAST_PROBABILITY)
-    return float(np.average(-np.log(truth), weights=weight))
+    return -np.log(truth)
+
+
+def loss_of(predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """The mean of these, to choose between settings of a candidate."""
+    return float(np.average(losses_of(predictions, y), weights=weight))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,19 @@
 """KinRegressor: share as much as helps, task by task, for numbers."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from kinlearn.sharing.conformal import IntervalMethods
+from kinlearn.sharing.explain import ExplainMethods
 from kinlearn.sharing.kin._base import KinBase
 from kinlearn.utils._typing import Table
 
 __all__ = ["KinRegressor"]
 
 
-class KinRegressor(RegressorMixin, KinBase):
+class KinRegressor(IntervalMethods, ExplainMethods, RegressorMixin, KinBase):
     r"""Share as much as helps, task by task: the regressor to try first.
 
     Fits models of each task alone, of all tasks pooled, and models that share
@@ -22,8 +26,20 @@ class KinRegressor(RegressorMixin, KinBase):
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
     families : "all", or one or some of {"linear", "svm", "trees", "boosting"}
-        Where candidates come from; default="all". Boosting takes part from 100 rows on,
+        Where candidates come from; default="all". Boosting takes part from 60 rows on,
         support vector machines below 5,000.
+    effort : {"fast", "standard", "best"}, default="standard"
+        How many candidates are tried. "fast" has a mixed model, the multi-task booster
+        and both for groups of like tasks, and takes about a third of the time; "best"
+        adds forests that do not see the task, MTBoost (classes) and boosters of large
+        tasks alone, and tries all settings in all folds.
+    estimators : dict or None, default=None
+        Candidates of one's own, by name: an estimator of scikit-learn's kind, or a
+        pair of one and its forms, some of "pooled", "task as feature" and "own"; the
+        first two if none are given. They are weighed beside ours, or alone with
+        ``families=[]``. They get numbers: categories as codes, dates as days; one that
+        takes no missing values gets features of mean 0 and variance 1, categories as
+        indicators.
     n_estimators : int, default=200
         Trees of each forest.
     n_folds : int, default=5
@@ -64,7 +80,8 @@ class KinRegressor(RegressorMixin, KinBase):
     settings_ : dict
         Settings of each candidate that did best out of fold.
     dropped_ : dict
-        Candidates that the time limit or a sparse X excluded, with the reason.
+        Candidates that were left out, with the reason: the time limit, a sparse X, or,
+        from 2,000 rows on, no weight after two folds.
     seconds_ : dict
         Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
     refit_seconds_ : float
@@ -150,3 +167,9 @@ class KinRegressor(RegressorMixin, KinBase):
             Predictions.
         """
         return self._combined(X)[0]
+
+    def _predict_rows(self, X: Any, task: np.ndarray) -> np.ndarray:
+        return self._mixed(X, task)
+
+    def _predict_and_tasks(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
+        return self._combined(X)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +10,12 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
+from kinlearn.boosting.gradient import GradientBoostingBase
+from kinlearn.boosting.gradient.internal import SameBins
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._combine import Evidence
 from kinlearn.sharing.kin._features import MeanTargets, Standardisation, WithMeanTargets
 from kinlearn.sharing.kin._groups import LikeTasks
-from kinlearn.sharing.kin._models import BoostedOverLinear
 from kinlearn.tasks import LabelSets, find_label_sets, with_task
 from kinlearn.utils._typing import LabelRule
 
@@ -112,14 +114,48 @@ class TrainingTable:
             X = codes.fit_apply(X, y, self.n_classes)
         elif self.categorical and not candidate.scaled:
             shared["categorical_features"] = self.categorical
-        model = clone(candidate.estimator)
-        given = {
-            name: shared[last]
-            for name in model.get_params()
-            if (last := name.rpartition("__")[2]) in shared
-        }
-        model.set_params(**params, **given).fit(X, y, **weight)
+        model = _with_params(candidate, params, shared).fit(X, y, **weight)
         return model if codes is None else WithMeanTargets(codes, model)
+
+    def takes_bins(self, candidate: Candidate) -> bool:
+        """Whether a candidate can be fitted to bins that are made once."""
+        return (
+            isinstance(candidate.estimator, GradientBoostingBase)
+            and not candidate.scaled
+        )
+
+    @cached_property
+    def bins(self) -> SameBins:
+        """The raw features as bins, for any number of fits to some of the rows."""
+        X = self.table.raw[:, :-1]
+        mask = np.zeros(X.shape[1], dtype=bool)
+        mask[self.categorical] = True
+        return SameBins(
+            X,
+            self.table.task,
+            self.y,
+            self.weight if self.weighted else None,
+            n_classes=self.n_classes,
+            categorical=mask if mask.any() else None,
+        )
+
+    def predictions_by_bins(
+        self,
+        candidate: Candidate,
+        params: dict[str, Any],
+        rows: np.ndarray,
+        test: np.ndarray,
+        task: np.ndarray,
+        stages: Sequence[int],
+    ) -> list[np.ndarray]:
+        """Predictions for the rows `test`, as of these tasks, after some iterations."""
+        model = _with_params(candidate, params, {"label_sets": self.label_rule})
+        found = self.bins.fit(model, rows).predictions(test, stages or None, task)
+        labels = self.label_sets(rows)
+        if labels is None:
+            return found
+        codes = np.arange(self.n_classes)
+        return [_in_all_classes(proba, codes, task, labels) for proba in found]
 
     def evidence(
         self, predictions: list[np.ndarray], rows: np.ndarray | slice = slice(None)
@@ -145,6 +181,19 @@ class TrainingTable:
             self.label_rule,
             self.weight[rows],
         )
+
+
+def _with_params(
+    candidate: Candidate, params: dict[str, Any], shared: dict[str, Any]
+) -> Any:
+    """The candidate's model with parameters, and others wherever it has them."""
+    model = clone(candidate.estimator)
+    given = {
+        name: shared[last]
+        for name in model.get_params()
+        if (last := name.rpartition("__")[2]) in shared
+    }
+    return model.set_params(**params, **given)
 
 
 def predict_with(
@@ -186,11 +235,6 @@ def staged_predictions(
         for _ in stages:
             yield predict_with(model, X, task, labels)
         return
-    if isinstance(model, BoostedOverLinear):
-        line = model.linear_.predict(X)
-        for bend in staged_predictions(model.booster_, X, task, labels, stages):
-            yield line + bend
-        return
     if isinstance(model, LikeTasks):
         yield from _joined_stages(
             [
@@ -202,15 +246,13 @@ def staged_predictions(
             len(stages),
         )
         return
-    booster = model.estimator_
-    features = model._features(*model._open_for_predict(X))
     method = "staged_predict" if labels is None else "staged_predict_proba"
     wanted = set(stages)
-    for number, value in enumerate(getattr(booster, method)(features), start=1):
+    for number, value in enumerate(getattr(model, method)(X), start=1):
         if number not in wanted:
             continue
         if labels is not None:
-            value = _in_all_classes(value, booster.classes_, task, labels)
+            value = _in_all_classes(value, model.classes_, task, labels)
         yield value
 
 

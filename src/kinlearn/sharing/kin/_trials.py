@@ -5,14 +5,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing.kin._candidates import Candidate
-from kinlearn.sharing.kin._combine import loss_of
+from kinlearn.sharing.kin._combine import calibration, loss_of, losses_of
 from kinlearn.sharing.kin._models import MeanOf
 from kinlearn.sharing.kin._training import (
     TrainingTable,
@@ -23,8 +23,21 @@ from kinlearn.utils import SentOnce, stop_searches_if
 
 __all__ = ["Clock", "Trial", "Trials"]
 
+_FEW_ROWS = 5_000  # below, the choice of a forest's pilots is tried against others
 _MANY_ROWS = 20_000  # from here, one fold may be long: it is judged by few rows first
+_MANY_SETTINGS = 3  # from here, settings that are clearly worse stop early
+_FOLDS_OF_RACE = 2  # by which they are judged
+_ERRORS_OF_RACE = 2.0  # standard errors that are clear
+# Candidates that get no weight stop as early, where a fold takes a while.
+_FEWEST_TO_DROP = 3  # candidates that must be done before
+_ROWS_TO_DROP = 2_000
+_ROWS_OF_LOOK = 4_000  # at most so many tell
+_LEAST_WEIGHT, _LEAST_OF_A_TASK = 0.01, 0.05
 _ROWS_TO_WEIGH = 8  # one in so many shows how long the weights of all will take
+
+
+# predictions of each stage and seconds, by numbers of setting and fold
+_Results: TypeAlias = dict[tuple[int, int], tuple[list[np.ndarray], float]]
 
 
 class Clock:
@@ -99,9 +112,11 @@ def _held_out(
     keep = np.ones(train.n_samples, dtype=bool)
     keep[test] = False
     rows = np.flatnonzero(keep)
+    task = train.table.task[test] if code is None else np.full(len(test), code)
+    if train.takes_bins(candidate):
+        return train.predictions_by_bins(candidate, params, rows, test, task, stages)
     model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
     X = train.table.of_kind(candidate)[test]
-    task = train.table.task[test] if code is None else np.full(len(test), code)
     if stages:
         return list(staged_predictions(model, X, task, labels, stages))
     return [predict_with(model, X, task, labels)]
@@ -141,7 +156,7 @@ def _plain(candidate: Candidate) -> dict[str, Any]:
     return candidate.settings[0]
 
 
-class _TooLong(Exception):
+class _LeftOut(Exception):
     """Why a candidate is left out."""
 
 
@@ -163,6 +178,8 @@ class Trials:
         The time budget.
     n_jobs : int or None
         Fits at the same time.
+    racing : bool
+        Whether settings that are clearly worse after some folds stop there.
 
     Attributes
     ----------
@@ -179,8 +196,9 @@ class Trials:
         task_fold: np.ndarray | None,
         clock: Clock,
         n_jobs: int | None,
+        racing: bool = True,
     ) -> None:
-        self.train, self.fold = train, fold
+        self.train, self.fold, self.racing = train, fold, racing
         self.task_fold: Any = task_fold
         self.clock, self.n_jobs = clock, n_jobs
         self.done: dict[str, Trial] = {}
@@ -213,12 +231,23 @@ class Trials:
         """Try a candidate, unless the time is short; the first is always tried."""
         try:
             self._run(candidate)
-        except _TooLong as reason:
+        except _LeftOut as reason:
             self.dropped[candidate.name] = str(reason)
+        except (TypeError, ValueError) as error:
+            if candidate.may_fail:
+                self.dropped[candidate.name] = f"it failed: {error}"
+                return
+            if not candidate.given:
+                raise
+            raise ValueError(
+                f"The estimator of the candidate {candidate.name!r} failed: {error} It "
+                "got numbers alone: categories as codes, dates as days"
+                + (", scaled, none missing." if candidate.scaled else ".")
+            ) from error
 
     def _run(self, candidate: Candidate) -> None:
         if self.done and not self.clock.allows(self._seconds_to_end):
-            raise _TooLong("the time was over")
+            raise _LeftOut("the time was over")
         self._judge_by_few_rows(candidate)
         model, chosen = None, None
         if candidate.like in self.done:
@@ -304,7 +333,7 @@ class Trials:
     def _judge(self, seconds: float) -> None:
         """Whether there is so much time; the first candidate always runs."""
         if self.done and not self.clock.allows(seconds):
-            raise _TooLong(f"it would have taken {seconds:.2g} s more")
+            raise _LeftOut(f"it would have taken {seconds:.2g} s more")
 
     def _judge_by_few_rows(self, candidate: Candidate) -> None:
         """Of many rows, even a fold may take too long: look at a few first."""
@@ -317,11 +346,11 @@ class Trials:
             _, took = _timed(self.train.fit, candidate, _plain(candidate), rows)
             seconds.append(took)
             if not self.clock.allows(took):
-                raise _TooLong(f"one in {one_in} rows took {took:.2g} s")
+                raise _LeftOut(f"one in {one_in} rows took {took:.2g} s")
         growth = max(seconds[1] - seconds[0], 0.0) / (1 / 8 - 1 / 32)
         fold = seconds[1] + growth * (0.8 - 1 / 8)
         if fold > 2 * self.clock.left:  # an estimate, so be sure
-            raise _TooLong(f"a single fold would have taken {fold:.2g} s")
+            raise _LeftOut(f"a single fold would have taken {fold:.2g} s")
 
     def _fit_forest(self, candidate: Candidate) -> tuple[Any, float]:
         """Fit to all rows; its pilots get the time that the rest will leave."""
@@ -342,7 +371,7 @@ class Trials:
         """What a forest's pilots chose, and what they cannot decide for sure."""
         n_features = self.train.table.raw.shape[1] - 1
         others = []
-        if self.train.n_samples < _MANY_ROWS:
+        if self.train.n_samples < _FEW_ROWS:
             if params.get("max_features", n_features) < n_features:
                 others.append({**params, "max_features": n_features})
             if "task_offset" in params and candidate.role == "shared":
@@ -360,27 +389,25 @@ class Trials:
         if self.clock.limit is not None:
             middle = settings.pop((len(settings) - 1) // 2)
             settings.insert(0, middle)
-        jobs = [
-            (candidate, params, np.flatnonzero(self.fold == f), stages)
-            for params, stages in settings
-            for f in range(n_folds)
-        ]
-        results = []
+        results: _Results = {}
         if self.clock.limit is not None:
-            results = self._in_parallel(_held_out, jobs[:1])
-            n_settings = self._affordable(candidate, results[0][1], len(settings))
+            self._hold_out(candidate, settings, [(0, 0)], results)
+            n_settings = self._affordable(candidate, results[0, 0][1], len(settings))
             settings = settings[:n_settings]
-        results += self._in_parallel(
-            _held_out, jobs[len(results) : len(settings) * n_folds]
-        )
-        seconds = {"folds": sum(took for _, took in results)}
+        last = self._race(candidate, settings, results)
+        if self._may_be_dropped(candidate):
+            self._drop_if_without_weight(candidate, settings, last, results)
+        rest = [(s, f) for s in last for f in range(n_folds)]
+        self._hold_out(candidate, settings, rest, results)
+        seconds = {"folds": sum(took for _, took in results.values())}
         options = []
-        for s, (params, stages) in enumerate(settings):
-            by_fold = results[s * n_folds : (s + 1) * n_folds]
+        for s in last:
+            params, stages = settings[s]
+            by_fold = [results[s, f] for f in range(n_folds)]
             # a fit to all rows is longer by the rows of a fold
             full = np.mean([took for _, took in by_fold]) * n_folds / (n_folds - 1)
             for number, stage in enumerate(stages or (None,)):
-                more = {} if stage is None else {"estimator__max_iter": stage}
+                more = {} if stage is None else {candidate.iterations: stage}
                 predictions = [staged[number] for staged, _ in by_fold]
                 losses = self._losses(predictions)
                 if np.isfinite(losses).all():
@@ -397,6 +424,117 @@ class Trials:
         _, params, _, seconds["rows"] = options[total.argmin()]
         joined = self._joined(predictions, self.fold)
         return Trial(candidate, params, joined, None, None, seconds)
+
+    def _hold_out(
+        self,
+        candidate: Candidate,
+        settings: list[tuple[dict[str, Any], tuple[int, ...]]],
+        cells: Sequence[tuple[int, int]],
+        results: _Results,
+    ) -> None:
+        """Fill in results of cells, settings by folds, that are not there yet."""
+        todo = [cell for cell in cells if cell not in results]
+        jobs = [
+            (candidate, settings[s][0], np.flatnonzero(self.fold == f), settings[s][1])
+            for s, f in todo
+        ]
+        found = self._in_parallel(_held_out, jobs)
+        results.update(zip(todo, found, strict=True))
+
+    def _race(
+        self,
+        candidate: Candidate,
+        settings: list[tuple[dict[str, Any], tuple[int, ...]]],
+        results: _Results,
+    ) -> list[int]:
+        """Settings that are still open after some folds.
+
+        Those whose rows have a clearly higher loss than those of the best one are out,
+        by a paired comparison. Of few settings, or few folds, all stay.
+        """
+        every = list(range(len(settings)))
+        if not self.racing or len(settings) < _MANY_SETTINGS:
+            return every
+        if self._n_folds <= _FOLDS_OF_RACE:
+            return every
+        folds = range(_FOLDS_OF_RACE)
+        cells = [(s, f) for s in every for f in folds]
+        self._hold_out(candidate, settings, cells, results)
+        test = np.concatenate([np.flatnonzero(self.fold == f) for f in folds])
+        y, weight = self.train.y[test], self.train.weight[test]
+        losses = np.full((len(settings), len(test)), np.inf)
+        for s in every:
+            by_stage = zip(*(results[s, f][0] for f in folds), strict=True)
+            for predictions in by_stage:
+                loss = losses_of(np.concatenate(predictions), y)
+                if weight @ loss < weight @ losses[s]:
+                    losses[s] = loss
+        mean = losses @ weight / weight.sum()
+        if not np.isfinite(mean.min()):
+            return every
+        excess = losses - losses[mean.argmin()]
+        excess[~np.isfinite(mean)] = np.inf
+        off = excess @ weight / weight.sum()
+        with np.errstate(invalid="ignore"):
+            variance = (excess - off[:, None]) ** 2 @ weight**2 / weight.sum() ** 2
+        return [s for s in every if not off[s] > _ERRORS_OF_RACE * np.sqrt(variance[s])]
+
+    def _may_be_dropped(self, candidate: Candidate) -> bool:
+        """Whether it is worth a look if a candidate will have weight.
+
+        One that is good for tasks not seen in fit may have none for others.
+        """
+        needed = self.task_fold is not None and candidate.role == "pooled"
+        return (
+            self.racing
+            and not needed
+            and not candidate.given
+            and len(self.done) >= _FEWEST_TO_DROP
+            and self.train.n_samples >= _ROWS_TO_DROP
+            and self._n_folds > _FOLDS_OF_RACE
+        )
+
+    def _drop_if_without_weight(
+        self,
+        candidate: Candidate,
+        settings: list[tuple[dict[str, Any], tuple[int, ...]]],
+        last: list[int],
+        results: _Results,
+    ) -> None:
+        """Leave a candidate out that gets no weight beside those that are done.
+
+        More candidates could only take weight from it.
+        """
+        folds = range(_FOLDS_OF_RACE)
+        cells = [(s, f) for s in last for f in folds]
+        self._hold_out(candidate, settings, cells, results)
+        test = np.concatenate([np.flatnonzero(self.fold == f) for f in folds])
+        some = slice(None, None, -(-len(test) // _ROWS_OF_LOOK))
+        best, least = None, np.inf
+        for s in last:
+            for predictions in zip(*(results[s, f][0] for f in folds), strict=True):
+                joined = np.concatenate(predictions)
+                loss = loss_of(joined, self.train.y[test], self.train.weight[test])
+                if loss < least:
+                    best, least = joined, loss
+        if best is None:
+            return
+        rows = test[some]
+        before = self.train.evidence([t.predictions for t in self.done.values()], rows)
+        both = replace(
+            before, predictions=np.concatenate([before.predictions, best[None, some]])
+        )
+        if both.classes:
+            both = both.corrected(
+                [calibration(each, both.y, both.weight) for each in both.predictions]
+            )
+        weights = both.by_task(both.crowd()).by_task[:, -1]
+        if weights.mean() < _LEAST_WEIGHT and weights.max() < _LEAST_OF_A_TASK:
+            raise _LeftOut(
+                f"after {_FOLDS_OF_RACE} of {self._n_folds} folds its weight was "
+                f"{weights.mean():.2g} in the mean of the tasks, and nowhere more than "
+                f"{weights.max():.2g}"
+            )
 
     def _losses(self, predictions: list[np.ndarray]) -> np.ndarray:
         """Loss of the rows of each fold."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -46,6 +46,7 @@ _BOOTSTRAP = 3  # the number of a tree's stream that draws its rows
 # it has become small enough.
 _BOTH_WAYS_BYTES = 64 * 2**20
 _ROWS_AT_ONCE = 65_536
+_FEW_ROWS = 500  # of which a tree takes less than a tenth of a millisecond
 # Large nodes of it are read as bytes, if it has so many rows; and if not more features
 # for each one that a node draws, or few of their bytes would ever be read. That takes
 # 0.81 of the time at 1,000,000 x 50.
@@ -435,9 +436,16 @@ def grow_trees(
     """Yield trees in the order of their seeds, grown on threads.
 
     The caller's thread only waits, so Ctrl-C reaches it at once; then all growth
-    stops.
+    stops. Trees of few rows take less time than a thread's start: without others to
+    work beside, the caller's thread grows them.
     """
     stop = np.zeros(1, dtype=np.int32)
+    if n_jobs == 1 and len(growth.y) <= _FEW_ROWS:
+        workspace = Workspace()
+        for seed in seeds:
+            # never None: nobody sets `stop`
+            yield cast(Forest, growth.tree(seed, stop, workspace, bootstrap))
+        return
     local = threading.local()
 
     def start() -> None:
