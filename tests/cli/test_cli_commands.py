@@ -71,6 +71,22 @@ def test_fit_and_predict(name, form, kind, table, kin):
         assert np.corrcoef(found["prediction"], table["score"])[0, 1] > 0.5
 
 
+@pytest.mark.parametrize("name", ["kin", "linear"])
+def test_fit_writes_a_model_card(name, table, kin):
+    call = (*CLASSES, "--model", name, *_options(name), "--card", "card.html")
+    result = kin(*call)
+    assert result.code == 0, result.err
+    assert "The model card: card.html" in result.out
+    text = Path("card.html").read_text(encoding="utf-8")
+    for words in ("Model card", "passed", "school", "model.skops", "240 rows"):
+        assert words in text
+    assert ("Who shares how much?" in text) == (name == "kin")
+    assert json.loads(kin(*call, "--json").out)["card"] == "card.html"
+    wrong = kin(*CLASSES, "--card", "card.txt")
+    assert wrong.code != 0
+    assert "must end in .html" in wrong.err
+
+
 def test_remarks_say_what_was_done_with_the_columns(table, kin):
     table.loc[:2, "passed"] = None
     table.loc[5, "school"] = None
@@ -160,7 +176,7 @@ def test_what_the_time_limit_left_out_is_said(table, kin):
     out = kin(*NUMBERS, *few).out
     assert "R2 on rows" in out
     assert "is new" not in out  # there was no time to find out
-    assert "Left out: ridge regression, multi-task" in out
+    assert "Left out: mixed linear regression" in out
     assert "(the time was over)." in out
     assert "Left out" not in kin(*TREES, "--set", "n_estimators=3").out
 

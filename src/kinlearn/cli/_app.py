@@ -255,6 +255,10 @@ def fit(
     target: Target,
     task: Task,
     save: Annotated[Path, typer.Option(help="Write the model (.skops) here.")],
+    card: Annotated[
+        Path | None,
+        typer.Option(help="Write a page on the model (.html) here, the model card."),
+    ] = None,
     model: Annotated[
         str,
         typer.Option(
@@ -298,6 +302,8 @@ def fit(
     _check_jobs(jobs)
     check_model(model, form)
     check_output(save, inputs=[data], ending=".skops")
+    if card is not None:
+        check_output(card, inputs=[data], ending=".html")
     output = Output(json, quiet)
     training = _training(
         output, data, {"separator": separator, "encoding": encoding}, target=target,
@@ -305,7 +311,7 @@ def fit(
     )  # fmt: skip
     fit_model(
         training, save, output, model=model, form=form, settings=set_, n_jobs=jobs,
-        seed=seed,
+        seed=seed, card=card,
     )  # fmt: skip
 
 

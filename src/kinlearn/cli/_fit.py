@@ -18,6 +18,7 @@ from kinlearn.cli._files import written
 from kinlearn.cli._models import is_contender, make_model
 from kinlearn.cli._training import Training
 from kinlearn.persistence import save
+from kinlearn.report import write_card
 
 __all__ = ["describe_findings", "findings", "fit_model"]
 
@@ -46,8 +47,9 @@ def fit_model(
     settings: Sequence[str] = (),
     n_jobs: int | None = None,
     seed: int = 0,
+    card: Path | None = None,
 ) -> None:
-    """Fit a model to a table and save it."""
+    """Fit a model to a table and save it, and write its card."""
     if is_contender(model):
         estimator, preparation = _contender(model, training, settings, seed)
     else:
@@ -90,6 +92,9 @@ def fit_model(
     }
     with written(path):
         save(pipeline, path, about=manifest)
+    if card is not None:
+        with written(card):
+            write_card(estimator, card, about={**manifest, "file": path.name})
     found = findings(estimator)
     output.show(
         f"Fitted {manifest['model']} ({training.kind}) to {training.describe()} in "
@@ -97,11 +102,18 @@ def fit_model(
         *describe_findings(found, kind=training.kind, task=training.task),
         f"Saved as {path}. Predict with: kin predict {path} NEW.csv --out "
         "predictions.csv",
+        *([f"The model card: {card}"] if card is not None else []),
     )
     summary = {key: value for key, value in manifest.items() if key != "columns"}
     found["suspects"] = training.suspect_records
     output.print_json(
-        {**summary, **found, "saved": str(path), "seconds": round(seconds, 3)}
+        {
+            **summary,
+            **found,
+            "saved": str(path),
+            "card": None if card is None else str(card),
+            "seconds": round(seconds, 3),
+        }
     )
 
 

@@ -1,8 +1,11 @@
 """Pictures and pages of what the other modules found."""
 
 from kinlearn.report.displays import (
+    CalibrationDisplay,
     ClusterAffinityDisplay,
     ClusterTableDisplay,
+    CoverageDisplay,
+    ExplanationDisplay,
     FLambdaDisplay,
     LeaderboardDisplay,
     PerTaskGainDisplay,
@@ -12,11 +15,14 @@ from kinlearn.report.displays import (
     TaskDistanceDisplay,
     WeightDriftDisplay,
 )
-from kinlearn.report.page import write_page
+from kinlearn.report.page import write_card, write_page
 
 __all__ = [
+    "CalibrationDisplay",
     "ClusterAffinityDisplay",
     "ClusterTableDisplay",
+    "CoverageDisplay",
+    "ExplanationDisplay",
     "FLambdaDisplay",
     "LeaderboardDisplay",
     "PerTaskGainDisplay",
@@ -25,5 +31,6 @@ __all__ = [
     "TaskAffinityDisplay",
     "TaskDistanceDisplay",
     "WeightDriftDisplay",
+    "write_card",
     "write_page",
 ]

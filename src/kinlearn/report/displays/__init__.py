@@ -5,10 +5,12 @@ from kinlearn.report.displays._audit import (
     PerTaskGainDisplay,
     RowsPerTaskDisplay,
 )
+from kinlearn.report.displays._base import both_ends
 from kinlearn.report.displays._clusters import (
     ClusterAffinityDisplay,
     ClusterTableDisplay,
 )
+from kinlearn.report.displays._explanations import ExplanationDisplay
 from kinlearn.report.displays._heat_maps import (
     DISTANCE_TITLES,
     TaskAffinityDisplay,
@@ -19,11 +21,15 @@ from kinlearn.report.displays._models import (
     SharingDisplay,
     WeightDriftDisplay,
 )
+from kinlearn.report.displays._predictions import CalibrationDisplay, CoverageDisplay
 
 __all__ = [
     "DISTANCE_TITLES",
+    "CalibrationDisplay",
     "ClusterAffinityDisplay",
     "ClusterTableDisplay",
+    "CoverageDisplay",
+    "ExplanationDisplay",
     "FLambdaDisplay",
     "LeaderboardDisplay",
     "PerTaskGainDisplay",
@@ -32,4 +38,5 @@ __all__ = [
     "TaskAffinityDisplay",
     "TaskDistanceDisplay",
     "WeightDriftDisplay",
+    "both_ends",
 ]

@@ -8,8 +8,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sklearn.utils.validation import check_is_fitted
+
+from kinlearn import __version__
 from kinlearn.report._result import result_dict
-from kinlearn.report.page._html import Html, Reading, join, tag
+from kinlearn.report.page._fragments import (
+    model_fragment,
+    result_fragment,
+    with_diagram,
+)
+from kinlearn.report.page._html import Html, Reading, Section, join, tag
+from kinlearn.report.page._sections_card import card_sections, card_top
 from kinlearn.report.page._sections_models import leaderboard, top
 from kinlearn.report.page._sections_related import affinity, distances, rows_per_task
 from kinlearn.report.page._sections_run import failed, what_was_run, winner
@@ -20,7 +29,14 @@ from kinlearn.utils import replacing
 if TYPE_CHECKING:
     from kinlearn.audit import SharingResult
 
-__all__ = ["make_page", "write_page"]
+__all__ = [
+    "make_page",
+    "model_fragment",
+    "result_fragment",
+    "with_diagram",
+    "write_card",
+    "write_page",
+]
 
 _SECTIONS = (
     suspects,
@@ -85,7 +101,67 @@ def write_page(
     ...     result.verdict in page.read_text(encoding="utf-8")
     True
     """
-    page = make_page(result).encode("utf-8", errors="replace")
+    return _write(make_page(result), path)
+
+
+def write_card(
+    model: Any,
+    path: str | PathLike[str],
+    *,
+    about: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a model card: one HTML file on a fitted model.
+
+    Of Kin estimators it shows the scores out of fold on known and new tasks, who
+    shares how much, the candidates with their weights and times, the coverage of
+    intervals or sets and the calibration by task; of the conformal wrappers the last
+    two; of any model what was fitted. It needs no network.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    path : str or path-like
+        The file. One that is there is replaced, and only when the new one is
+        complete. Its folder must be there.
+    about : mapping, default=None
+        What the model does not know itself: ``model`` (its name), ``kind``,
+        ``target``, ``task``, ``rows``, ``settings`` and ``file``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file, as an absolute path.
+
+    See Also
+    --------
+    write_page : The page of a comparison.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kinlearn import KinRegressor
+    >>> from kinlearn.datasets import load_demo
+    >>> from kinlearn.report import write_card
+    >>> X, y = load_demo("regression", as_frame=True, return_X_y=True)
+    >>> model = KinRegressor(task="clinic", families=["linear"], random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     card = write_card(model.fit(X, y), Path(folder) / "card.html")
+    ...     "Who shares how much?" in card.read_text(encoding="utf-8")
+    True
+    """
+    check_is_fitted(model)
+    about = dict(about or {})
+    if about.get("task") is None and getattr(model, "task", None) is not None:
+        about["task"] = model.task
+    sections = card_sections(model, about)
+    title = f"Model card: {about.get('model') or type(model).__name__}"
+    return _write(_document(title, card_top(model, about), sections, __version__), path)
+
+
+def _write(text: str, path: str | PathLike[str]) -> Path:
+    page = text.encode("utf-8", errors="replace")
     path = Path(path).expanduser().absolute()
     if path.is_dir():
         raise IsADirectoryError(
@@ -112,6 +188,12 @@ def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
     reading = Reading(result_dict(result))
     made = [make(reading) for make in _SECTIONS]
     sections = [section for section in made if section is not None]
+    versions = reading.data["run"]["versions"] or {}
+    title = f"Does sharing help? {reading.data['verdict']['sentence']}"
+    return _document(title, top(reading), sections, versions.get("kinlearn", ""))
+
+
+def _document(title: str, header: Html, sections: list[Section], version: str) -> str:
     here = files("kinlearn.report.page")
     script = here.joinpath("page.js").read_text(encoding="utf-8")
     style = here.joinpath("page.css").read_text(encoding="utf-8")
@@ -121,7 +203,6 @@ def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
-    versions = reading.data["run"]["versions"] or {}
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -130,7 +211,7 @@ def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="generator", content="kinlearn"),
         tag("link", rel="icon", href="data:,"),
-        tag("title", f"Does sharing help? {reading.data['verdict']['sentence']}"),
+        tag("title", title),
         tag("style", Html(style)),
     )
     links = [tag("li", tag("a", s.title, href=f"#{s.key}")) for s in sections]
@@ -143,7 +224,7 @@ def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
             tag("nav", tag("ol", links), aria_label="Contents"),
             tag(
                 "main",
-                top(reading),
+                header,
                 [
                     tag(
                         "section",
@@ -156,7 +237,7 @@ def make_page(result: "SharingResult | Mapping[str, Any]") -> str:
                 ],
                 tag(
                     "footer",
-                    tag("p", f"Made by kinlearn {versions.get('kinlearn', '')}"),
+                    tag("p", f"Made by kinlearn {version}"),
                 ),
                 id="report",
             ),
