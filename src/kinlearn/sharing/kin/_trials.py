@@ -78,7 +78,7 @@ class Trial:
     unseen : float64 array of shape (n_samples[, n_classes]), or None
         The same by models that did not see the row's task.
     model : estimator or None
-        Fitted to all rows, if that was needed to find the settings.
+        Fitted to all rows, as in the folds, if that was needed to find the settings.
     seconds : dict of str to float
         Of the ``"folds"``, and of one fit to all ``"rows"`` (an estimate from the
         folds, where it was not done).
@@ -90,6 +90,11 @@ class Trial:
     unseen: np.ndarray | None
     model: Any
     seconds: dict
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the model is the one that predicts in the end."""
+        return self.model is not None and self.candidate.variants == ({},)
 
 
 def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
@@ -203,6 +208,7 @@ class Trials:
         self.clock, self.n_jobs = clock, n_jobs
         self.done: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
+        self._chosen: dict[str, dict] = {}  # settings, of forests that were dropped too
         self._seconds_to_weigh = 0.0
         # Threads, unless the caller has chosen a backend by `parallel_config`.
         self._parallel = Parallel(n_jobs, prefer="threads")
@@ -220,7 +226,7 @@ class Trials:
 
     def _fits_to_do(self, names: list[str]) -> list[tuple[Trial, int]]:
         """Trials without a model, and how many variants of each there is time for."""
-        todo = [self.done[name] for name in names if self.done[name].model is None]
+        todo = [self.done[name] for name in names if not self.done[name].is_final]
         n_fits = [len(trial.candidate.variants) for trial in todo]
         seconds = np.dot(n_fits, [trial.seconds["rows"] for trial in todo])
         if not self.clock.allows(seconds / self._n_jobs):
@@ -250,20 +256,22 @@ class Trials:
             raise _LeftOut("the time was over")
         self._judge_by_few_rows(candidate)
         model, chosen = None, None
-        if candidate.like in self.done:
-            candidate = candidate.taking_over(self.done[candidate.like].params)
+        if candidate.like in self._chosen:
+            candidate = candidate.taking_over(self._chosen[candidate.like])
         elif getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
             model, seconds = self._fit_forest(candidate)
             chosen = _chosen_by(model) if hasattr(model, "forest_") else {}
+            self._chosen[candidate.name] = chosen
             candidate = replace(candidate, settings=self._around(chosen, candidate))
         trial = self._out_of_fold(candidate)
         if trial is None:
             self.dropped[candidate.name] = "its predictions were not finite"
             return
+        self._chosen[candidate.name] = trial.params
         if model is not None:
             if trial.params != chosen:
                 model, seconds = _timed(self.train.fit, candidate, trial.params)
-            trial.seconds["rows"] = seconds
+            trial.seconds["rows"] = candidate.final_cost * seconds
         if self._tries_unseen(candidate) and self._time_for_unseen(trial):
             trial = replace(trial, unseen=self._without_tasks(trial))
         self.done[candidate.name] = replace(trial, model=model)
@@ -272,7 +280,7 @@ class Trials:
     @property
     def _seconds_to_end(self) -> float:
         """Estimated seconds of all that is to do without further candidates."""
-        fits = [t.seconds["rows"] for t in self.done.values() if t.model is None]
+        fits = [t.seconds["rows"] for t in self.done.values() if not t.is_final]
         return float(sum(fits)) + self._seconds_to_weigh
 
     def _look_at_weighing(self) -> None:
@@ -317,7 +325,7 @@ class Trials:
         if self._tries_unseen(candidate):
             n_more += self._n_task_folds
         # the last is a fit to all rows, longer by the rows of a fold
-        seconds = one * (n_more / self._n_jobs + 1.3)
+        seconds = one * (n_more / self._n_jobs + 1.3 * candidate.final_cost)
         weights = self._seconds_to_weigh / max(len(self.done), 1)  # of one more
         return seconds + weights + self._seconds_to_end
 
@@ -406,6 +414,7 @@ class Trials:
             by_fold = [results[s, f] for f in range(n_folds)]
             # a fit to all rows is longer by the rows of a fold
             full = np.mean([took for _, took in by_fold]) * n_folds / (n_folds - 1)
+            full *= candidate.final_cost
             for number, stage in enumerate(stages or (None,)):
                 more = {} if stage is None else {candidate.iterations: stage}
                 predictions = [staged[number] for staged, _ in by_fold]

@@ -31,20 +31,15 @@ def starts_of(lengths: ArrayLike) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-def _as_bytes(array: np.ndarray) -> np.ndarray:
-    # Bytes are copied six times faster than records.
-    return array.reshape(-1).view(np.uint8)
-
-
 def _append(whole: np.ndarray, parts: Sequence[np.ndarray]) -> None:
     """Make an array longer where it lies; nothing else may look into it."""
     old = len(whole)
-    n = old + sum(len(part) for part in parts)
+    n = old + sum(map(len, parts))
     # Large arrays move without being copied, so that memory holds them once.
     whole.resize((n, *whole.shape[1:]), refcheck=False)
-    for part in parts:
-        _as_bytes(whole[old : old + len(part)])[...] = _as_bytes(part)
-        old += len(part)
+    # Bytes are copied six times faster than records.
+    new = np.frombuffer(b"".join(parts), dtype=np.uint8)  # type: ignore[arg-type]
+    whole[old:].reshape(-1).view(np.uint8)[...] = new
 
 
 def _extend(whole: dict[str, Any], waiting: list["Forest"]) -> None:
@@ -54,7 +49,7 @@ def _extend(whole: dict[str, Any], waiting: list["Forest"]) -> None:
         if parts[0] is None:
             continue
         if field.name.endswith("_start"):
-            parts = [np.diff(part) for part in parts]
+            parts = [part[1:] - part[:-1] for part in parts]
         if field.name not in whole:
             whole[field.name] = np.empty_like(parts[0][:0])
         _append(whole[field.name], parts)
