@@ -15,6 +15,10 @@ __all__ = [
     "shrunken",
 ]
 
+# Added to the penalty on departures of quantiles, in rows of mean weight: quantiles of
+# few rows are far less certain than their means.
+_ROWS_OF_QUANTILES = 100
+
 # Departures are kept where the rows of the task weigh more than this in them.
 LEAST_FRACTION = 0.02
 
@@ -68,6 +72,7 @@ def leaf_values(
     sums: tuple[np.ndarray, np.ndarray] | None,
     *,
     noise: float,
+    mean_weight: float,
     learning_rate: float,
     loss: Any,
     quantiles: Callable[[bool], np.ndarray],
@@ -84,6 +89,8 @@ def leaf_values(
         Gradients and curvatures of the tasks; None for no departures.
     noise : float
         Variance of gradients, in units of the curvature.
+    mean_weight : float
+        Of a row.
     learning_rate : float
         What all is multiplied by.
     loss : object
@@ -106,6 +113,7 @@ def leaf_values(
         sum_g, sum_h = sums
         penalty = departure_penalty(sum_g, sum_h, noise)
     if loss.by_quantile:
+        penalty += _ROWS_OF_QUANTILES * mean_weight
         values = quantiles(False)
         if penalty < np.inf:
             table = quantiles(True).reshape(sum_h.shape) - values[:, None]

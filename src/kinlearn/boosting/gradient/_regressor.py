@@ -52,9 +52,10 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by, at most 1.
-    max_leaf_nodes : int or None, default=12
+    max_leaf_nodes : int, "auto" or None, default="auto"
         Leaves of a tree, at most; None is no limit but `max_depth` and
-        `min_samples_leaf`.
+        `min_samples_leaf`. "auto" is 12, and 6 for losses other than the squared error
+        with less than 10,000 rows.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
     min_samples_leaf : int, default=10
@@ -178,6 +179,10 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         "loss": [StrOptions(set(REGRESSION))],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "offset": [str, Integral, None],
+        "max_leaf_nodes": [
+            *GradientBoostingBase._parameter_constraints["max_leaf_nodes"],
+            StrOptions({"auto"}),
+        ],
     }
 
     def __init__(
@@ -191,7 +196,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         task: TaskColumn = None,
         n_estimators: int = 200,
         learning_rate: float = 0.05,
-        max_leaf_nodes: int | None = 12,
+        max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int = 10,
         l2_regularization: float = 3.0,
