@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
-from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
 from kinlearn.boosting.gradient._constraints import FeatureColumns
 from kinlearn.boosting.gradient._losses import REGRESSION, one_score
@@ -284,7 +283,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=goes_on)
         REGRESSION[self.loss].check(data.y, type(self).__name__)
-        weight = row_weights(data)
+        weight = self._given_weight(data)
         check_total_weight(weight)
         if not weight.all():  # rows of weight 0 are absent, whatever their targets
             data = replace(data, y=np.where(weight > 0, data.y, 0.0))
