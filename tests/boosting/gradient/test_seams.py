@@ -1,5 +1,7 @@
 """What several parts of gradient boosting must agree on."""
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -192,3 +194,39 @@ def test_a_fit_needs_few_bytes_for_each_row():
     finally:
         tracemalloc.stop()
     assert peak < 100 * n  # of which 64 are gradients, scores, targets and the like
+
+
+MEMORY_OF_A_FIT = """
+import resource
+import numpy as np
+from kinlearn.boosting import MultiTaskGradientBoostingRegressor
+
+n, d = 400_000, 50
+rng = np.random.default_rng(0)
+X = np.empty((n, d + 1), dtype=np.float32)
+for i in range(0, n, 1000):
+    X[i : i + 1000] = rng.standard_normal((1000, d + 1), dtype=np.float32)
+X[:, -1] = np.arange(n) % 50
+y = X[:, 0].astype(np.float64)
+model = MultiTaskGradientBoostingRegressor(
+    task=-1, n_estimators=2, max_leaf_nodes=31, max_bins=255, max_features=1.0
+)
+model.fit(X[:2000], y[:2000])
+start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model.fit(X, y)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((peak - start) * 1024, n * d, X.nbytes)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="others count in other units")
+def test_a_fit_needs_a_byte_for_each_cell_and_a_quarter_of_float32_rows():
+    run = subprocess.run(
+        [sys.executable, "-c", MEMORY_OF_A_FIT],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    peak, cells, rows = map(int, run.stdout.split())
+    assert cells < peak <= cells + rows / 4 + 2e6  # what does not grow with the rows
