@@ -2,10 +2,11 @@
 
     KINLEARN_TABLES=... python -m benchmarks.quality.loss_defaults "8 leaves"
 
-As `benchmarks.quality.boosting_defaults`, for the problems of `benchmarks.quality.losses`:
-of the real tables it only sees training rows of the first splits, and holds a quarter of
-each group out again; made tasks are drawn with seeds that no protocol has. The loss is
-the deviance, or the mean pinball loss of three quantiles.
+As `benchmarks.quality.boosting_defaults`, for the problems of
+`benchmarks.quality.losses`: of the real tables it only sees training rows of the first
+splits, and holds a quarter of each group out again; made tasks are drawn with seeds
+that no protocol has. The loss is the deviance, or the mean pinball loss of three
+quantiles.
 """
 
 import argparse
