@@ -81,7 +81,7 @@ def test_quantiles_of_a_task_count_by_its_rows_beside_a_hundred(n_rows):
         mean_weight=mean_weight,
         learning_rate=1.0,
         loss=QuantileLoss(np.zeros(0), np.zeros(0)),
-        quantiles=lambda by_task: own if by_task else found,
+        quantiles=lambda by_task: (own if by_task else found).copy(),
     )
     alike = departure_penalty(g, h * mean_weight, 0.25)
     assert_allclose(penalty, alike + 100 * mean_weight)

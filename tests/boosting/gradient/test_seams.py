@@ -13,7 +13,9 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingClassifier,
     MultiTaskGradientBoostingRegressor,
 )
-from kinlearn.boosting.gradient import _start
+from kinlearn.boosting.gradient import _departures, _start
+from kinlearn.boosting.gradient._departures import leaf_values
+from kinlearn.boosting.gradient._losses import REGRESSION
 from kinlearn.exceptions import UnusedColumnWarning
 from kinlearn.utils import Threads
 
@@ -194,6 +196,49 @@ def test_a_fit_needs_few_bytes_for_each_row():
     finally:
         tracemalloc.stop()
     assert peak < 100 * n  # of which 64 are gradients, scores, targets and the like
+
+
+# ------------------------------------------------------- leaves and tasks in blocks
+
+
+def leaves_and_tasks(kind, n_leaves, n_tasks):
+    """What `leaf_values` returns for leaves in which tasks differ."""
+    rng = np.random.default_rng(0)
+    h = rng.integers(0, 3, size=(n_leaves, n_tasks)).astype(float)
+    values = rng.normal(size=n_leaves)
+    own = rng.normal(size=n_leaves * n_tasks)
+    sums = 2 * h * rng.normal(size=h.shape), h
+    tracemalloc.start()
+    try:
+        found = leaf_values(
+            values,
+            np.column_stack([values - 1, values + 0.5]),
+            sums,
+            noise=0.1,
+            mean_weight=0.01,
+            learning_rate=0.1,
+            loss=REGRESSION[kind](np.zeros(0), np.zeros(0)),
+            quantiles=lambda by_task: own if by_task else values,
+        )
+        return found, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "quantile"])
+def test_blocks_of_leaves_do_not_change_departures(kind, monkeypatch):
+    (values, table, penalty), _ = leaves_and_tasks(kind, 30, 40)
+    assert np.count_nonzero(table) > 100
+    monkeypatch.setattr(_departures, "_CELLS", 130)
+    (in_blocks, apart, same), _ = leaves_and_tasks(kind, 30, 40)
+    assert_array_equal(in_blocks, values)
+    assert_array_equal(apart, table)
+    assert same == penalty
+
+
+def test_departures_of_many_leaves_and_tasks_take_the_memory_of_one_table():
+    _, peak = leaves_and_tasks("poisson", 2000, 2000)
+    assert peak < 2.5 * 2000 * 2000 * 8
 
 
 MEMORY_OF_A_FIT = """

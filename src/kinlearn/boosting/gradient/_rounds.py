@@ -339,6 +339,7 @@ class Rounds:
                 of_task = np.empty((growth.n_leaves, n_tasks, 2), dtype=np.int64)
                 grower.task_sums(of_task)
                 sums = units.numbers(of_task)
+                del of_task  # with many leaves and tasks, it is large
             tree, table = make_tree(
                 growth,
                 k,
