@@ -155,7 +155,7 @@ def run(setting, name, number):
     return found, seconds
 
 
-def compare(records, base=(DEFAULT, "200")):
+def compare(records, base=(DEFAULT, "200"), names=tuple(PROBLEMS)):
     """Of each setting and stage: how it compares with the base.
 
     Parameters
@@ -164,6 +164,8 @@ def compare(records, base=(DEFAULT, "200")):
         As :func:`main` writes them.
     base : tuple of str
         Setting and stage to compare with.
+    names : sequence of str
+        The problems.
 
     Returns
     -------
@@ -188,9 +190,8 @@ def compare(records, base=(DEFAULT, "200")):
             for problem, pairs in found.items()
         }
         for key, found in cells.items()
-        if found.keys() == PROBLEMS.keys()
+        if found.keys() == set(names)
     }
-    names = list(PROBLEMS)
     table = np.array([[found[name] for name in names] for found in full.values()])
     ranks = table.argsort(axis=0).argsort(axis=0).mean(axis=1) + 1
     lines = [

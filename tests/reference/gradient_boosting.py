@@ -11,6 +11,7 @@ import numpy as np
 MARGIN = 1e-10
 LEAST_CURVATURE = 1e-3
 LEAST_FRACTION = 0.02
+ROWS_OF_QUANTILES = 100
 PRIOR = 10
 
 
@@ -91,7 +92,8 @@ class Boosting:
         self.s, self.bins, self.task = settings, bins, task
         self.weight, self.n_rows = weight, n_rows
         there = n_rows > 0
-        self.least_h = LEAST_CURVATURE * weight[there].sum() / n_rows.sum()
+        self.mean_weight = weight[there].sum() / n_rows.sum()
+        self.least_h = LEAST_CURVATURE * self.mean_weight
 
     def noise(self, rows):
         g, h = self.g[rows], self.h[rows]
@@ -141,7 +143,7 @@ class Boosting:
             leaf.split = None
             G, H, _ = self.sums(leaf.rows)
             leaf.value = self.value(G, H, leaf.bounds)
-        self.depart(leaves)
+        self.depart(leaves, 0 if left is None else ROWS_OF_QUANTILES)
         if left is not None:
             self.take_quantiles(leaves, left, q)
         return root
@@ -265,8 +267,11 @@ class Boosting:
                     default = sides.get(self.s.n_bins[f], larger)
                 best[:] = [found, kind, (f, sides, larger), left, default]
 
-    def depart(self, leaves):
-        """Departures of the tasks in the leaves, clipped to the leaves' bounds."""
+    def depart(self, leaves, n_rows):
+        """Departures of the tasks in the leaves, clipped to the leaves' bounds.
+
+        The penalty is larger by so many rows.
+        """
         if not self.s.task_values or len(np.unique(self.task)) == 1:
             return
         spread = free = n_pairs = 0.0
@@ -286,7 +291,7 @@ class Boosting:
         self.penalty = np.inf
         if excess <= 0 or free <= 0:
             return
-        self.penalty = self.phi * free / excess
+        self.penalty = self.phi * free / excess + n_rows * self.mean_weight
         for leaf, of_task in zip(leaves, per_leaf, strict=True):
             for t, (r, h) in of_task.items():
                 if h / (h + self.penalty) <= LEAST_FRACTION:

@@ -13,6 +13,8 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingClassifier,
     MultiTaskGradientBoostingRegressor,
 )
+from kinlearn.boosting.gradient._departures import departure_penalty, leaf_values
+from kinlearn.boosting.gradient._losses import QuantileLoss
 from kinlearn.tasks import with_task
 from tests.interrupt import seconds_to_stop
 
@@ -40,6 +42,51 @@ def regressor(**params):
 
 def classifier(**params):
     return MultiTaskGradientBoostingClassifier(**{"task": -1, **SMALL, **params})
+
+
+# -------------------------------------------------------------------- defaults
+
+
+def most_leaves(model):
+    return np.diff(model.trees_.leaf_start).max()
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile", "absolute_error"])
+def test_counts_costs_and_quantiles_of_few_rows_have_small_trees(loss):
+    X, y, _ = make_tasks(600)
+    y = np.exp(y)
+    found = regressor(loss=loss).fit(X, y)
+    assert most_leaves(found) == 6
+    expected = regressor(loss=loss, max_leaf_nodes=6).fit(X, y)
+    assert_array_equal(found.predict(X), expected.predict(X))
+    weight = np.full(600, 20.0)  # as many rows as 12,000
+    assert most_leaves(regressor(loss=loss).fit(X, y, weight)) == 12
+
+
+def test_trees_of_means_are_larger_by_default():
+    X, y, _ = make_tasks(600)
+    assert most_leaves(regressor().fit(X, y)) == 12
+
+
+@pytest.mark.parametrize("n_rows", [10, 400])
+def test_quantiles_of_a_task_count_by_its_rows_beside_a_hundred(n_rows):
+    h = np.array([[n_rows, 3.0 * n_rows]])
+    g = np.array([[0.5, -0.5]]) * h
+    found, own, mean_weight = np.array([1.0]), np.array([3.0, 0.5]), 2.0
+    _, departures, penalty = leaf_values(
+        np.zeros(1),
+        np.array([[-np.inf, np.inf]]),
+        (g, h * mean_weight),
+        noise=0.25,
+        mean_weight=mean_weight,
+        learning_rate=1.0,
+        loss=QuantileLoss(np.zeros(0), np.zeros(0)),
+        quantiles=lambda by_task: (own if by_task else found).copy(),
+    )
+    alike = departure_penalty(g, h * mean_weight, 0.25)
+    assert_allclose(penalty, alike + 100 * mean_weight)
+    fraction = h * mean_weight / (h * mean_weight + penalty)
+    assert_allclose(departures, fraction * (own - found))
 
 
 # ---------------------------------------------------------------- known models

@@ -1,5 +1,7 @@
 """What several parts of gradient boosting must agree on."""
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -11,7 +13,9 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingClassifier,
     MultiTaskGradientBoostingRegressor,
 )
-from kinlearn.boosting.gradient import _start
+from kinlearn.boosting.gradient import _departures, _start
+from kinlearn.boosting.gradient._departures import leaf_values
+from kinlearn.boosting.gradient._losses import REGRESSION
 from kinlearn.exceptions import UnusedColumnWarning
 from kinlearn.utils import Threads
 
@@ -192,3 +196,87 @@ def test_a_fit_needs_few_bytes_for_each_row():
     finally:
         tracemalloc.stop()
     assert peak < 100 * n  # of which 64 are gradients, scores, targets and the like
+
+
+# ------------------------------------------------------- leaves and tasks in blocks
+
+
+def leaves_and_tasks(kind, n_leaves, n_tasks):
+    """What `leaf_values` returns for leaves in which tasks differ."""
+    rng = np.random.default_rng(0)
+    h = rng.integers(0, 3, size=(n_leaves, n_tasks)).astype(float)
+    values = rng.normal(size=n_leaves)
+    own = rng.normal(size=n_leaves * n_tasks)
+    sums = 2 * h * rng.normal(size=h.shape), h
+    tracemalloc.start()
+    try:
+        found = leaf_values(
+            values,
+            np.column_stack([values - 1, values + 0.5]),
+            sums,
+            noise=0.1,
+            mean_weight=0.01,
+            learning_rate=0.1,
+            loss=REGRESSION[kind](np.zeros(0), np.zeros(0)),
+            quantiles=lambda by_task: own if by_task else values,
+        )
+        return found, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "quantile"])
+def test_blocks_of_leaves_do_not_change_departures(kind, monkeypatch):
+    (values, table, penalty), _ = leaves_and_tasks(kind, 30, 40)
+    assert np.count_nonzero(table) > 100
+    monkeypatch.setattr(_departures, "_CELLS", 130)
+    (in_blocks, apart, same), _ = leaves_and_tasks(kind, 30, 40)
+    assert_array_equal(in_blocks, values)
+    assert_array_equal(apart, table)
+    assert same == penalty
+
+
+def test_departures_of_many_leaves_and_tasks_take_the_memory_of_one_table():
+    _, peak = leaves_and_tasks("poisson", 2000, 2000)
+    assert peak < 2.5 * 2000 * 2000 * 8
+
+
+MEMORY_OF_A_FIT = """
+from pathlib import Path
+import numpy as np
+from kinlearn.boosting import MultiTaskGradientBoostingRegressor
+
+
+def high_water():  # ru_maxrss would begin with that of the parent
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if "VmHWM" in line)
+
+
+n, d = 400_000, 50
+rng = np.random.default_rng(0)
+X = np.empty((n, d + 1), dtype=np.float32)
+for i in range(0, n, 1000):
+    X[i : i + 1000] = rng.standard_normal((1000, d + 1), dtype=np.float32)
+X[:, -1] = np.arange(n) % 50
+y = X[:, 0].astype(np.float64)
+model = MultiTaskGradientBoostingRegressor(
+    task=-1, n_estimators=2, max_leaf_nodes=31, max_bins=255, max_features=1.0
+)
+model.fit(X[:2000], y[:2000])
+start = high_water()
+model.fit(X, y)
+print(high_water() - start, n * d, X.nbytes)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_fit_needs_a_byte_for_each_cell_and_a_quarter_of_float32_rows():
+    run = subprocess.run(
+        [sys.executable, "-c", MEMORY_OF_A_FIT],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    peak, cells, rows = map(int, run.stdout.split())
+    assert cells < peak <= cells + rows / 4 + 2e6  # what does not grow with the rows

@@ -19,6 +19,7 @@ from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.gradient._bins import Binned, FeatureBins
 from kinlearn.boosting.gradient._constraints import FeatureColumns
+from kinlearn.boosting.gradient._exact import ones
 from kinlearn.boosting.gradient._model import Tree, Trees
 from kinlearn.boosting.gradient._rounds import (
     Problem,
@@ -139,10 +140,11 @@ class GradientBoostingBase(
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         sample_weight = data.sample_weight
-        n_rows = np.ones(data.n_samples, dtype=np.int64)
+        n_rows = ones(data.n_samples, np.int64)
         if sample_weight is not None:
             n_rows = counted_rows(sample_weight)
-        n_rows[weight == 0] = 0
+        if not weight.all():
+            n_rows = np.where(weight == 0, 0, n_rows)
         self._find_features()
         features = self._used(data.X)
         categorical = self._feature_columns.categorical
@@ -330,6 +332,13 @@ class GradientBoostingBase(
 
     def _check_targets(self, y: np.ndarray) -> None:
         """Refuse targets that the loss has no value for."""
+
+    @staticmethod
+    def _given_weight(data: Any) -> np.ndarray:
+        """Sample weights; every task must have some."""
+        if data.sample_weight is None:
+            return ones(data.n_samples)
+        return row_weights(data)
 
     def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
         """Weights of rows with those of their classes."""

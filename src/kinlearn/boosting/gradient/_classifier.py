@@ -9,7 +9,6 @@ from sklearn.base import ClassifierMixin
 
 from kinlearn.boosting._start_weights import (
     check_sets_stay,
-    row_weights,
     weighted_label_sets,
 )
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
@@ -283,7 +282,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         data = self._fit_data(X, y, sample_weight, labels="classes", same=goes_on)
         self._label_sets = weighted_label_sets(data)
         self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
-        weight = self._row_weight(data.y, row_weights(data))
+        weight = self._row_weight(data.y, self._given_weight(data))
         validation = Validation.of(X_val, y_val, sample_weight_val)
         self._boost(X, y, data, weight, validation, goes_on)
         return self

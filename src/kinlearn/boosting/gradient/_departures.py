@@ -15,6 +15,12 @@ __all__ = [
     "shrunken",
 ]
 
+# Added to the penalty on departures of quantiles, in rows of mean weight: quantiles of
+# few rows are far less certain than their means.
+_ROWS_OF_QUANTILES = 100
+
+_CELLS = 2**18  # pairs of leaf and task that are looked at together
+
 # Departures are kept where the rows of the task weigh more than this in them.
 LEAST_FRACTION = 0.02
 
@@ -68,6 +74,7 @@ def leaf_values(
     sums: tuple[np.ndarray, np.ndarray] | None,
     *,
     noise: float,
+    mean_weight: float,
     learning_rate: float,
     loss: Any,
     quantiles: Callable[[bool], np.ndarray],
@@ -84,13 +91,15 @@ def leaf_values(
         Gradients and curvatures of the tasks; None for no departures.
     noise : float
         Variance of gradients, in units of the curvature.
+    mean_weight : float
+        Of a row.
     learning_rate : float
         What all is multiplied by.
     loss : object
         The loss.
     quantiles : callable
         Of the residuals in leaves, or in pairs of leaf and task, for losses that want
-        them.
+        them: arrays that are used up.
 
     Returns
     -------
@@ -101,24 +110,32 @@ def leaf_values(
     penalty : float
         The penalty on departures.
     """
-    penalty, table = np.inf, np.empty((0, 0))
+    penalty = np.inf
+    table: Any = np.empty((0, 0))
     if sums is not None:
-        sum_g, sum_h = sums
-        penalty = departure_penalty(sum_g, sum_h, noise)
+        penalty = departure_penalty(*sums, noise)
     if loss.by_quantile:
+        penalty += _ROWS_OF_QUANTILES * mean_weight
         values = quantiles(False)
-        if penalty < np.inf:
-            table = quantiles(True).reshape(sum_h.shape) - values[:, None]
-            table *= fraction_of(sum_h, penalty)
-    elif penalty < np.inf:
-        table = shrunken(sum_g, sum_h, penalty)
-        if np.isfinite(bounds).any():
-            both = np.clip(values[:, None] + table, bounds[:, :1], bounds[:, 1:])
-            table = both - values[:, None]
     limited = loss.limited(values)
-    if len(table):
-        table[fraction_of(sum_h, penalty) <= LEAST_FRACTION] = 0.0
-        both = loss.limited(values[:, None] + table) - limited[:, None]
-        table = np.where(table == 0, 0.0, both)
-    table = np.ascontiguousarray(table * learning_rate)
+    if sums is not None and penalty < np.inf:
+        if loss.by_quantile:
+            table = quantiles(True).reshape(sums[0].shape)
+        else:
+            table = np.empty(sums[0].shape)
+        size = max(_CELLS // table.shape[1], 1)
+        for first in range(0, len(table), size):  # what they take besides is little
+            some = slice(first, first + size)
+            g, h = (each[some] for each in sums)
+            fraction, common = fraction_of(h, penalty), values[some, None]
+            if loss.by_quantile:
+                apart = (table[some] - common) * fraction
+            else:
+                apart = shrunken(g, h, penalty)
+                if np.isfinite(bounds).any():
+                    both = np.clip(common + apart, bounds[some, :1], bounds[some, 1:])
+                    apart = both - common
+            apart[fraction <= LEAST_FRACTION] = 0.0
+            both = loss.limited(common + apart) - limited[some, None]
+            table[some] = np.where(apart == 0, 0.0, both) * learning_rate
     return limited * learning_rate, table, penalty

@@ -12,6 +12,7 @@ __all__ = [
     "exact_sum",
     "exact_weight_unit",
     "group_quantiles",
+    "ones",
     "quantile_targets",
     "ratio",
     "weight_sums",
@@ -77,6 +78,11 @@ def weight_sums(weight: np.ndarray) -> np.ndarray:
 def exact_weight_unit(total: int, n_broken: int) -> float:
     """What weights are multiples of, where they must be whole numbers."""
     return weight_unit(as_number(total), not n_broken) if total > 0 else 1.0
+
+
+def ones(n: int, dtype: type = np.float64) -> np.ndarray:
+    """So many ones, which take the memory of one."""
+    return np.broadcast_to(dtype(1), n)
 
 
 def quantile_targets(total: np.ndarray, q: float) -> tuple[np.ndarray, np.ndarray]:

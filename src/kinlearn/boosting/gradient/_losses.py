@@ -50,7 +50,7 @@ class _OneScore:
 
     def __init__(self, y: np.ndarray, weight: np.ndarray) -> None:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
-        self.weight = np.ascontiguousarray(weight, dtype=np.float64)
+        self.weight = np.asarray(weight, dtype=np.float64)
 
     def part(self, some: slice) -> Self:
         """The loss of some of the rows."""
@@ -155,7 +155,7 @@ class MultinomialLoss:
         self, y: np.ndarray, weight: np.ndarray, task: np.ndarray, allowed: np.ndarray
     ) -> None:
         self.y = np.ascontiguousarray(y, dtype=np.int32)
-        self.weight = np.ascontiguousarray(weight, dtype=np.float64)
+        self.weight = np.asarray(weight, dtype=np.float64)
         self.task = task
         self.allowed = np.ascontiguousarray(allowed, dtype=np.uint8)
         self.n_outputs = allowed.shape[1]

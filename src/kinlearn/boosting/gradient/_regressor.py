@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
-from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
 from kinlearn.boosting.gradient._constraints import FeatureColumns
 from kinlearn.boosting.gradient._losses import REGRESSION, one_score
@@ -52,9 +51,10 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         Number of rounds.
     learning_rate : float, default=0.05
         What the values of a tree are multiplied by, at most 1.
-    max_leaf_nodes : int or None, default=12
+    max_leaf_nodes : int, "auto" or None, default="auto"
         Leaves of a tree, at most; None is no limit but `max_depth` and
-        `min_samples_leaf`.
+        `min_samples_leaf`. "auto" is 12, and 6 for losses other than the squared error
+        with less than 10,000 rows.
     max_depth : int or None, default=None
         Depth of a tree, at most; None is no limit.
     min_samples_leaf : int, default=10
@@ -178,6 +178,10 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         "loss": [StrOptions(set(REGRESSION))],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "offset": [str, Integral, None],
+        "max_leaf_nodes": [
+            *GradientBoostingBase._parameter_constraints["max_leaf_nodes"],
+            StrOptions({"auto"}),
+        ],
     }
 
     def __init__(
@@ -191,7 +195,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         task: TaskColumn = None,
         n_estimators: int = 200,
         learning_rate: float = 0.05,
-        max_leaf_nodes: int | None = 12,
+        max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int = 10,
         l2_regularization: float = 3.0,
@@ -279,7 +283,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=goes_on)
         REGRESSION[self.loss].check(data.y, type(self).__name__)
-        weight = row_weights(data)
+        weight = self._given_weight(data)
         check_total_weight(weight)
         if not weight.all():  # rows of weight 0 are absent, whatever their targets
             data = replace(data, y=np.where(weight > 0, data.y, 0.0))

@@ -50,6 +50,8 @@ __all__ = [
 # In a leaf, of a row of mean weight: a Newton step over less would be too long.
 _LEAST_CURVATURE = 1e-3
 _DRAWS = 2**31
+# By default; of counts, costs and quantiles, less than so many rows have fewer.
+_MANY_LEAVES, _FEW_LEAVES, _FEW_ROWS = 12, 6, 10_000
 MOST_COUNTED = 2.0**31  # rows that whole weights may stand for together
 _HELD_BACK = 2**63 + 1  # the stream of rows held back: odd, as those of draws
 
@@ -59,7 +61,7 @@ class Settings:
     """How to boost; see the estimators' parameters."""
 
     learning_rate: float
-    max_leaves: int  # 0 is no limit
+    max_leaves: int  # 0 is no limit; of many rows, if there is one for few
     max_depth: int  # 0 is no limit
     least_count: int
     l2: float
@@ -68,6 +70,7 @@ class Settings:
     task_splits: bool
     task_values: bool
     seed: int
+    max_leaves_of_few: int = 0  # rows; 0 is the same
     # int8 array of shape (n_features,): 1 rises, -1 falls
     direction: Any = field(default=None, compare=False)
     # uint8 array of shape (n_groups, n_features)
@@ -76,9 +79,13 @@ class Settings:
     @classmethod
     def of(cls, estimator: Any, seed: int, n_features: int, **constraints: Any) -> Self:
         """Those of an estimator's parameters."""
+        leaves = estimator.max_leaf_nodes
+        is_auto = isinstance(leaves, str)
+        skewed = is_auto and estimator.loss != "squared_error"
         return cls(
             learning_rate=estimator.learning_rate,
-            max_leaves=estimator.max_leaf_nodes or 0,
+            max_leaves=_MANY_LEAVES if is_auto else leaves or 0,
+            max_leaves_of_few=_FEW_LEAVES if skewed else 0,
             max_depth=estimator.max_depth or 0,
             least_count=estimator.min_samples_leaf,
             l2=estimator.l2_regularization,
@@ -332,11 +339,13 @@ class Rounds:
                 of_task = np.empty((growth.n_leaves, n_tasks, 2), dtype=np.int64)
                 grower.task_sums(of_task)
                 sums = units.numbers(of_task)
+                del of_task  # with many leaves and tasks, it is large
             tree, table = make_tree(
                 growth,
                 k,
                 sums,
                 noise=noise,
+                mean_weight=self.totals.mean_weight,
                 learning_rate=settings.learning_rate,
                 loss=self.problem.loss,
                 quantiles=lambda by_task: self._quantiles(
@@ -403,6 +412,8 @@ def most_leaves(totals: Totals, settings: Settings) -> int:
         most = min(most, 2 ** min(settings.max_depth, 40))
     if settings.max_leaves:
         most = min(most, settings.max_leaves)
+    if settings.max_leaves_of_few and totals.n_rows < _FEW_ROWS:
+        most = min(most, settings.max_leaves_of_few)
     return max(most, 1)
 
 

@@ -18,7 +18,7 @@ cdef enum:
 
 def fill_gradients(
     Loss loss, f64_t quantile, const f64_t[::1] y, const f64_t[::1] score,
-    const f64_t[::1] weight, f64_t[:] g, f64_t[:] h,
+    const f64_t[:] weight, f64_t[:] g, f64_t[:] h,
 ):
     """First and second derivative of the loss of each row, by its score.
 
@@ -71,7 +71,7 @@ def fill_gradients(
 
 def fill_softmax_gradients(
     const i32_t[::1] y, const f64_t[:, ::1] score, const u8_t[:, ::1] allowed,
-    const i32_t[::1] task, const f64_t[::1] weight, f64_t[:, :] g, f64_t[:, :] h,
+    const i32_t[::1] task, const f64_t[:] weight, f64_t[:, :] g, f64_t[:, :] h,
 ):
     """The same of the multinomial loss, over the classes that each task has.
 
@@ -131,7 +131,7 @@ def largest(const f64_t[:] g, const f64_t[:] h, const f64_t[:] weight):
 
 
 def fill_pairs(
-    const f64_t[:] g, const f64_t[:] h, const i64_t[::1] n_rows,
+    const f64_t[:] g, const f64_t[:] h, const i64_t[:] n_rows,
     const i32_t[::1] rows, f64_t g_unit, f64_t h_unit, int bits, f64_t square_unit,
     i64_t[:, ::1] pairs,
 ):

@@ -280,6 +280,7 @@ class _GrowingTree:
             output,
             sums,
             noise=self.noise,
+            mean_weight=plan.totals.mean_weight,
             learning_rate=plan.settings.learning_rate,
             loss=plan.loss,
             quantiles=quantiles,
