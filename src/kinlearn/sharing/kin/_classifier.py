@@ -17,7 +17,7 @@ from kinlearn.sharing.kin._combine import (
 )
 from kinlearn.sharing.kin._scores import Scores
 from kinlearn.tasks import TaskMixin
-from kinlearn.utils._typing import LabelRule, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import LabelRule, RandomState, Table, TaskPath
 
 __all__ = ["KinClassifier"]
 
@@ -199,6 +199,7 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     """
 
     _kind = "classification"
+    _temperatures_of_groups: list[float] = []  # of those that have levels
 
     _parameter_constraints: dict = {
         **KinBase._parameter_constraints,
@@ -208,7 +209,7 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     def __init__(
         self,
         *,
-        task: TaskColumn = None,
+        task: TaskPath = None,
         families: Literal["all"] | Family | Sequence[Family] = "all",
         effort: Effort = "standard",
         estimators: Mapping[str, Any] | None = None,
@@ -246,11 +247,18 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
         known: tuple[np.ndarray, np.ndarray, np.ndarray],
         unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
     ) -> None:
+        self._temperatures_of_groups: list[float] = []
         self.temperature_ = temperature(*known)
         if unseen is None:
             self.unseen_temperature_, self.unseen_log_loss_ = self.temperature_, None
         else:
             self.unseen_temperature_ = temperature(*unseen)
+
+    def _remember_group_temperature(self, found: Any) -> None:
+        power = self.unseen_temperature_
+        if found is not None:
+            power = temperature(found.mixed, found.y, found.weight)
+        self._temperatures_of_groups.append(power)
 
     def _calibrated_in_turn(
         self,
@@ -289,13 +297,15 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
 
     def _predict_and_tasks(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         rows = self._predict_data(X)
-        return self._predict_rows(rows.X, rows.task), rows.task
+        return self._predict_rows(rows.X, rows.task), self._cases(rows.task)
 
     def _predict_rows(self, X: Any, task: np.ndarray) -> np.ndarray:
-        proba = self._mixed(X, task)
+        proba, cases = self._mixed(X, task), self._cases(task)
         out = sharpen(proba, self.temperature_)
-        new = np.flatnonzero(task < 0)
-        out[new] = sharpen(proba[new], self.unseen_temperature_)
+        powers = [self.unseen_temperature_, *self._temperatures_of_groups]
+        for case, power in enumerate(powers):
+            new = np.flatnonzero(cases == -1 - case)
+            out[new] = sharpen(proba[new], power)
         return out
 
     def predict(self, X: Table) -> np.ndarray:
