@@ -120,6 +120,7 @@ TRUSTED = frozenset(
         "kinlearn.sharing.kin._models.TaskByCoefficients",
         "kinlearn.sharing.kin._regressor.KinRegressor",
         "kinlearn.sharing.kin._features.Standardisation",
+        "kinlearn.sharing._finest.FinestLevel",
         "kinlearn.sharing._pooled.Pooled",
         "kinlearn.sharing._per_task.PerTask",
         "kinlearn.sharing._shared_plus_own.SharedPlusOwn",

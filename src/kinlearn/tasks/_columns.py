@@ -66,7 +66,18 @@ class TaskColumns:
         return f"Task column {key!r}"
 
     def key(self, position: int) -> str | int:
-        """The name of a column, or its position where X has no names."""
+        """The name of a column, or its position where X has no names.
+
+        Parameters
+        ----------
+        position : int
+            Of the column, from 0.
+
+        Returns
+        -------
+        str or int
+            What finds it in new data.
+        """
         return position if self.names is None else self.names[position]
 
     def match(self, table: AnyTable, estimator: str) -> "TaskColumns":

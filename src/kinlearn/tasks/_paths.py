@@ -25,6 +25,7 @@ from kinlearn.utils._values import show_values, warn_caller
 __all__ = [
     "TaskPaths",
     "known_path_codes",
+    "path_codes",
     "path_names",
     "read_paths",
     "split_path",
@@ -118,6 +119,13 @@ class TaskPaths:
         out[-1] = np.where(group >= 0, self.task_of[group], -1)
         return out
 
+    def group_names(self, level: int) -> np.ndarray:
+        """What the groups of a level are called, as tasks are."""
+        known, keys = self.values[level], self.keys[level]
+        if len(keys) == len(known):
+            return known[keys % len(known)]
+        return _labels(self.values[: level + 1], self.keys[: level + 1])
+
     def where(self, level: int) -> str:
         """How messages call a column."""
         role = "Task" if level == self.n_levels else "Level"
@@ -151,7 +159,7 @@ def read_paths(
     """Tasks, the code of each row, and their paths.
 
     Tasks are called by the value of the finest column where no two paths share one,
-    ascending; otherwise by texts such as ``"A / 3"``, in the order of the paths.
+    otherwise by texts such as ``"A / 3"``; in both cases they ascend.
     """
     roles = [*["Level"] * len(levels), role]
     columns = [*levels, task]
@@ -172,8 +180,9 @@ def read_paths(
     if n_tasks == len(fine):
         task_of, tasks = (keys[-1] % len(fine)).astype(np.int32), fine
     else:
-        task_of, tasks = np.arange(n_tasks, dtype=np.int32), _labels(values, keys)
-        _check_different(tasks, names)
+        labels = _labels(values, keys)
+        _check_different(labels, names)
+        tasks, task_of = encode_values(labels)
     codes = task_of[group]
     groups = np.zeros((len(levels), n_tasks), dtype=np.int32)
     for level, rows in enumerate(of_rows[:-1]):
@@ -238,6 +247,11 @@ def known_path_codes(
         f"{' '.join(text for text, _ in messages)} Fit saw {show_values(tasks)}. Fit "
         f"with these tasks, {choice}"
     )
+
+
+def path_codes(table: AnyTable, columns: TaskColumns, paths: TaskPaths) -> np.ndarray:
+    """Groups of new rows at each level, and last their tasks; -1 is unknown."""
+    return paths.lookup(*_read_again(table, columns, paths))
 
 
 def path_names(
