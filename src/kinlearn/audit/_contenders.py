@@ -72,7 +72,10 @@ def _layers(estimator: Any) -> Iterator[Any]:
         if isinstance(estimator, Pipeline):
             estimator = estimator.steps[-1][1]
         else:
-            inner = getattr(estimator, "estimator", None)
+            inner = None
+            if isinstance(estimator, BaseEstimator):
+                # forests of scikit-learn's have an attribute that is no parameter
+                inner = estimator.get_params(deep=False).get("estimator")
             estimator = inner if isinstance(inner, BaseEstimator) else None
 
 
