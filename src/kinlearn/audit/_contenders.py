@@ -197,7 +197,9 @@ def _on_path(entries: list[Entry], problem: Problem) -> list[Entry]:
     for entry in entries:
         behind = next(filter(_knows_task, _layers(entry.estimator)), None)
         model = entry.estimator
-        if not _is_path(getattr(behind, "task", None)):
+        if isinstance(model, FinestLevel):  # of default_contenders
+            model = clone(model).set_params(task=problem.column)
+        elif not _is_path(getattr(behind, "task", None)):
             model = FinestLevel(model, task=problem.column)
         out.append(replace(entry, estimator=model))
     return out
@@ -347,7 +349,9 @@ def _form_of(name: str, estimator: Any, problem: Problem) -> str | None:
 
 
 def _knows_task(estimator: Any) -> bool:
-    if isinstance(estimator, Pipeline) or not hasattr(estimator, "get_params"):
+    if isinstance(estimator, Pipeline | FinestLevel):
+        return False  # what is inside does
+    if not hasattr(estimator, "get_params"):
         return False
     return "task" in estimator.get_params(deep=False)
 
