@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -239,3 +240,8 @@ def test_tasks_of_one_row_are_no_obstacle(kind):
     y = Y if kind == "classification" else X[:, 0]
     for name, model in default_contenders(tiny, y, task=-1, kind=kind).items():
         assert len(model.fit(tiny, y).predict(tiny)) == N, name
+
+
+def test_a_forest_of_scikit_learns_is_of_its_family():
+    found = _forms({"forest": ExtraTreesClassifier()})
+    assert {family for family, _ in found.values()} == {"extra trees"}

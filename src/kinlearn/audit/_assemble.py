@@ -7,7 +7,13 @@ import numpy as np
 from kinlearn.audit._contenders import Entry
 from kinlearn.audit._relatedness import describe_relatedness
 from kinlearn.audit._result import FORMAT, plain
-from kinlearn.audit.run import Cell, Comparison, MemoryStore, versions
+from kinlearn.audit.run import (
+    Cell,
+    Comparison,
+    LevelRecords,
+    MemoryStore,
+    versions,
+)
 from kinlearn.audit.statistics import ContenderSummary, Scores, Summary
 
 __all__ = ["Outcome", "assemble"]
@@ -27,7 +33,7 @@ class Outcome:
         comparison: Comparison,
         entries: list[Entry],
         cells: list[Cell],
-        store: MemoryStore,
+        store: MemoryStore | LevelRecords,
     ) -> None:
         folds, problem = comparison.folds, comparison.problem
         names = [entry.name for entry in entries]

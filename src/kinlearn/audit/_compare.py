@@ -1,7 +1,7 @@
 """Does sharing help? All contenders on the same folds, and an unbiased verdict."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from numbers import Integral
 from os import PathLike
@@ -12,15 +12,16 @@ from sklearn.base import clone
 
 from kinlearn.audit._assemble import Outcome, assemble
 from kinlearn.audit._contenders import Entry, choose_contenders, default_entries
-from kinlearn.audit._folds import make_folds
+from kinlearn.audit._folds import Folds, folds_at_level, make_folds
 from kinlearn.audit._problem import Problem, open_problem
-from kinlearn.audit._relatedness import measure_relatedness
+from kinlearn.audit._relatedness import measure_relatedness, no_relatedness
 from kinlearn.audit._result import SharingResult
 from kinlearn.audit._scoring import choose_scoring
 from kinlearn.audit.run import (
     Cell,
     Comparison,
     CurvePlan,
+    LevelRecords,
     MemoryStore,
     describe,
     identity_of,
@@ -38,7 +39,7 @@ from kinlearn.audit.statistics import (
 )
 from kinlearn.exceptions import SuspectColumnWarning
 from kinlearn.tables import find_suspects
-from kinlearn.utils._typing import ArrayLike, LabelRule, Table
+from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskPath
 
 __all__ = ["compare_sharing"]
 
@@ -50,7 +51,7 @@ def compare_sharing(
     X: Table,
     y: ArrayLike,
     *,
-    task: str | int,
+    task: TaskPath,
     estimators: Mapping[str, Any] | None = None,
     cv: Any = None,
     scoring: str | Callable[..., float] | None = None,
@@ -78,8 +79,12 @@ def compare_sharing(
         and missing values.
     y : array-like of shape (n_samples,)
         Class labels or numbers.
-    task : str or int
-        Name or position of the task column.
+    task : str, int or list of them
+        Name or position of the task column; or a path of columns from coarse to fine,
+        ``["region", "clinic"]``. The finest column holds the tasks. The Kin estimators
+        may take the whole path; all other contenders get the finest column, and no
+        contender gets the others as features. The result can be read by region too, see
+        :meth:`SharingResult.at_level`.
     estimators : dict of str to estimator, default=None
         Contenders by name: estimators of kinlearn with this `task`, or
         :class:`~kinlearn.sharing.PerTask`, :class:`~kinlearn.sharing.Pooled` and
@@ -192,7 +197,9 @@ def compare_sharing(
         random_state=random_state,
         by_class=not metric.by_row,
     )
-    comparison = Comparison(problem, folds, metric)
+    comparison = Comparison(
+        problem, folds, metric, dict(_at_levels(problem, folds, scoring))
+    )
     entries = choose_contenders(
         estimators,
         problem,
@@ -221,7 +228,13 @@ def compare_sharing(
         default=label_sets is None
         and (estimators is None or _is_default(winner, problem, random_state)),
     )
-    return SharingResult(data, refit=partial(run.refit, best))
+    result = SharingResult(data, refit=partial(run.refit, best))
+    for name, level in data.get("levels", {}).items():
+        level["suspects"] = suspects
+        level["run"]["code"] = data["run"]["code"]
+        best = level["contenders"][0]["name"]
+        result._refit_at[name] = partial(run.refit, best)
+    return result
 
 
 def _check_options(random_state: Any, curve: Any, **callbacks: Any) -> None:
@@ -286,6 +299,9 @@ class _Run:
             self._run(self._cells(slow))
         outcome = Outcome(self.comparison, self.entries, cells, self.records)
         self._check_survivors(outcome)
+        levels = {
+            name: self._read_level(name, cells) for name in self.comparison.levels
+        }
         late = [entry.name for entry in slow if entry.name not in outcome.errors]
         summary = summarise_scores(
             outcome.scores,
@@ -297,13 +313,35 @@ class _Run:
         if _RELATEDNESS not in self.records:
             self.records.append(_RELATEDNESS, self._relatedness(summary))
         self._step("relatedness")
-        return assemble(
+        data = assemble(
             comparison=self.comparison,
             entries=self.entries,
             outcome=outcome,
             summary=summary,
             relatedness=self.records[_RELATEDNESS],
             curve=line,
+            run=self._about(),
+        )
+        return {**data, "levels": levels} if levels else data
+
+    def _read_level(self, name: str, cells: list[Cell]) -> dict[str, Any]:
+        """The same predictions, with the groups of a level for the tasks."""
+        comparison = self.comparison.levels[name]
+        records = LevelRecords(self.records, name)
+        outcome = Outcome(comparison, self.entries, cells, records)
+        summary = summarise_scores(
+            outcome.scores,
+            comparison.scoring,
+            name,
+            remarks=[text for text in [comparison.folds.remark] if text],
+        )
+        return assemble(
+            comparison=comparison,
+            entries=self.entries,
+            outcome=outcome,
+            summary=summary,
+            relatedness=no_relatedness(comparison.problem),
+            curve=None,
             run=self._about(),
         )
 
@@ -328,7 +366,7 @@ class _Run:
     def refit(self, name: str) -> Any:
         """A contender, fitted to all rows."""
         problem = self.comparison.problem
-        return clone(self._estimators[name]).fit(problem.X, problem.y)
+        return clone(self._estimators[name]).fit(problem.given, problem.y)
 
     @property
     def _estimators(self) -> dict[str, Any]:
@@ -417,6 +455,18 @@ class _Run:
             "started": self.records.started,
             "code": None,
         }
+
+
+def _at_levels(
+    problem: Problem, folds: Folds, scoring: Any
+) -> Iterator[tuple[str, Comparison]]:
+    """The same rows and folds by the groups of each level, where there are several."""
+    for name, (values, _) in problem.groups.items():
+        if len(values) < 2:
+            continue
+        above = problem.at_level(name)
+        metric = choose_scoring(scoring, above)
+        yield name, Comparison(above, folds_at_level(folds, above), metric)
 
 
 def _suspects(problem: Problem) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Who is compared: the default contenders, and those that a user brings."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import scipy.sparse as sp
@@ -20,11 +20,12 @@ from sklearn.utils import get_tags
 from kinlearn.audit._problem import Problem, open_problem
 from kinlearn.audit.statistics import Contender
 from kinlearn.sharing import PerTask, Pooled, TaskAsFeature
-from kinlearn.sharing.internal import DEFAULT_MODELS, DefaultModel
+from kinlearn.sharing.internal import DEFAULT_MODELS, DefaultModel, FinestLevel
 from kinlearn.tables import TableEncoder
 from kinlearn.tables.internal import find_column, open_table
 from kinlearn.tasks import keep_task
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.tasks.internal import split_path
+from kinlearn.utils._typing import ArrayLike, Table, TaskPath
 
 __all__ = ["Entry", "choose_contenders", "default_contenders", "find_scaler"]
 
@@ -71,7 +72,10 @@ def _layers(estimator: Any) -> Iterator[Any]:
         if isinstance(estimator, Pipeline):
             estimator = estimator.steps[-1][1]
         else:
-            inner = getattr(estimator, "estimator", None)
+            inner = None
+            if isinstance(estimator, BaseEstimator):
+                # forests of scikit-learn's have an attribute that is no parameter
+                inner = estimator.get_params(deep=False).get("estimator")
             estimator = inner if isinstance(inner, BaseEstimator) else None
 
 
@@ -96,7 +100,7 @@ def default_contenders(
     X: Table,
     y: ArrayLike,
     *,
-    task: str | int,
+    task: TaskPath,
     kind: Literal["classification", "regression"] | None = None,
     random_state: int = 0,
     on_request: bool = False,
@@ -110,8 +114,8 @@ def default_contenders(
         Rows with the task column. Its size and the types of its columns decide.
     y : array-like of shape (n_samples,)
         Class labels or numbers.
-    task : str or int
-        Name or position of the task column.
+    task : str, int or list of them
+        Name or position of the task column; or a path of columns, coarse to fine.
     kind : {"classification", "regression"} or None, default=None
         What y is; None guesses, as :func:`compare_sharing` does.
     random_state : int, default=0
@@ -182,7 +186,27 @@ def default_entries(
                 name = f"multi-task {default.family}"
             model = with_random_state(model, random_state)
             entries.append(Entry(Contender(name, default.family, form), model))
-    return entries
+    return _on_path(entries, problem)
+
+
+def _on_path(entries: list[Entry], problem: Problem) -> list[Entry]:
+    """The contenders, those that know no levels behind what takes the path for them."""
+    if not problem.path:
+        return entries
+    out = []
+    for entry in entries:
+        behind = next(filter(_knows_task, _layers(entry.estimator)), None)
+        model = entry.estimator
+        if isinstance(model, FinestLevel):  # of default_contenders
+            model = clone(model).set_params(task=problem.column)
+        elif not _is_path(getattr(behind, "task", None)):
+            model = FinestLevel(model, task=problem.column)
+        out.append(replace(entry, estimator=model))
+    return out
+
+
+def _is_path(task: Any) -> bool:
+    return isinstance(task, list | tuple) and len(task) > 1
 
 
 def _build(
@@ -210,6 +234,8 @@ def _build(
     if form == "task as feature":
         model = TaskAsFeature(inner, **options)
     else:
+        if default.on_request and not moved:  # Kin takes the path itself
+            options["task"] = problem.column
         model = clone(inner).set_params(**options)
     if prepare is None:
         return model
@@ -242,7 +268,7 @@ def choose_contenders(
     if twice is not None:
         raise ValueError(f"Two contenders are named {twice!r}. Rename one of them.")
     _check_both_kinds(entries, problem)
-    return entries
+    return _on_path(entries, problem)
 
 
 def _check_estimator(name: Any, estimator: Any, problem: Problem) -> None:
@@ -300,7 +326,16 @@ def _form_of(name: str, estimator: Any, problem: Problem) -> str | None:
             f"not see the tasks. Set task={problem.task!r}, or wrap it in PerTask, "
             "Pooled or TaskAsFeature."
         )
-    if behind is estimator:  # behind a transformer the column may have moved
+    if _is_path(key):
+        table = open_table(problem.given)
+        both = [[find_column(c, table, "Task") for c in p] for p in (key, problem.path)]
+        if both[0] != both[1]:
+            raise ValueError(
+                f"Estimator {name!r} has task={key!r}, but the comparison is by "
+                f"task={problem.column!r}. Use the same columns."
+            )
+    elif behind is estimator:  # behind a transformer the column may have moved
+        key = split_path(key)[1]
         table = open_table(problem.X)
         if find_column(key, table, "Task") != find_column(problem.task, table, "Task"):
             raise ValueError(
@@ -314,7 +349,9 @@ def _form_of(name: str, estimator: Any, problem: Problem) -> str | None:
 
 
 def _knows_task(estimator: Any) -> bool:
-    if isinstance(estimator, Pipeline) or not hasattr(estimator, "get_params"):
+    if isinstance(estimator, Pipeline | FinestLevel):
+        return False  # what is inside does
+    if not hasattr(estimator, "get_params"):
         return False
     return "task" in estimator.get_params(deep=False)
 

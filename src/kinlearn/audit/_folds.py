@@ -23,7 +23,13 @@ from kinlearn.model_selection import TaskStratifiedKFold
 from kinlearn.tables.internal import find_column, open_table
 from kinlearn.utils._typing import ArrayLike
 
-__all__ = ["EqualRows", "Folds", "find_equal_rows", "make_folds"]
+__all__ = [
+    "EqualRows",
+    "Folds",
+    "find_equal_rows",
+    "folds_at_level",
+    "make_folds",
+]
 
 # Rows up to which the folds are drawn twice, if n_repeats is None.
 _FEW_ROWS = 10_000
@@ -216,6 +222,11 @@ def make_folds(
         splits, kept = _read(problem, cv), {}
         splitter = type(cv).__name__ if hasattr(cv, "split") else "given"
     return _count(problem, splits, splitter, kept, equal.remark)
+
+
+def folds_at_level(folds: Folds, problem: Problem) -> Folds:
+    """The same folds with the rows counted by other tasks."""
+    return _count(problem, folds.splits, folds.splitter, {}, folds.remark)
 
 
 def _check_count(value: Any, name: str, least: int) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,10 +10,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.sharing.internal import FinestLevel
 from kinlearn.tables.internal import FrameTable, open_table
 from kinlearn.tasks import class_codes, numbers, split_task
+from kinlearn.tasks.internal import path_codes, split_path
 from kinlearn.utils._sklearn import safe_indexing
-from kinlearn.utils._typing import Table
+from kinlearn.utils._typing import Table, TaskPath
 
 __all__ = ["KINDS", "Problem", "hash_arrays", "open_problem"]
 
@@ -27,9 +29,9 @@ _NAME = "compare_sharing"
 class Problem:
     """Rows, their tasks and targets.
 
-    - `X`: All columns, the task among them.
+    - `X`: All columns, the task among them, but those above it.
     - `y` (n_rows,): Class labels or float64 numbers.
-    - `task`: The task column, as the user named it.
+    - `task`: The task column, as the user named it; of a path the finest.
     - `tasks` (n_tasks,): Task values, ascending.
     - `codes` (n_rows,): Task of each row.
     - `kind`: What is predicted.
@@ -37,6 +39,10 @@ class Problem:
     - `task_name`: What sentences call the task column.
     - `target_name`: Name of y, where it has one.
     - `n_features`: Columns besides the task.
+    - `path`: All columns of the path, coarse to fine; empty if there is one column.
+    - `whole`: X as it came, with the columns above the task; None if there are none.
+    - `groups`: By each of these columns, the values, and the place of each row among
+      them.
     """
 
     X: Any
@@ -49,6 +55,9 @@ class Problem:
     task_name: str
     target_name: str | None
     n_features: int
+    path: tuple = ()
+    whole: Any = None
+    groups: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -87,11 +96,26 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> tuple[Any, np.ndarray]:
         """Some rows of X and y."""
-        return safe_indexing(self.X, rows), self.y[rows]
+        return safe_indexing(self.given, rows), self.y[rows]
+
+    @property
+    def given(self) -> Any:
+        """X as it came."""
+        return self.X if self.whole is None else self.whole
+
+    @property
+    def column(self) -> Any:
+        """The task column, or the path of columns, as the user named it."""
+        return list(self.path) if self.path else self.task
+
+    def at_level(self, name: str) -> "Problem":
+        """The same rows with the groups of a level for their tasks."""
+        tasks, codes = self.groups[name]
+        return replace(self, tasks=tasks, codes=codes, task_name=name, groups={})
 
     def fingerprint(self) -> str:
         """Hash of all values, the same in every process."""
-        return hash_arrays(str(self.task), self.kind, *_parts(self.X), self.y)
+        return hash_arrays(str(self.column), self.kind, *_parts(self.given), self.y)
 
 
 def _parts(X: Any) -> Iterator[Any]:
@@ -125,7 +149,7 @@ def hash_arrays(*parts: str | np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> Problem:
+def open_problem(X: Table, y: Any, task: TaskPath, kind: str | None = None) -> Problem:
     """Read and check what a user passes."""
     if task is None:
         raise ValueError(
@@ -136,7 +160,12 @@ def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> 
         raise ValueError(
             f"kind must be 'classification', 'regression' or None; got {kind!r}."
         )
-    _, tasks, codes, columns = split_task(X, task)
+    levels, finest = split_path(task)
+    path: dict[str, Any] = {}
+    if levels:
+        X, tasks, codes, columns, path = _open_path(X, (*levels, finest))
+    else:
+        _, tasks, codes, columns = split_task(X, finest)
     if len(tasks) < 2:
         raise ValueError(
             f"{columns.where} holds a single task, {tasks.tolist()[0]!r}, so there is "
@@ -168,7 +197,7 @@ def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> 
     return Problem(
         X=open_table(X).native,
         y=y,
-        task=task,
+        task=finest,
         tasks=tasks,
         codes=codes,
         kind=kind,
@@ -176,7 +205,22 @@ def open_problem(X: Table, y: Any, task: str | int, kind: str | None = None) -> 
         task_name="task" if columns.names is None else columns.names[position],
         target_name=None if target_name is None else str(target_name),
         n_features=len(columns.features),
+        **path,
     )
+
+
+def _open_path(X: Table, path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """X without the columns above the task, the tasks, and fields for the path."""
+    reader: Any = FinestLevel(None, task=path)
+    plain = reader.open(X)
+    paths, columns = reader._paths, reader._columns
+    codes = path_codes(open_table(X), columns, paths)
+    groups = {
+        name: (paths.group_names(level), codes[level])
+        for level, name in enumerate(paths.names[:-1])
+    }
+    fields = {"path": path, "whole": open_table(X).native, "groups": groups}
+    return plain, reader.tasks_, codes[-1], columns, fields
 
 
 def _is_series(thing: Any) -> bool:

@@ -12,9 +12,15 @@ from kinlearn.audit._contenders import find_scaler
 from kinlearn.audit._problem import Problem
 from kinlearn.audit._result import plain
 from kinlearn.relatedness import task_distances
+from kinlearn.sharing.internal import FinestLevel
 from kinlearn.tasks import keep_task
 
-__all__ = ["describe_relatedness", "measure_relatedness", "predicts_gain"]
+__all__ = [
+    "describe_relatedness",
+    "measure_relatedness",
+    "no_relatedness",
+    "predicts_gain",
+]
 
 _METHODS = ("mmd", "ks", "label_shift")
 _MOST_TASKS = 200  # of a matrix that goes into a result
@@ -56,8 +62,8 @@ def measure_distances(
 
 def learned_affinity(model: Any) -> np.ndarray | None:
     """The affinity between tasks that a fitted model learned."""
-    while isinstance(model, Pipeline):
-        model = model[-1]
+    while isinstance(model, Pipeline | FinestLevel):
+        model = model[-1] if isinstance(model, Pipeline) else model.estimator_
     affinity = getattr(model, "task_affinity_", None)
     if affinity is None or not np.isfinite(affinity).all():
         return None
@@ -96,6 +102,17 @@ def measure_relatedness(
             "notes": notes,
         }
     )
+
+
+def no_relatedness(problem: Problem) -> dict[str, Any]:
+    """The record of groups of tasks: distances are between tasks."""
+    return {
+        "shown": list(range(problem.n_tasks)),
+        "distances": {},
+        "mean_distance": {},
+        "affinity": None,
+        "notes": ["Distances are measured between tasks, not between their groups."],
+    }
 
 
 def describe_relatedness(

@@ -103,6 +103,7 @@ class SharingResult:
         self._data = data
         self._refit = refit
         self._best = None
+        self._refit_at: dict[str, Callable[[], Any]] = {}  # the best by level
 
     @property
     def verdict(self) -> str:
@@ -146,6 +147,39 @@ class SharingResult:
             self._best = self._refit()
             self._refit = None  # lets go of the data
         return self._best
+
+    @property
+    def levels(self) -> list[str]:
+        """Columns by which the result can be read, coarse to fine; the task's is last.
+
+        More than one if the tasks have a path of columns.
+        """
+        return [*self._data.get("levels", {}), self._data["data"]["task_name"]]
+
+    def at_level(self, level: str) -> "SharingResult":
+        """The same predictions, read with the groups of a level for tasks.
+
+        Parameters
+        ----------
+        level : str
+            A column of the path, such as ``"region"``; or that of the tasks.
+
+        Returns
+        -------
+        SharingResult
+            Scores, gains and verdict by region. Models and folds are the same, so
+            "alone" still is a model for each task.
+        """
+        *above, own = self.levels
+        if level == own:
+            return self
+        if level not in above:
+            raise ValueError(
+                f"level must be one of {', '.join(map(repr, self.levels))}; got "
+                f"{level!r}."
+            )
+        refit = self._refit_at.get(level)
+        return SharingResult(self._data["levels"][level], refit=refit)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data: dicts, lists, strings, finite numbers and None.
@@ -274,7 +308,7 @@ class SharingResult:
 
     def __getstate__(self) -> dict[str, Any]:
         # the data that the comparison was made on stays where it is
-        return {**vars(self), "_refit": None}
+        return {**vars(self), "_refit": None, "_refit_at": {}}
 
     def __repr__(self) -> str:
         label = self._data["metric"]["label"]

@@ -1,7 +1,7 @@
 """What a prediction is worth: the metric, task by task, on one fold."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
@@ -147,21 +147,37 @@ class Scoring:
         rows: np.ndarray,
     ) -> FoldScores:
         """Score a fitted model on test rows."""
-        found = []
+        return self.score_views(model, X, y, rows, [(self, codes, n_tasks)])[0]
+
+    def score_views(
+        self,
+        model: Any,
+        X: Table,
+        y: np.ndarray,
+        rows: np.ndarray,
+        views: Sequence[tuple["Scoring", np.ndarray, int]],
+    ) -> list[FoldScores]:
+        """Score the same predictions by several groupings of the rows.
+
+        Each has its scoring, by the same metric, codes of the rows, and their number.
+        """
+        found: list[FoldScores] = []
 
         def by_task(y_true: np.ndarray, y_pred: np.ndarray, pos_label: Any) -> float:
             # pos_label has done its work: the scorer took that class's column
-            params = {name: values[rows] for name, values in self.row_params.items()}
-            metric, y_pred = self._of_all_classes(model, y_pred)
-            frame = TaskFrame(
-                {self.metric.name: metric},
-                y_true,
-                y_pred,
-                tasks=codes,
-                labels=getattr(model, "classes_", None),
-                sample_params={self.metric.name: params},
-            )
-            found.append(self._read(frame, n_tasks))
+            for scoring, codes, n_tasks in views:
+                of_rows = scoring.row_params.items()
+                params = {name: values[rows] for name, values in of_rows}
+                metric, predicted = scoring._of_all_classes(model, y_pred)
+                frame = TaskFrame(
+                    {scoring.metric.name: metric},
+                    y_true,
+                    predicted,
+                    tasks=codes,
+                    labels=getattr(model, "classes_", None),
+                    sample_params={scoring.metric.name: params},
+                )
+                found.append(scoring._read(frame, n_tasks))
             return 0.0
 
         make_scorer(
@@ -169,7 +185,7 @@ class Scoring:
             response_method=self.metric.response_method,
             pos_label=self.metric.setting("pos_label"),
         )(model, X, y)
-        return found[0]
+        return found
 
     def _of_all_classes(
         self, model: Any, y_pred: np.ndarray

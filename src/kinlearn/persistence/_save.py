@@ -150,6 +150,10 @@ def _describe(
     known = getattr(last, "_columns", None)
     private = [] if known is None else known.all_names[list(known.privileged)].tolist()
     kinds = _kinds(model)
+    levels = getattr(known, "levels", ())  # above the task, which may hold text
+    above = (
+        {} if known is None else dict.fromkeys(known.all_names[list(levels)], "cell")
+    )
     classes = getattr(model, "classes_", None)
     return {
         "model": type(last).__name__,
@@ -164,7 +168,11 @@ def _describe(
         "tasks": [] if task is None else _plain(getattr(last, "tasks_", ())),
         "order": names,
         "columns": [
-            {"name": name, "kind": kinds.get(name, "cell" if kinds else "value")}
+            {
+                "name": name,
+                "kind": above.get(name)
+                or kinds.get(name, "cell" if kinds else "value"),
+            }
             for name in names
             if name != task
         ],
@@ -226,6 +234,8 @@ def _task(model: Any, last: Any, names: list[str]) -> str | None:
     """The task column of X as it comes in."""
     for one in (_step(model, 0), last):
         task = getattr(one, "task", None)
+        if isinstance(task, list | tuple):  # a path, the finest column last
+            task = task[-1]
         if isinstance(task, str):
             return task
         if task is not None and -len(names) <= task < len(names):

@@ -36,10 +36,10 @@ from kinlearn.utils._sklearn import (
 )
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
-__all__ = ["OneModel", "SharingForm"]
+__all__ = ["OneModel", "SharingForm", "inner_has"]
 
 
-def _inner_has(name: str) -> Callable[[Any], bool]:
+def inner_has(name: str) -> Callable[[Any], bool]:
     """Condition: the wrapped estimator has a method."""
 
     def check(self: Any) -> bool:
@@ -149,7 +149,7 @@ class SharingForm(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         """
         return self._predict_by("predict", *self._open_for_predict(X))
 
-    @available_if(_inner_has("predict_proba"))
+    @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
         """Predict class probabilities.
 
@@ -165,7 +165,7 @@ class SharingForm(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         """
         return self._predict_by("predict_proba", *self._open_for_predict(X))
 
-    @available_if(_inner_has("decision_function"))
+    @available_if(inner_has("decision_function"))
     def decision_function(self, X: Table) -> np.ndarray:
         """Confidence of the classifier in each class.
 

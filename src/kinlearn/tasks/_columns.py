@@ -31,6 +31,8 @@ class TaskColumns:
         Positions of the privileged columns.
     groups : tuple of int
         Positions of columns that group the rows otherwise than by task.
+    levels : tuple of int
+        Positions of columns that hold groups of tasks, from coarse to fine.
     """
 
     names: tuple[str, ...] | None
@@ -38,11 +40,12 @@ class TaskColumns:
     task: int | None
     privileged: tuple[int, ...] = ()
     groups: tuple[int, ...] = ()
+    levels: tuple[int, ...] = ()
 
     @property
     def features(self) -> tuple[int, ...]:
         """Positions of the feature columns."""
-        other = {self.task, *self.privileged, *self.groups}
+        other = {self.task, *self.privileged, *self.groups, *self.levels}
         return tuple(i for i in range(self.n_columns) if i not in other)
 
     @property
@@ -59,10 +62,23 @@ class TaskColumns:
     @property
     def where(self) -> str:
         """How messages call the task column."""
-        key: str | int | None = self.task
-        if self.names is not None and self.task is not None:
-            key = self.names[self.task]
+        key = None if self.task is None else self.key(self.task)
         return f"Task column {key!r}"
+
+    def key(self, position: int) -> str | int:
+        """The name of a column, or its position where X has no names.
+
+        Parameters
+        ----------
+        position : int
+            Of the column, from 0.
+
+        Returns
+        -------
+        str or int
+            What finds it in new data.
+        """
+        return position if self.names is None else self.names[position]
 
     def match(self, table: AnyTable, estimator: str) -> "TaskColumns":
         """The same columns in new data, or an error that names what changed.
@@ -98,6 +114,13 @@ class TaskColumns:
                 f"{self.where} is not in X, but {estimator} was fitted with it. X has "
                 f"the columns {show_values(table.names, 10)}."
             )
+        for position in self.levels:
+            if self.names[position] not in table.names:
+                raise ValueError(
+                    f"Level column {self.names[position]!r} is not in X, but "
+                    f"{estimator} was fitted with it. X has the columns "
+                    f"{show_values(table.names, 10)}."
+                )
         extra = {self.names[i] for i in self.privileged}
         kept = tuple(n for n in self.names if n not in extra or n in table.names)
         if table.names != kept:
@@ -113,6 +136,8 @@ class TaskColumns:
         hint = f" (or {narrow} without the privileged ones)" if self.privileged else ""
         if self.task is not None:
             hint += f", column {self.task} being the task"
+            if self.levels:
+                hint += f" and {show_values(self.levels)} its coarser levels"
             if table.n_columns == narrow - 1:
                 hint += ". Is the task column missing? See kinlearn.with_task"
         raise ValueError(
@@ -132,6 +157,7 @@ class TaskColumns:
             task=None if self.task is None else moved[self.task],
             privileged=tuple(moved[i] for i in self.privileged if i not in gone),
             groups=tuple(moved[i] for i in self.groups),
+            levels=tuple(moved[i] for i in self.levels),
         )
 
     def _raise_names(self, table: AnyTable, privileged: set[str]) -> NoReturn:
@@ -160,6 +186,7 @@ def resolve_columns(
     task_role: str = "Task",
     *,
     groups: Sequence[str | int] = (),
+    levels: Sequence[str | int] = (),
     need_features: bool = True,
 ) -> TaskColumns:
     """Find the columns in the X of fit."""
@@ -196,6 +223,7 @@ def resolve_columns(
         groups=tuple(
             sorted({find_column(key, table, "Group") for key in groups} - {position})
         ),
+        levels=_find_levels(table, levels, {position, *extra}),
     )
     if need_features and not columns.features:
         others = [f"the {task_role.lower()}"] if position is not None else []
@@ -206,6 +234,22 @@ def resolve_columns(
             f"minimum of 1 is required{besides}."
         )
     return columns
+
+
+def _find_levels(
+    table: AnyTable, levels: Sequence[str | int], taken: set[int | None]
+) -> tuple[int, ...]:
+    """Positions of the coarser columns of a path."""
+    found: list[int] = []
+    for key in levels:
+        position = find_column(key, table, "Level")
+        if position in taken or position in found:
+            raise ValueError(
+                f"Level column {key!r} is given twice. Name different columns, from "
+                "coarse to fine, the task last."
+            )
+        found.append(position)
+    return tuple(found)
 
 
 def find_categorical(

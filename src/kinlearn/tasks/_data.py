@@ -9,6 +9,7 @@ import numpy as np
 from kinlearn.tables import TableEncoder
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._label_sets import LabelSets, classes_by_task, find_label_sets
+from kinlearn.tasks._paths import TaskPaths
 from kinlearn.utils import group_rows
 from kinlearn.utils._typing import LabelRule
 
@@ -41,10 +42,13 @@ class TaskRows(_ReadOnly):
         Features, without the task and privileged columns.
     task : int32 array of shape (n_samples,)
         Code of each row's task in the fitted ``tasks_``; -1 is unknown.
+    groups : int32 array of shape (n_levels, n_samples), or None
+        Group of each row at each coarser level of a path of columns; -1 is unknown.
     """
 
     X: Any
     task: np.ndarray
+    groups: np.ndarray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -86,6 +90,8 @@ class TaskData(_ReadOnly):
         None if none is.
     encoder : TableEncoder or None
         What made numbers of the feature columns, fitted; None if they are numbers.
+    paths : TaskPaths or None
+        Where the tasks lie, if they have a path of columns.
     """
 
     X: Any
@@ -100,6 +106,7 @@ class TaskData(_ReadOnly):
     label_rule: LabelRule = "connected"
     categorical: np.ndarray | None = None
     encoder: TableEncoder | None = None
+    paths: TaskPaths | None = None
 
     @property
     def n_samples(self) -> int:

@@ -14,6 +14,7 @@ from kinlearn.tables.internal import drop_new_codes, known_codes
 from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import LaterData, TaskData, TaskRows
 from kinlearn.tasks._label_sets import LabelSets
+from kinlearn.tasks._paths import TaskPaths
 from kinlearn.tasks._validation import (
     check_later_data,
     check_task_data,
@@ -21,7 +22,7 @@ from kinlearn.tasks._validation import (
 )
 from kinlearn.utils import AllOrNothing
 from kinlearn.utils._sklearn import StrOptions
-from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, Table
 from kinlearn.utils._values import show_values
 
 __all__ = ["TaskMixin", "remember_columns"]
@@ -113,7 +114,7 @@ class TaskMixin(AllOrNothing):
     array([2., 2., 2.])
     """
 
-    task: TaskColumn
+    task: Any  # TaskColumn; a path of columns where an estimator takes one
     tasks_: np.ndarray
     classes_: np.ndarray
     task_classes_: dict[Any, np.ndarray]
@@ -123,6 +124,7 @@ class TaskMixin(AllOrNothing):
     table_encoder_: TableEncoder | None = None
     _columns: TaskColumns
     _label_sets: LabelSets
+    _paths: TaskPaths | None = None  # of those that take a path of columns
     is_categorical_: np.ndarray | None
     _known_codes: np.ndarray
 
@@ -150,6 +152,10 @@ class TaskMixin(AllOrNothing):
             "estimator": type(self).__name__,
         }
 
+    def _task_path(self) -> tuple[tuple[Any, ...], Any]:
+        """Columns above the task, of estimators that take a path, and the task's."""
+        return (), self.task
+
     def _encoding(self) -> dict[str, Any]:
         """Parameters of the encoder of tables that hold more than numbers."""
         return self._table_encoding
@@ -172,11 +178,13 @@ class TaskMixin(AllOrNothing):
         than in the last fit are an error, and nothing is set. Columns that are `groups`
         are no features; unless features are needed, there may be none.
         """
+        levels, task = self._task_path()
         data = check_task_data(
             X,
             y,
             sample_weight,
-            task=self.task,
+            task=task,
+            levels=levels,
             privileged=getattr(self, "privileged", None),
             target=getattr(self, "target", None),
             labels=labels,
@@ -193,6 +201,8 @@ class TaskMixin(AllOrNothing):
         remember_columns(self, data.columns)
         self.table_encoder_ = data.encoder
         self.tasks_ = data.tasks
+        if data.paths is not None or self._paths is not None:
+            self._paths = data.paths
         self.feature_names_ = data.feature_names
         if data.classes is not None:
             self.classes_ = data.classes
@@ -261,6 +271,7 @@ class TaskMixin(AllOrNothing):
             X,
             columns=self._columns,
             tasks=self.tasks_,
+            paths=self._paths,
             unknown_task=getattr(self, "unknown_task", None),
             encoder=self.table_encoder_,
             **self._data_options(order),

@@ -23,6 +23,7 @@ __all__ = [
     "encode_values",
     "known_task_codes",
     "lookup_values",
+    "name_once",
     "name_task",
     "read_tasks",
     "split_known_task",
@@ -261,7 +262,7 @@ def _task_column(
 _NAMED: dict[int, set[Any]] = {}
 
 
-def _name_once(tasks: np.ndarray, strange: np.ndarray) -> bool:
+def name_once(tasks: np.ndarray, strange: np.ndarray) -> bool:
     """Whether some of the unknown tasks were not named before, for this model."""
     key = id(tasks)
     if key not in _NAMED:
@@ -298,7 +299,7 @@ def known_task_codes(
         f"{len(codes)} rows."
     )
     if unknown_task == "warn":
-        if not _name_once(tasks, strange):
+        if not name_once(tasks, strange):
             return codes
         warn_caller(
             f"{unknown} They are predicted by what the known tasks have in common. Set "

@@ -11,6 +11,11 @@ from kinlearn.tables import TableEncoder
 from kinlearn.tables.internal import AnyTable, open_table, warn_of_unused
 from kinlearn.tasks._columns import TaskColumns, find_categorical, resolve_columns
 from kinlearn.tasks._data import LaterData, TaskData, TaskRows, freeze
+from kinlearn.tasks._paths import (
+    TaskPaths,
+    known_path_codes,
+    read_paths,
+)
 from kinlearn.tasks._targets import class_codes, numbers
 from kinlearn.tasks._task_column import (
     check_rows,
@@ -101,6 +106,7 @@ def check_task_data(
     accept_sparse: bool | str | Sequence[str] = False,
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
+    levels: Sequence[str | int] = (),
     groups: Sequence[str | int] = (),
     need_features: bool = True,
     estimator: str = "This estimator",
@@ -139,6 +145,9 @@ def check_task_data(
         Whether NaN may stand in the features.
     order : {"C", "F"} or None, default=None
         Memory order that the caller needs; None takes what is there.
+    levels : sequence of str or int, default=()
+        Columns that hold groups of tasks, from coarse to fine. A task is then its path
+        through them; they are no features.
     groups : sequence of str or int, default=()
         Columns that group the rows otherwise than by task, and are no features.
     need_features : bool, default=True
@@ -165,10 +174,20 @@ def check_task_data(
         )
     table = open_table(X)
     columns = resolve_columns(
-        table, task, privileged, task_role, groups=groups, need_features=need_features
+        table,
+        task,
+        privileged,
+        task_role,
+        groups=groups,
+        levels=levels,
+        need_features=need_features,
     )
     check_rows(table)
-    tasks, codes = read_tasks(table, task, task_role)
+    paths = None
+    if levels:
+        tasks, codes, paths = read_paths(table, levels, task, task_role)
+    else:
+        tasks, codes = read_tasks(table, task, task_role)
     named = None
     if not isinstance(categorical_features, str):
         named = find_categorical(categorical_features, table, columns)
@@ -220,6 +239,7 @@ def check_task_data(
         columns=columns,
         target=_target_code(target, task, tasks),
         label_rule=label_sets,
+        paths=paths,
         **fields,
     )
 
@@ -247,6 +267,7 @@ def check_task_rows(
     *,
     columns: TaskColumns,
     tasks: np.ndarray,
+    paths: TaskPaths | None = None,
     unknown_task: Literal["warn", "share", "error"] | None = "error",
     encoder: TableEncoder | None = None,
     accept_sparse: bool | str | Sequence[str] = False,
@@ -264,6 +285,8 @@ def check_task_rows(
         What fit saw.
     tasks : ndarray
         Task values that fit saw.
+    paths : TaskPaths or None, default=None
+        Where these lie, if they have a path of columns.
     unknown_task : {"warn", "share", "error", None}, default="error"
         What to do about other task values: code them as -1, with a warning or
         without, or refuse them; None refuses them where there is no choice.
@@ -287,11 +310,18 @@ def check_task_rows(
     table = open_table(X)
     columns = columns.match(table, estimator)
     check_rows(table)
-    codes = known_task_codes(table, columns, tasks, unknown_task, estimator)
+    groups = None
+    if paths is None:
+        codes = known_task_codes(table, columns, tasks, unknown_task, estimator)
+    else:
+        codes, groups = known_path_codes(
+            table, columns, tasks, paths, unknown_task, estimator
+        )
     if encoder is not None:
-        return TaskRows(X=encoder._encode(table.take(columns.features)), task=codes)
+        X = encoder._encode(table.take(columns.features))
+        return TaskRows(X=X, task=codes, groups=groups)
     if not columns.features:
-        return TaskRows(X=np.zeros((table.n_rows, 0)), task=codes)
+        return TaskRows(X=np.zeros((table.n_rows, 0)), task=codes, groups=groups)
     matrix = table.matrix(columns.features, order=order, accept_sparse=accept_sparse)
     _check_finite(
         matrix,
@@ -301,7 +331,7 @@ def check_task_rows(
         allow_nan=allow_nan,
         estimator=estimator,
     )
-    return TaskRows(X=matrix, task=codes)
+    return TaskRows(X=matrix, task=codes, groups=groups)
 
 
 def check_later_data(

@@ -18,7 +18,7 @@ from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.boosting import MultiTaskGradientBoostingClassifier
 from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.sharing import Pooled
-from kinlearn.sharing.kin import _base
+from kinlearn.sharing.kin import _base, _levels
 from kinlearn.sharing.kin._candidates import Size, choose_candidates
 from kinlearn.sharing.kin._combine import Evidence
 from kinlearn.sharing.kin._features import Standardisation
@@ -279,9 +279,10 @@ def test_affinity_is_that_of_the_forest_even_without_weight(monkeypatch):
     found = model.task_affinity_
     assert found.shape == (4, 4)
     assert found[0, 1] > found[0, 2]
-    monkeypatch.setattr(
-        _base, "_without_traces", lambda w: np.eye(w.shape[1])[[0] * len(w)]
-    )
+    for module in (_base, _levels):
+        monkeypatch.setattr(
+            module, "without_traces", lambda w: np.eye(w.shape[1])[[0] * len(w)]
+        )
     bare = make_kin(False, **options).fit(with_task(X, task), y)
     assert [m is not None for m in bare.models_].index(True) == 0
     assert sum(m is not None for m in bare.models_) == 1
@@ -489,5 +490,5 @@ def test_standardisation_takes_missing_for_the_mean():
 
 
 def test_least_weight_keeps_rows_that_sum_to_one():
-    out = _base._without_traces(np.array([[0.005, 0.495, 0.5], [1.0, 0.0, 0.0]]))
+    out = _base.without_traces(np.array([[0.005, 0.495, 0.5], [1.0, 0.0, 0.0]]))
     assert_allclose(out, [[0, 0.495 / 0.995, 0.5 / 0.995], [1, 0, 0]])

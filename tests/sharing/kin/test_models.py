@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
 from kinlearn import with_task
-from kinlearn.sharing.kin._base import _without_traces
 from kinlearn.sharing.kin._candidates import Size, choose_candidates
 from kinlearn.sharing.kin._models import MeanOf, StandardisedSVR
+from kinlearn.sharing.kin._weights import without_traces
 from kinlearn.svm import MultiTaskSVR
 
 
@@ -107,7 +107,7 @@ def test_candidates_that_hardly_count_anywhere_are_left_out():
     weights = np.full((50, 4), [0.6, 0.4, 0.0, 0.0])
     weights[0] = [0.5, 0.4, 0.1, 0.0]  # a whisper in one task of fifty
     weights[1] = [0.3, 0.4, 0.0, 0.3]  # much for one task
-    kept = _without_traces(weights)
+    kept = without_traces(weights)
     assert_allclose(kept.sum(axis=1), 1)
     assert_allclose(kept[0], [5 / 9, 4 / 9, 0, 0])
     assert_allclose(kept[1:], weights[1:])
@@ -115,4 +115,4 @@ def test_candidates_that_hardly_count_anywhere_are_left_out():
     many = np.full((200, 12), 0.0)
     many[:, 0] = 1.0
     many[7] = np.r_[0.12, np.full(11, 0.08)]
-    assert_allclose(_without_traces(many)[7], many[7])
+    assert_allclose(without_traces(many)[7], many[7])

@@ -9,12 +9,13 @@ from kinlearn.audit.run._cells import (
     versions,
 )
 from kinlearn.audit.run._curve import CurvePlan, plan_curve
-from kinlearn.audit.run._store import MemoryStore, open_store
+from kinlearn.audit.run._store import LevelRecords, MemoryStore, open_store
 
 __all__ = [
     "Cell",
     "Comparison",
     "CurvePlan",
+    "LevelRecords",
     "MemoryStore",
     "describe",
     "identity_of",

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 from kinlearn.audit._contenders import Entry
 from kinlearn.audit._folds import Folds
 from kinlearn.audit._problem import Problem, hash_arrays
-from kinlearn.audit._scoring import Scoring
+from kinlearn.audit._scoring import FoldScores, Scoring
 from kinlearn.audit.run._store import MemoryStore
 from kinlearn.exceptions import SingularFitWarning
 from kinlearn.utils import SentOnce, one_by_one
@@ -59,11 +59,13 @@ class Comparison:
     - `problem`: The data.
     - `folds`: The folds.
     - `scoring`: The metric.
+    - `levels`: The same by the groups of each level above the task.
     """
 
     problem: Problem
     folds: Folds
     scoring: Scoring
+    levels: dict[str, "Comparison"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -304,16 +306,27 @@ def _fit_and_score(
     fitted = time.perf_counter()
     del X, y
     X, y = problem.take(test)
-    scores = comparison.scoring.score(
-        model, X, y, problem.codes[test], problem.n_tasks, test
-    )
+    above = {} if cell.cut is not None else comparison.levels
+    views = [
+        (each.scoring, each.problem.codes[test], each.problem.n_tasks)
+        for each in (comparison, *above.values())
+    ]
+    scores, *others = comparison.scoring.score_views(model, X, y, test, views)
+    levels = zip(above, map(_plain_scores, others), strict=True)
     return {
         "error": None,
+        **_plain_scores(scores),
+        **({"levels": dict(levels)} if above else {}),
+        "fit_seconds": round(fitted - start, 6),
+        "score_seconds": round(time.perf_counter() - fitted, 6),
+    }
+
+
+def _plain_scores(scores: FoldScores) -> dict[str, Any]:
+    return {
         "values": [None if np.isnan(v) else v for v in scores.values.tolist()],
         "micro": None if np.isnan(scores.micro) else scores.micro,
         "reasons": {str(code): why for code, why in scores.reasons.items()},
-        "fit_seconds": round(fitted - start, 6),
-        "score_seconds": round(time.perf_counter() - fitted, 6),
     }
 
 

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-__all__ = ["FileStore", "MemoryStore", "open_store"]
+__all__ = ["FileStore", "LevelRecords", "MemoryStore", "open_store"]
 
 _FORMAT = "kinlearn-audit-store/1"
 _FILE_IN_FOLDER = "sharing.sqlite"
@@ -61,6 +61,17 @@ class MemoryStore:
 
     def __exit__(self, *exception: Any) -> None:
         self.close()
+
+
+class LevelRecords:
+    """Records of a run, with the scores by the groups of a level."""
+
+    def __init__(self, records: MemoryStore, level: str) -> None:
+        self.records, self.level = records, level
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        record = self.records[key]
+        return record | record.get("levels", {}).get(self.level, {})
 
 
 class FileStore(MemoryStore):

@@ -5,6 +5,7 @@ the bins of all of them.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +83,24 @@ class SameBins:
         self.y, self.n_classes = y, n_classes
         self.weight, self.max_bins = weight, max_bins
         self._n_codes = int(self.task.max(initial=-1)) + 1
+
+    def with_tasks(self, task: np.ndarray) -> "SameBins":
+        """The same rows and bins, with other tasks.
+
+        Parameters
+        ----------
+        task : int32 array of shape (n_samples,)
+            Task codes, 0 and up.
+
+        Returns
+        -------
+        SameBins
+            They share the bins.
+        """
+        out = copy(self)
+        out.task = np.ascontiguousarray(task, dtype=np.int32)
+        out._n_codes = int(out.task.max(initial=-1)) + 1
+        return out
 
     def fit(
         self,

@@ -1,6 +1,7 @@
 """Pictures of models: F-lambda curves, what Kin's tasks share, drift of weights."""
 
 from collections.abc import Collection, Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -22,9 +23,19 @@ _LOOKS = {
     "pooled": {"color": "#56B4E9", "hatch": ".."},
 }
 
+_OF_LEVELS = ("#E69F00", "#CC79A7", "#F0E442")  # of levels above the task
+
 # Inches: of axes wide enough for a legend in one line, of its lines and the space
 # around them, and of a letter of the tasks' names.
 _WIDE, _LINE, _MARGIN, _LETTER = 2.7, 0.18, 0.12, 0.085
+
+
+def _looks_of(sharing: Mapping[Any, Mapping[str, float]]) -> dict[str, Any]:
+    """How to draw the parts, those of levels after the others."""
+    parts = next(iter(sharing.values()), {})
+    levels = [part for part in parts if part not in _LOOKS]
+    looks = [{"color": colour, "hatch": "\\\\"} for colour in _OF_LEVELS]
+    return _LOOKS | dict(zip(levels, cycle(looks), strict=False))
 
 
 class FLambdaDisplay:
@@ -213,8 +224,9 @@ class SharingDisplay:
     Parameters
     ----------
     sharing : dict
-        For each task a dict with the parts "own", "pooled" and "shared", which sum
-        to 1: the ``sharing_`` of a Kin estimator.
+        For each task a dict with the parts "own", "pooled" and "shared", and those of
+        levels above the task, if there are any, which sum to 1: the ``sharing_`` of a
+        Kin estimator.
 
     Attributes
     ----------
@@ -307,7 +319,8 @@ class SharingDisplay:
         self.figure_, self.ax_ = new_axes(ax, (6.4, height))
         left = np.zeros(len(shown))
         self.bars_ = {}
-        for part, looks in _LOOKS.items():
+        looks_of = _looks_of(self.sharing)
+        for part, looks in looks_of.items():
             width = np.array([self.sharing[task][part] for task in shown])
             options = {"edgecolor": "white", "label": part, **looks, **bar_kw}
             self.bars_[part] = self.ax_.barh(
@@ -336,14 +349,14 @@ class SharingDisplay:
             list(self.bars_.values()),
             ["own models", *list(self.bars_)[1:]],
             loc="upper center",
-            ncols=len(_LOOKS) if wide else 1,
+            ncols=len(self.bars_) if wide else 1,
             frameon=False,
             fontsize="small",
             handlelength=1.5,
             columnspacing=1.2,
             borderaxespad=0.2,
         )
-        needed = _LINE * (1 if wide else len(_LOOKS)) + _MARGIN
+        needed = _LINE * (1 if wide else len(self.bars_)) + _MARGIN
         return n_bars * needed / max(height - needed, needed)
 
 

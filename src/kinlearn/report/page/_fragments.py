@@ -68,7 +68,7 @@ def model_fragment(model: Any) -> str:
             f"{label} out of fold {_figure(model.seen_score_)}{losses}; on new tasks "
             f"{_figure(model.unseen_score_)}.",
         ),
-        parts_key(),
+        parts_key(model),
         _table(["task", "where predictions come from", "own"], tasks),
         tag("p", left_out.strip()) if left_out else None,
         details(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = [
 
 # Okabe & Ito's, as in the pictures; each with the word beside it
 PARTS = {"own": "#D55E00", "shared": "#009E73", "pooled": "#56B4E9"}
+_OF_LEVELS = ("#E69F00", "#CC79A7", "#F0E442")  # of levels above the task
 _MOST_TASKS = 60
 _LEVEL = 0.9
 _SIDE = 300  # of the chart of calibration
@@ -117,6 +119,9 @@ def _scores(model: Any) -> Section:
     columns = [("rows of", ""), (label, "number")]
     if hasattr(model, "classes_"):
         columns.append(("log loss", "number"))
+    levels = getattr(model, "unseen_level_scores_", {})
+    for level in [*levels][-2::-1]:  # those above the task's own
+        rows.append((f"new tasks, {level} new too", levels[level], None))
     lines = [
         [name, *map(_number, values[: len(columns) - 1])] for name, *values in rows
     ]
@@ -159,14 +164,21 @@ def sharing_order(model: Any) -> list[Any]:
     return sorted(sharing, key=lambda task: -sharing[task]["own"])
 
 
+def _colours(parts: Iterable[str]) -> dict[str, str]:
+    """Colours of the parts of a prediction, those of levels after the others."""
+    levels = [part for part in parts if part not in PARTS]
+    return PARTS | dict(zip(levels, cycle(_OF_LEVELS), strict=False))
+
+
 def sharing_bar(parts: Mapping[str, float], width: int = 220) -> Html:
     """A bar of what own, shared and pooled models have in a prediction."""
     pieces, left = [], 0.0
-    for part, colour in PARTS.items():
+    colours = _colours(parts)
+    for part, colour in colours.items():
         wide = parts[part] * width
         pieces.append(tag("rect", x=left, y=0, width=wide, height=12, fill=colour))
         left += wide
-    words = ", ".join(f"{part} {parts[part]:.0%}" for part in PARTS)
+    words = ", ".join(f"{part} {parts[part]:.0%}" for part in colours)
     return tag(
         "svg",
         tag("title", words),
@@ -179,7 +191,7 @@ def sharing_bar(parts: Mapping[str, float], width: int = 220) -> Html:
     )
 
 
-def parts_key() -> Html:
+def parts_key(model: Any) -> Html:
     """What the colours of the bars mean."""
     keys = [
         join(
@@ -187,7 +199,7 @@ def parts_key() -> Html:
             {"own": "own models", "shared": "models that share"}.get(part, part),
             " ",
         )
-        for part, colour in PARTS.items()
+        for part, colour in _colours(next(iter(model.sharing_.values()))).items()
     ]
     return tag("p", keys)
 
@@ -196,20 +208,21 @@ def _sharing(model: Any) -> Section:
     sharing, groups = model.sharing_, model.task_groups_ or {}
     shown, left_out = both_ends(sharing_order(model), _MOST_TASKS)
     columns = [("task", ""), ("where predictions come from", "")]
-    columns += [(part, "number") for part in PARTS]
+    parts = list(_colours(next(iter(sharing.values()))))
+    columns += [(part, "number") for part in parts]
     if groups:
         columns.append(("like tasks", "number"))
     rows = [
         [
             task_label(task),
             sharing_bar(sharing[task]),
-            *(Cell(f"{sharing[task][p]:.0%}", sharing[task][p]) for p in PARTS),
+            *(Cell(f"{sharing[task][p]:.0%}", sharing[task][p]) for p in parts),
             *([Cell(f"group {groups[task]}", groups[task])] if groups else []),
         ]
         for task in shown
     ]
     made = table(columns, rows, caption=f"Sharing by task{left_out}", sortable=True)
-    return Section("sharing", "Who shares how much?", join(parts_key(), made))
+    return Section("sharing", "Who shares how much?", join(parts_key(model), made))
 
 
 def _candidates(model: Any) -> Section:

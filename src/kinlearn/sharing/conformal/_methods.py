@@ -1,7 +1,7 @@
 """Intervals, sets and their coverage, for any estimator that has conformal scores."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -16,7 +16,9 @@ from kinlearn.sharing.conformal._scores import (
     errors_of_classes,
     errors_of_numbers,
 )
+from kinlearn.tables.internal import open_table
 from kinlearn.tasks import numbers, split_task
+from kinlearn.tasks.internal import path_names, split_path
 from kinlearn.utils._sklearn import check_sample_weight
 from kinlearn.utils._typing import ArrayLike, Table
 from kinlearn.utils._values import show_values
@@ -38,10 +40,13 @@ class _ConformalMethods:
     """What intervals and sets have in common."""
 
     _conformal: ConformalScores
+    # of tasks that were left out with their groups, by the number of levels
+    _conformal_of_groups: Sequence[ConformalScores] = ()
     _shapes: str  # what there are, for messages
     _in_units = False  # whether errors are in units of the task's
     _errors: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    # numbers or probabilities, and task codes; -1 is unknown
+    # numbers or probabilities, and task codes; -1 is unknown, less the number of
+    # levels above the task that are unknown too
     _predict_and_tasks: Callable[[Table], tuple[np.ndarray, np.ndarray]]
     tasks_: np.ndarray
 
@@ -72,6 +77,22 @@ class _ConformalMethods:
         error = self._errors(predictions, y)
         self._conformal = self._conformal.with_unseen(error, task, weight)
 
+    def _remember_group_errors(self, found: Any, group: Any = None) -> None:
+        """The same for tasks whose groups models had not seen, one level more.
+
+        `found` has the predictions that are calibrated; None if there are none.
+        Without groups, begin anew.
+        """
+        if group is None:
+            self._conformal_of_groups = []
+            return
+        none = np.zeros(0)
+        scores = ConformalScores.of(none, none, None, int(group.max()) + 1)
+        if found is not None:
+            error = self._errors(found.honest, found.y)
+            scores = scores.with_unseen(error, group[found.rows], found.weight)
+        self._conformal_of_groups = [*self._conformal_of_groups, scores]
+
     def _inside(self, X: Table, y: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Whether each interval or set holds the target, and its size."""
         raise NotImplementedError
@@ -92,6 +113,11 @@ class _ConformalMethods:
         """How far off rows of these tasks may be; warns of infinite ones."""
         self._check_kept()
         radius = self._conformal.radius(level)
+        for scores in self._conformal_of_groups:
+            # before those of fewer unknown levels, which count from the end
+            radius = np.insert(
+                radius, self._conformal.n_tasks, scores.radius(level)[-1]
+            )
         found = np.unique(task)
         endless = found[np.isinf(radius[found])]
         if len(endless):
@@ -100,6 +126,9 @@ class _ConformalMethods:
 
     def _warn_of_endless(self, level: float, codes: np.ndarray) -> None:
         highest = self._conformal.highest_levels()
+        if codes.min() < -1:
+            self._warn_of_endless_groups(level, int(-2 - codes.min()))
+            codes = codes[codes >= -1]
         known = codes[codes >= 0]
         if len(known):
             warnings.warn(
@@ -122,6 +151,17 @@ class _ConformalMethods:
                 KinlearnWarning,
                 stacklevel=4,
             )
+
+    def _warn_of_endless_groups(self, level: float, case: int) -> None:
+        highest = self._conformal_of_groups[case].highest_levels()[-1]
+        n = round(highest / (1.0 - highest))
+        warnings.warn(
+            f"level={level:g} is too high for tasks of groups that fit did not see: "
+            f"{n} group(s) were left out in turn, which is enough for a level of "
+            f"{highest:.3f}. Their {self._shapes} hold everything.",
+            KinlearnWarning,
+            stacklevel=5,
+        )
 
     def coverage(
         self,
@@ -177,8 +217,13 @@ class _ConformalMethods:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tasks of new rows, known or not, codes of these, and weights."""
         estimator: Any = self
-        column = getattr(self, "_task_column", estimator.task)
-        _, tasks, code, _ = split_task(X, column)
+        paths = getattr(self, "_paths", None)
+        if paths is not None:
+            columns = estimator._columns
+            tasks, code = path_names(open_table(X), columns, self.tasks_, paths)
+        else:
+            column = getattr(self, "_task_column", estimator.task)
+            _, tasks, code, _ = split_task(X, split_path(column)[1])
         weight = check_sample_weight(
             sample_weight, code, dtype=np.float64, ensure_non_negative=True
         )
@@ -311,7 +356,7 @@ class SetMethods(_ConformalMethods):
         radius = self._radius(level, task)
         inside = 1.0 - proba <= radius[:, None]
         inside[np.arange(len(proba)), proba.argmax(axis=1)] = True
-        return inside & self._label_sets.allowed(task)
+        return inside & self._label_sets.allowed(np.maximum(task, -1))
 
     def _inside(self, X: Table, y: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
         inside = self.predict_set(X, level)

@@ -16,6 +16,7 @@ from kinlearn.sharing.explain._shapley import (
     draw_background,
     shapley_values,
 )
+from kinlearn.tasks.internal import split_path
 from kinlearn.utils._typing import RandomState, Table
 from kinlearn.utils._values import show_values
 
@@ -118,8 +119,11 @@ class ExplainMethods:
 
     def _explained_names(self) -> np.ndarray:
         estimator: Any = self
-        task = estimator.task if isinstance(estimator.task, str) else "task"
-        return np.array([*self.feature_names_, task], dtype=object)
+        levels, task = split_path(estimator.task)
+        path = [*levels, task]
+        named = all(isinstance(name, str) for name in path)
+        name = " / ".join(path) if named else "task"
+        return np.array([*self.feature_names_, name], dtype=object)
 
     def _explained(self, rows: Any, label: Any) -> tuple[np.ndarray | None, str]:
         """Which output of each row is explained, and how to call it."""

@@ -41,37 +41,37 @@ from kinlearn.sharing.kin._combine import (
 from kinlearn.sharing.kin._features import Standardisation
 from kinlearn.sharing.kin._folds import rows_of, rows_to_folds, tasks_to_folds
 from kinlearn.sharing.kin._groups import find_groups
+from kinlearn.sharing.kin._levels import Levels, NewTasks
 from kinlearn.sharing.kin._models import MeanOf
 from kinlearn.sharing.kin._scores import Scores, importance_of_columns
 from kinlearn.sharing.kin._training import Table, TrainingTable, predict_with
-from kinlearn.sharing.kin._trials import Clock, Trial, Trials
-from kinlearn.sharing.kin._weights import SCALES
+from kinlearn.sharing.kin._trials import Clock, Trials
+from kinlearn.sharing.kin._weights import SCALES, without_traces
 from kinlearn.tables.internal import CODES
-from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
+from kinlearn.tasks import TaskData, TaskMixin, TaskRows, check_total_weight
+from kinlearn.tasks.internal import split_path
 from kinlearn.trees.extra import MultiTaskExtraTreesBase
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, StrOptions
-from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, TaskColumn
+from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, TaskPath
 
 __all__ = ["Effort", "Family", "KinBase"]
 
 _FEW_COLUMNS, _DENSE = 100, 0.2  # a sparse X with these is taken for a dense one
 _LEAST_ROWS = 10.0  # fewer, by their weights, are too few to learn anything
-_LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
-# A candidate with less in the mean of the tasks must have this much somewhere: it
-# would fill most of a model's file, to count a little for a task or two.
-_LEAST_SOMEWHERE = 0.2
-
 
 Family: TypeAlias = Literal["linear", "svm", "trees", "boosting"]
 Effort: TypeAlias = Literal["fast", "standard", "best"]
 
 
-class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
+class KinBase(
+    CallbackSupportMixin, NewTasks, TaskMixin, BaseEstimator, metaclass=ABCMeta
+):
     """What the classifier and the regressor have in common."""
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
+        "task": [str, Integral, list, tuple, None],
         "families": [StrOptions({"all", *FAMILIES}), "array-like"],
         "effort": [StrOptions(set(EFFORTS))],
         "estimators": [Mapping, None],
@@ -84,11 +84,12 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
     }
     _table_encoding = CODES  # linear models get other columns, see `_scale`
     _kind: str  # of y: "classification" or "regression"
+    _levels: Levels | None = None  # above the task, if it has a path of columns
 
     def __init__(
         self,
         *,
-        task: TaskColumn = None,
+        task: TaskPath = None,
         families: Literal["all"] | Family | Sequence[Family] = "all",
         effort: Effort = "standard",
         estimators: Mapping[str, Any] | None = None,
@@ -135,6 +136,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
         Both are predictions, targets and weights; `unseen` may be None.
         """
+
+    def _remember_group_temperature(self, found: Any) -> None:
+        """Learn the same for tasks whose groups are new too, one level more."""
 
     def _calibrated_in_turn(
         self,
@@ -186,8 +190,14 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         candidates, unable = self._able(data, candidates)
         train = self._training_table(data, candidates)
         task_fold = None
+        group_folds: list[np.ndarray] = []
         if self.unknown_task != "error" and data.n_tasks > 1:
-            task_fold = tasks_to_folds(task_rows, self.n_folds, random)[data.task]
+            if self._levels is None:
+                task_fold = tasks_to_folds(task_rows, self.n_folds, random)[data.task]
+            else:
+                task_fold, *group_folds = self._levels.folds(
+                    task_rows, data.task, self.n_folds, random
+                )
 
         progress = self._init_callback_context(max_subtasks=len(candidates) + 1)
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -205,7 +215,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", UnusedColumnWarning)
             self._try(trials, candidates, progress)
-            self._weigh(trials, scores)
+            self._weigh(trials, scores, group_folds)
             names = self._with_weight(trials)
             # set before the step begins, so that callbacks can read it
             self.refit_seconds_ = trials.seconds_to_refit(names)
@@ -269,7 +279,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             )
         else:
             self.task_groups_ = None
-        return out + own_candidates(given, data.n_tasks > 1)
+        out += own_candidates(given, data.n_tasks > 1)
+        return out if self._levels is None else self._levels.add_candidates(out)
 
     def _able(
         self, data: TaskData, candidates: list[Candidate]
@@ -300,6 +311,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         """Checked rows, and where in X; those of weight 0 are as good as absent."""
         labels = "classes" if self._kind == "classification" else "numbers"
         data = self._fit_data(X, y, sample_weight, labels=labels)
+        self._levels = None if data.paths is None else Levels.of(data.paths)
         if sp.issparse(data.X) and _is_better_dense(data.X):
             data = replace(data, X=data.X.toarray())
         weight = data.sample_weight
@@ -359,8 +371,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         if any(candidate.scaled for candidate in candidates):
             self._scale = Standardisation.of(data.X, weight, data.categorical)
         codes = () if data.categorical is None else np.flatnonzero(data.categorical)
+        groups = None if self._levels is None else self._levels.groups[:, data.task]
         return TrainingTable(
-            Table.of(data.X, data.task, self._scale),
+            Table.of(data.X, data.task, self._scale, groups),
             data.y,
             weight,
             weighted,
@@ -383,7 +396,9 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             if name in rule
         }
 
-    def _weigh(self, trials: Trials, scores: Scores) -> None:
+    def _weigh(
+        self, trials: Trials, scores: Scores, group_folds: Sequence[np.ndarray]
+    ) -> None:
         """Learn the weights, and score the combination on rows it did not see."""
         done, train = list(trials.done.values()), trials.train
         held = np.flatnonzero(trials.fold >= 0)
@@ -395,7 +410,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self.scale_shares_ = dict(
             zip(SCALES, learned.scale_fractions.tolist(), strict=True)
         )
-        self.weights_ = _without_traces(learned.by_task)
+        self.weights_ = without_traces(learned.by_task)
         seen = np.empty(known.predictions.shape[1:])
         for f in range(int(trials.fold.max()) + 1):
             test = trials.fold[held] == f
@@ -411,39 +426,13 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         self._remember_errors(honest, known.y, known.task, known.weight)
         self._remember_background(train.table.raw, train.weight)
         self._calibrate(evidence, self._weigh_for_unseen(trials, done, scores))
-
-    def _weigh_for_unseen(
-        self, trials: Trials, done: list[Trial], scores: Scores
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """The same for tasks that no model has seen; own models take no part."""
-        able = [k for k, trial in enumerate(done) if trial.unseen is not None]
-        self.unseen_score_, self.unseen_task_scores_ = None, {}
-        self.unseen_weights_ = _without_traces(self.crowd_weights_[None])[0]
-        if not able:
-            return None
-        train = trials.train
-        evidence = train.evidence([np.asarray(done[k].unseen) for k in able])
-        evidence = evidence.corrected([self._corrections[k] for k in able])
-        weights = np.zeros(len(done))
-        weights[able] = evidence.crowd()
-        self.unseen_weights_ = _without_traces(weights[None])[0]
-        mixed = np.empty(evidence.predictions.shape[1:])
-        for f in range(int(trials.task_fold.max()) + 1):
-            test = trials.task_fold == f
-            crowd = evidence.only(~test).crowd()
-            mixed[test] = evidence.only(test).mixed(np.tile(crowd, (test.sum(), 1)))
-        found = mixed, train.y, train.weight
-        honest = self._calibrated_in_turn(*found, trials.task_fold)
-        self._remember_scores("unseen", honest, np.arange(train.n_samples), scores)
-        self._remember_unseen_errors(honest, train.y, train.table.task, train.weight)
-        for t, name in enumerate(self.tasks_.tolist()):
-            rows = np.flatnonzero(train.table.task == t)
-            self.unseen_task_scores_[name] = scores.of_task(honest[rows], rows)
-        return found
+        self._weigh_for_new_groups(trials, done, scores, group_folds)
 
     def _with_weight(self, trials: Trials) -> list[str]:
         """Names of the candidates that count for some task."""
         used = (self.weights_ > 0).any(axis=0) | (self.unseen_weights_ > 0)
+        for weights in self._weights_of_groups:
+            used |= weights > 0
         return [name for name, counts in zip(trials.done, used, strict=True) if counts]
 
     def _keep(self, trials: Trials, names: list[str]) -> None:
@@ -462,6 +451,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             if trial.candidate.role == "shared"
         )
         self._scaled = [trial.candidate.scaled for trial in done.values()]
+        self._level_of = [trial.candidate.level for trial in done.values()]
 
     def _affinity_by(self, models: Iterable[Any]) -> np.ndarray | None:
         """The affinity of a multi-task forest or booster, with or without weight."""
@@ -476,22 +466,29 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
                 return out
         return None
 
-    def _row_weights(self, task: np.ndarray) -> np.ndarray:
-        """Weights of the candidates for each row; unknown tasks have their own."""
-        return np.vstack([self.weights_, self.unseen_weights_])[task]
+    def _task_path(self) -> tuple[tuple[Any, ...], Any]:
+        return split_path(self.task)
+
+    def _predict_data(self, X: Any, *, order: Any = None) -> TaskRows:
+        rows = super()._predict_data(X, order=order)
+        if self._levels is None:
+            return rows
+        return replace(rows, task=self._levels.codes(rows))
 
     def _combined(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The combination's predictions, and the rows' tasks."""
         rows = self._predict_data(X)
-        return self._mixed(rows.X, rows.task), rows.task
+        return self._mixed(rows.X, rows.task), self._cases(rows.task)
 
-    def _mixed(self, X: Any, task: np.ndarray) -> np.ndarray:
+    def _mixed(self, X: Any, code: np.ndarray) -> np.ndarray:
         """The combination's predictions for checked features and task codes."""
-        weights = self._row_weights(task)
+        cases = self._cases(code)
+        weights, task = self._row_weights(cases), np.maximum(cases, -1)
+        groups = None if self._levels is None else self._levels.groups_of(code)
         labels = getattr(self, "_label_sets", None)
         if sp.issparse(X) != self._sparse:  # as the models know it
             X = sp.csr_array(X) if self._sparse else X.toarray()
-        table = Table.of(X, task, self._scale)
+        table = Table.of(X, task, self._scale, groups)
         shape = () if labels is None else (labels.n_classes,)
         out = np.zeros((len(task), *shape))
         for k, model in enumerate(self.models_):
@@ -499,7 +496,8 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
             some = np.flatnonzero(weights[:, k])
             if not len(some):
                 continue
-            source: Any = table.scaled if self._scaled[k] else table.raw
+            level = self._level_of[k] if self._levels is not None else -1
+            source = table.rows(self._scaled[k], level)
             values = predict_with(model, source[some], task[some], labels)
             values = corrected(values, self._corrections[k])
             out[some] += combine([values], weights[some, k : k + 1])
@@ -507,13 +505,17 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
 
     @property
     def sharing_(self) -> dict[Any, dict[str, float]]:
-        """What part of a prediction own, pooled and shared models have, by task."""
+        """What part of a prediction own, pooled and shared models have, by task.
+
+        Of a path of columns also those of each coarser level.
+        """
         check_is_fitted(self)
+        roles = ROLES if self._levels is None else (*ROLES, *self._levels.names[:-1])
         sums = {
-            role: self.weights_[:, self.roles_ == role].sum(axis=1) for role in ROLES
+            role: self.weights_[:, self.roles_ == role].sum(axis=1) for role in roles
         }
         return {
-            name: {role: float(sums[role][t]) for role in ROLES}
+            name: {role: float(sums[role][t]) for role in roles}
             for t, name in enumerate(self.tasks_.tolist())
         }
 
@@ -595,13 +597,3 @@ def _is_better_dense(X: Any) -> bool:
     """Whether a sparse X has few columns or few zeros: all candidates may take part."""
     n_rows, n_columns = X.shape
     return n_columns <= _FEW_COLUMNS or X.nnz >= _DENSE * n_rows * n_columns
-
-
-def _without_traces(weights: np.ndarray) -> np.ndarray:
-    """Weights without those next to nothing: of a task, or of a candidate in all."""
-    weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
-    faint = weights.mean(axis=0) < _LEAST_WEIGHT
-    faint &= weights.max(axis=0) < _LEAST_SOMEWHERE
-    if (weights[:, ~faint].sum(axis=1) > 0.5).all():
-        weights[:, faint] = 0.0
-    return weights / weights.sum(axis=1, keepdims=True)

@@ -90,9 +90,9 @@ class Candidate:
     ----------
     name : str
         Family and form.
-    role : {"own", "pooled", "shared"}
+    role : {"own", "pooled", "shared"} or str
         Whether each task has its own model, all have one that does not see the
-        task, or one that does.
+        task, or one that does; or the name of a level, whose groups it sees.
     estimator : estimator
         For X with the task's code as its last column, ``unknown_task="share"``.
     scaled : bool
@@ -118,6 +118,8 @@ class Candidate:
         Whether a user gave it: an error in its fit is the user's to see.
     may_fail : bool
         Whether others do where it cannot be fitted: rows of little weight, say.
+    level : int
+        Which level's groups it takes in place of the tasks; -1 is none.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Candidate:
     for_unseen: bool = True
     given: bool = False
     may_fail: bool = False
+    level: int = -1
 
     def taking_over(self, params: dict[str, Any]) -> "Candidate":
         """The candidate with the settings that the one it is like has chosen.

@@ -17,7 +17,7 @@ from kinlearn.sharing.kin._combine import (
 )
 from kinlearn.sharing.kin._scores import Scores
 from kinlearn.tasks import TaskMixin
-from kinlearn.utils._typing import LabelRule, RandomState, Table, TaskColumn
+from kinlearn.utils._typing import LabelRule, RandomState, Table, TaskPath
 
 __all__ = ["KinClassifier"]
 
@@ -32,8 +32,11 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
 
     Parameters
     ----------
-    task : str, int or None, default=None
-        Name or position of the task column; None is one task for all rows.
+    task : str, int, list of them or None, default=None
+        Name or position of the task column; None is one task for all rows. A list is a
+        path of columns from coarse to fine, such as ``["region", "clinic"]``: the last
+        column holds the tasks, the others known groups of like tasks. A task is its
+        whole path. See :ref:`levels`.
     families : "all", or one or some of {"linear", "svm", "trees", "boosting"}
         Where candidates come from; default="all". Boosting takes part from 60 rows on,
         support vector machines below 5,000 (20,000 over the number of classes, if
@@ -79,16 +82,18 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     ----------
     sharing_ : dict
         For each task the parts of its prediction that come from "own", "pooled" and
-        "shared" models; they sum to 1.
+        "shared" models, and from those of each level above the task, by its name; they
+        sum to 1.
     weights_ : ndarray of shape (n_tasks, n_candidates)
         Weight of each candidate, by task.
     crowd_weights_, unseen_weights_ : ndarray of shape (n_candidates,)
-        What the tasks' weights are drawn to; weights for tasks not seen in fit.
+        What the tasks' weights are drawn to; weights for tasks not seen in fit, of
+        known groups if `task` is a path.
     scale_shares_ : dict
         How far tasks depart from the crowd: how common each standard deviation of the
         weights is.
     candidates_, roles_ : ndarray of shape (n_candidates,)
-        Names of the candidates; "own", "pooled" or "shared".
+        Names of the candidates; "own", "pooled", "shared" or the name of a level.
     models_ : list of estimators
         The candidates, fitted to all rows; None for those without weight.
     settings_ : dict
@@ -109,6 +114,10 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     unseen_task_scores_ : dict
         The score of each of these tasks; NaN where the metric is undefined, or the
         task's rows have no weight.
+    unseen_level_scores_ : dict
+        The score by what is new, from the coarsest column of a path to the task's:
+        for a new region, and for a new clinic of known regions, which is
+        `unseen_score_`. None where there is nothing to leave out.
     temperature_, unseen_temperature_ : float
         Power that the probabilities are raised to; above 1 makes them surer.
     task_groups_ : dict or None
@@ -117,7 +126,8 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often the multi-task forest's splits keep two tasks together.
     tasks_ : ndarray of shape (n_tasks,)
-        Task values seen in fit.
+        Task values seen in fit. If `task` is a path and two groups have a task of the
+        same name, texts such as ``"A / 3"``.
     classes_ : ndarray of shape (n_classes,)
         Union of all tasks' labels.
     task_classes_ : dict
@@ -199,6 +209,7 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     """
 
     _kind = "classification"
+    _temperatures_of_groups: list[float] = []  # of those that have levels
 
     _parameter_constraints: dict = {
         **KinBase._parameter_constraints,
@@ -208,7 +219,7 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     def __init__(
         self,
         *,
-        task: TaskColumn = None,
+        task: TaskPath = None,
         families: Literal["all"] | Family | Sequence[Family] = "all",
         effort: Effort = "standard",
         estimators: Mapping[str, Any] | None = None,
@@ -246,11 +257,18 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
         known: tuple[np.ndarray, np.ndarray, np.ndarray],
         unseen: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
     ) -> None:
+        self._temperatures_of_groups: list[float] = []
         self.temperature_ = temperature(*known)
         if unseen is None:
             self.unseen_temperature_, self.unseen_log_loss_ = self.temperature_, None
         else:
             self.unseen_temperature_ = temperature(*unseen)
+
+    def _remember_group_temperature(self, found: Any) -> None:
+        power = self.unseen_temperature_
+        if found is not None:
+            power = temperature(found.mixed, found.y, found.weight)
+        self._temperatures_of_groups.append(power)
 
     def _calibrated_in_turn(
         self,
@@ -289,13 +307,15 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
 
     def _predict_and_tasks(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         rows = self._predict_data(X)
-        return self._predict_rows(rows.X, rows.task), rows.task
+        return self._predict_rows(rows.X, rows.task), self._cases(rows.task)
 
     def _predict_rows(self, X: Any, task: np.ndarray) -> np.ndarray:
-        proba = self._mixed(X, task)
+        proba, cases = self._mixed(X, task), self._cases(task)
         out = sharpen(proba, self.temperature_)
-        new = np.flatnonzero(task < 0)
-        out[new] = sharpen(proba[new], self.unseen_temperature_)
+        powers = [self.unseen_temperature_, *self._temperatures_of_groups]
+        for case, power in enumerate(powers):
+            new = np.flatnonzero(cases == -1 - case)
+            out[new] = sharpen(proba[new], power)
         return out
 
     def predict(self, X: Table) -> np.ndarray:

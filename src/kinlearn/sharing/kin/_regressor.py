@@ -23,8 +23,11 @@ class KinRegressor(IntervalMethods, ExplainMethods, RegressorMixin, KinBase):
 
     Parameters
     ----------
-    task : str, int or None, default=None
-        Name or position of the task column; None is one task for all rows.
+    task : str, int, list of them or None, default=None
+        Name or position of the task column; None is one task for all rows. A list is a
+        path of columns from coarse to fine, such as ``["region", "clinic"]``: the last
+        column holds the tasks, the others known groups of like tasks. A task is its
+        whole path. See :ref:`levels`.
     families : "all", or one or some of {"linear", "svm", "trees", "boosting"}
         Where candidates come from; default="all". Boosting takes part from 60 rows on,
         support vector machines below 5,000.
@@ -65,16 +68,18 @@ class KinRegressor(IntervalMethods, ExplainMethods, RegressorMixin, KinBase):
     ----------
     sharing_ : dict
         For each task the parts of its prediction that come from "own", "pooled" and
-        "shared" models; they sum to 1.
+        "shared" models, and from those of each level above the task, by its name; they
+        sum to 1.
     weights_ : ndarray of shape (n_tasks, n_candidates)
         Weight of each candidate, by task.
     crowd_weights_, unseen_weights_ : ndarray of shape (n_candidates,)
-        What the tasks' weights are drawn to; weights for tasks not seen in fit.
+        What the tasks' weights are drawn to; weights for tasks not seen in fit, of
+        known groups if `task` is a path.
     scale_shares_ : dict
         How far tasks depart from the crowd: how common each standard deviation of the
         weights is.
     candidates_, roles_ : ndarray of shape (n_candidates,)
-        Names of the candidates; "own", "pooled" or "shared".
+        Names of the candidates; "own", "pooled", "shared" or the name of a level.
     models_ : list of estimators
         The candidates, fitted to all rows; None for those without weight.
     settings_ : dict
@@ -95,13 +100,18 @@ class KinRegressor(IntervalMethods, ExplainMethods, RegressorMixin, KinBase):
     unseen_task_scores_ : dict
         The same by task; NaN where the metric is undefined, as R^2 of one row, or the
         task's rows have no weight.
+    unseen_level_scores_ : dict
+        The same by what is new, from the coarsest column of a path to the task's: for a
+        new region, and for a new clinic of known regions, which is `unseen_score_`.
+        None where there is nothing to leave out.
     task_groups_ : dict or None
         Number of each task's group of like tasks, whose slopes do not differ clearly.
         None for a sparse X, a single class, and too many tasks or features to look.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often the multi-task forest's splits keep two tasks together.
     tasks_ : ndarray of shape (n_tasks,)
-        Task values seen in fit.
+        Task values seen in fit. If `task` is a path and two groups have a task of the
+        same name, texts such as ``"A / 3"``.
     n_features_in_ : int
         Number of columns of X in fit, the task included.
     feature_names_in_ : ndarray of shape (n_features_in_,)

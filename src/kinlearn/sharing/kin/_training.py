@@ -1,7 +1,7 @@
 """Training rows as candidates take them, and candidates' predictions."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -37,21 +37,42 @@ class Table:
         Of mean 0 and variance 1, if a candidate wants them.
     task : int32 array of shape (n_samples,)
         Codes; -1 is unknown.
+    groups : int32 array of shape (n_levels, n_samples), or None
+        Codes of the groups that the tasks lie in; -1 is unknown.
     """
 
     raw: np.ndarray
     scaled: np.ndarray | None
     task: np.ndarray
+    groups: np.ndarray | None = None
+    _by_level: dict = field(default_factory=dict)
 
     @classmethod
-    def of(cls, X: Any, task: np.ndarray, scale: Standardisation | None) -> Self:
+    def of(
+        cls,
+        X: Any,
+        task: np.ndarray,
+        scale: Standardisation | None,
+        groups: np.ndarray | None = None,
+    ) -> Self:
         """Append the tasks; `scale` is None if no candidate wants scaled features."""
         scaled = None if scale is None else with_task(scale.apply(X), task)
-        return cls(with_task(X, task), scaled, task)
+        return cls(with_task(X, task), scaled, task, groups)
 
     def of_kind(self, candidate: Candidate) -> Any:
         """The rows that a candidate takes."""
-        return self.scaled if candidate.scaled else self.raw
+        return self.rows(candidate.scaled, candidate.level)
+
+    def rows(self, scaled: bool, level: int = -1) -> Any:
+        """The rows, with the groups of a level in place of the tasks."""
+        X: Any = self.scaled if scaled else self.raw
+        if level < 0:
+            return X
+        key = scaled, level
+        if key not in self._by_level:
+            groups: Any = self.groups
+            self._by_level[key] = with_task(X[:, :-1], groups[level])
+        return self._by_level[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +128,7 @@ class TrainingTable:
         weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
         if self.n_classes and (y == y[0]).all():
             return DummyClassifier(strategy="prior").fit(X, y, **weight)
-        shared: dict[str, Any] = {"label_sets": self.label_rule}
+        shared: dict[str, Any] = {"label_sets": self._rule_of(candidate)}
         codes = None
         if candidate.scaled and self.n_codes:
             codes = MeanTargets(self.n_codes)
@@ -139,6 +160,17 @@ class TrainingTable:
             categorical=mask if mask.any() else None,
         )
 
+    def _bins_by(self, level: int) -> SameBins:
+        """The same with the groups of a level in place of the tasks."""
+        groups: Any = self.table.groups
+        return self.bins.with_tasks(groups[level])
+
+    def _rule_of(self, candidate: Candidate) -> LabelRule:
+        """Which classes a candidate's tasks may get; its groups, if it sees such."""
+        if candidate.level >= 0 and isinstance(self.label_rule, Mapping):
+            return "connected"
+        return self.label_rule
+
     def predictions_by_bins(
         self,
         candidate: Candidate,
@@ -149,13 +181,17 @@ class TrainingTable:
         stages: Sequence[int],
     ) -> list[np.ndarray]:
         """Predictions for the rows `test`, as of these tasks, after some iterations."""
-        model = _with_params(candidate, params, {"label_sets": self.label_rule})
-        found = self.bins.fit(model, rows).predictions(test, stages or None, task)
+        rule = {"label_sets": self._rule_of(candidate)}
+        model = _with_params(candidate, params, rule)
+        bins, codes = self.bins, task if candidate.level < 0 else None
+        if codes is None:  # a group that the rows lack is unknown without being told
+            bins = self._bins_by(candidate.level)
+        found = bins.fit(model, rows).predictions(test, stages or None, codes)
         labels = self.label_sets(rows)
         if labels is None:
             return found
-        codes = np.arange(self.n_classes)
-        return [_in_all_classes(proba, codes, task, labels) for proba in found]
+        every = np.arange(self.n_classes)
+        return [_in_all_classes(proba, every, task, labels) for proba in found]
 
     def evidence(
         self, predictions: list[np.ndarray], rows: np.ndarray | slice = slice(None)

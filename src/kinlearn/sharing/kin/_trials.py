@@ -273,7 +273,7 @@ class Trials:
                 model, seconds = _timed(self.train.fit, candidate, trial.params)
             trial.seconds["rows"] = candidate.final_cost * seconds
         if self._tries_unseen(candidate) and self._time_for_unseen(trial):
-            trial = replace(trial, unseen=self._without_tasks(trial))
+            trial = replace(trial, unseen=self.without_tasks(trial, self.task_fold))
         self.done[candidate.name] = replace(trial, model=model)
         self._look_at_weighing()
 
@@ -493,7 +493,9 @@ class Trials:
 
         One that is good for tasks not seen in fit may have none for others.
         """
-        needed = self.task_fold is not None and candidate.role == "pooled"
+        needed = self.task_fold is not None and (
+            candidate.role == "pooled" or candidate.level >= 0
+        )
         return (
             self.racing
             and not needed
@@ -553,14 +555,15 @@ class Trials:
             out[f] = weight[test].sum() * loss_of(values, y[test], weight[test])
         return out
 
-    def _without_tasks(self, trial: Trial) -> np.ndarray:
+    def without_tasks(self, trial: Trial, fold: np.ndarray) -> np.ndarray:
+        """Predictions by models that did not see the tasks of a row's fold."""
         jobs = [
-            (trial.candidate, trial.params, np.flatnonzero(self.task_fold == f), (), -1)
-            for f in range(self._n_task_folds)
+            (trial.candidate, trial.params, np.flatnonzero(fold == f), (), -1)
+            for f in range(int(fold.max()) + 1)
         ]
         results = self._in_parallel(_held_out, jobs)
         trial.seconds["folds"] += sum(took for _, took in results)
-        return self._joined([staged[0] for staged, _ in results], self.task_fold)
+        return self._joined([staged[0] for staged, _ in results], fold)
 
     def _in_parallel(
         self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]

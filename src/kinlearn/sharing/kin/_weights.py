@@ -35,6 +35,7 @@ __all__ = [
     "crowd_weights",
     "minimise_on_simplex",
     "task_weights",
+    "without_traces",
 ]
 
 # Standard deviations of a weight around its centre; 0 is the centre itself.
@@ -44,6 +45,10 @@ _SMALL_STEP = 1e-9
 _HALVINGS = 20
 _ROUNDS_OF_EM = 200
 _TASKS_OF_PRIOR = 1.0  # equal fractions of the scales count like so many tasks
+_LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
+# A candidate with less in the mean of the tasks must have this much somewhere: it
+# would fill most of a model's file, to count a little for a task or two.
+_LEAST_SOMEWHERE = 0.2
 _TOLERANCE = 1e-12  # of multipliers, as a fraction of the largest number of the problem
 
 
@@ -316,3 +321,13 @@ def _on_free_weights(
     right = np.concatenate([c * free, np.ones((len(B), 1))], axis=1)
     solution = np.linalg.solve(kkt, right[..., None])[..., 0]
     return solution[:, :n], solution[:, n]
+
+
+def without_traces(weights: np.ndarray) -> np.ndarray:
+    """Weights without those next to nothing: of a task, or of a candidate in all."""
+    weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
+    faint = weights.mean(axis=0) < _LEAST_WEIGHT
+    faint &= weights.max(axis=0) < _LEAST_SOMEWHERE
+    if (weights[:, ~faint].sum(axis=1) > 0.5).all():
+        weights[:, faint] = 0.0
+    return weights / weights.sum(axis=1, keepdims=True)
