@@ -338,7 +338,7 @@ class KinBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta)
         kind = "classifier" if self._kind == "classification" else "regressor"
         given = self.estimators or {}
         for name, value in given.items():
-            pair = value if isinstance(value, tuple) else (value, FORMS)
+            pair: Any = value if isinstance(value, tuple) else (value, FORMS)
             estimator, forms = pair if len(pair) == 2 else (pair, FORMS)
             is_class = isinstance(estimator, type)
             if is_class or not hasattr(estimator, "fit") or not able(estimator):
