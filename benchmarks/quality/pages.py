@@ -37,7 +37,7 @@ from benchmarks.quality.statistics import corrected_interval
 __all__ = ["KINDS", "PAGES", "redrawn"]
 
 _DOCS = Path(__file__).parents[2] / "docs" / "benchmarks"
-PAGES = (_DOCS / "gradient_boosting.md",)
+PAGES = (_DOCS / "gradient_boosting.md", _DOCS / "intervals.md")
 
 OURS = "kinlearn gradient boosting (defaults)"
 TUNED = "kinlearn gradient boosting, tuned"
@@ -216,7 +216,87 @@ def _measured(names, folder):
     )
 
 
+_CONDITIONS = {
+    "same": "rows like those of fit",
+    "fewer": "a fifth of the rows in fit",
+    "shifted": "features shifted",
+    "new": "new tasks",
+}
+
+
+def _coverage_records(names, folder):
+    """Records of coverage, of regression or classification, of some conditions."""
+    kind, *conditions = names
+    for record in read_records(Path(folder) / "coverage.jsonl"):
+        wanted = not conditions or record["condition"] in conditions
+        if record["kind"] == kind and wanted:
+            yield record
+
+
+def _grouped(records, *keys):
+    groups = {}
+    for record in records:
+        groups.setdefault(tuple(record[k] for k in keys), []).append(record)
+    return groups
+
+
+def _mean_of(records, name):
+    """Mean over the problems of means over splits; None without finite values."""
+    by_problem = _grouped(records, "problem").values()
+    values = [[r[name] for r in each if r[name] is not None] for each in by_problem]
+    means = [np.mean(each) for each in values if each]
+    return np.mean(means) if means else None
+
+
+def _coverage(names, folder):
+    """Coverage at level 0.9 by condition and contender, over the problems."""
+    found = list(_coverage_records(names, folder))
+    rows = [["condition", "problems", "contender", "mean of tasks", "worst tenth",
+             "the same by chance", "tasks clearly below", "size",
+             "endless"]]  # fmt: skip
+    groups = _grouped(found, "condition", "contender")
+    order = list(_CONDITIONS)
+    for condition, contender in sorted(groups, key=lambda each: order.index(each[0])):
+        some = groups[condition, contender]
+        figures = [f"{_mean_of(some, k):.3f}" for k in ("tasks", "worst", "chance")]
+        below, n_tasks = (sum(r[k] for r in some) for k in ("below", "n_tasks"))
+        size = _mean_of(some, "size")
+        rows.append(
+            [
+                _CONDITIONS[condition],
+                str(len({r["problem"] for r in some})),
+                contender,
+                *figures,
+                f"{below} of {n_tasks} ({below / n_tasks:.0%})",
+                "-" if size is None else f"{size:.2f}",
+                f"{_mean_of(some, 'endless'):.0%}",
+            ]
+        )
+    return _markdown(rows)
+
+
+def _coverage_by_problem(names, folder):
+    """Mean of tasks / worst tenth / size of each contender, by problem."""
+    found = list(_coverage_records(names, folder))
+    contenders = list(dict.fromkeys(r["contender"] for r in found))
+    rows = [["problem", "splits", "tasks", "training rows", *contenders]]
+    for (problem,), some in sorted(_grouped(found, "problem").items()):
+        row = [problem.removeprefix("kin-"), str(len({r["split"] for r in some})),
+               str(some[0]["n_tasks"]), str(some[0]["n_train"])]  # fmt: skip
+        for contender in contenders:
+            own = [r for r in some if r["contender"] == contender]
+            size = _mean_of(own, "size")
+            size = "-" if size is None else f"{size:.2f}"
+            row.append(
+                f"{_mean_of(own, 'tasks'):.3f} / {_mean_of(own, 'worst'):.3f} / {size}"
+            )
+        rows.append(row)
+    return _markdown(rows)
+
+
 KINDS = {
+    "coverage": _coverage,
+    "coverage-by-problem": _coverage_by_problem,
     "scores": _scores,
     "ranks": _ranks,
     "ranks-tuned": partial(_ranks, contenders=(TUNED, *SINGLE[1:])),

@@ -5,7 +5,12 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -51,6 +56,19 @@ def test_forms_and_families_are_read_off_the_estimators():
         "d": ("extra trees", "multi-task"),
         "e": ("extra trees", "multi-task"),
     }
+
+
+@pytest.mark.parametrize(
+    ("estimator", "family"),
+    [
+        (ExtraTreesClassifier(), "extra trees"),
+        (RandomForestClassifier(), "RandomForestClassifier"),
+        (HistGradientBoostingClassifier(), "gradient boosting"),
+        (BaggingClassifier(LogisticRegression()), "logistic regression"),
+    ],
+)
+def test_forests_are_not_taken_for_their_trees(estimator, family):
+    assert _forms({"a": estimator})["a, alone"] == (family, "alone")
 
 
 def test_a_plain_estimator_stands_for_three_forms():

@@ -155,6 +155,46 @@ def test_kin_is_what_is_fitted_unless_another_is_named(words, estimator, table, 
     assert sorted(model.sharing_) == ["east", "north", "south", "west"]
 
 
+def test_candidates_of_kin_can_be_named_and_added(table, kin):
+    mine = "bayes=sklearn.naive_bayes.GaussianNB"
+    result = kin(
+        *CLASSES, "--set", "effort=fast", "--set", "families=linear,trees",
+        "--set", "n_folds=3", "--estimator", mine,
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    model = open_model(Path("model.skops")).model[-1]
+    assert (model.effort, model.families) == ("fast", ["linear", "trees"])
+    assert {"bayes, pooled", "bayes, task as feature"} <= set(model.candidates_)
+    assert len(model.candidates_) > 2
+    alone = kin(*CLASSES, "--set", "families=[]", "--estimator", mine)
+    assert alone.code == 0, alone.err
+    model = open_model(Path("model.skops")).model[-1]
+    assert list(model.candidates_) == ["bayes, pooled", "bayes, task as feature"]
+    predicted = kin("predict", "model.skops", "pupils.csv")
+    assert predicted.code == 0, predicted.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--set", "families=linear,nonsense"), "found 'nonsense'"),
+        (("--estimator", "mine=sklearn.linear_model.Ridge"), "must be a classifier"),
+    ],
+)
+def test_candidates_that_cannot_be_are_told(words, says, table, kin):
+    result = kin(*CLASSES, *words)
+    assert result.code == 2
+    assert says in result.err.splitlines()[-1]
+    assert not Path("model.skops").exists()
+
+
+def test_models_have_the_names_of_kins_candidates_too(table, kin):
+    result = kin(*CLASSES, "--model", "extra trees, multi-task")
+    assert result.code == 0, result.err
+    model = open_model(Path("model.skops")).model[-1]
+    assert type(model).__name__ == "MultiTaskExtraTreesClassifier"
+
+
 def test_what_kin_found_is_said(table, kin):
     table.to_csv("pupils.csv", index=False)
     few = ("--set", "families=linear", "--set", "n_folds=2")

@@ -98,6 +98,7 @@ def folder(tmp_path_factory):
     return path
 
 
+MINE = "mine=sklearn.linear_model.RidgeClassifier"
 # call -> what the line must say
 CALLS = [
     # words
@@ -160,6 +161,15 @@ CALLS = [
     (f"{FIT} --set n_estimators=many", "Got 'many' instead"),
     (f"{FIT} --set n_estimators", "name=value"),
     (f"{FIT} --set task=age", "no parameter 'task'"),
+    (f"{FIT} --model extra-trees --estimator {MINE}", "is for --model kin"),
+    (f"{FIT} --estimator sklearn.linear_model.Ridge", "name=package.module.Class"),
+    (f"{FIT} --estimator a=Ridge", "name=package.module.Class"),
+    (f"{FIT} --estimator a=nowhere.at.all.Ridge", "No module named 'nowhere'"),
+    (f"{FIT} --estimator a=sklearn.linear_model.Rigde", "Did you mean 'Ridge'?"),
+    (f"{FIT} --estimator a=os.path.join", "has no estimator 'join'"),
+    (f"{FIT} --estimator a=sklearn.ensemble.VotingClassifier", "without arguments"),
+    (f"{FIT} --estimator {MINE} --estimator {MINE}", "given twice"),
+    (f"{FIT} --set estimators=5", "no parameter 'estimators'"),
     (
         f"{FIT} --model decision-tree".replace("passed", "score"),
         "predicts classes, not numbers",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinlearn.report._result import short_names
+from kinlearn.report._result import short_names, shorten
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,20 @@ def test_different_names_have_different_labels(names):
     assert len(set(labels)) == len(names)
     for name, label in zip(names, labels, strict=True):
         assert label == name or len(label) <= 9
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("red \x1b[31mshop\x1b[0m", r"red \x1b[31mshop\x1b[0m"),
+        ("left \u202etfel", r"left \u202etfel"),
+        ("a\u200bb\0", r"a\u200bb\x00"),
+        ("\ud800", r"\ud800"),
+        # letters of any script, and what joins them, stay
+        ("בית חולים", "בית חולים"),
+        ("東京大学 é \u200d", "東京大学 é \u200d"),
+    ],
+)
+def test_characters_that_are_not_seen_are_written_out(name, label):
+    assert short_names([name], 40) == [label]
+    assert shorten(name, 40) == label

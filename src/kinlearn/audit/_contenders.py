@@ -72,10 +72,10 @@ def _layers(estimator: Any) -> Iterator[Any]:
         if isinstance(estimator, Pipeline):
             estimator = estimator.steps[-1][1]
         else:
-            inner = None
-            if isinstance(estimator, BaseEstimator):
-                # forests of scikit-learn's have an attribute that is no parameter
-                inner = estimator.get_params(deep=False).get("estimator")
+            # a parameter: a forest has the attribute too, which is its kind of tree
+            known = hasattr(estimator, "get_params")
+            params = estimator.get_params(deep=False) if known else {}
+            inner = params.get("estimator")
             estimator = inner if isinstance(inner, BaseEstimator) else None
 
 

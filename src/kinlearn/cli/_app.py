@@ -279,6 +279,13 @@ def fit(
         list[str],
         typer.Option("--set", help="A parameter, name=value. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
+    estimator: Annotated[
+        list[str],
+        typer.Option(
+            help="A candidate of yours for kin, name=package.module.Class. May be "
+            "repeated."
+        ),
+    ] = [],  # noqa: B006
     classification: Classification = False,
     regression: Regression = False,
     drop: Drop = [],  # noqa: B006
@@ -296,11 +303,12 @@ def fit(
     from kinlearn.cli._console import Output
     from kinlearn.cli._files import check_output
     from kinlearn.cli._fit import fit_model
-    from kinlearn.cli._models import check_model
+    from kinlearn.cli._models import check_model, own_estimators
 
     wanted = _wanted(classification, regression)
     _check_jobs(jobs)
     check_model(model, form)
+    estimators = own_estimators(estimator, model)
     check_output(save, inputs=[data], ending=".skops")
     if card is not None:
         check_output(card, inputs=[data], ending=".html")
@@ -311,7 +319,7 @@ def fit(
     )  # fmt: skip
     fit_model(
         training, save, output, model=model, form=form, settings=set_, n_jobs=jobs,
-        seed=seed, card=card,
+        seed=seed, card=card, estimators=estimators,
     )  # fmt: skip
 
 

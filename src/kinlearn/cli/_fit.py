@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ def fit_model(
     n_jobs: int | None = None,
     seed: int = 0,
     card: Path | None = None,
+    estimators: Mapping[str, Any] | None = None,
 ) -> None:
     """Fit a model to a table and save it, and write its card."""
     if is_contender(model):
@@ -61,6 +62,7 @@ def fit_model(
             settings=settings,
             n_jobs=n_jobs,
             seed=seed,
+            estimators=estimators,
         )
         inner = getattr(estimator, "estimator", None)
         # None is an estimator's own default
@@ -133,6 +135,9 @@ def _contender(
         random_state=seed,
         unknown_task="share",
     )
+    words = name.removesuffix(", multi-task")
+    if name not in known and words != name:  # as Kin calls it
+        name = f"multi-task {words}"
     if name not in known:
         raise UserError(f"There is no contender {name!r}. {suggest(name, known)}")
     return known[name], preparation

@@ -1,7 +1,7 @@
 """The models that have a name on the command line: one line each."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -14,6 +14,7 @@ __all__ = [
     "check_model",
     "is_contender",
     "make_model",
+    "own_estimators",
 ]
 
 FORMS = {
@@ -112,8 +113,9 @@ def make_model(
     settings: Sequence[str] = (),
     n_jobs: int | None = None,
     seed: int = 0,
+    estimators: Mapping[str, Any] | None = None,
 ) -> tuple[Any, bool]:
-    """The estimator that a name and its settings stand for."""
+    """The estimator that a name and its settings stand for; of Kin with candidates."""
     check_model(name, form)
     model = MODELS[name]
     address = model.classifier if kind == "classification" else model.regressor
@@ -136,12 +138,62 @@ def make_model(
         outer = getattr(sharing, FORMS[form or "task-as-feature"])(
             estimator, task=task, unknown_task="share"
         )
+    if estimators:
+        outer.set_params(estimators=dict(estimators))
     for text in settings:
         _apply(text, name, [estimator, outer])
     return outer, model.scale
 
 
-_OWN = ("task", "unknown_task", "estimator", "target", "privileged")
+def own_estimators(texts: Sequence[str], model: str) -> dict[str, Any]:
+    """Candidates of Kin, each given as ``name=package.module.Class``."""
+    if texts and model != "kin":
+        raise UserError(
+            f"--estimator is for --model kin, which weighs candidates, not for "
+            f"{model!r}. Leave --model {model} out."
+        )
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, address = (part.strip() for part in text.partition("="))
+        module, dot, attribute = address.rpartition(".")
+        if not (equals and name and dot and module and attribute):
+            raise UserError(
+                f"--estimator {text!r} is not of the form name=package.module.Class, "
+                "such as forest=sklearn.ensemble.RandomForestRegressor."
+            )
+        if name in found:
+            raise UserError(f"--estimator {name} is given twice. Name one differently.")
+        found[name] = _made(text, module, attribute)
+    return found
+
+
+def _made(text: str, module: str, attribute: str) -> Any:
+    """An estimator of a class with its own defaults."""
+    try:
+        there = import_module(module)
+    except ImportError as error:
+        raise UserError(
+            f"--estimator {text}: {one_line(error, 120)}. Is the package installed, "
+            "and the path right?"
+        ) from error
+    cls = getattr(there, attribute, None)
+    if not isinstance(cls, type) or not hasattr(cls, "fit"):
+        names = [n for n in vars(there) if hasattr(getattr(there, n), "fit")]
+        raise UserError(
+            f"--estimator {text}: {module} has no estimator {attribute!r}. "
+            + (suggest(attribute, names) if names else "Check the path.")
+        )
+    try:
+        return cls()
+    except TypeError as error:
+        raise UserError(
+            f"--estimator {text}: {attribute} cannot be made without arguments "
+            f"({one_line(error, 120)}). Use it in Python: KinRegressor(estimators=...)."
+        ) from error
+
+
+_OWN = ("task", "unknown_task", "estimator", "estimators", "target", "privileged")
+_LISTS = ("families",)  # parameters that take several words
 
 
 def _apply(text: str, name: str, owners: list[Any]) -> None:
@@ -155,7 +207,7 @@ def _apply(text: str, name: str, owners: list[Any]) -> None:
     ]
     for owner, names in zip(owners, params, strict=True):
         if key in names:
-            owner.set_params(**{key: _value(value.strip())})
+            owner.set_params(**{key: _value(value.strip(), key in _LISTS)})
             try:
                 owner._validate_params()
             except (ValueError, TypeError) as error:
@@ -167,7 +219,9 @@ def _apply(text: str, name: str, owners: list[Any]) -> None:
     )
 
 
-def _value(text: str) -> Any:
+def _value(text: str, several: bool = False) -> Any:
+    if several and "," in text and text[0] not in "[(":
+        return [word.strip() for word in text.split(",") if word.strip()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -1,5 +1,6 @@
 """What pictures and page read of an audit, and how numbers and names are written."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -23,11 +24,18 @@ __all__ = [
     "shorten",
     "signed",
     "sorted_gains",
+    "visible",
 ]
 
 NO_NUMBER = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"  # as wide as the plus
 _FORMAT = "kinlearn-sharing/2"
+# Control characters but for line ends and tabs, marks that turn the direction of
+# writing, and those of no width: a name could hide or turn what stands beside it.
+_UNSEEN = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f"
+    "\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
+)
 # In the order in which they are listed
 VERDICTS = ("helped", "hurt", "unclear", "not scored")
 
@@ -127,15 +135,20 @@ def signed(value: float | None, decimals: int) -> str:
     return f"+{written}" if positive else written
 
 
+def visible(text: str) -> str:
+    """A text whose characters that are not seen are written as Python writes them."""
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
 def shorten(name: Any, limit: int = 24) -> str:
     """A label that leaves space for the picture."""
-    name = str(name)
+    name = visible(str(name))
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 def short_names(names: Iterable[Any], limit: int = 24) -> list[str]:
     """Labels that leave space for the picture, and that differ where the names do."""
-    texts = [str(name) for name in names]
+    texts = [visible(str(name)) for name in names]
     labels = {text: shorten(text, limit) for text in texts}
     head = limit // 3
     tail = limit - head - 1

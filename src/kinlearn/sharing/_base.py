@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from kinlearn.sharing._fitting import (
     TrainingRows,
     category_codes,
+    checked_predictions,
     encode_rows,
     fit_clone,
 )
@@ -272,7 +273,13 @@ class OneModel(SharingForm):
         if self.table_encoder_ is not None:
             rest = self.table_encoder_._encode(open_table(rest))
         X = self._features(rest, task)
-        found = getattr(self.estimator_, method)(X)
+        found = checked_predictions(
+            getattr(self.estimator_, method)(X),
+            self.estimator_,
+            method,
+            len(task),
+            len(self.classes_) if is_classifier(self.estimator) else None,
+        )
         if not is_classifier(self.estimator) or self._label_sets.complete:
             return found
         if method == "predict_proba":

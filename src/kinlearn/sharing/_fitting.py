@@ -25,6 +25,7 @@ __all__ = [
     "CategoriesError",
     "TrainingRows",
     "category_codes",
+    "checked_predictions",
     "encode_rows",
     "fit_clone",
     "needs_text",
@@ -32,6 +33,7 @@ __all__ = [
     "takes_codes",
 ]
 
+_ROUNDING = 1e-6  # of probabilities
 _INNER = ("estimator", "regressor", "classifier", "base_estimator")
 _BOOSTERS = ("lightgbm", "xgboost", "catboost")
 _CHOSEN = ("categorical_features", "categorical_feature", "cat_features")
@@ -265,3 +267,30 @@ def _with_values(X: Any) -> Any:
     # False is 0; the name may be any, not only a string
     zeros = [(each.is_null() & False).cast(nw.Float64) for each in unknown]
     return frame.with_columns(*zeros).to_native()
+
+
+def checked_predictions(
+    found: Any, model: Any, method: str, n_rows: int, n_classes: int | None = None
+) -> Any:
+    """What an estimator predicted, refused if it has another shape than it must."""
+    name = type(model).__name__
+    shape = np.shape(found)
+    if shape[:1] != (n_rows,):
+        raise ValueError(
+            f"{name}.{method} returned an array of shape {shape} for {n_rows} rows. "
+            "It must return a prediction for each row."
+        )
+    if method != "predict_proba" or n_classes is None:
+        return found
+    if shape[1:] != (n_classes,):
+        raise ValueError(
+            f"{name}.predict_proba returned an array of shape {shape}, while fit was "
+            f"given {n_classes} classes. It must return a column for each, in their "
+            "order."
+        )
+    if found.size and (found.min() < -_ROUNDING or found.max() > 1 + _ROUNDING):
+        raise ValueError(
+            f"{name}.predict_proba returned values from {found.min():.3g} to "
+            f"{found.max():.3g}. Probabilities lie between 0 and 1."
+        )
+    return found

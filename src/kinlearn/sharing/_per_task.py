@@ -11,7 +11,12 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.linear.internal import fit_lines, has_line
 from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._fitting import CategoriesError, TrainingRows, fit_clone
+from kinlearn.sharing._fitting import (
+    CategoriesError,
+    TrainingRows,
+    checked_predictions,
+    fit_clone,
+)
 from kinlearn.sharing._pooled import Pooled
 from kinlearn.tables.internal import FrameTable, open_table
 from kinlearn.utils import group_rows, one_by_one
@@ -299,11 +304,14 @@ class PerTask(CallbackSupportMixin, SharingForm):
     def _in_all_classes(self, method: str, model: Any, X: Any) -> np.ndarray:
         """Predictions of one task's model, in terms of the union of the labels."""
         if method == "predict":
-            return model.predict(X)
+            found = model.predict(X)
+            return checked_predictions(found, model, method, X.shape[0])
         columns = np.searchsorted(self.classes_, model.classes_)
         if method == "predict_proba":
             out = np.zeros((X.shape[0], len(self.classes_)))
-            out[:, columns] = model.predict_proba(X)
+            out[:, columns] = checked_predictions(
+                model.predict_proba(X), model, method, X.shape[0], len(columns)
+            )
             return out
         if len(self.classes_) == 2 and len(columns) == 1:
             return np.full(X.shape[0], 2.0 * columns[0] - 1.0)

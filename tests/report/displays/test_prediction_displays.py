@@ -91,3 +91,25 @@ def test_other_estimators_are_refused():
         CoverageDisplay.from_estimator(Ridge())
     with pytest.raises(TypeError, match=r"Ridge has no calibration\(\)"):
         CalibrationDisplay.from_estimator(Ridge())
+
+
+def test_hostile_names_are_drawn_as_they_are_written():
+    X, y = make_tasks()
+    names = {"<b>0": r"$\frac{$", "<b>1": "red \x1b[31m", "<b>2": "left \u202e tfel"}
+    X["shop"] = X["shop"].map(names)
+    model = regressor(X, y)
+    for display in (
+        CoverageDisplay.from_estimator(model),
+        CalibrationDisplay.from_estimator(model),
+    ):
+        display.figure_.draw_without_rendering()  # would read $ as a formula
+    drawn = CoverageDisplay.from_estimator(model).ax_.get_yticklabels()
+    labels = {label.get_text() for label in drawn}
+    assert labels == {r"$\frac{$", r"red \x1b[31m", r"left \u202e tfel"}
+
+
+def test_both_axes_of_the_calibration_have_one_scale():
+    X, y = make_tasks()
+    ax = CalibrationDisplay.from_estimator(regressor(X, y)).ax_
+    assert ax.get_xlim() == ax.get_ylim()
+    assert ax.get_aspect() == 1.0

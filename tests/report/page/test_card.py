@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from kinlearn import KinClassifier, KinRegressor
@@ -18,6 +18,7 @@ from kinlearn.sharing import ConformalRegressor, Pooled
 from tests.report.sharing_dicts import make_result
 
 HOSTILE = "<script>alert('x')</script>&\"'"
+HOSTILE_NAMES = ["<script>alert(1)</script>", "red \x1b[31m shop", "left \u202e tfel"]
 OPTIONS = {"task": "shop", "families": "linear", "n_folds": 3, "random_state": 0}
 
 
@@ -130,9 +131,44 @@ def test_notebooks_show_what_was_found(which, request):
     assert "&lt;script&gt;alert" in html
     assert f"{model.seen_score_:.3f}" in html
     assert "sk-estimator" in html  # scikit-learn's own, below
-    fragment = html[: html.index("<details><summary>Parameters")]
+    fragment = html[: html.index('<div class="kinlearn-parameters">')]
     assert Reader(fragment).open == []
     assert len(re.findall("<tr>", fragment)) == 2 + 5 + len(model.candidates_)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_do_not_act_on_the_page(name, tmp_path):
+    X, y = make_tasks()
+    X = X.rename(columns={"<i>x</i>": name})
+    X["shop"] = X["shop"].replace("shop 1", name)
+    labels = np.where(y > 1, name, "no")
+    given = {name: LogisticRegression()}
+    model = KinClassifier(**OPTIONS, estimators=given).fit(X, labels)
+    model.dropped_ = {name: name}
+    about = {"target": name, "model": name, "task": name, "file": name}
+    card = write_card(model, tmp_path / "card.html", about=about)
+    fragment = model._repr_html_().partition('<div class="kinlearn-parameters">')[0]
+    for text in (card.read_text(encoding="utf-8"), fragment):
+        assert Reader(text).open == []
+        assert name not in text
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+        assert text.count(ascii(name)[1:-1].replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def test_the_card_names_tasks_that_are_off(regressor, tmp_path):
+    X, y = make_tasks()
+    pooled = ConformalRegressor(Pooled(Ridge()), task="shop", random_state=0)
+    path = write_card(pooled.fit(X, y), tmp_path / "card.html")
+    text = path.read_text(encoding="utf-8")
+    found = re.search(r"In (\d) of 5 tasks the mean target is off[^.]*\.", text)
+    assert int(found[1]) >= 2
+    assert "shop 4" in found[0]
+    assert re.search(r"<circle[^>]*><title>shop 4: ", text)
+
+
+def test_the_card_says_that_intervals_of_new_tasks_are_endless(regressor, tmp_path):
+    text = write_card(regressor, tmp_path / "card.html").read_text(encoding="utf-8")
+    assert "Rows of new tasks have endless intervals: 5 tasks are too few" in text
 
 
 def test_notebooks_show_scikit_learns_diagram_of_others(regressor):

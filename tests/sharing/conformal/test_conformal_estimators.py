@@ -323,3 +323,43 @@ def test_coverage_over_many_draws():
         assert abs(np.mean(found) - 0.9) < slack + 0.02, size
     # at least the level: 22 tasks and the new one give up to 0.9 * 23 / 22
     assert 0.9 - 3 * np.std(new) / np.sqrt(60) < np.mean(new) < 0.98
+
+
+@pytest.mark.parametrize("method", ["coverage", "calibration"])
+@pytest.mark.parametrize("classes", [False, True])
+def test_what_does_not_fit_together_is_told(classes, method):
+    X, y = make_tasks(classes=classes)
+    model = models(classes)[0].fit(X, y)
+    found = getattr(model, method)
+    with pytest.raises(ValueError, match=f"X has {len(y)} rows, y has 5"):
+        found(X, y[:5])
+    with pytest.raises(ValueError, match="sample_weight is for new rows"):
+        found(sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="both X and y"):
+        found(X)
+    with pytest.raises(ValueError, match="unseen=True is for the rows of fit"):
+        model.coverage(X, y, unseen=True)
+
+
+class Empty(Ridge):
+    def predict(self, X):
+        return np.where(X[:, 0] > 0, np.nan, 0.0)
+
+
+class Short(Ridge):
+    def predict(self, X):
+        return np.zeros(3)
+
+
+def test_predictions_that_are_not_finite_make_no_intervals():
+    X, y = make_tasks()
+    X = X[["a", "b", "c"]].to_numpy()
+    with pytest.raises(ValueError, match=r"Empty predicted values .* for \d+ of \d+"):
+        ConformalRegressor(Empty()).fit(X, y)
+    with pytest.raises(ValueError, match=r"shape \(3,\) for \d+ rows"):
+        ConformalRegressor(Short()).fit(X, y)
+
+
+def test_a_task_of_text_as_a_feature_is_told():
+    with pytest.raises(ValueError, match=r"no parameter `task`.*Pooled\(Ridge\(\)\)"):
+        ConformalRegressor(Ridge(), task="shop").fit(*make_tasks())

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    RidgeClassifier,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -64,6 +73,8 @@ def test_missing_values_and_one_task(rows):
             r"estimators\['a'\] must be a reg",
         ),
         ({"a": 3}, TypeError, "found int"),
+        ({"a": LinearRegression}, TypeError, "found the class LinearRegression, not"),
+        ({"a": (LinearRegression(), [], 1)}, TypeError, "found tuple"),
         (
             {"a": (LinearRegression(), ["alone"])},
             ValueError,
@@ -124,3 +135,65 @@ def test_settings_that_are_clearly_worse_stop_early(rows, monkeypatch):
     (_, n_settings, first), (_, _, rest) = seen
     assert first == 2 * n_settings
     assert 3 <= rest < 3 * n_settings
+
+
+class Shaped(ClassifierMixin, BaseEstimator):
+    """Returns what it is told to, for the first classes or rows."""
+
+    def __init__(self, rows=None, columns=None, value=0.5):
+        self.rows, self.columns, self.value = rows, columns, value
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        shape = self.rows or len(X), self.columns or len(self.classes_)
+        return np.full(shape, self.value)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("form", ["pooled", "task as feature", "own"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": 3}, r"Shaped.predict_proba returned an array of shape \(3, 2\) for"),
+        ({"columns": 1}, r"shape \(\d+, 1\), while fit was given 2 classes"),
+        ({"value": 1.5}, "returned values from 1.5 to 1.5. Probabilities lie between"),
+        ({"value": np.nan}, "No candidate gave finite .* Tried were 'mine, "),
+    ],
+)
+def test_predictions_that_cannot_be_are_told(rows, options, message, form):
+    X, y = rows
+    given = {"mine": (Shaped(**options), [form])}
+    with pytest.raises(ValueError, match=message):
+        KinClassifier(task=-1, families=[], estimators=given).fit(X, y > 0.5)
+
+
+def test_an_estimator_without_finite_predictions_is_left_out(rows):
+    X, y = rows
+    given = {"mine": (Shaped(value=np.nan), ["pooled"])}
+    options = {"task": -1, "families": "linear", "effort": "fast", "random_state": 0}
+    model = KinClassifier(**options, estimators=given).fit(X, y > 0.5)
+    assert model.dropped_ == {"mine, pooled": "its predictions were not finite"}
+
+
+class Broken(LinearRegression):
+    def fit(self, X, y, sample_weight=None):
+        raise RuntimeError("no licence")
+
+
+def test_errors_of_any_kind_name_the_candidate(rows):
+    model = KinRegressor(task=-1, families=[], estimators={"mine": Broken()})
+    with pytest.raises(RuntimeError, match="no licence") as caught:
+        model.fit(*rows)
+    assert caught.value.__notes__ == ["It was raised by the candidate 'mine, pooled'."]
+
+
+def test_classifiers_without_scores_are_refused(rows):
+    X, y = rows
+    given = {"mine": RidgeClassifier(), "hard": VotingClassifier([])}
+    with pytest.raises(TypeError, match=r"'hard'\] \(VotingClassifier\) has neither"):
+        KinClassifier(task=-1, families=[], estimators=given).fit(X, y > 0.5)

@@ -7,6 +7,7 @@ import numpy as np
 
 from kinlearn.report._result import Numbers, result_dict, short_names, sorted_gains
 from kinlearn.report.displays._base import (
+    AS_WRITTEN,
     AuditDisplay,
     both_ends,
     line_style,
@@ -154,7 +155,9 @@ class LeaderboardDisplay:
             for place, contender in enumerate(ranked)
         ]
         self.ax_.set_yticks(
-            range(len(ranked)), short_names((c["name"] for c in ranked), 32)
+            range(len(ranked)),
+            short_names((c["name"] for c in ranked), 32),
+            **AS_WRITTEN,
         )
         self.ax_.set_ylim(len(ranked) - 0.4, -0.8)
         self.ax_.set_xlabel(
@@ -274,7 +277,7 @@ class PerTaskGainDisplay(AuditDisplay):
                 label=verdict,
                 **{**looks, **errorbar_kw},
             )
-        self.ax_.set_yticks(range(len(shown)), short_names(self.tasks_))
+        self.ax_.set_yticks(range(len(shown)), short_names(self.tasks_), **AS_WRITTEN)
         self.ax_.set_ylim(len(shown) - 0.5, -0.5)
         label = f"{self.label} by sharing, with 95 % interval"
         self.ax_.set_xlabel(label + left_out)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kinlearn.audit import SharingResult
 
 __all__ = [
+    "AS_WRITTEN",
     "HEAT_MAP",
     "AuditDisplay",
     "both_ends",
@@ -24,6 +25,8 @@ _Item = TypeVar("_Item")
 
 # Even steps of lightness, and the same order to colour-blind eyes and in print.
 HEAT_MAP = "cividis"
+# Names may hold dollars, between which matplotlib would read formulas.
+AS_WRITTEN = {"parse_math": False}
 
 # Okabe & Ito's palette without its yellow, which is too pale for a line; the
 # dashes keep lines apart where colour does not.

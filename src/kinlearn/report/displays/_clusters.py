@@ -9,7 +9,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.report._result import short_names
-from kinlearn.report.displays._base import HEAT_MAP, new_axes, text_colour
+from kinlearn.report.displays._base import (
+    AS_WRITTEN,
+    HEAT_MAP,
+    new_axes,
+    text_colour,
+)
 from kinlearn.tasks import encode_tasks
 from kinlearn.utils._typing import ArrayLike
 
@@ -232,8 +237,8 @@ class ClusterAffinityDisplay(_ClusterDisplay):
         shown = short_names(names[task[ends[:-1:step]]].tolist())
         middles = (ends[:-1] + ends[1:])[::step] / 2
         crowded = max(map(len, shown)) * len(shown) > 40
-        self.ax_.set_xticks(middles, shown, rotation=90 if crowded else 0)
-        self.ax_.set_yticks(middles, shown)
+        self.ax_.set_xticks(middles, shown, rotation=90 if crowded else 0, **AS_WRITTEN)
+        self.ax_.set_yticks(middles, shown, **AS_WRITTEN)
         self.ax_.tick_params(length=0)
         text = f"{n} rows by task, then cluster"
         self.ax_.set_xlabel(_named_in(text, len(ends) - 1, step))
@@ -393,10 +398,13 @@ class ClusterTableDisplay(_ClusterDisplay):
             range(len(clusters)),
             short_names(cluster_names),
             rotation=90 if shown[0] < len(clusters) else 0,
+            **AS_WRITTEN,
         )
         step = _every(len(names), _NAMED_TASKS)
         self.ax_.set_yticks(
-            range(0, len(names), step), short_names(names[::step].tolist())
+            range(0, len(names), step),
+            short_names(names[::step].tolist()),
+            **AS_WRITTEN,
         )
         if step > 1:
             self.ax_.set_xlabel(_named_in("clusters", len(names), step))

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinlearn.report._result import short_names
-from kinlearn.report.displays._base import new_axes
+from kinlearn.report._result import short_names, visible
+from kinlearn.report.displays._base import AS_WRITTEN, new_axes
 from kinlearn.sharing import Explanation
 
 if TYPE_CHECKING:
@@ -19,8 +19,9 @@ _MORE, _LESS = "#D55E00", "#0072B2"
 class ExplanationDisplay:
     """Bars of what features and the task add to predictions.
 
-    For one row a waterfall, from the mean of the background to the prediction; for
-    several the mean absolute contributions.
+    For one row a waterfall, from the mean of the background at the top to the
+    prediction at the bottom, with standard errors; for several the mean absolute
+    contributions.
 
     Make it with :meth:`from_estimator`, which draws at once.
 
@@ -132,14 +133,48 @@ class ExplanationDisplay:
         colour = np.where(width >= 0, _MORE, _LESS) if one else _LESS
         self.ax_.barh(at, width, left=left, color=colour, height=0.7)
         if error is not None:
-            self.ax_.errorbar(
-                (left + width)[: len(shown)], range(len(shown)), xerr=error[shown],
-                fmt="none", ecolor="0.3", elinewidth=1,
-            )  # fmt: skip
-            for value in (found.base[row], found.prediction[row]):
-                self.ax_.axvline(value, color="0.6", linewidth=1, zorder=0)
-        self.ax_.set_yticks(at, self.names_)
+            self._mark_steps(width, left, error[shown])
+            self._mark_ends(float(found.base[row]), float(found.prediction[row]))
+        self.ax_.set_yticks(at, self.names_, **AS_WRITTEN)
         self.ax_.set_ylim(len(width) - 0.5, -0.5)
-        label = f"mean absolute contribution to the {found.what}"
-        self.ax_.set_xlabel(found.what if one else label)
+        what = visible(found.what)
+        label = f"mean absolute contribution to the\n{what}"
+        self.ax_.set_xlabel(what if one else label, **AS_WRITTEN)
         return self
+
+    def _mark_steps(
+        self, width: np.ndarray, left: np.ndarray, error: np.ndarray
+    ) -> None:
+        """Standard errors, and each contribution in figures right of its bar."""
+        error = np.append(error, np.zeros(len(width) - len(error)))
+        some = error > 0
+        at = np.arange(len(width))
+        end = left + width
+        self.ax_.errorbar(
+            end[some], at[some], xerr=error[some], fmt="none", ecolor="0.3",
+            elinewidth=1,
+        )  # fmt: skip
+        right = np.maximum(np.maximum(left, end), end + error)
+        for k, value in enumerate(width):
+            self.ax_.annotate(
+                f"{value:+.3g}".replace("-", "\N{MINUS SIGN}"), (right[k], k), (4, 0),
+                textcoords="offset points", va="center", fontsize="small",
+            )  # fmt: skip
+        self.ax_.use_sticky_edges = False
+        self.ax_.margins(x=0.16)
+
+    def _mark_ends(self, base: float, prediction: float) -> None:
+        """Lines where the waterfall begins and ends, named above the axes."""
+        names = ("mean of the background", "this row")
+        for value, name, side in zip(
+            (base, prediction),
+            names,
+            ("right", "left") if base < prediction else ("left", "right"),
+            strict=True,
+        ):
+            self.ax_.axvline(value, color="0.6", linewidth=1, zorder=0)
+            self.ax_.annotate(
+                f"{name}\n{value:.4g}", (value, 1.0), (0, 3),
+                xycoords=("data", "axes fraction"), textcoords="offset points",
+                ha=side, va="bottom", fontsize="small",
+            )  # fmt: skip

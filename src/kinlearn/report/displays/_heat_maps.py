@@ -8,6 +8,7 @@ import numpy as np
 from kinlearn.relatedness import TaskDistances, task_distances
 from kinlearn.report._result import as_matrix, cluster_order, short_names
 from kinlearn.report.displays._base import (
+    AS_WRITTEN,
     HEAT_MAP,
     AuditDisplay,
     new_axes,
@@ -61,8 +62,10 @@ def _name_tasks(ax: Any, tasks: Any, max_labels: int) -> None:
     names = short_names(tasks[place] for place in places)
     crowded = len(names) > 8 or max(map(len, names)) > 6
     size = 10 if len(names) <= 20 else 8
-    ax.set_xticks(places, names, rotation=90 if crowded else 0, fontsize=size)
-    ax.set_yticks(places, names, fontsize=size)
+    ax.set_xticks(
+        places, names, rotation=90 if crowded else 0, fontsize=size, **AS_WRITTEN
+    )
+    ax.set_yticks(places, names, fontsize=size, **AS_WRITTEN)
     if step > 1:
         ax.set_xlabel(f"{len(tasks)} tasks; one in {step} is named")
 

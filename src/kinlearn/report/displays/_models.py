@@ -8,7 +8,12 @@ import numpy as np
 
 from kinlearn.metrics import FLambdaCurve, f_lambda_curve
 from kinlearn.report._result import short_names
-from kinlearn.report.displays._base import both_ends, line_style, new_axes
+from kinlearn.report.displays._base import (
+    AS_WRITTEN,
+    both_ends,
+    line_style,
+    new_axes,
+)
 from kinlearn.utils._typing import ArrayLike
 
 if TYPE_CHECKING:
@@ -327,7 +332,7 @@ class SharingDisplay:
                 range(len(shown)), width, left=left, **options
             )
             left += width
-        self.ax_.set_yticks(range(len(shown)), short_names(shown))
+        self.ax_.set_yticks(range(len(shown)), short_names(shown), **AS_WRITTEN)
         above = self._add_legend(len(shown)) if legend else 0.0
         self.ax_.set_ylim(len(shown) - 0.5, -0.5 - above)
         self.ax_.set_xlim(0, 1)
@@ -504,7 +509,8 @@ class WeightDriftDisplay:
             ylim=(-0.02, 1.02),
             title=f"Weight by {self.by} and round",
         )
-        self.ax_.legend()
+        for text in self.ax_.legend().get_texts():
+            text.set(**AS_WRITTEN)
         return self
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinlearn.report._result import short_names
-from kinlearn.report.displays._base import both_ends, new_axes
+from kinlearn.report._result import short_names, visible
+from kinlearn.report.displays._base import AS_WRITTEN, both_ends, new_axes
 from kinlearn.sharing import TaskCalibration, TaskCoverage
 from kinlearn.utils._typing import ArrayLike, Table
 
@@ -146,7 +146,7 @@ class CoverageDisplay:
         names = short_names(self.tasks_)
         for k, t in enumerate(shown):
             names[k] += "" if found.known[t] else " (new)"
-        self.ax_.set_yticks(range(len(shown)), names)
+        self.ax_.set_yticks(range(len(shown)), names, **AS_WRITTEN)
         self.ax_.set_ylim(len(shown) - 0.5, -0.5)
         self.ax_.set_xlim(None, 1.02)
         label = f"rows covered at level {found.level:g}, with 95% intervals{left_out}"
@@ -158,7 +158,7 @@ class CalibrationDisplay:
     """Mean predictions against mean targets, a point for each task.
 
     Points on the diagonal are right in the mean; a task whose interval misses it is
-    marked and named.
+    marked and named. Lines are the intervals; the longest go beyond the frame.
 
     Make it with :meth:`from_estimator`, which draws at once.
 
@@ -252,10 +252,10 @@ class CalibrationDisplay:
         named = [int(t) for t in far if off[t]]
         self.off_ = [tasks[t] for t in named]
         self.figure_, self.ax_ = new_axes(ax, (5.4, 5.0))
-        ends = [
-            min(predicted.min(), observed.min()),
-            max(predicted.max(), observed.max()),
-        ]
+        # one scale for both axes, so that the line is the diagonal
+        both = np.concatenate([predicted, observed])
+        around_all = 0.08 * (np.ptp(both) or abs(both[0]) or 1.0)
+        ends = [both.min() - around_all, both.max() + around_all]
         self.ax_.plot(ends, ends, color=_LINE, linewidth=1, zorder=0)
         self.ax_.errorbar(
             predicted, observed, around, fmt="none", ecolor="0.8", zorder=1
@@ -265,9 +265,11 @@ class CalibrationDisplay:
         for t, name in zip(named, short_names(self.off_[:max_names], 16), strict=False):
             self.ax_.annotate(
                 name, (predicted[t], observed[t]), (4, 4),
-                textcoords="offset points", fontsize="small",
+                textcoords="offset points", fontsize="small", **AS_WRITTEN,
             )  # fmt: skip
+        self.ax_.set(xlim=ends, ylim=ends, aspect="equal")
         mean = found.what == "mean"
-        self.ax_.set_xlabel("mean prediction" if mean else f"mean {found.what}")
+        label = "mean prediction" if mean else f"mean {visible(found.what)}"
+        self.ax_.set_xlabel(label, **AS_WRITTEN)
         self.ax_.set_ylabel("mean target" if mean else "fraction of rows")
         return self

@@ -25,7 +25,8 @@ _STYLE = Html(
     ".kinlearn th,.kinlearn td{text-align:left;padding:.15em .8em .15em 0;"
     "border-bottom:1px solid rgba(128,128,128,.3);vertical-align:middle}"
     ".kinlearn td+td{font-variant-numeric:tabular-nums}"
-    ".kinlearn p{margin:.4em 0}.kinlearn summary{cursor:pointer}</style>"
+    ".kinlearn p{margin:.4em 0}.kinlearn summary{cursor:pointer}"
+    ".kinlearn-parameters>details>summary{font-size:14px;cursor:pointer}</style>"
 )
 
 
@@ -42,6 +43,7 @@ def _figure(value: float | None) -> str:
 def model_fragment(model: Any) -> str:
     """Who shares how much, scores, dropped candidates and seconds of a fitted Kin."""
     label = score_name(model)
+    label = label[:1].upper() + label[1:]
     took = sum(t["folds"] + t["rows"] for t in model.seconds_.values())
     losses = ""
     if getattr(model, "seen_log_loss_", None) is not None:
@@ -132,4 +134,5 @@ def result_fragment(result: "SharingResult") -> str:
 
 def with_diagram(fragment: str, diagram: str) -> str:
     """A fragment, and scikit-learn's own diagram of the estimator below it."""
-    return join(Html(fragment), details("Parameters", Html(diagram)))
+    below = details("Parameters", Html(diagram))
+    return join(Html(fragment), tag("div", below, class_="kinlearn-parameters"))

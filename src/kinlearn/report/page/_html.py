@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, TypeAlias
 
-from kinlearn.report._result import NO_NUMBER, Numbers, shorten
+from kinlearn.report._result import NO_NUMBER, Numbers, shorten, visible
 
 __all__ = [
     "Cell",
@@ -75,7 +75,7 @@ def _attribute(key: str, value: Any) -> str:
         return f" {key}"
     if isinstance(value, float):
         value = attribute_number(value)
-    return f' {key}="{escape(str(value), quote=True)}"'
+    return f' {key}="{escape(visible(str(value)), quote=True)}"'
 
 
 def _child(child: Any) -> str:
@@ -84,7 +84,7 @@ def _child(child: Any) -> str:
     if isinstance(child, Html):
         return child
     if isinstance(child, str):
-        return escape(child, quote=False)
+        return escape(visible(child), quote=False)
     if isinstance(child, int | float):
         return str(child)
     return "".join(map(_child, child))

@@ -21,8 +21,10 @@ from kinlearn.report.page._html import (
     table,
     tag,
     task_label,
+    task_text,
     terms,
 )
+from kinlearn.sharing import TaskCalibration
 
 __all__ = [
     "PARTS",
@@ -40,6 +42,8 @@ _OF_LEVELS = ("#E69F00", "#CC79A7", "#F0E442")  # of levels above the task
 _MOST_TASKS = 60
 _LEVEL = 0.9
 _SIDE = 300  # of the chart of calibration
+_LEFT = 72  # beside it, for its ticks and the name of its axis
+_MOST_NAMES = 6  # of tasks in a sentence
 
 
 def score_name(model: Any) -> str:
@@ -277,7 +281,7 @@ def _coverage(model: Any) -> Section:
         ("task", ""),
         ("rows", "number"),
         ("covered", "number"),
-        ("95%", "number"),
+        ("95% interval", "number"),
     ]
     if not is_classes:
         columns.append(("width", "number"))
@@ -294,6 +298,11 @@ def _coverage(model: Any) -> Section:
     new = None
     if unseen.n_rows.any():
         new = f"Of rows of new tasks, {unseen.mean_of_tasks:.0%} in the mean of tasks."
+        if not is_classes and np.isinf(unseen.size).all():
+            new = (
+                f"Rows of new tasks have endless {shapes}: {len(unseen.tasks)} tasks "
+                "are too few for the level."
+            )
     return Section(
         "coverage",
         f"Do its {shapes} hold the truth?",
@@ -337,19 +346,27 @@ def _calibration(model: Any) -> Section:
         for t in shown
     ]
     columns = [("task", ""), ("predicted", "number"), ("observed", "number"),
-               ("95%", "number")]  # fmt: skip
+               ("95% interval", "number")]  # fmt: skip
+    across = "mean prediction" if mean else f"mean {found.what}"
+    upwards = "mean target" if mean else "fraction of rows"
     caption = join(
-        "A point for each task: ",
-        "mean prediction" if mean else f"mean {found.what}",
-        " to the right, ",
-        "mean target" if mean else "fraction of rows",
-        " upwards, out of fold. On the line they are equal.",
+        f"A point for each task: {across} to the right, {upwards} upwards, out of "
+        "fold. On the line they are equal. Point at one for its name."
     )
+    n_off = f"{len(off)} of {len(some)} tasks"
     verdict = (
-        "No task's interval misses its mean prediction."
+        f"The {upwards} of each task is as predicted, as far as its rows can tell."
         if not off
-        else f"{len(off)} of {len(some)} tasks have an interval that misses their mean "
-        "prediction; of a hundred that are right, five would."
+        else join(
+            f"In {n_off} the {upwards} is off, beyond an interval of 95%: ",
+            [
+                part
+                for t in off[:_MOST_NAMES]
+                for part in (", ", task_label(found.tasks[t]))
+            ][1:],
+            f" and {len(off) - _MOST_NAMES} more" if len(off) > _MOST_NAMES else "",
+            ". By chance it would be one task in twenty.",
+        )
     )
     return Section(
         "calibration",
@@ -357,7 +374,7 @@ def _calibration(model: Any) -> Section:
         join(
             paragraph(verdict),
             figure(
-                _scatter(found.predicted[some], found.observed[some], set(off), some),
+                _scatter(found, some, set(off), across, upwards),
                 caption=caption,
             ),
             details(
@@ -369,7 +386,10 @@ def _calibration(model: Any) -> Section:
     )  # fmt: skip
 
 
-def _scatter(x: np.ndarray, y: np.ndarray, off: set[int], codes: np.ndarray) -> Html:
+def _scatter(
+    found: TaskCalibration, some: np.ndarray, off: set[int], across: str, upwards: str
+) -> Html:
+    x, y = found.predicted[some], found.observed[some]
     low = float(min(x.min(), y.min()))
     span = float(max(x.max(), y.max())) - low or 1.0
     pad = 12.0
@@ -380,18 +400,24 @@ def _scatter(x: np.ndarray, y: np.ndarray, off: set[int], codes: np.ndarray) -> 
     points = [
         tag(
             "circle",
+            tag("title", f"{task_text(found.tasks[t])}: {_short(a)}, {_short(b)}"),
             cx=place(a),
             cy=_SIDE - place(b),
             r=3.5,
             fill="var(--hurt)" if t in off else "var(--helped)",
             fill_opacity="0.75",
         )
-        for a, b, t in zip(x, y, codes.tolist(), strict=True)
+        for a, b, t in zip(x, y, some.tolist(), strict=True)
     ]
     ends = [
         tag("text", _short(low), x=pad, y=_SIDE + 16, class_="tick"),
         tag("text", _short(low + span), x=_SIDE - pad, y=_SIDE + 16, class_="tick end"),
-    ]
+        tag("text", _short(low), x=-6, y=_SIDE - pad + 4, class_="tick end"),
+        tag("text", _short(low + span), x=-6, y=pad + 4, class_="tick end"),
+        tag("text", across, x=_SIDE / 2, y=_SIDE + 32, class_="axis-name middle"),
+        tag("text", upwards, class_="axis-name middle",
+            transform=f"translate(-{_LEFT - 14} {_SIDE / 2:g}) rotate(-90)"),
+    ]  # fmt: skip
     line = tag("line", x1=pad, y1=_SIDE - pad, x2=_SIDE - pad, y2=pad, class_="base")
     frame = tag("rect", x=0.5, y=0.5, width=_SIDE - 1, height=_SIDE - 1, fill="none",
                 class_="grid")  # fmt: skip
@@ -402,20 +428,21 @@ def _scatter(x: np.ndarray, y: np.ndarray, off: set[int], codes: np.ndarray) -> 
         line,
         points,
         ends,
-        viewBox=f"0 0 {_SIDE} {_SIDE + 20}",
-        width=_SIDE,
-        height=_SIDE + 20,
+        viewBox=f"-{_LEFT} 0 {_SIDE + _LEFT + 1} {_SIDE + 38}",
+        width=_SIDE + _LEFT + 1,
+        height=_SIDE + 38,
         role="img",
         class_="picture",
     )
 
 
 def _about(model: Any, about: Mapping[str, Any]) -> Section:
-    known: list[tuple[str, Any]] = [("Model", type(model).__name__)]
+    known: list[tuple[str, Any]] = [("Class", type(model).__name__)]
     for key in ("model", "kind", "target", "task", "rows", "settings", "file"):
         if about.get(key):
             value = about[key]
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            shown = f"{shown:,}" if isinstance(shown, int) else shown
             known.append((key.capitalize(), str(shown)))
     if hasattr(model, "classes_"):
         known.append(("Classes", _listed(model.classes_.tolist())))

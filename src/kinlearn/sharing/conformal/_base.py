@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.model_selection.internal import deal_rows
 from kinlearn.sharing._base import SharingForm
-from kinlearn.sharing._fitting import TrainingRows
+from kinlearn.sharing._fitting import TrainingRows, checked_predictions
 from kinlearn.tables.internal import open_table
 from kinlearn.utils._sklearn import Interval, safe_indexing
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -97,7 +98,11 @@ class ConformalBase(SharingForm):
         rows = self._open_for_fit(X, y, sample_weight)
         X = open_table(X).native
         model = self._prepared()
-        seen = self._out_of_fold(model, X, rows, self._row_folds(rows))
+        try:
+            seen = self._out_of_fold(model, X, rows, self._row_folds(rows))
+        except (TypeError, ValueError) as error:
+            self._explain_task_column(error)
+            raise
         self._remember_errors(*seen)
         n_tasks = len(self.tasks_)
         if self.unknown_task != "error" and n_tasks > 1:
@@ -106,6 +111,19 @@ class ConformalBase(SharingForm):
             self._remember_unseen_errors(*self._out_of_fold(model, X, rows, splits))
         self.estimator_ = _fit(model, X, rows, slice(None))
         return self
+
+    def _explain_task_column(self, error: Exception) -> None:
+        """Tell a failure that may come from the task column as a feature."""
+        if self._task_column is None or "task" in self.estimator.get_params(deep=False):
+            return
+        if isinstance(self.estimator, Pipeline):
+            return
+        name = type(self.estimator).__name__
+        raise ValueError(
+            f"{name} failed: {error} It has no parameter `task`, so it was given the "
+            f"task column {self._task_column!r} as a feature. Wrap it: "
+            f"Pooled({name}()), PerTask({name}()) or TaskAsFeature({name}())."
+        ) from error
 
     def _check_kind(self) -> None:
         raise NotImplementedError
@@ -174,6 +192,15 @@ class ConformalBase(SharingForm):
             train = train[rows.sample_weight[train] > 0]
         fitted = _fit(model, X, rows, train)
         values = getattr(fitted, self._method)(safe_indexing(X, test))
+        checked_predictions(values, fitted, self._method, len(test))
+        finite = np.isfinite(values).reshape(len(test), -1).all(axis=1)
+        n_bad = np.count_nonzero(~finite)
+        if n_bad:
+            raise ValueError(
+                f"{type(fitted).__name__} predicted values that are not finite for "
+                f"{n_bad} of {len(test)} rows that were held out, so it is not known "
+                f"how far off it is. Look at what its {self._method} returns."
+            )
         return self._in_all_classes(values, fitted, rows.task[test])
 
     def _as_codes(self, y: np.ndarray) -> np.ndarray:

@@ -36,6 +36,16 @@ def _checked_level(level: Any) -> float:
     return float(level)
 
 
+def _check_both(X: Any, y: Any, sample_weight: Any) -> None:
+    if (X is None) != (y is None):
+        raise ValueError("Pass both X and y, or none of them.")
+    if X is None and sample_weight is not None:
+        raise ValueError(
+            "sample_weight is for new rows, with X and y. The rows of fit have the "
+            "weights that fit was given."
+        )
+
+
 class _ConformalMethods:
     """What intervals and sets have in common."""
 
@@ -195,9 +205,13 @@ class _ConformalMethods:
             Rows, coverage with an interval, and mean size by task.
         """
         level = _checked_level(level)
-        if (X is None) != (y is None):
-            raise ValueError("Pass both X and y, or none of them.")
         self._check_kept()
+        _check_both(X, y, sample_weight)
+        if X is not None and unseen:
+            raise ValueError(
+                "unseen=True is for the rows of fit, without X and y. Of new rows, "
+                "those of tasks that fit did not see are judged as such anyway."
+            )
         if X is None:
             scores = self._conformal
             found = scores.covered_unseen(level) if unseen else scores.covered(level)
@@ -234,18 +248,24 @@ class _ConformalMethods:
     ) -> tuple[CalibrationSums, np.ndarray]:
         """Sums out of fold, or those of new rows, and their tasks."""
         self._check_kept()
-        if (X is None) != (y is None):
-            raise ValueError("Pass both X and y, or none of them.")
+        _check_both(X, y, weight)
         if X is None:
             return self._calibration_sums, self.tasks_
         predictions, _ = self._predict_and_tasks(X)
         tasks, code, weight = self._tasks_and_weights(X, weight)
-        codes = self._target_codes(y)
+        codes = self._targets(y, len(predictions))
         sums = CalibrationSums.of(predictions, codes, code, weight, len(tasks))
         return sums, tasks
 
     def _target_codes(self, y: Any) -> np.ndarray:
         raise NotImplementedError
+
+    def _targets(self, y: Any, n_rows: int) -> np.ndarray:
+        """Numbers or codes, one for each row."""
+        codes = self._target_codes(y)
+        if len(codes) != n_rows:
+            raise ValueError(f"X has {n_rows} rows, y has {len(codes)}.")
+        return codes
 
 
 class IntervalMethods(_ConformalMethods):
@@ -288,7 +308,7 @@ class IntervalMethods(_ConformalMethods):
 
     def _inside(self, X: Table, y: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
         low, high = self.predict_interval(X, level).T
-        y = self._target_codes(y)
+        y = self._targets(y, len(low))
         return (low <= y) & (y <= high), high - low
 
     def _target_codes(self, y: Any) -> np.ndarray:
@@ -360,9 +380,7 @@ class SetMethods(_ConformalMethods):
 
     def _inside(self, X: Table, y: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
         inside = self.predict_set(X, level)
-        codes = self._target_codes(y)
-        if len(codes) != len(inside):
-            raise ValueError(f"X has {len(inside)} rows, y has {len(codes)}.")
+        codes = self._targets(y, len(inside))
         covered = inside[np.arange(len(codes)), codes] & (codes >= 0)
         return covered, inside.sum(axis=1)
 

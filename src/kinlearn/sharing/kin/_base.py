@@ -236,6 +236,9 @@ class KinBase(
             raise ValueError(
                 "No candidate gave finite predictions. Are some values of X or y "
                 "extreme? Scale them."
+                + " Tried were "
+                + ", ".join(map(repr, trials.dropped))
+                + "."
             )
 
     def _data_options(self, order: Any) -> dict[str, Any]:
@@ -347,11 +350,23 @@ class KinBase(
         kind = "classifier" if self._kind == "classification" else "regressor"
         given = self.estimators or {}
         for name, value in given.items():
-            estimator, forms = value if isinstance(value, tuple) else (value, FORMS)
-            if not hasattr(estimator, "fit") or not able(estimator):
+            pair: Any = value if isinstance(value, tuple) else (value, FORMS)
+            estimator, forms = pair if len(pair) == 2 else (pair, FORMS)
+            is_class = isinstance(estimator, type)
+            if is_class or not hasattr(estimator, "fit") or not able(estimator):
+                found = type(estimator).__name__
+                if is_class:
+                    found = f"the class {estimator.__name__}, not an instance"
                 raise TypeError(
                     f"estimators[{name!r}] must be a {kind}, or a pair of one and its "
-                    f"forms; found {type(estimator).__name__}."
+                    f"forms; found {found}."
+                )
+            scores = ("predict_proba", "decision_function")
+            if kind == "classifier" and not any(hasattr(estimator, s) for s in scores):
+                raise TypeError(
+                    f"estimators[{name!r}] ({type(estimator).__name__}) has neither "
+                    "predict_proba nor decision_function, by which candidates are "
+                    "weighed. Wrap it in sklearn.calibration.CalibratedClassifierCV."
                 )
             strange = [form for form in forms if form not in FORMS]
             if isinstance(forms, str) or strange or not forms:

@@ -250,6 +250,10 @@ class Trials:
                 "got numbers alone: categories as codes, dates as days"
                 + (", scaled, none missing." if candidate.scaled else ".")
             ) from error
+        except Exception as error:
+            if candidate.given:
+                error.add_note(f"It was raised by the candidate {candidate.name!r}.")
+            raise
 
     def _run(self, candidate: Candidate) -> None:
         if self.done and not self.clock.allows(self._seconds_to_end):
