@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -58,7 +57,19 @@ class GeneralisedBase(MixedBase):
                 )
             )
         self._keep_sums()
+        self._keep_slopes(self._kept_by_any())
         self._warn()
+
+    def _kept_by_any(self) -> list[np.ndarray]:
+        """Effects of each term that a fit has."""
+        none = [np.zeros(1, dtype=np.intp)] * len(self._terms)
+        each = zip(none, *(fit.kept for fit in self._fits), strict=True)
+        return [np.unique(np.concatenate(kept)) for kept in each]
+
+    def _levels_with_rows(self, k: int) -> np.ndarray:
+        n = self._groupings[k].n_levels
+        found = [fit.cross.ZZ[k][:, 0, 0] > 0.0 for fit in self._fits]
+        return np.any(found, axis=0) if found else np.ones(n, dtype=bool)
 
     @property
     def _row_sums(self) -> tuple[float, float, float]:
@@ -128,7 +139,8 @@ class GeneralisedBase(MixedBase):
         Effects of a new task are the most likely ones given its rows. Rows of the past
         count by the quadratic approximation of their likelihood at its maximum, so
         that coefficients and effects of other tasks change a little. Covariances stay,
-        as do the likelihood and criteria.
+        as do the likelihood and criteria, and what standard errors of coefficients
+        take into account: that covariances are estimated, from the rows of `fit`.
 
         Parameters
         ----------
@@ -155,13 +167,9 @@ class GeneralisedBase(MixedBase):
     ) -> Self:
         check_is_fitted(self)
         later, rows, places, groupings = self._later_rows(X, y, sample_weight, only_new)
-        terms = tuple(
-            replace(term, n_levels=grouping.n_levels)
-            for term, grouping in zip(self._terms, groupings, strict=True)
-        )
         each = self._later_targets(X, later)
         fits = [
-            fit.with_later(targets, rows, terms, places)
+            fit.with_later(targets, rows, groupings, places)
             for fit, targets in zip(self._fits, each, strict=True)
         ]
         self._remember_later(later)
@@ -255,12 +263,12 @@ class GeneralisedBase(MixedBase):
         inverses = [fit.factor().inverse() for fit in self._fits]
         out = {}
         for k, grouping in enumerate(self._groupings):
-            index = pandas.MultiIndex.from_product(
-                [grouping.labels, self._effect_names(self._terms[k])],
-                names=["level", "effect"],
-            )
             tables = []
             for fit, inverse in zip(self._fits, inverses, strict=True):
+                index = pandas.MultiIndex.from_product(
+                    [grouping.labels, self._effect_names(fit.terms[k])],
+                    names=["level", "effect"],
+                )
                 raw = fit.roots()[k]
                 spread = np.einsum("ab,nbc,ac->na", raw, inverse.own[k], raw)
                 error = np.sqrt(np.maximum(spread, 0.0)).ravel()
@@ -273,13 +281,17 @@ class GeneralisedBase(MixedBase):
     def covariances_(self) -> dict[str, np.ndarray]:
         """Covariance of the effects of each grouping, on the scale of the link.
 
-        With several classes, a matrix for each, along the first axis.
+        With several classes, a matrix for each, along the first axis. Slopes that the
+        rows of one class cannot tell from others have no variance there.
         """
         self._check_effects()
-        roots = [fit.roots() for fit in self._fits]
         out = {}
         for k, grouping in enumerate(self._groupings):
-            each = np.stack([root[k] @ root[k].T for root in roots])
+            kept = self._kept_effects[k]
+            each = np.zeros((len(self._fits), len(kept), len(kept)))
+            for S, fit in zip(each, self._fits, strict=True):
+                root, own = fit.roots()[k], np.searchsorted(kept, fit.kept[k])
+                S[np.ix_(own, own)] = root @ root.T
             out[grouping.name] = each[0] if len(each) == 1 else each
         return out
 
@@ -296,7 +308,7 @@ class GeneralisedBase(MixedBase):
         tables = []
         for fit in self._fits:
             index, variances = [], []
-            for term, root in zip(self._terms, fit.roots(), strict=True):
+            for term, root in zip(fit.terms, fit.roots(), strict=True):
                 index += [(term.name, name) for name in self._effect_names(term)]
                 variances += (root**2).sum(axis=1).tolist()
             columns = {"variance": variances, "standard_deviation": np.sqrt(variances)}

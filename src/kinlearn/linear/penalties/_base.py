@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.linear._tables import warn_of_missing
 from kinlearn.linear.penalties._design import Design, Layout
 from kinlearn.linear.penalties._graph import read_graph
 from kinlearn.linear.penalties._later import TaskPrior, prior_of
@@ -104,6 +105,7 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     def _encode(self, data: TaskData) -> _Problem:
         """Rows as the solvers see them, and where paths begin."""
         check_total_weight(data.sample_weight)
+        warn_of_missing(data.encoder)
         weight = row_weights(data)
         order = np.argsort(data.task, kind="stable")
         order = order[weight[order] > 0]
