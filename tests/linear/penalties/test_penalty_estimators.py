@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold
 
 import kinlearn
 from kinlearn import with_task
@@ -375,6 +376,38 @@ def test_models_with_any_graph_can_be_saved(kind, tmp_path):
             each.add_task(new, labels)
         assert_array_equal(again.coef_, model.coef_)
         assert_array_equal(clone(again).fit(X, y).coef_, model.coef_[:8])
+
+
+@pytest.mark.parametrize("form", ["pairs", "sparse", "dense"])
+def test_searches_over_graphs_can_be_saved(form, tmp_path):
+    X, y, _ = make_tasks()
+    graphs = [{(0, 2): 2.0}, {(0, 2): 1.0, (1, 3): 1.0}]
+    if form != "pairs":
+        graphs = [np.zeros((8, 8)), np.ones((8, 8))]
+    if form == "sparse":
+        graphs = [sp.csr_array(graph) for graph in graphs]
+    model = MultiTaskLinearRegressor("graph", 0.1, task=-1)
+    folds = KFold(2, shuffle=True, random_state=0)
+    search = GridSearchCV(model, {"graph": tuple(graphs)}, cv=folds).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kinlearn.save(search, tmp_path / "search.skops")
+    assert search.param_grid["graph"][0] is graphs[0]
+    assert search.cv_results_["params"][1]["graph"] is graphs[1]
+    again = kinlearn.load(tmp_path / "search.skops")
+    assert_array_equal(again.predict(X), search.predict(X))
+    found = [
+        again.param_grid["graph"],
+        [each["graph"] for each in again.cv_results_["params"]],
+        again.cv_results_["param_graph"].tolist(),
+    ]
+    for each in found:
+        for one, two in zip(each, graphs, strict=True):
+            assert type(one) is type(two)
+            if form == "pairs":
+                assert one == two
+            else:
+                assert abs(one - two).sum() == 0
 
 
 def test_missing_values_are_refused_with_their_place():

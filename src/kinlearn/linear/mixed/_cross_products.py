@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn._kernels.linear._levels import add_products
-from kinlearn.linear.mixed._sparse_columns import centre_columns, far_from_zero
+from kinlearn.linear._sparse_columns import centre_columns, far_from_zero
 from kinlearn.linear.mixed._terms import Term
 
 __all__ = [
