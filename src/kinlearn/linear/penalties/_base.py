@@ -33,7 +33,8 @@ from kinlearn.linear.penalties._penalties import (
     GraphPenalty,
     TracePenalty,
 )
-from kinlearn.linear.penalties._solvers import Solution, Start, start_of
+from kinlearn.linear.penalties._solution import Solution
+from kinlearn.linear.penalties._solvers import Start, start_of
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.utils import group_rows

@@ -10,7 +10,7 @@ from kinlearn.linear.penalties._base import MultiTaskLinearBase, row_weights
 from kinlearn.linear.penalties._design import Layout
 from kinlearn.linear.penalties._later import fit_later_numbers
 from kinlearn.linear.penalties._losses import Loss, SquaredLoss
-from kinlearn.linear.penalties._solvers import Solution
+from kinlearn.linear.penalties._solution import Solution
 from kinlearn.tasks import TaskData
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
