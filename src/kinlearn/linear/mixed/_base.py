@@ -12,7 +12,11 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.exceptions import UnknownTaskWarning, UnusedColumnWarning
+from kinlearn.exceptions import (
+    SingularFitWarning,
+    UnknownTaskWarning,
+    UnusedColumnWarning,
+)
 from kinlearn.linear._tables import Categories, warn_of_missing
 from kinlearn.linear.mixed._groupings import (
     Grouping,
@@ -362,6 +366,61 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             "high": estimate + half,
         }
         return pandas.DataFrame(columns, index=index)
+
+    def _effects_table(
+        self,
+        grouping: Grouping,
+        term: Term,
+        effects: np.ndarray,
+        inverse: np.ndarray,
+        root: np.ndarray,
+    ) -> Any:
+        """Effects of all levels, from inverses by level and the covariance's root."""
+        pandas = import_optional("pandas", extra="report", purpose="random_effects_")
+        spread = np.einsum("ab,nbc,ac->na", root, inverse, root)
+        index = pandas.MultiIndex.from_product(
+            [grouping.labels, self._effect_names(term)], names=["level", "effect"]
+        )
+        error = np.sqrt(np.maximum(spread, 0.0)).ravel()
+        return self._table_of(index, effects.ravel(), error, "random_effects_")
+
+    def _variances_table(
+        self,
+        terms: Sequence[Term],
+        variances: Sequence[np.ndarray],
+        residual: float | None = None,
+    ) -> Any:
+        """Variances and standard deviations of all effects, and of the residual."""
+        pandas = import_optional(
+            "pandas", extra="report", purpose="variance_components_"
+        )
+        index = [(t.name, name) for t in terms for name in self._effect_names(t)]
+        values = [np.zeros(0), *variances]
+        if residual is not None:
+            index.append(("residual", ""))
+            values.append(np.array([residual]))
+        variance = np.concatenate(values)
+        return pandas.DataFrame(
+            {"variance": variance, "standard_deviation": np.sqrt(variance)},
+            index=pandas.MultiIndex.from_tuples(index, names=["grouping", "effect"]),
+        )
+
+    def _warn_of_singular(self, names: Sequence[str], hint: str = "") -> None:
+        """Warn of terms without variance, if there are any."""
+        if names:
+            warn_caller(
+                f"The fit of {type(self).__name__} is singular: effects of "
+                f"{', '.join(map(repr, names))} have no variance, or are combinations "
+                "of each other. Predictions are valid; tests and intervals of these "
+                "effects are not. Leave out slopes or groupings, or choose a simpler "
+                f"covariance.{hint}",
+                SingularFitWarning,
+            )
+
+    @staticmethod
+    def _check_level(level: float) -> None:
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
 
     @property
     def covariances_(self) -> dict[str, np.ndarray]:

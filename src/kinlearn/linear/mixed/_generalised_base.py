@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.exceptions import SingularFitWarning
 from kinlearn.linear.mixed._base import MixedBase, Rows
 from kinlearn.linear.mixed._generalised import (
     GeneralisedFit,
@@ -111,16 +110,9 @@ class GeneralisedBase(MixedBase):
                 "the columns out.",
                 ConvergenceWarning,
             )
-        odd = sorted({term for fit in self._fits for term in fit.singular})
-        if odd:
-            warn_caller(
-                f"The fit of {name} is singular: effects of "
-                f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
-                "each other. Predictions are valid; tests and intervals of these "
-                "effects are not. Leave out slopes or groupings, or choose a simpler "
-                "covariance.",
-                SingularFitWarning,
-            )
+        self._warn_of_singular(
+            sorted({term for fit in self._fits for term in fit.singular})
+        )
 
     def _undetermined(self, fit: GeneralisedFit) -> list[str]:
         scale = np.append(1.0, fit.cross.basis.scale)[fit.fixed]
@@ -209,11 +201,6 @@ class GeneralisedBase(MixedBase):
         ]
         return np.stack(found, axis=1)
 
-    @staticmethod
-    def _check_level(level: float) -> None:
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
-
     # ----------------------------------------------------------------- tables
 
     def _check_effects(self) -> None:
@@ -259,21 +246,19 @@ class GeneralisedBase(MixedBase):
         are of effect less estimate, those of the coefficients included.
         """
         self._check_effects()
-        pandas = import_optional("pandas", extra="report", purpose="random_effects_")
         inverses = [fit.factor().inverse() for fit in self._fits]
         out = {}
         for k, grouping in enumerate(self._groupings):
-            tables = []
-            for fit, inverse in zip(self._fits, inverses, strict=True):
-                index = pandas.MultiIndex.from_product(
-                    [grouping.labels, self._effect_names(fit.terms[k])],
-                    names=["level", "effect"],
+            tables = [
+                self._effects_table(
+                    grouping,
+                    fit.terms[k],
+                    fit.effects[k],
+                    inverse.own[k],
+                    fit.roots()[k],
                 )
-                raw = fit.roots()[k]
-                spread = np.einsum("ab,nbc,ac->na", raw, inverse.own[k], raw)
-                error = np.sqrt(np.maximum(spread, 0.0)).ravel()
-                estimate = fit.effects[k].ravel()
-                tables.append(self._table_of(index, estimate, error, "random_effects_"))
+                for fit, inverse in zip(self._fits, inverses, strict=True)
+            ]
             out[grouping.name] = self._by_fit(tables)
         return out
 
@@ -302,19 +287,10 @@ class GeneralisedBase(MixedBase):
         A row for each effect of each grouping. Covariances are in `covariances_`.
         """
         self._check_effects()
-        pandas = import_optional(
-            "pandas", extra="report", purpose="variance_components_"
-        )
         tables = []
         for fit in self._fits:
-            index, variances = [], []
-            for term, root in zip(fit.terms, fit.roots(), strict=True):
-                index += [(term.name, name) for name in self._effect_names(term)]
-                variances += (root**2).sum(axis=1).tolist()
-            columns = {"variance": variances, "standard_deviation": np.sqrt(variances)}
-            names = ["grouping", "effect"]
-            places = pandas.MultiIndex.from_tuples(index, names=names)
-            tables.append(pandas.DataFrame(columns, index=places))
+            variances = [(root**2).sum(axis=1) for root in fit.roots()]
+            tables.append(self._variances_table(fit.terms, variances))
         return self._by_fit(tables)
 
     @property

@@ -22,7 +22,6 @@ from kinlearn.linear.mixed._groupings import GroupColumns
 from kinlearn.linear.mixed._likelihood import LARGEST, Likelihood, maximise
 from kinlearn.linear.mixed._posterior import Posterior
 from kinlearn.linear.mixed._terms import Covariance, split_theta
-from kinlearn.utils import import_optional
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 from kinlearn.utils._values import warn_caller
@@ -336,22 +335,15 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
                 continue
             if np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
                 odd.append(term.name)
-        name, hint = type(self).__name__, ""
+        hint = ""
         n, n_rows = likelihood.cross.n, likelihood.cross.n_rows
         if n < 0.5 * n_rows:
             hint = f" Weights sum to {n:g} for {n_rows} rows; a mean of 1 counts all."
-        if odd:
-            warn_caller(
-                f"The fit of {name} is singular: effects of "
-                f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
-                "each other. Predictions are valid; tests and intervals of these "
-                "effects are not. Leave out slopes or groupings, or choose a simpler "
-                f"covariance.{hint}",
-                SingularFitWarning,
-            )
+        self._warn_of_singular(odd, hint)
         largest = 0.99 * LARGEST * likelihood.units
         exact = bool((np.abs(self._theta) >= largest).any())
         if exact:
+            name = type(self).__name__
             warn_caller(
                 f"The fit of {name} is singular: its effects explain every row, so "
                 "that the residual has no variance, or one too small to be told from "
@@ -485,8 +477,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         ndarray of shape (n_samples, 2)
             Lower and upper ends.
         """
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+        self._check_level(level)
         mean, std = self.predict(X, return_std=True)
         half = norm.ppf(0.5 + level / 2.0) * std
         return np.column_stack([mean - half, mean + half])
@@ -525,18 +516,12 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         are of effect less estimate, those of the coefficients included.
         """
         check_is_fitted(self)
-        pandas = import_optional("pandas", extra="report", purpose="random_effects_")
         inverse, out = self._posterior().inverse, {}
         for k, T in enumerate(split_theta(self._terms, self._theta)):
-            raw = self._cross.basis.term_map(k) @ T
-            spread = np.einsum("ab,nbc,ac->na", raw, inverse.own[k], raw)
-            error = self.sigma_ * np.sqrt(np.maximum(spread, 0.0))
-            grouping, names = self._groupings[k], self._effect_names(self._terms[k])
-            index = pandas.MultiIndex.from_product(
-                [grouping.labels, names], names=["level", "effect"]
-            )
-            out[grouping.name] = self._table_of(
-                index, self._effects[k].ravel(), error.ravel(), "random_effects_"
+            root = self.sigma_ * (self._cross.basis.term_map(k) @ T)
+            grouping = self._groupings[k]
+            out[grouping.name] = self._effects_table(
+                grouping, self._terms[k], self._effects[k], inverse.own[k], root
             )
         return out
 
@@ -548,19 +533,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         are in `covariances_`.
         """
         check_is_fitted(self)
-        pandas = import_optional(
-            "pandas", extra="report", purpose="variance_components_"
-        )
-        index, variances = [], []
-        for term, S in zip(self._terms, self._term_covariances(), strict=True):
-            index += [(term.name, name) for name in self._effect_names(term)]
-            variances += np.diag(S).tolist()
-        index.append(("residual", ""))
-        variances.append(self.sigma_**2)
-        return pandas.DataFrame(
-            {"variance": variances, "standard_deviation": np.sqrt(variances)},
-            index=pandas.MultiIndex.from_tuples(index, names=["grouping", "effect"]),
-        )
+        variances = [np.diag(S) for S in self._term_covariances()]
+        return self._variances_table(self._terms, variances, self.sigma_**2)
 
     @property
     def icc_(self) -> dict[str, float]:
