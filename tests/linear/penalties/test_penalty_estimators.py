@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 
 import kinlearn
@@ -484,6 +484,15 @@ def test_joint_features_of_next_to_no_penalty_are_found():
     y = y + 10 * np.random.default_rng(0).normal(size=len(y)) > 0  # not separable
     model = MultiTaskLinearClassifier("l21", 1e-5, task=-1, tol=1e-8).fit(X, y)
     assert model.dual_gap_ < 1e-7
+
+
+def test_joint_features_of_one_task_with_few_rows_are_found():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(15, 40)), rng.normal(size=15)
+    for alpha in (3e-3, 3e-2):
+        model = MultiTaskLinearRegressor("l21", alpha, tol=1e-8, scale=False)
+        lasso = Lasso(alpha, tol=1e-12, max_iter=1_000_000).fit(X, y)
+        assert_allclose(model.fit(X, y).coef_[0], lasso.coef_, atol=1e-5)
 
 
 def test_a_gap_that_falls_no_further_is_said():

@@ -18,6 +18,7 @@ __all__ = ["newton_step"]
 
 _MOST_STEPS = 100  # of conjugate gradients
 _MOST_HALVINGS = 5
+_FLAT = 1e-10  # curvature, relative to that of the features by themselves
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,10 @@ def _conjugate_gradients(H: _Curvature, B: np.ndarray, tol: float) -> np.ndarray
         if np.sqrt((rest**2).sum(axis=1)).max(initial=0.0) <= least:
             break
         curved = H.times(along)
-        length = size / max(float(np.vdot(along, curved)), 1e-300)
+        curvature = float(np.vdot(along, curved))
+        if curvature <= _FLAT * float(np.vdot(along, (H.own + H.price) * along)):
+            break  # as of one task with more features than rows
+        length = size / curvature
         V, rest = V + length * along, rest - length * curved
         Z = H.solved(rest)
         size, before = float(np.vdot(rest, Z)), size

@@ -118,7 +118,7 @@ def _descend(
         factor = min(1.0, alpha / max(norms.max(initial=0.0), 1e-300))
         objective = loss.value(scores) + alpha * penalty.value(now.shared, now.own)
         last, gap = gap, objective - loss.dual_value(factor * point)
-        stalled = stalled + 1 if gap > 0.9 * last else 0
+        stalled = stalled + (not refined) if gap > 0.9 * last else 0
         if gap <= target or n_iter == max_iter or stalled == _MOST_STALLED:
             break
         n_iter += 1
