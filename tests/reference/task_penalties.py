@@ -3,7 +3,7 @@
 Written from the page multi-task-penalties. Every penalty is the least of quadratic
 ones over a metric (lengths of blocks, a covariance, a spectrum), so coefficients by one
 dense linear system and the metric by its formula are found in turn. The metric is kept
-away from 0 by a little, which is the accuracy that can be had.
+away from 0 by less and less; what is left of it is the accuracy that can be had.
 """
 
 import numpy as np
@@ -76,13 +76,13 @@ def _solve(problems, metric):
     return np.linalg.solve(A, b).reshape(T, d)
 
 
-def _root(M):
+def _root(M, little):
     values, vectors = np.linalg.eigh(M)
-    return (vectors * np.sqrt(np.maximum(values, 0) + LITTLE**2)) @ vectors.T
+    return (vectors * np.sqrt(np.maximum(values, 0) + little**2)) @ vectors.T
 
 
 def fit(name, problems, alpha, *, ridge=0.1, graph=None, n_clusters=2, within=10.0,
-        n_iter=300):  # fmt: skip
+        n_iter=600):  # fmt: skip
     """Coefficients of one of the penalties with a single part."""
     T, d = len(problems), problems[0][0].shape[1]
     eye = np.eye(d)
@@ -90,14 +90,16 @@ def fit(name, problems, alpha, *, ridge=0.1, graph=None, n_clusters=2, within=10
         M = np.diag(graph.sum(axis=1)) - graph + ridge * np.eye(T)
         return _solve(problems, alpha * np.kron(M, eye))
     W = _solve(problems, alpha * np.eye(T * d))
-    for _ in range(n_iter):
+    for k in range(n_iter):
+        # more at first: directions that W does not have yet could never come in
+        little = max(0.96**k, LITTLE)
         if name == "l21":
             length = np.sqrt((W**2).sum(axis=0) + LITTLE**2)
             metric = np.kron(np.eye(T), np.diag(1 / length))
         elif name == "trace":
-            metric = np.kron(np.linalg.inv(_root(W @ W.T)), eye)
+            metric = np.kron(np.linalg.inv(_root(W @ W.T, little)), eye)
         elif name == "covariance":
-            omega = _root(W @ W.T)
+            omega = _root(W @ W.T, little)
             omega /= np.trace(omega)
             metric = np.kron(np.linalg.inv(omega) + ridge * np.eye(T), eye)
         else:

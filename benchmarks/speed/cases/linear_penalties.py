@@ -54,16 +54,15 @@ def _fista_path(X, y, alphas):
     return found
 
 
-@case("penalties-l21-path", limit=Limit(times_faster=5), needs=NEEDS, repeats=1)
-def joint_features():
-    """50 penalties of joint features down to a twentieth, 100 tasks x 200 x 500."""
+def _path_to(least):
+    """50 penalties, from the largest to a fraction of it."""
     from kinlearn.linear import MultiTaskLinearRegressor
 
     X, y = _tasks()
     n_tasks, n, d = X.shape
     slopes = np.einsum("tij,ti->tj", X, y) / n
     largest = np.sqrt((slopes**2).sum(axis=0)).max()
-    alphas = largest * np.geomspace(1, 0.05, 50)
+    alphas = largest * np.geomspace(1, least, 50)
     rows = np.column_stack([X.reshape(-1, d), np.repeat(np.arange(n_tasks), n)])
     model = MultiTaskLinearRegressor(
         "l21", task=-1, alphas=alphas, scale=False, tol=TOL
@@ -72,3 +71,15 @@ def joint_features():
         ours=cpu_timed(lambda: model.coefficient_path(rows, y.ravel())),
         peers={"NumPy FISTA": cpu_timed(lambda: _fista_path(X, y, alphas))},
     )
+
+
+@case("penalties-l21-path", limit=Limit(times_faster=5), needs=NEEDS, repeats=1)
+def joint_features():
+    """50 penalties of joint features down to a twentieth, 100 tasks x 200 x 500."""
+    return _path_to(0.05)
+
+
+@case("penalties-l21-long-path", limit=Limit(times_faster=5), needs=NEEDS, repeats=1)
+def joint_features_of_small_penalties():
+    """50 penalties of joint features down to a hundredth, 100 tasks x 200 x 500."""
+    return _path_to(0.01)

@@ -9,7 +9,7 @@ they are one array. Nothing that a prediction reads is rounded.
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -134,7 +134,9 @@ def packed(model: Any) -> Iterator[Any]:
         inside = _inside_of_kin(model)
         for owner, key, value in list(attributes(model)):
             small = _pack(owner, key, value, slim=id(value) in inside)
-            if small is not None:
+            if small is None:
+                small = _mapped(value, _pack_parameter)
+            if small is not None and small is not value:
                 changed.append((owner, key, value))
                 vars(owner)[key] = small
         yield model
@@ -153,6 +155,8 @@ def unpack(model: Any) -> Any:
             key = renamed[key]
         if isinstance(value, PackedForest | PackedPairs | PackedSparse | PackedTrees):
             vars(owner)[key] = value.unpacked(owner)
+        elif isinstance(value, dict | list | tuple | np.ndarray):
+            vars(owner)[key] = _mapped(value, _unpack_parameter)
         elif _is(value, "sklearn.tree._tree", "Tree"):
             _check_tree(value)
     return model
@@ -194,11 +198,50 @@ def _pack(owner: Any, key: str, value: Any, *, slim: bool) -> Any:
         return PackedForest.of(value, slim=slim)
     if type(owner).__module__ == _BOOSTING and key == "_predictors":
         return PackedTrees.of(value)
+    small = _pack_parameter(value)
+    return None if small is value else small
+
+
+def _pack_parameter(value: Any) -> Any:
+    """What a parameter may be, and a list of parameters to search hold."""
     if isinstance(value, Mapping) and any(isinstance(key, tuple) for key in value):
         return PackedPairs.of(value)
     if sp.issparse(value) and value.ndim == 2 and value.dtype.kind in "biuf":
         return PackedSparse.of(value)
-    return None
+    return value
+
+
+def _unpack_parameter(value: Any) -> Any:
+    if isinstance(value, PackedPairs | PackedSparse):
+        return value.unpacked(None)
+    return value
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Value, or a copy of it where something that it holds is changed."""
+    new = change(value)
+    if new is not value:
+        return new
+    kind = type(value)
+    if kind is dict:
+        items: Any = list(value.values())
+    elif kind in (list, tuple):
+        items = value
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        items = list(np.ma.getdata(value).flat)
+    else:
+        return value
+    mapped = [_mapped(item, change) for item in items]
+    if all(a is b for a, b in zip(items, mapped, strict=True)):
+        return value
+    if kind is dict:
+        return dict(zip(value, mapped, strict=True))
+    if kind in (list, tuple):
+        return kind(mapped)
+    new = value.copy()
+    for place, item in zip(np.ndindex(new.shape), mapped, strict=True):
+        np.ma.getdata(new)[place] = item
+    return new
 
 
 class PackedPairs:

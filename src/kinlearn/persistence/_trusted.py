@@ -84,6 +84,7 @@ TRUSTED = frozenset(
         "kinlearn.boosting.mtboost._covariance.TaskCovariance",
         "kinlearn.boosting.adaboost._votes.TreeVotes",
         "kinlearn.cluster._symmetric_nmf.MultiTaskSymmetricNMF",
+        "kinlearn.linear._tables.Categories",
         "kinlearn.linear.mixed._cross_products.Basis",
         "kinlearn.linear.mixed._cross_products.CrossProducts",
         "kinlearn.linear.mixed._cross_products.Pairs",

@@ -50,7 +50,7 @@ def test_objectives_are_those_of_the_slow_twin(name, alpha, seed):
     assert_allclose(model.objective_, ours, rtol=1e-10)
     # the twin comes near from above, ever more slowly where a metric goes to 0
     assert ours <= best * (1 + 1e-8)
-    assert_allclose(ours, best, rtol=1e-2)
+    assert_allclose(ours, best, rtol=1e-4 if name in ("trace", "covariance") else 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -12,6 +12,12 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.exceptions import (
+    SingularFitWarning,
+    UnknownTaskWarning,
+    UnusedColumnWarning,
+)
+from kinlearn.linear._tables import Categories, warn_of_missing
 from kinlearn.linear.mixed._groupings import (
     Grouping,
     choose,
@@ -20,13 +26,13 @@ from kinlearn.linear.mixed._groupings import (
 )
 from kinlearn.linear.mixed._terms import COVARIANCES, Term
 from kinlearn.tables.internal import AnyTable, find_column, open_table
-from kinlearn.tasks import TaskData, TaskMixin
+from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.utils import import_optional
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
-from kinlearn.utils._values import show_values
+from kinlearn.utils._values import show_values, warn_caller
 
-__all__ = ["MixedBase", "Rows", "linear_predictor"]
+__all__ = ["MixedBase", "Rows", "linear_predictor", "with_levels"]
 
 _LEVEL = 0.95  # of the intervals in tables
 
@@ -68,6 +74,16 @@ def linear_predictor(
     return out
 
 
+def with_levels(
+    terms: Sequence[Term], groupings: Sequence[Grouping]
+) -> tuple[Term, ...]:
+    """The terms with as many levels as their groupings have now."""
+    return tuple(
+        replace(term, n_levels=grouping.n_levels)
+        for term, grouping in zip(terms, groupings, strict=True)
+    )
+
+
 class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     """Parameters, groupings and tables of effects of all mixed models."""
 
@@ -93,6 +109,7 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     _groupings: list[Grouping]
     _terms: list[Term]
     _effects: list[np.ndarray]
+    _categories: Categories
 
     def _fit_rows(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None, labels: str
@@ -107,6 +124,9 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             groups=[column for key in keys for column in key_columns(key)],
             need_features=self.task is None and not keys,
         )
+        check_total_weight(data.sample_weight)
+        warn_of_missing(self.table_encoder_)
+        self._categories = Categories.find(data)
         table = open_table(X)
         groupings, codes = [], []
         names: list[Any] = []
@@ -126,6 +146,7 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             self._term(table, data, grouping, key, is_first=i == 0)
             for i, (grouping, key) in enumerate(zip(groupings, names, strict=True))
         ]
+        self._asked_terms = self._terms
         self._groupings = groupings
         return data, Rows(data.X, codes)
 
@@ -235,7 +256,64 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             else:
                 name = type(self).__name__
                 codes.append(grouping.levels(table, self.unknown_task, name))
-        return Rows(rows.X, codes)
+        self._drop_levels_without_rows(codes)
+        return Rows(self._categories.with_averages(rows.X), codes)
+
+    def _drop_levels_without_rows(self, codes: list[np.ndarray]) -> None:
+        """Levels that had no weight in fit are unknown: -1, and a warning or error."""
+        for k, grouping in enumerate(self._groupings):
+            counted = self._levels_with_rows(k)
+            empty = (codes[k] >= 0) & ~counted[codes[k]]
+            if not empty.any():
+                continue
+            if self.unknown_task != "share":
+                levels = grouping.labels[np.unique(codes[k][empty])]
+                message = (
+                    f"{type(self).__name__} saw levels {show_values(levels)} of "
+                    f"{grouping.name!r} in rows of weight 0 alone, so that it knows "
+                    "nothing of their effects. "
+                )
+                if self.unknown_task == "error":
+                    raise ValueError(
+                        f"{message}Give their rows weight, drop them, or set "
+                        'unknown_task="share".'
+                    )
+                warn_caller(
+                    f"{message}They are predicted as unknown ones; set "
+                    'unknown_task="share" if that is meant.',
+                    UnknownTaskWarning,
+                )
+            codes[k] = np.where(empty, -1, codes[k]).astype(np.int32)
+
+    def _levels_with_rows(self, k: int) -> np.ndarray:
+        """Which levels of a grouping have rows of positive weight."""
+        raise NotImplementedError
+
+    def _keep_slopes(self, kept: Sequence[np.ndarray]) -> None:
+        """Remember effects that rows tell apart; of `_terms` as they were asked for."""
+        self._kept_effects = list(kept)
+        self.dropped_slopes_ = {}
+        for term, effects in zip(self._asked_terms, kept, strict=True):
+            left = np.setdiff1d(np.arange(1, term.n_effects), effects) - 1
+            columns = np.array(term.columns, dtype=np.intp)
+            self.dropped_slopes_[term.name] = self.feature_names_[columns[left]]
+            lost = self._lost_columns(columns, left)
+            if len(lost):
+                warn_caller(
+                    f"Slopes of {show_values(lost)} by {term.name!r} are left out of "
+                    f"{type(self).__name__}: the columns are constant, or explained by "
+                    "others, so that rows cannot tell their effects from those of the "
+                    "others. Leave them out of slopes.",
+                    UnusedColumnWarning,
+                )
+
+    def _lost_columns(self, columns: np.ndarray, left: np.ndarray) -> np.ndarray:
+        """Columns of X of which no slope remains; categories always lose one."""
+        if self.table_encoder_ is None:
+            return self.feature_names_[columns[left]]
+        origin = self.table_encoder_.origin_[columns]
+        lost = np.setdiff1d(origin[left], np.delete(origin, left))
+        return self._columns.all_names[np.array(self._columns.features)[lost]]
 
     def _later_rows(
         self,
@@ -259,14 +337,12 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             codes.append(levels)
             places.append(place)
             groupings.append(wide)
-        return later, Rows(later.X, codes), places, groupings
+        X = self._categories.with_averages(later.X)
+        return later, Rows(X, codes), places, groupings
 
     def _remember_groupings(self, groupings: list[Grouping]) -> None:
         self._groupings = groupings
-        self._terms = [
-            replace(term, n_levels=grouping.n_levels)
-            for term, grouping in zip(self._terms, groupings, strict=True)
-        ]
+        self._terms = list(with_levels(self._terms, groupings))
 
     def _linear_predictor(self, rows: Rows) -> np.ndarray:
         """Fixed effects, and those of the rows' levels; none of unknown ones."""
@@ -290,6 +366,61 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             "high": estimate + half,
         }
         return pandas.DataFrame(columns, index=index)
+
+    def _effects_table(
+        self,
+        grouping: Grouping,
+        term: Term,
+        effects: np.ndarray,
+        inverse: np.ndarray,
+        root: np.ndarray,
+    ) -> Any:
+        """Effects of all levels, from inverses by level and the covariance's root."""
+        pandas = import_optional("pandas", extra="report", purpose="random_effects_")
+        spread = np.einsum("ab,nbc,ac->na", root, inverse, root)
+        index = pandas.MultiIndex.from_product(
+            [grouping.labels, self._effect_names(term)], names=["level", "effect"]
+        )
+        error = np.sqrt(np.maximum(spread, 0.0)).ravel()
+        return self._table_of(index, effects.ravel(), error, "random_effects_")
+
+    def _variances_table(
+        self,
+        terms: Sequence[Term],
+        variances: Sequence[np.ndarray],
+        residual: float | None = None,
+    ) -> Any:
+        """Variances and standard deviations of all effects, and of the residual."""
+        pandas = import_optional(
+            "pandas", extra="report", purpose="variance_components_"
+        )
+        index = [(t.name, name) for t in terms for name in self._effect_names(t)]
+        values = [np.zeros(0), *variances]
+        if residual is not None:
+            index.append(("residual", ""))
+            values.append(np.array([residual]))
+        variance = np.concatenate(values)
+        return pandas.DataFrame(
+            {"variance": variance, "standard_deviation": np.sqrt(variance)},
+            index=pandas.MultiIndex.from_tuples(index, names=["grouping", "effect"]),
+        )
+
+    def _warn_of_singular(self, names: Sequence[str], hint: str = "") -> None:
+        """Warn of terms without variance, if there are any."""
+        if names:
+            warn_caller(
+                f"The fit of {type(self).__name__} is singular: effects of "
+                f"{', '.join(map(repr, names))} have no variance, or are combinations "
+                "of each other. Predictions are valid; tests and intervals of these "
+                "effects are not. Leave out slopes or groupings, or choose a simpler "
+                f"covariance.{hint}",
+                SingularFitWarning,
+            )
+
+    @staticmethod
+    def _check_level(level: float) -> None:
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
 
     @property
     def covariances_(self) -> dict[str, np.ndarray]:

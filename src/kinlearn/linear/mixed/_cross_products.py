@@ -19,14 +19,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn._kernels.linear._levels import add_products
+from kinlearn.linear._sparse_columns import centre_columns, far_from_zero
 from kinlearn.linear.mixed._terms import Term
 
-__all__ = ["Basis", "CrossProducts", "Pairs", "term_columns"]
+__all__ = [
+    "Basis",
+    "CrossProducts",
+    "Pairs",
+    "independent_columns",
+    "term_columns",
+]
 
 _CHUNK = 8192
-# spread of a column, relative to its size, that is rounding
-_CONSTANT = 1e-10
-_CONSTANT_SPARSE = 1e-7  # squares lose half of the digits
+_CONSTANT = 1e-10  # spread of a column, relative to its size, that is rounding
+_DEPENDENT = 1e-10  # of a column's square: what others do not explain
+_PROPORTIONAL = 1e-12  # the same, of one other column
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +159,18 @@ class CrossProducts:
         ZF = [np.zeros((t.n_levels, t.n_effects, P)) for t in terms]
         ZZ = [np.zeros((t.n_levels, t.n_effects, t.n_effects)) for t in terms]
         pairs, pair_codes = _find_pairs(terms, codes)
+        shift = centre.shift
         if sp.issparse(X):
             X = X.tocsr()
+            far = far_from_zero(X, weight, shift)
+            shift = np.where(far, 0.0, shift)
         step = _CHUNK if not sp.issparse(X) else max(_CHUNK, 4_000_000 // P)
         for left in range(0, X.shape[0], step):
             rows = slice(left, left + step)
             w = None if weight is None else weight[rows]
             if sp.issparse(X):
-                F: Any = _sparse_block(X[rows], y[rows] - centre.y_shift)
+                near = centre_columns(X[rows], centre.shift, far)
+                F: Any = _sparse_block(near, y[rows] - centre.y_shift)
                 WF = F if w is None else sp.diags_array(w) @ F
                 FF += (F.T @ WF).toarray()
             else:
@@ -174,10 +185,9 @@ class CrossProducts:
                 k, m = found.terms
                 add_products(c[rows], Z[k], _weighted(Z[m], w), found.values)
         if sp.issparse(X):
-            _shift_columns(FF, ZF, centre)
+            _shift_columns(FF, ZF, shift)
         if basis is None:
-            exact = _CONSTANT_SPARSE if sp.issparse(X) else _CONSTANT
-            basis = _scaled(centre, FF, ZZ, n, exact)
+            basis = _scaled(centre, FF, ZZ, n)
         _scale_columns(FF, ZF, ZZ, pairs, basis)
         n_rows = int(X.shape[0] if weight is None else np.count_nonzero(weight))
         return cls(basis, n, FF, ZF, ZZ, pairs, n_rows)
@@ -207,6 +217,114 @@ class CrossProducts:
             return found.one, found.two, found.values
         values = np.ascontiguousarray(found.values.transpose(0, 2, 1))
         return found.two, found.one, values
+
+    def independent_effects(self) -> list[np.ndarray]:
+        """Effects of each term that rows can tell from those before them.
+
+        Where covariances may be any, or of a given rank, a column that others of the
+        term explain adds nothing to them. Variances without covariances add up only
+        if one column is a multiple of another. One variance for all needs no choice.
+        """
+        kept = []
+        for term, sums in zip(self.terms, self.ZZ, strict=True):
+            G = sums.sum(axis=0)
+            if term.covariance == "scaled_identity":
+                kept.append(np.arange(term.n_effects))
+            elif term.covariance == "diagonal":
+                kept.append(_not_proportional(G, self.n))
+            else:
+                kept.append(independent_columns(G, self.n))
+        return kept
+
+    def with_effects(self, kept: Sequence[np.ndarray]) -> "CrossProducts":
+        """These sums for some effects of each term, the intercept among them."""
+        if all(len(k) == t.n_effects for k, t in zip(kept, self.terms, strict=True)):
+            return self
+        basis = replace(
+            self.basis,
+            terms=tuple(
+                replace(term, columns=tuple(term.columns[a - 1] for a in k[1:]))
+                for k, term in zip(kept, self.terms, strict=True)
+            ),
+            term_shift=[
+                each[k] for k, each in zip(kept, self.basis.term_shift, strict=True)
+            ],
+            term_scale=[
+                each[k] for k, each in zip(kept, self.basis.term_scale, strict=True)
+            ],
+        )
+        ZF = [
+            np.ascontiguousarray(sums[:, k])
+            for k, sums in zip(kept, self.ZF, strict=True)
+        ]
+        ZZ = [
+            np.ascontiguousarray(sums[:, k[:, None], k])
+            for k, sums in zip(kept, self.ZZ, strict=True)
+        ]
+        pairs = []
+        for each in self.pairs:
+            one, two = (kept[k] for k in each.terms)
+            values = np.ascontiguousarray(each.values[:, one[:, None], two])
+            pairs.append(replace(each, values=values))
+        return replace(self, basis=basis, ZF=ZF, ZZ=ZZ, pairs=pairs)
+
+    @property
+    def _means(self) -> np.ndarray:
+        """Means of [X, y], in their own units."""
+        basis, sums = self.basis, self.FF[0, 1:] / self.n
+        shift, scale = np.append(basis.shift, basis.y_shift), np.append(basis.scale, 1)
+        return shift + scale * sums
+
+    def _in_units_of(self, basis: Basis) -> "CrossProducts":
+        """These sums in other units; where these lie near, without loss of digits."""
+        own, other = self.basis, basis
+        a = np.concatenate([[1.0], own.scale / other.scale, [1.0]])
+        d = (own.shift - other.shift) / other.scale
+        d = np.concatenate([[0.0], d, [own.y_shift - other.y_shift]])
+        maps = []
+        for k in range(len(self.terms)):
+            distance = own.term_shift[k] - other.term_shift[k]
+            scale = other.term_scale[k]
+            maps.append((own.term_scale[k] / scale, distance / scale))
+        ZF = [
+            _moved(_moved(sums, a, d), *each, axis=1)
+            for sums, each in zip(self.ZF, maps, strict=True)
+        ]
+        ZZ = [
+            _moved(_moved(sums, *each), *each, axis=1)
+            for sums, each in zip(self.ZZ, maps, strict=True)
+        ]
+        pairs = []
+        for found in self.pairs:
+            k, m = found.terms
+            values = _moved(_moved(found.values, *maps[m]), *maps[k], axis=1)
+            pairs.append(replace(found, values=values))
+        FF = _moved(_moved(self.FF, a, d), a, d, axis=0)
+        basis = replace(basis, terms=self.terms)
+        return replace(self, basis=basis, FF=FF, ZF=ZF, ZZ=ZZ, pairs=pairs)
+
+    def merged(
+        self, later: "CrossProducts", places: Sequence[np.ndarray]
+    ) -> "CrossProducts":
+        """The sums of all rows, in units of them all; see :meth:`added`."""
+        n = self.n + later.n
+        mean = (self.n * self._means + later.n * later._means) / n
+        basis, terms = later.basis, later.terms
+        centre = _unscaled(
+            replace(
+                basis,
+                shift=mean[:-1] if basis.intercept else basis.shift,
+                y_shift=float(mean[-1]) if basis.intercept else 0.0,
+                term_shift=[
+                    np.concatenate([[0.0], mean[list(t.columns)] * t.centred])
+                    for t in terms
+                ],
+            )
+        )
+        both = self._in_units_of(centre).added(later._in_units_of(centre), places)
+        basis = _scaled(centre, both.FF, both.ZZ, n)
+        _scale_columns(both.FF, both.ZF, both.ZZ, both.pairs, basis)
+        return replace(both, basis=basis)
 
     def added(
         self, later: "CrossProducts", places: Sequence[np.ndarray]
@@ -247,6 +365,57 @@ def term_columns(X: Any, term: Term, basis: Basis, k: int) -> np.ndarray:
         Z[:, 1:] -= basis.term_shift[k][1:]
         Z[:, 1:] /= basis.term_scale[k][1:]
     return Z
+
+
+def independent_columns(A: np.ndarray, n: float) -> np.ndarray:
+    """Columns that no earlier ones explain, from their cross products.
+
+    Parameters
+    ----------
+    A : float64 array of shape (p, p)
+        Cross products of columns with mean square 1.
+    n : float
+        Number of rows.
+
+    Returns
+    -------
+    intp array
+        Columns, ascending.
+    """
+    tolerance = _DEPENDENT * n
+    try:
+        root = np.linalg.cholesky(A)
+        if (np.diag(root) ** 2 > tolerance).all():
+            return np.arange(len(A))
+    except np.linalg.LinAlgError:
+        pass
+    left, kept = A.copy(), []
+    for j in range(len(A)):
+        if left[j, j] <= tolerance:
+            continue
+        kept.append(j)
+        column = left[j:, j] / np.sqrt(left[j, j])
+        left[j:, j:] -= np.outer(column, column)
+    return np.array(kept, dtype=np.intp)
+
+
+def _not_proportional(A: np.ndarray, n: float) -> np.ndarray:
+    """Columns that are not zero, and no multiples of earlier ones."""
+    kept: list[int] = []
+    for j in range(len(A)):
+        square = A[j, j]
+        explained = A[kept, j] ** 2 / A[kept, kept]
+        if square > _DEPENDENT * n and (
+            explained.max(initial=0.0) < (1.0 - _PROPORTIONAL) * square
+        ):
+            kept.append(j)
+    return np.array(kept, dtype=np.intp)
+
+
+def _moved(M: np.ndarray, a: np.ndarray, d: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Products with columns that are times a, plus d times the first, on an axis."""
+    M = np.moveaxis(M, axis, -1) * a
+    return np.ascontiguousarray(np.moveaxis(M + M[..., :1] * d, -1, axis))
 
 
 def _weighted(Z: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
@@ -334,9 +503,9 @@ def _centre(
     )
 
 
-def _shift_columns(FF: np.ndarray, ZF: list[np.ndarray], basis: Basis) -> None:
+def _shift_columns(FF: np.ndarray, ZF: list[np.ndarray], shift: np.ndarray) -> None:
     """Centre cross products of columns that were not centred (sparse ones)."""
-    shift = np.concatenate([[0.0], basis.shift, [0.0]])
+    shift = np.concatenate([[0.0], shift, [0.0]])
     FF -= np.outer(shift, FF[0])
     FF -= np.outer(FF[:, 0], shift)
     for sums in ZF:
@@ -351,14 +520,16 @@ def _unscaled(basis: Basis) -> Basis:
     )
 
 
-def _scaled(
-    basis: Basis, FF: np.ndarray, ZZ: list[np.ndarray], n: float, exact: float
-) -> Basis:
-    """The basis with scales that make the columns' mean squares about 1."""
+def _scaled(basis: Basis, FF: np.ndarray, ZZ: list[np.ndarray], n: float) -> Basis:
+    """The basis with scales that make the columns' mean squares about 1.
+
+    Those of constant columns stay next to nothing.
+    """
 
     def scales(squares: np.ndarray, shift: np.ndarray) -> np.ndarray:
-        size = np.sqrt(np.maximum(squares, 0.0) / n)
-        return np.where(size > exact * np.abs(shift), size, 1.0)
+        size, mean = np.sqrt(np.maximum(squares, 0.0) / n), np.abs(shift)
+        constant = np.where(mean > 0.0, mean, 1.0)
+        return np.where(size > _CONSTANT * mean, size, constant)
 
     term_scale = []
     for sums, term, shift in zip(ZZ, basis.terms, basis.term_shift, strict=True):

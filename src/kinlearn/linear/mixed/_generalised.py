@@ -14,13 +14,14 @@ import numpy as np
 from scipy.special import gammaln
 
 from kinlearn._kernels.linear._laplace import family_terms
-from kinlearn.linear.mixed._base import Rows, linear_predictor
+from kinlearn.linear.mixed._base import Rows, linear_predictor, with_levels
 from kinlearn.linear.mixed._cross_products import (
     Basis,
     CrossProducts,
     term_columns,
 )
 from kinlearn.linear.mixed._factor import Factor, Pattern
+from kinlearn.linear.mixed._groupings import Grouping
 from kinlearn.linear.mixed._likelihood import Likelihood
 from kinlearn.linear.mixed._terms import Term, split_theta
 from kinlearn.linear.mixed.laplace import (
@@ -95,7 +96,11 @@ class GeneralisedFit:
     fixed : intp array
         Columns of [1, X] that have coefficients.
     fixed_covariance : float64 array of shape (n_fixed, n_fixed)
-        Of their estimates.
+        Of their estimates, those of the covariances taken into account.
+    inflation : float64 array of shape (n_fixed, n_fixed)
+        A, where that is A C A' and C the one for known covariances.
+    kept : list of intp arrays
+        Effects of each term, as it was asked for, that rows tell from others.
     spreads : list of float
         Variance of each term in the average row.
     log_likelihood : float
@@ -121,6 +126,8 @@ class GeneralisedFit:
     effects: list[np.ndarray]
     fixed: np.ndarray
     fixed_covariance: np.ndarray
+    inflation: np.ndarray
+    kept: list[np.ndarray]
     spreads: list[float]
     log_likelihood: float
     n_parameters: int
@@ -164,14 +171,15 @@ class GeneralisedFit:
         self,
         targets: Targets,
         rows: Rows,
-        terms: Sequence[Term],
+        groupings: Sequence[Grouping],
         places: Sequence[np.ndarray],
     ) -> "GeneralisedFit":
         """The model with later rows; those of the past count by their cross products.
 
         Covariances stay. `places` are those of old levels among the new, by term.
         """
-        basis = replace(self.cross.basis, terms=tuple(terms))
+        terms = with_levels(self.terms, groupings)
+        basis = replace(self.cross.basis, terms=terms)
         effects = []
         for term, old, place in zip(terms, self.effects, places, strict=True):
             wide = np.zeros((term.n_levels, term.n_effects))
@@ -193,15 +201,14 @@ class GeneralisedFit:
             if change < 1e-8:
                 converged = True
                 break
-        J = basis.fixed_map[np.ix_(self.fixed, self.fixed)]
-        m = factor.pattern.n_dense
+        covariance = self.inflation @ _fixed_covariance(factor) @ self.inflation.T
         return replace(
             self,
             cross=cross,
             intercept=float(state[0][0]),
             coef=state[0][1:],
             effects=state[1:],
-            fixed_covariance=J @ factor.inverse().dense[m:, m:] @ J.T,
+            fixed_covariance=covariance,
             converged=converged,
         )
 
@@ -214,6 +221,22 @@ def _factor(
     penalty = np.where(fixed == 0, 0.0, alpha / scale**2)
     T = split_theta(list(cross.terms), theta)
     return Factor(cross, Pattern.find(cross, fixed), T, penalty)
+
+
+def _fixed_covariance(factor: Factor) -> np.ndarray:
+    """Covariance of the fixed effects in units of X, for known covariances."""
+    pattern, basis = factor.pattern, factor.cross.basis
+    J, m = basis.fixed_map[np.ix_(pattern.fixed, pattern.fixed)], pattern.n_dense
+    return J @ factor.inverse().dense[m:, m:] @ J.T
+
+
+def _inflation(larger: np.ndarray, smaller: np.ndarray) -> np.ndarray:
+    """A matrix A with ``larger = A @ smaller @ A.T``."""
+    try:
+        roots = [np.linalg.cholesky(C) for C in (larger, smaller)]
+    except np.linalg.LinAlgError:
+        return np.eye(len(larger))
+    return roots[0] @ np.linalg.inv(roots[1])
 
 
 def _raw_solution(factor: Factor, basis: Basis) -> list[np.ndarray]:
@@ -265,6 +288,8 @@ def fit_generalised(
     plain = CrossProducts.of_rows(
         rows.X, targets.y, targets.weight, terms, rows.codes, intercept=intercept
     )
+    kept = plain.independent_effects()
+    plain = plain.with_effects(kept)
     basis = replace(plain.basis, y_shift=0.0)
     likelihood = Likelihood(plain, alpha, False)
     fixed = likelihood.fixed
@@ -282,8 +307,10 @@ def fit_generalised(
     theta, singular = _collect_theta(found, basis.terms, free)
     T = split_theta(list(basis.terms), theta)
     cross = _working_cross(targets, rows, basis, problem, found, fixed)
-    raw = _raw_solution(_factor(cross, alpha, fixed, theta), basis)
+    factor = _factor(cross, alpha, fixed, theta)
+    raw = _raw_solution(factor, basis)
     J = basis.fixed_map[np.ix_(fixed, fixed)]
+    covariance = J @ found.fixed_covariance @ J.T
     penalty = float(problem.ridge @ found.effects.beta**2)
     means = [sums.sum(axis=0) / plain.n for sums in plain.ZZ]
     return GeneralisedFit(
@@ -295,7 +322,9 @@ def fit_generalised(
         coef=raw[0][1:],
         effects=raw[1:],
         fixed=fixed,
-        fixed_covariance=J @ found.fixed_covariance @ J.T,
+        fixed_covariance=covariance,
+        inflation=_inflation(covariance, _fixed_covariance(factor)),
+        kept=kept,
         spreads=[float(np.trace(t.T @ m @ t)) for t, m in zip(T, means, strict=True)],
         log_likelihood=-0.5 * (found.value - penalty) + targets.constant,
         n_parameters=len(fixed) + len(found.theta),

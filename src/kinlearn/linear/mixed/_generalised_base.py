@@ -2,14 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.exceptions import SingularFitWarning
 from kinlearn.linear.mixed._base import MixedBase, Rows
 from kinlearn.linear.mixed._generalised import (
     GeneralisedFit,
@@ -58,7 +56,19 @@ class GeneralisedBase(MixedBase):
                 )
             )
         self._keep_sums()
+        self._keep_slopes(self._kept_by_any())
         self._warn()
+
+    def _kept_by_any(self) -> list[np.ndarray]:
+        """Effects of each term that a fit has."""
+        none = [np.zeros(1, dtype=np.intp)] * len(self._terms)
+        each = zip(none, *(fit.kept for fit in self._fits), strict=True)
+        return [np.unique(np.concatenate(kept)) for kept in each]
+
+    def _levels_with_rows(self, k: int) -> np.ndarray:
+        n = self._groupings[k].n_levels
+        found = [fit.cross.ZZ[k][:, 0, 0] > 0.0 for fit in self._fits]
+        return np.any(found, axis=0) if found else np.ones(n, dtype=bool)
 
     @property
     def _row_sums(self) -> tuple[float, float, float]:
@@ -100,16 +110,9 @@ class GeneralisedBase(MixedBase):
                 "the columns out.",
                 ConvergenceWarning,
             )
-        odd = sorted({term for fit in self._fits for term in fit.singular})
-        if odd:
-            warn_caller(
-                f"The fit of {name} is singular: effects of "
-                f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
-                "each other. Predictions are valid; tests and intervals of these "
-                "effects are not. Leave out slopes or groupings, or choose a simpler "
-                "covariance.",
-                SingularFitWarning,
-            )
+        self._warn_of_singular(
+            sorted({term for fit in self._fits for term in fit.singular})
+        )
 
     def _undetermined(self, fit: GeneralisedFit) -> list[str]:
         scale = np.append(1.0, fit.cross.basis.scale)[fit.fixed]
@@ -128,7 +131,8 @@ class GeneralisedBase(MixedBase):
         Effects of a new task are the most likely ones given its rows. Rows of the past
         count by the quadratic approximation of their likelihood at its maximum, so
         that coefficients and effects of other tasks change a little. Covariances stay,
-        as do the likelihood and criteria.
+        as do the likelihood and criteria, and what standard errors of coefficients
+        take into account: that covariances are estimated, from the rows of `fit`.
 
         Parameters
         ----------
@@ -155,13 +159,9 @@ class GeneralisedBase(MixedBase):
     ) -> Self:
         check_is_fitted(self)
         later, rows, places, groupings = self._later_rows(X, y, sample_weight, only_new)
-        terms = tuple(
-            replace(term, n_levels=grouping.n_levels)
-            for term, grouping in zip(self._terms, groupings, strict=True)
-        )
         each = self._later_targets(X, later)
         fits = [
-            fit.with_later(targets, rows, terms, places)
+            fit.with_later(targets, rows, groupings, places)
             for fit, targets in zip(self._fits, each, strict=True)
         ]
         self._remember_later(later)
@@ -200,11 +200,6 @@ class GeneralisedBase(MixedBase):
             Posterior(fit.factor()).variance(rows.X, rows.codes) for fit in self._fits
         ]
         return np.stack(found, axis=1)
-
-    @staticmethod
-    def _check_level(level: float) -> None:
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
 
     # ----------------------------------------------------------------- tables
 
@@ -251,21 +246,19 @@ class GeneralisedBase(MixedBase):
         are of effect less estimate, those of the coefficients included.
         """
         self._check_effects()
-        pandas = import_optional("pandas", extra="report", purpose="random_effects_")
         inverses = [fit.factor().inverse() for fit in self._fits]
         out = {}
         for k, grouping in enumerate(self._groupings):
-            index = pandas.MultiIndex.from_product(
-                [grouping.labels, self._effect_names(self._terms[k])],
-                names=["level", "effect"],
-            )
-            tables = []
-            for fit, inverse in zip(self._fits, inverses, strict=True):
-                raw = fit.roots()[k]
-                spread = np.einsum("ab,nbc,ac->na", raw, inverse.own[k], raw)
-                error = np.sqrt(np.maximum(spread, 0.0)).ravel()
-                estimate = fit.effects[k].ravel()
-                tables.append(self._table_of(index, estimate, error, "random_effects_"))
+            tables = [
+                self._effects_table(
+                    grouping,
+                    fit.terms[k],
+                    fit.effects[k],
+                    inverse.own[k],
+                    fit.roots()[k],
+                )
+                for fit, inverse in zip(self._fits, inverses, strict=True)
+            ]
             out[grouping.name] = self._by_fit(tables)
         return out
 
@@ -273,13 +266,17 @@ class GeneralisedBase(MixedBase):
     def covariances_(self) -> dict[str, np.ndarray]:
         """Covariance of the effects of each grouping, on the scale of the link.
 
-        With several classes, a matrix for each, along the first axis.
+        With several classes, a matrix for each, along the first axis. Slopes that the
+        rows of one class cannot tell from others have no variance there.
         """
         self._check_effects()
-        roots = [fit.roots() for fit in self._fits]
         out = {}
         for k, grouping in enumerate(self._groupings):
-            each = np.stack([root[k] @ root[k].T for root in roots])
+            kept = self._kept_effects[k]
+            each = np.zeros((len(self._fits), len(kept), len(kept)))
+            for S, fit in zip(each, self._fits, strict=True):
+                root, own = fit.roots()[k], np.searchsorted(kept, fit.kept[k])
+                S[np.ix_(own, own)] = root @ root.T
             out[grouping.name] = each[0] if len(each) == 1 else each
         return out
 
@@ -290,19 +287,10 @@ class GeneralisedBase(MixedBase):
         A row for each effect of each grouping. Covariances are in `covariances_`.
         """
         self._check_effects()
-        pandas = import_optional(
-            "pandas", extra="report", purpose="variance_components_"
-        )
         tables = []
         for fit in self._fits:
-            index, variances = [], []
-            for term, root in zip(self._terms, fit.roots(), strict=True):
-                index += [(term.name, name) for name in self._effect_names(term)]
-                variances += (root**2).sum(axis=1).tolist()
-            columns = {"variance": variances, "standard_deviation": np.sqrt(variances)}
-            names = ["grouping", "effect"]
-            places = pandas.MultiIndex.from_tuples(index, names=names)
-            tables.append(pandas.DataFrame(columns, index=places))
+            variances = [(root**2).sum(axis=1) for root in fit.roots()]
+            tables.append(self._variances_table(fit.terms, variances))
         return self._by_fit(tables)
 
     @property

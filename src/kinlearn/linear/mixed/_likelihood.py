@@ -22,14 +22,13 @@ from typing import cast
 import numpy as np
 from scipy.optimize import minimize
 
-from kinlearn.linear.mixed._cross_products import CrossProducts
+from kinlearn.linear.mixed._cross_products import CrossProducts, independent_columns
 from kinlearn.linear.mixed._factor import Factor, Pattern
 from kinlearn.linear.mixed._terms import split_theta
 
-__all__ = ["LARGEST", "Likelihood", "Optimum", "independent_columns", "maximise"]
+__all__ = ["LARGEST", "Likelihood", "Optimum", "maximise"]
 
 _EXACT = 1e-14  # of the sum of squares: what is left of it is rounding
-_DEPENDENT = 1e-10  # of a column's square: what others do not explain
 LARGEST = 1e5  # standard deviation of effects, relative to the residual's
 _NEAR = 1e-2  # the same, where it may be zero
 _PROBES = (0.5, 0.05)
@@ -37,38 +36,6 @@ _MOST_STARTS = 10
 _EM_STEPS = 10
 _SCAN = 3  # decades beyond the columns' units
 _PER_DECADE = 3
-
-
-def independent_columns(A: np.ndarray, n: float) -> np.ndarray:
-    """Columns that no earlier ones explain, from their cross products.
-
-    Parameters
-    ----------
-    A : float64 array of shape (p, p)
-        Cross products of columns with mean square 1.
-    n : float
-        Number of rows.
-
-    Returns
-    -------
-    intp array
-        Columns, ascending.
-    """
-    tolerance = _DEPENDENT * n
-    try:
-        root = np.linalg.cholesky(A)
-        if (np.diag(root) ** 2 > tolerance).all():
-            return np.arange(len(A))
-    except np.linalg.LinAlgError:
-        pass
-    left, kept = A.copy(), []
-    for j in range(len(A)):
-        if left[j, j] <= tolerance:
-            continue
-        kept.append(j)
-        column = left[j:, j] / np.sqrt(left[j, j])
-        left[j:, j:] -= np.outer(column, column)
-    return np.array(kept, dtype=np.intp)
 
 
 def _sizes(cross: CrossProducts, k: int) -> np.ndarray:
@@ -234,7 +201,7 @@ def maximise(
         if best is None or found.deviance < best.deviance:
             best = found
         best = replace(best, n_iter=n_iter)
-        if more and start is None and _is_singular(likelihood, found.theta, free):
+        if more and _is_singular(likelihood, found.theta, free):
             starts, more = more, []
     return cast("Optimum", best)
 

@@ -94,6 +94,8 @@ class MixedLogisticClassifier(ClassifierMixin, GeneralisedBase):
         others.
     dropped_features_ : ndarray of str
         Columns that other columns explain.
+    dropped_slopes_ : dict
+        By grouping, columns of `slopes` that the intercept and others explain.
     n_iter_ : int
         Steps of the optimiser.
     classes_ : ndarray of shape (n_classes,)

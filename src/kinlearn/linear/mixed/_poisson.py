@@ -95,6 +95,8 @@ class MixedPoissonRegressor(RegressorMixin, GeneralisedBase):
         others.
     dropped_features_ : ndarray of str
         Columns that other columns explain.
+    dropped_slopes_ : dict
+        By grouping, columns of `slopes` that the intercept and others explain.
     n_iter_ : int
         Steps of the optimiser.
     tasks_ : ndarray of shape (n_tasks,)

@@ -15,14 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.exceptions import SingularFitWarning
-from kinlearn.linear.mixed._base import MixedBase, Rows
+from kinlearn.linear.mixed._base import MixedBase, Rows, with_levels
 from kinlearn.linear.mixed._cross_products import CrossProducts
 from kinlearn.linear.mixed._factor import Factor, Solution
 from kinlearn.linear.mixed._groupings import GroupColumns
 from kinlearn.linear.mixed._likelihood import LARGEST, Likelihood, maximise
 from kinlearn.linear.mixed._posterior import Posterior
 from kinlearn.linear.mixed._terms import Covariance, split_theta
-from kinlearn.utils import import_optional
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 from kinlearn.utils._values import warn_caller
@@ -103,6 +102,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         others.
     dropped_features_ : ndarray of str
         Columns that other columns explain.
+    dropped_slopes_ : dict
+        By grouping, columns of `slopes` that the intercept and others explain.
     n_iter_ : int
         Evaluations of the likelihood.
     tasks_ : ndarray of shape (n_tasks,)
@@ -131,7 +132,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
     precisions, and do not count as rows.)
 
     A penalty `alpha` is a normal prior of variance :math:`\sigma^2 / \alpha`, and the
-    restricted likelihood integrates over it.
+    restricted likelihood integrates over it. The likelihood (``method="ml"``) is that
+    of the estimates, without the penalty that they were found with.
 
     Intervals take variances of effects and residual as known, as is usual; with fewer
     than about twenty tasks they are too narrow.
@@ -211,7 +213,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         """
         self._validate_params()
         data, rows = self._fit_rows(X, y, sample_weight, "numbers")
-        cross = CrossProducts.of_rows(
+        sums = CrossProducts.of_rows(
             rows.X,
             data.y,
             data.sample_weight,
@@ -219,17 +221,22 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             rows.codes,
             intercept=self.fit_intercept,
         )
-        self._maximise(cross, None)
+        self._maximise(sums, None)
         return self
 
     def _maximise(
         self,
-        cross: CrossProducts,
-        start: np.ndarray | None,
+        sums: CrossProducts,
+        start: list[np.ndarray] | None,
         later: Any = None,
         groupings: Any = None,
     ) -> None:
-        """Estimate variances, then all effects, and keep them if nothing failed."""
+        """Estimate variances, then all effects, and keep them if nothing failed.
+
+        `start` are covariances to start from, relative to the residual's variance.
+        """
+        kept = sums.independent_effects()
+        cross = sums.with_effects(kept)
         likelihood = self._likelihood_of(cross)
         if not likelihood.dof > 0:
             raise ValueError(
@@ -238,9 +245,12 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
                 f"{len(likelihood.fixed)} coefficients. Add rows, leave out columns, "
                 "or set alpha."
             )
-        if start is not None:
-            start = np.where(start == 0.0, 0.1 * likelihood.units, start)
-        found = maximise(likelihood, start=start, tol=self.tol, max_iter=self.max_iter)
+        found = maximise(
+            likelihood,
+            start=None if start is None else self._first_theta(likelihood, start),
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
         if not found.converged:
             warn_caller(
                 f"{type(self).__name__} stopped after {found.n_iter} evaluations of "
@@ -254,27 +264,53 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             self._remember_later(later)
             self._remember_groupings(groupings)
         self._theta, self.n_iter_ = found.theta, found.n_iter
-        self.log_likelihood_ = -0.5 * found.deviance
+        self._keep_slopes(kept)
         self._row_sums = cross.target_sums
         n_free = sum(
             term.n_theta
-            for term, free in zip(self._terms, likelihood.is_free, strict=True)
+            for term, free in zip(cross.terms, likelihood.is_free, strict=True)
             if free
         )
         self.n_parameters_ = len(likelihood.fixed) + n_free + 1
-        self.aic_ = 2.0 * self.n_parameters_ + found.deviance
-        self.bic_ = float(np.log(cross.n) * self.n_parameters_ + found.deviance)
-        dof = likelihood.dof
-        self.sigma_ = float(np.sqrt(likelihood.residual(factor) / dof))
-        self._keep(cross, factor, solution)
+        variance = likelihood.residual(factor) / likelihood.dof
+        self.sigma_ = float(np.sqrt(variance))
+        deviance = found.deviance
+        if self.method == "ml":
+            penalty = float(likelihood.penalty @ solution.beta**2)
+            deviance -= penalty / variance
+        self.log_likelihood_ = -0.5 * deviance
+        self.aic_ = 2.0 * self.n_parameters_ + deviance
+        self.bic_ = float(np.log(cross.n) * self.n_parameters_ + deviance)
+        self._keep(sums, cross, factor, solution)
         self._look_for_singularity(likelihood)
 
     def _likelihood_of(self, cross: CrossProducts) -> Likelihood:
         return Likelihood(cross, float(self.alpha), self.method == "reml")
 
-    def _keep(self, cross: CrossProducts, factor: Factor, solution: Solution) -> None:
+    @staticmethod
+    def _first_theta(
+        likelihood: Likelihood, covariances: list[np.ndarray]
+    ) -> np.ndarray | None:
+        """Theta of covariances of an earlier fit, if effects are the same still."""
+        basis = likelihood.cross.basis
+        parts = [np.zeros(0)]
+        for k, (term, S) in enumerate(zip(basis.terms, covariances, strict=True)):
+            if len(S) != term.n_effects:
+                return None
+            back = np.linalg.inv(basis.term_map(k))
+            parts.append(term.theta_from_covariance(back @ S @ back.T))
+        theta = np.concatenate(parts)
+        return np.where(theta == 0.0, 0.1 * likelihood.units, theta)
+
+    def _keep(
+        self,
+        sums: CrossProducts,
+        cross: CrossProducts,
+        factor: Factor,
+        solution: Solution,
+    ) -> None:
         """Keep the effects of given variances."""
-        self._cross = cross
+        self._sums, self._cross, self._terms = sums, cross, list(cross.terms)
         coef = np.zeros(cross.n_features + 1)
         coef[factor.pattern.fixed] = solution.beta
         self.intercept_, self.coef_ = cross.basis.to_raw(coef)
@@ -299,26 +335,21 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
                 continue
             if np.linalg.svd(T, compute_uv=False)[-1] < _SINGULAR:
                 odd.append(term.name)
-        name, hint = type(self).__name__, ""
+        hint = ""
         n, n_rows = likelihood.cross.n, likelihood.cross.n_rows
         if n < 0.5 * n_rows:
             hint = f" Weights sum to {n:g} for {n_rows} rows; a mean of 1 counts all."
-        if odd:
-            warn_caller(
-                f"The fit of {name} is singular: effects of "
-                f"{', '.join(map(repr, odd))} have no variance, or are combinations of "
-                "each other. Predictions are valid; tests and intervals of these "
-                "effects are not. Leave out slopes or groupings, or choose a simpler "
-                f"covariance.{hint}",
-                SingularFitWarning,
-            )
+        self._warn_of_singular(odd, hint)
         largest = 0.99 * LARGEST * likelihood.units
         exact = bool((np.abs(self._theta) >= largest).any())
         if exact:
+            name = type(self).__name__
             warn_caller(
                 f"The fit of {name} is singular: its effects explain every row, so "
-                "that the residual has no variance. Leave out slopes or groupings, or "
-                "add rows.",
+                "that the residual has no variance, or one too small to be told from "
+                f"none (effects are {LARGEST:,.0f} times as large, or more). Leave out "
+                "slopes or groupings, add rows, or subtract from y what is known to "
+                "differ that much.",
                 SingularFitWarning,
             )
         self.is_singular_ = bool(odd) or exact
@@ -347,8 +378,9 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         """
         if not hasattr(self, "_cross"):
             return self.fit(X, y, sample_weight)
-        later, cross, groupings = self._with_later(X, y, sample_weight, False)
-        self._maximise(cross, self._theta, later, groupings)
+        start = [S / self.sigma_**2 for S in self._term_covariances()]
+        later, sums, groupings = self._with_later(X, y, sample_weight, False)
+        self._maximise(sums, start, later, groupings)
         return self
 
     def add_task(
@@ -374,28 +406,29 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         self
             The model with these tasks.
         """
-        later, cross, groupings = self._with_later(X, y, sample_weight, True)
+        later, sums, groupings = self._with_later(X, y, sample_weight, True)
+        cross = sums.with_effects(self._kept_effects)
         factor = self._likelihood_of(cross).factor(self._theta)
         solution = factor.solve()
         self._remember_later(later)
         self._remember_groupings(groupings)
-        self._keep(cross, factor, solution)
+        self._keep(sums, cross, factor, solution)
         return self
 
     def _with_later(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None, only_new: bool
     ) -> tuple[Any, CrossProducts, Any]:
-        """Sums of the old and of later rows."""
+        """Sums of the old and of later rows; in units of all, unless tasks are new."""
         later, rows, places, groupings = self._later_rows(X, y, sample_weight, only_new)
-        terms = tuple(
-            replace(term, n_levels=grouping.n_levels)
-            for term, grouping in zip(self._terms, groupings, strict=True)
-        )
-        basis = replace(self._cross.basis, terms=terms)
+        old, weight = self._sums, later.sample_weight
+        terms = with_levels(old.terms, groupings)
+        basis = replace(old.basis, terms=terms)
         new = CrossProducts.of_rows(
-            rows.X, later.y, later.sample_weight, terms, rows.codes, basis=basis
-        )
-        return later, self._cross.added(new, places), groupings
+            rows.X, later.y, weight, terms, rows.codes,
+            intercept=self.fit_intercept, basis=basis if only_new else None,
+        )  # fmt: skip
+        sums = old.added(new, places) if only_new else old.merged(new, places)
+        return later, sums, groupings
 
     def _posterior(self) -> Posterior:
         """How sure effects are; a factorisation of the equations."""
@@ -444,11 +477,13 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         ndarray of shape (n_samples, 2)
             Lower and upper ends.
         """
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+        self._check_level(level)
         mean, std = self.predict(X, return_std=True)
         half = norm.ppf(0.5 + level / 2.0) * std
         return np.column_stack([mean - half, mean + half])
+
+    def _levels_with_rows(self, k: int) -> np.ndarray:
+        return self._cross.ZZ[k][:, 0, 0] > 0.0
 
     def _term_covariances(self) -> list[np.ndarray]:
         found = []
@@ -481,18 +516,12 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         are of effect less estimate, those of the coefficients included.
         """
         check_is_fitted(self)
-        pandas = import_optional("pandas", extra="report", purpose="random_effects_")
         inverse, out = self._posterior().inverse, {}
         for k, T in enumerate(split_theta(self._terms, self._theta)):
-            raw = self._cross.basis.term_map(k) @ T
-            spread = np.einsum("ab,nbc,ac->na", raw, inverse.own[k], raw)
-            error = self.sigma_ * np.sqrt(np.maximum(spread, 0.0))
-            grouping, names = self._groupings[k], self._effect_names(self._terms[k])
-            index = pandas.MultiIndex.from_product(
-                [grouping.labels, names], names=["level", "effect"]
-            )
-            out[grouping.name] = self._table_of(
-                index, self._effects[k].ravel(), error.ravel(), "random_effects_"
+            root = self.sigma_ * (self._cross.basis.term_map(k) @ T)
+            grouping = self._groupings[k]
+            out[grouping.name] = self._effects_table(
+                grouping, self._terms[k], self._effects[k], inverse.own[k], root
             )
         return out
 
@@ -504,19 +533,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         are in `covariances_`.
         """
         check_is_fitted(self)
-        pandas = import_optional(
-            "pandas", extra="report", purpose="variance_components_"
-        )
-        index, variances = [], []
-        for term, S in zip(self._terms, self._term_covariances(), strict=True):
-            index += [(term.name, name) for name in self._effect_names(term)]
-            variances += np.diag(S).tolist()
-        index.append(("residual", ""))
-        variances.append(self.sigma_**2)
-        return pandas.DataFrame(
-            {"variance": variances, "standard_deviation": np.sqrt(variances)},
-            index=pandas.MultiIndex.from_tuples(index, names=["grouping", "effect"]),
-        )
+        variances = [np.diag(S) for S in self._term_covariances()]
+        return self._variances_table(self._terms, variances, self.sigma_**2)
 
     @property
     def icc_(self) -> dict[str, float]:

@@ -5,7 +5,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.linear._tables import warn_of_missing
 from kinlearn.linear.penalties._design import Design, Layout
 from kinlearn.linear.penalties._graph import read_graph
 from kinlearn.linear.penalties._later import TaskPrior, prior_of
@@ -32,12 +33,13 @@ from kinlearn.linear.penalties._penalties import (
     GraphPenalty,
     TracePenalty,
 )
-from kinlearn.linear.penalties._solvers import Solution, Start, start_of
+from kinlearn.linear.penalties._solution import Solution
+from kinlearn.linear.penalties._solvers import Start, start_of
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.utils import group_rows
 from kinlearn.utils._sklearn import Interval, StrOptions
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
 __all__ = ["MultiTaskLinearBase", "row_weights"]
 
@@ -80,10 +82,70 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
+    alpha_: float
     coef_: np.ndarray
     intercept_: np.ndarray
     scale_: np.ndarray
     _layout: Layout
+
+    def __init__(
+        self,
+        penalty: Literal[
+            "l21", "trace", "graph", "clustered", "covariance", "shared_sparse"
+        ] = "l21",
+        alpha: float | Literal["auto"] = "auto",
+        *,
+        task: TaskColumn = None,
+        alphas: ArrayLike | None = None,
+        n_alphas: int = 30,
+        n_folds: int = 5,
+        graph: ArrayLike | Mapping[tuple[Any, Any], float] | None = None,
+        n_clusters: int = 2,
+        within_penalty: float = 10.0,
+        own_penalty: float | None = None,
+        ridge: float = 0.1,
+        scale: bool = True,
+        unknown_task: Literal["warn", "share", "error"] = "warn",
+        tol: float = 1e-5,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.task = task
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.n_folds = n_folds
+        self.graph = graph
+        self.n_clusters = n_clusters
+        self.within_penalty = within_penalty
+        self.own_penalty = own_penalty
+        self.ridge = ridge
+        self.scale = scale
+        self.unknown_task = unknown_task
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the coefficients of all tasks together.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Targets, or labels, which may differ from task to task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of 2 is the same as two rows, 0 is absence.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        self._validate_params()
+        return self._fit(self._checked(X, y, sample_weight))
 
     @abstractmethod
     def _outputs(
@@ -104,6 +166,7 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     def _encode(self, data: TaskData) -> _Problem:
         """Rows as the solvers see them, and where paths begin."""
         check_total_weight(data.sample_weight)
+        warn_of_missing(data.encoder)
         weight = row_weights(data)
         order = np.argsort(data.task, kind="stable")
         order = order[weight[order] > 0]

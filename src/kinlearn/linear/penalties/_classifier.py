@@ -181,44 +181,13 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
         tol: float = 1e-5,
         max_iter: int = 10_000,
     ) -> None:
-        self.penalty = penalty
-        self.alpha = alpha
-        self.task = task
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.n_folds = n_folds
-        self.graph = graph
-        self.n_clusters = n_clusters
-        self.within_penalty = within_penalty
-        self.own_penalty = own_penalty
-        self.ridge = ridge
-        self.scale = scale
-        self.unknown_task = unknown_task
+        super().__init__(
+            penalty, alpha, task=task, alphas=alphas, n_alphas=n_alphas,
+            n_folds=n_folds, graph=graph, n_clusters=n_clusters,
+            within_penalty=within_penalty, own_penalty=own_penalty, ridge=ridge,
+            scale=scale, unknown_task=unknown_task, tol=tol, max_iter=max_iter,
+        )  # fmt: skip
         self.label_sets = label_sets
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def fit(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the coefficients of all tasks together.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-        y : array-like of shape (n_samples,)
-            Labels, which may differ from task to task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows, 0 is absence.
-
-        Returns
-        -------
-        self
-            The fitted classifier.
-        """
-        self._validate_params()
-        return self._fit(self._checked(X, y, sample_weight))
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> TaskData:
         return self._fit_data(X, y, sample_weight, labels="classes")

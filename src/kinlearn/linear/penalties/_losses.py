@@ -38,6 +38,7 @@ class Loss(ABC):
     weight: np.ndarray
 
     most_curvature = 1.0  # second derivatives are at most this, times the weights
+    is_separate = True  # the second derivatives are those of pairs, and no bound
 
     @property
     def is_quadratic(self) -> bool:
@@ -130,6 +131,7 @@ class ClassLoss(Loss):
     """
 
     most_curvature = 0.5
+    is_separate = False
 
     @cached_property
     def _turns(self) -> list[tuple[np.ndarray, np.ndarray]]:

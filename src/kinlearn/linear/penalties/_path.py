@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from kinlearn.linear.penalties._design import Design
 from kinlearn.linear.penalties._losses import Loss
-from kinlearn.linear.penalties._solvers import Solution, Start, solve, start_of
+from kinlearn.linear.penalties._solution import Solution
+from kinlearn.linear.penalties._solvers import Start, solve, start_of
 from kinlearn.utils import deal_to_folds, row_hashes
 
 __all__ = ["PenaltyPath", "alpha_grid", "deal_folds", "held_out_losses", "walk"]

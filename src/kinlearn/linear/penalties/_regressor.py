@@ -1,7 +1,6 @@
 """Linear regression of many tasks under penalties that relate them."""
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,9 +9,9 @@ from kinlearn.linear.penalties._base import MultiTaskLinearBase, row_weights
 from kinlearn.linear.penalties._design import Layout
 from kinlearn.linear.penalties._later import fit_later_numbers
 from kinlearn.linear.penalties._losses import Loss, SquaredLoss
-from kinlearn.linear.penalties._solvers import Solution
+from kinlearn.linear.penalties._solution import Solution
 from kinlearn.tasks import TaskData
-from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["MultiTaskLinearRegressor"]
 
@@ -181,65 +180,6 @@ class MultiTaskLinearRegressor(RegressorMixin, MultiTaskLinearBase):
     >>> model.coef_[:, 2].round(1)
     array([ 0.8,  1.7, -0.8,  2.1])
     """
-
-    def __init__(
-        self,
-        penalty: Literal[
-            "l21", "trace", "graph", "clustered", "covariance", "shared_sparse"
-        ] = "l21",
-        alpha: float | Literal["auto"] = "auto",
-        *,
-        task: TaskColumn = None,
-        alphas: ArrayLike | None = None,
-        n_alphas: int = 30,
-        n_folds: int = 5,
-        graph: ArrayLike | Mapping[tuple[Any, Any], float] | None = None,
-        n_clusters: int = 2,
-        within_penalty: float = 10.0,
-        own_penalty: float | None = None,
-        ridge: float = 0.1,
-        scale: bool = True,
-        unknown_task: Literal["warn", "share", "error"] = "warn",
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.penalty = penalty
-        self.alpha = alpha
-        self.task = task
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.n_folds = n_folds
-        self.graph = graph
-        self.n_clusters = n_clusters
-        self.within_penalty = within_penalty
-        self.own_penalty = own_penalty
-        self.ridge = ridge
-        self.scale = scale
-        self.unknown_task = unknown_task
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def fit(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the coefficients of all tasks together.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows, 0 is absence.
-
-        Returns
-        -------
-        self
-            The fitted regressor.
-        """
-        self._validate_params()
-        return self._fit(self._checked(X, y, sample_weight))
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> TaskData:
         return self._fit_data(X, y, sample_weight, labels="numbers")

@@ -11,9 +11,11 @@ import numpy as np
 
 from kinlearn.linear.penalties._design import Design
 from kinlearn.linear.penalties._losses import Loss
+from kinlearn.linear.penalties._newton import newton_step
 from kinlearn.linear.penalties._penalties import BlockPenalty
+from kinlearn.linear.penalties._solution import Solution
 
-__all__ = ["Solution", "Start", "solve", "start_of"]
+__all__ = ["Start", "solve", "start_of"]
 
 _GAP_EVERY = 10  # proximal steps
 _ROUGHLY = 1e-6  # how far from their best intercepts may be between gaps
@@ -23,41 +25,6 @@ _NEWTON_STEPS = 20  # on one working set
 _FIRST_SET = 16  # features
 _FINEST = 1e-10  # of the gap, for the sweeps
 _MOST_STALLED = 10  # sets of features; then rounding lets no step get closer
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """Coefficients for one alpha.
-
-    Attributes
-    ----------
-    shared, own : float64 arrays of shape (n_features, n_outputs)
-        Coefficients are their sum; `own` is of no features if a penalty has one part.
-    intercept : float64 array of shape (n_outputs,)
-        Intercepts.
-    alpha : float
-        The penalty's factor.
-    objective, gap : float
-        The objective, and by how much it is above its least value, at most.
-    n_iter : int
-        Sets of features that were worked on, or proximal steps.
-    converged : bool
-        Whether the gap is as small as it was to be.
-    """
-
-    shared: np.ndarray
-    own: np.ndarray
-    intercept: np.ndarray
-    alpha: float = np.inf
-    objective: float = np.inf
-    gap: float = np.inf
-    n_iter: int = 0
-    converged: bool = False
-
-    @property
-    def coef(self) -> np.ndarray:
-        """All coefficients."""
-        return self.shared + self.own if self.own.size else self.shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +108,8 @@ def _descend(
     scores = design.scores(now.coef, active) + now.intercept[loss.layout.pair_output]
     features = active
     size, gap, n_iter, fineness, stalled = _FIRST_SET, np.inf, 0, 0.001, 0
+    one_part = penalty.own_price == np.inf
+    smooth, refined = one_part and loss.is_separate, False
     while True:
         scores, intercept = loss.balance(scores, now.intercept)
         now = replace(now, intercept=intercept)
@@ -149,22 +118,30 @@ def _descend(
         factor = min(1.0, alpha / max(norms.max(initial=0.0), 1e-300))
         objective = loss.value(scores) + alpha * penalty.value(now.shared, now.own)
         last, gap = gap, objective - loss.dual_value(factor * point)
-        stalled = stalled + 1 if gap > 0.9 * last else 0
+        stalled = stalled + (not refined) if gap > 0.9 * last else 0
         if gap <= target or n_iter == max_iter or stalled == _MOST_STALLED:
             break
         n_iter += 1
+        active = _active(now)
         if gap > 0.5 * last:
-            if np.isin(np.argmax(norms), features):  # worked on, not closely enough
+            most = np.argmax(norms)
+            if smooth and not refined and np.isin(most, active):
+                tol = min(max(0.3 * target / gap, 1e-4), 0.1)
+                found = newton_step(design, loss, alpha, now, scores, active, tol)
+                refined = True
+                if found is not None:
+                    now, scores = found
+                    continue
+            if np.isin(most, features):  # worked on, not closely enough
                 fineness = max(0.1 * fineness, _FINEST)
             else:
                 size *= 2
-        active = _active(now)
+        refined = False
         size = max(size, 2 * len(active))
         norms[active] = np.inf
         features = np.sort(np.argsort(-norms, kind="stable")[:size])
         features = features[norms[features] > 0.5 * alpha]
         now, scores = _work_on(start, alpha, now, scores, features, fineness * gap)
-    one_part = penalty.own_price == np.inf
     return replace(
         now,
         own=before.own if one_part else now.own,

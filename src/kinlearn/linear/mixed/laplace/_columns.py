@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn._kernels.linear._levels import add_products
+from kinlearn.linear._sparse_columns import centre_columns, far_from_zero
 
 __all__ = ["FixedColumns"]
 
@@ -24,7 +25,8 @@ class FixedColumns:
     intercept : bool
         Whether the first column is ones.
     shift, scale : float64 arrays of shape (n_features,)
-        Units. Without an intercept nothing is shifted.
+        Units. Without an intercept nothing is shifted. Sparse columns far from zero
+        are shifted already, and have the shift 0.
     """
 
     X: Any
@@ -38,7 +40,10 @@ class FixedColumns:
     ) -> "FixedColumns":
         """Columns of X in these units."""
         if sp.issparse(X):
-            return cls(sp.csr_array(X, dtype=np.float64), intercept, shift, scale)
+            X = sp.csr_array(X, dtype=np.float64)
+            far = far_from_zero(X, None, shift)
+            X = centre_columns(X, shift, far)
+            return cls(X, intercept, np.where(far, 0.0, shift), scale)
         F = np.ones((X.shape[0], X.shape[1] + intercept))
         mine = F[:, int(intercept) :]
         np.subtract(X, shift, out=mine)
