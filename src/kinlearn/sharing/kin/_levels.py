@@ -18,6 +18,7 @@ import numpy as np
 
 from kinlearn.sharing.kin._candidates import ROLES, Candidate
 from kinlearn.sharing.kin._folds import tasks_to_folds
+from kinlearn.sharing.kin._groups import LikeTasks
 from kinlearn.sharing.kin._scores import Scores
 from kinlearn.sharing.kin._trials import Trial, Trials
 from kinlearn.sharing.kin._weights import without_traces
@@ -159,7 +160,8 @@ def _group_candidates(
 
     A linear one and a booster, where there are such; otherwise the first that shares.
     """
-    shared = [c for c in candidates if c.role == "shared" and c.for_unseen]
+    shared = [c for c in candidates if c.role == "shared"]
+    shared = [c for c in shared if not isinstance(c.estimator, LikeTasks)]
     shared = [c for c in shared if not c.given] or shared
     linear = [c for c in shared if "regression" in c.name]
     chosen = linear[:1] + [c for c in shared if c.stages][:1]
@@ -171,6 +173,7 @@ def _group_candidates(
                 name=f"{candidate.name.rpartition(', ')[0]}, by {name}",
                 role=name,
                 level=level,
+                for_unseen=True,
                 variants=candidate.variants[:_VARIANTS],
             )
             if candidate.stages:  # trees of groups need not be large
