@@ -23,6 +23,7 @@ import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.commandline import print_line
 from benchmarks.environment import RECORDS
 from benchmarks.jsonlines import read_records
+from benchmarks.quality import kin_ablation, kin_versions
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.ranks import (
     against_better,
@@ -37,7 +38,9 @@ from benchmarks.quality.statistics import corrected_interval
 __all__ = ["KINDS", "PAGES", "redrawn"]
 
 _DOCS = Path(__file__).parents[2] / "docs" / "benchmarks"
-PAGES = (_DOCS / "gradient_boosting.md", _DOCS / "intervals.md")
+PAGES = tuple(
+    _DOCS / f"{name}.md" for name in ("gradient_boosting", "intervals", "kin")
+)
 
 OURS = "kinlearn gradient boosting (defaults)"
 TUNED = "kinlearn gradient boosting, tuned"
@@ -294,7 +297,60 @@ def _coverage_by_problem(names, folder):
     return _markdown(rows)
 
 
+def _kin_versions(names, folder):
+    """Versions of Kin on the same splits, each beside the first; some protocols."""
+    records = read_records(Path(folder) / kin_versions.RECORDS.name)
+    rows = [["protocol", "metric", "version", "splits", "before", "now",
+             "seconds before", "seconds now"]]  # fmt: skip
+    for protocol, metric, version, n, before, now, *seconds in kin_versions.compare(
+        records
+    ):
+        if not names or protocol in names:
+            figures = [f"{before:.4f}", f"{now:.4f}", *(f"{s:.1f}" for s in seconds)]
+            rows.append([protocol, metric, version, str(n), *figures])
+    return _markdown(rows)
+
+
+def _kin_ablation(names, folder, effort="standard"):
+    """What each candidate of Kin is worth, or those that names are parts of."""
+    records = read_records(Path(folder) / kin_ablation.RECORDS.name)
+    rows = [["left out", "problems", "loss, %", "standard error", "worst problem, %",
+             "part of the seconds", "weight"]]  # fmt: skip
+    for name, n, *figures in kin_ablation.table(
+        r for r in records if r["effort"] == effort
+    ):
+        if names and not any(part in name for part in names):
+            continue
+        loss, error, worst, seconds, weight = figures
+        parts = ["" if np.isnan(v) else f"{v:.0f} %" for v in (seconds, weight)]
+        rows.append(
+            [name, str(n), f"{loss:+.2f}", f"{error:.2f}", f"{worst:+.2f}", *parts]
+        )
+    return _markdown(rows)
+
+
+def _scarce_labels(names, folder):
+    """Areas under the curve where labels are scarce, by model and version."""
+    records = read_records(Path(folder) / "scarce_labels.jsonl")
+    groups = _grouped(records, "model", "version")
+    cases = [f"landmine {share}" for share in names]
+    rows = [["model", *(f"{float(share):.0%} of the rows" for share in names)]]
+    for (model, version), some in sorted(groups.items()):
+        by_case = _grouped(some, "case")
+        row = [model if version == "any" else f"{model}, {version}"]
+        for case in cases:
+            of = by_case[case,]
+            means = (np.mean([r[k] for r in of]) for k in ("auc", "log_loss"))
+            row.append(" / ".join(f"{mean:.3f}" for mean in means))
+        rows.append(row)
+    return _markdown(rows)
+
+
 KINDS = {
+    "kin-versions": _kin_versions,
+    "kin-ablation": _kin_ablation,
+    "kin-ablation-penalties": partial(_kin_ablation, effort="standard and penalties"),
+    "scarce-labels": _scarce_labels,
     "coverage": _coverage,
     "coverage-by-problem": _coverage_by_problem,
     "scores": _scores,

