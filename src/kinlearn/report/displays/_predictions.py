@@ -132,7 +132,7 @@ class CoverageDisplay:
         known = np.flatnonzero(found.n_rows > 0)
         order = known[np.argsort(found.coverage[known], kind="stable")].tolist()
         shown, left_out = both_ends(order, max_tasks)
-        self.tasks_ = [found.tasks[t] for t in shown]
+        self.tasks_ = found.tasks[shown].tolist()
         height = float(np.clip(1.3 + 0.26 * len(shown), 2.2, 14.0))
         self.figure_, self.ax_ = new_axes(ax, (6.4, height))
         _draw_intervals(
