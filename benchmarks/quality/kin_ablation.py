@@ -192,7 +192,7 @@ def main(argv=None):
     with JsonLines(args.out) as store:
         done = {(r["problem"], r["split"], r["effort"]) for r in store.records}
         for problem, (_, n_splits) in PROBLEMS.items():
-            for split in range(min(n_splits, _MOST_SPLITS)):
+            for split in range(1 if args.penalties else min(n_splits, _MOST_SPLITS)):
                 if (problem, split, title) in done:
                     continue
                 record = run(problem, split, args.effort, args.penalties)
