@@ -105,7 +105,7 @@ def test_tables_and_files_of_all_kinds(tmp_path):
 
 def test_sparse_rows():
     rng = np.random.default_rng(0)
-    X = sp.random(200, 150, 0.05, format="csr", rng=rng)
+    X = sp.random_array((200, 150), density=0.05, format="csr", random_state=rng)
     y = np.asarray(X.sum(axis=1)).ravel() + 0.01 * rng.normal(size=200)
     task = rng.integers(3, size=200)
     table = kinlearn.with_task(X, task)
