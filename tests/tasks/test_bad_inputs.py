@@ -59,6 +59,14 @@ def fit(X, y=None, sample_weight=None, task=-1, labels=None, **options):
     return check_task_data(X, y, sample_weight, task=task, labels=labels, **options)
 
 
+def _outside(form, index):
+    """A sparse matrix by whose indices SciPy would read elsewhere."""
+    found = sp.coo_array(XT).asformat(form)
+    places = found.col if form == "coo" else found.indices
+    places[0] = index
+    return found
+
+
 BAD = [
     # shapes
     ("scalar", lambda: fit(3.0), ValueError, "Expected 2D array, got scalar"),
@@ -88,6 +96,18 @@ BAD = [
         ValueError,
         "Complex data",
     ),
+    *[
+        (
+            f"{form} with index {index}",
+            lambda form=form, index=index: fit(
+                _outside(form, index), accept_sparse=True
+            ),
+            ValueError,
+            "damaged sparse matrix.*Build it anew",
+        )
+        for form in ("csr", "csc", "bsr", "coo")
+        for index in (-1, 10**6)
+    ],
     ("text array", lambda: fit(XT.astype(str)), ValueError, "bytes/strings"),
     (
         "bytes array",

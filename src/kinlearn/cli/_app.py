@@ -259,6 +259,10 @@ def fit(
         Path | None,
         typer.Option(help="Write a page on the model (.html) here, the model card."),
     ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="Sign the model with the key in this file."),
+    ] = None,
     model: Annotated[
         str,
         typer.Option(
@@ -303,6 +307,7 @@ def fit(
     from kinlearn.cli._console import Output
     from kinlearn.cli._files import check_output
     from kinlearn.cli._fit import fit_model
+    from kinlearn.cli._key import read_key
     from kinlearn.cli._models import check_model, own_estimators
 
     wanted = _wanted(classification, regression)
@@ -312,6 +317,7 @@ def fit(
     check_output(save, inputs=[data], ending=".skops")
     if card is not None:
         check_output(card, inputs=[data], ending=".html")
+    key = None if sign is None else read_key(sign)
     output = Output(json, quiet)
     training = _training(
         output, data, {"separator": separator, "encoding": encoding}, target=target,
@@ -319,7 +325,7 @@ def fit(
     )  # fmt: skip
     fit_model(
         training, save, output, model=model, form=form, settings=set_, n_jobs=jobs,
-        seed=seed, card=card, estimators=estimators,
+        seed=seed, card=card, estimators=estimators, key=key,
     )  # fmt: skip
 
 
@@ -354,6 +360,10 @@ def predict(
             "scikit-learn. May be repeated."
         ),
     ] = [],  # noqa: B006
+    verify: Annotated[
+        Path | None,
+        typer.Option(help="Take the model only if the key in this file signed it."),
+    ] = None,
     separator: Separator = None,
     encoding: Encoding = None,
     json: Json = False,
@@ -363,6 +373,7 @@ def predict(
     """Predict new rows with a saved model."""
     from kinlearn.cli._console import Output
     from kinlearn.cli._files import check_table_output, read_table
+    from kinlearn.cli._key import read_key
     from kinlearn.cli._predict import open_saved, predict_rows
 
     if unknown_task not in ("warn", "share", "error"):
@@ -376,7 +387,7 @@ def predict(
         raise UserError(
             f"{model} is not a model of kin's. The model comes first, then the data."
         )
-    saved = open_saved(model, trust)
+    saved = open_saved(model, trust, None if verify is None else read_key(verify))
     source = read_table(data, separator=separator, encoding=encoding)
     output.note(*source.remarks)
     predict_rows(

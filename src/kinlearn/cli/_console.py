@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kinlearn.cli._errors import one_line
+from kinlearn.utils import visible
 
 __all__ = ["Output", "Steps", "make_table", "progress_on"]
 
@@ -45,7 +46,7 @@ class Output:
 
     def note(self, *texts: str) -> None:
         """Keep remarks, to be printed once it is clear that all is well."""
-        self._notes += texts
+        self._notes += map(visible, texts)
 
     def print_notes(self) -> None:
         """Print the remarks: a command that fails prints its error only."""
@@ -59,13 +60,16 @@ class Output:
         self.print_notes()
         if not (self.quiet or self.json):
             for thing in things:
-                self.out.print(thing, soft_wrap=isinstance(thing, str | Text))
+                shown = thing if isinstance(thing, Table) else _text(thing)
+                self.out.print(shown, soft_wrap=isinstance(shown, Text))
 
     def print_json(self, document: Any) -> None:
         """Print the result as JSON, if that was requested."""
         self.print_notes()
         if self.json:
             text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+            if visible(text) != text:
+                text = json.dumps(document, indent=2, allow_nan=False)
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
 
@@ -78,19 +82,26 @@ def make_table(
 ) -> Table:
     """A table for the terminal."""
     table = Table(
-        title=None if title is None else Text(title, style="bold"),
-        caption=None if caption is None else Text(caption, style="dim"),
+        title=None if title is None else Text(visible(title), style="bold"),
+        caption=None if caption is None else Text(visible(caption), style="dim"),
         title_justify="left",
         caption_justify="left",
     )
     for name in columns:
         right = name.startswith(">")
         table.add_column(
-            Text(name.removeprefix(">")), justify="right" if right else "left"
+            _text(name.removeprefix(">")), justify="right" if right else "left"
         )
     for row in rows:
-        table.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in row))
+        table.add_row(*map(_text, row))
     return table
+
+
+def _text(cell: Any) -> Text:
+    """Text for the terminal; what names hide in it is seen."""
+    if isinstance(cell, Text):
+        return Text(visible(cell.plain), style=cell.style)
+    return Text(visible(str(cell)))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """``kin datasets``: what there is to try, and as a file."""
 
 from pathlib import Path
+from shlex import quote
 
 from kinlearn.cli._console import Output, make_table
 from kinlearn.cli._errors import UserError, one_line, suggest
@@ -60,10 +61,13 @@ def get_dataset(
     except OSError as error:
         raise UserError(one_line(error)) from error
     target = None if data.target is None else data.target.name
-    write_table(data.frame, out)
+    write_table(data.frame, out, output)
     output.show(f"{len(data.frame)} rows of {name} in {out}.")
     if data.task is not None and target is not None:
-        output.show(f"Try: kin compare {out} --target {target} --task {data.task}")
+        output.show(
+            "Try: kin compare "
+            f"{quote(str(out))} --target {quote(target)} --task {quote(data.task)}"
+        )
     output.print_json(
         {
             "name": name,

@@ -23,10 +23,12 @@ import numpy as np
 import pandas as pd
 
 from kinlearn import utils
+from kinlearn.cli._console import Output
 from kinlearn.cli._errors import UserError, file_error, listed, one_line, suggest
 
 __all__ = [
     "Source",
+    "as_csv",
     "as_numbers",
     "as_text",
     "check_output",
@@ -418,7 +420,26 @@ def written(path: Path) -> Iterator[None]:
         raise file_error(error, path, "write") from error
 
 
-def write_table(frame: pd.DataFrame, path: Path) -> None:
+def as_csv(frame: pd.DataFrame, output: Output) -> pd.DataFrame:
+    """A frame without text that spreadsheets run; a remark if there was any."""
+    safe = frame.rename(columns=utils.no_formula)
+    changed = [str(new) for new in safe.columns if new not in frame.columns]
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            cells = column.map(utils.no_formula)
+            changed += cells[(cells != column) & column.notna()].tolist()
+            safe.isetitem(place, cells)
+    if changed:
+        output.note(
+            f"{len(changed)} cells begin like a formula. They have an apostrophe in "
+            f"front, so that spreadsheets do not run them (first: "
+            f"{one_line(changed[0], 40)}). Parquet and Feather files have none."
+        )
+    return safe
+
+
+def write_table(frame: pd.DataFrame, path: Path, output: Output) -> None:
     """Write a frame in the format that the name of the file ends in."""
     with replacing(path) as temporary:
         ending = path.suffix.lower()
@@ -427,4 +448,5 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         elif ending == ".feather":
             frame.reset_index(drop=True).to_feather(temporary)
         else:
-            frame.to_csv(temporary, index=False, sep="\t" if ending == ".tsv" else ",")
+            separator = "\t" if ending == ".tsv" else ","
+            as_csv(frame, output).to_csv(temporary, index=False, sep=separator)

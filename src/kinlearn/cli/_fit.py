@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -49,6 +50,7 @@ def fit_model(
     seed: int = 0,
     card: Path | None = None,
     estimators: Mapping[str, Any] | None = None,
+    key: bytes | None = None,
 ) -> None:
     """Fit a model to a table and save it, and write its card."""
     if is_contender(model):
@@ -93,7 +95,7 @@ def fit_model(
         "columns": training.kinds,
     }
     with written(path):
-        save(pipeline, path, about=manifest)
+        save(pipeline, path, about=manifest, key=key)
     if card is not None:
         with written(card):
             write_card(estimator, card, about={**manifest, "file": path.name})
@@ -102,7 +104,7 @@ def fit_model(
         f"Fitted {manifest['model']} ({training.kind}) to {training.describe()} in "
         f"{seconds:.1f} s.",
         *describe_findings(found, kind=training.kind, task=training.task),
-        f"Saved as {path}. Predict with: kin predict {path} NEW.csv --out "
+        f"Saved as {path}. Predict with: kin predict {quote(str(path))} NEW.csv --out "
         "predictions.csv",
         *([f"The model card: {card}"] if card is not None else []),
     )

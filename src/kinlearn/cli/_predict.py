@@ -13,7 +13,7 @@ import sklearn.utils
 from kinlearn.cli import _process
 from kinlearn.cli._console import Output
 from kinlearn.cli._errors import UserError, data_errors, file_error, listed
-from kinlearn.cli._files import Source, as_text, write_table
+from kinlearn.cli._files import Source, as_csv, as_text, write_table
 from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.persistence import SavedModel, open_model
 from kinlearn.tables import unreadable_cells
@@ -21,11 +21,13 @@ from kinlearn.tables import unreadable_cells
 __all__ = ["open_saved", "predict_rows"]
 
 
-def open_saved(path: Path, trusted: Sequence[str] = ()) -> SavedModel:
+def open_saved(
+    path: Path, trusted: Sequence[str] = (), key: bytes | None = None
+) -> SavedModel:
     """Read a model file, or raise an error of one line."""
     _import_skops()
     try:
-        return open_model(path, trusted=trusted)
+        return open_model(path, trusted=trusted, key=key)
     except (FileNotFoundError, IsADirectoryError) as error:
         raise UserError(str(error)) from error
     except OSError as error:
@@ -99,12 +101,13 @@ def predict_rows(
         cells = frame.astype(object).where(frame.notna(), None)
         output.print_json(cells.map(_plain).to_dict(orient="records"))
     if out is not None:
-        write_table(frame, out)
+        write_table(frame, out, output)
         of = "" if manifest["target"] is None else f" of {manifest['target']!r}"
         output.show(f"{len(frame)} predictions{of} in {out}.")
     elif not output.json:
+        safe = as_csv(frame, output)
         output.print_notes()
-        frame.to_csv(sys.stdout, index=False)
+        safe.to_csv(sys.stdout, index=False)
 
 
 def _plain(value: Any) -> Any:

@@ -65,7 +65,7 @@ def relate_tasks(
         output.show(_table(distances, rows, training.task, METHODS[method]))
     pairs = _pairs(found)
     if out is not None:
-        write_table(pairs, out)
+        write_table(pairs, out, output)
         output.show(f"Distances of all {len(pairs)} pairs in {out}.")
     output.print_json(
         {

@@ -2,11 +2,14 @@
 
 A skops file is a zip of JSON and arrays that runs no code on loading. Ours has one
 entry more, ``kinlearn.json``, with what a user of the model must know, and a SHA-256
-over everything. The checksum finds damage and careless edits. It is no signature:
-against a file made to do harm stands the list of types that may be built.
+over everything. The checksum finds damage and careless edits, but whoever can change
+the file can make a new one. A signature, by a key that only some people have, finds
+that too. Against a file made to do harm stand the list of types that may be built, and
+a limit to what it may unpack to, which is looked at before anything is unpacked.
 """
 
 import hashlib
+import hmac
 import io
 import json
 import zipfile
@@ -31,6 +34,10 @@ _FORMAT, _VERSION = "kinlearn-model", 2
 _PACKAGES = ("kinlearn", "scikit-learn", "numpy", "skops")
 _REMEDY = "Save the model again."
 _TEXT = (str, type(None))
+# What a file unpacks to at most: in bytes, where it is small, and as a multiple of its
+# own size. Deflate can reach 1,000 times; of models, 10 has been seen.
+_SMALL, _MULTIPLE = 256 * 2**20, 100
+_SHORTEST_KEY = 16
 _FIELDS: dict[str, Any] = {
     "versions": dict,
     "created": str,
@@ -65,13 +72,19 @@ def _skops(purpose: str) -> Any:
 
 
 def write_model(
-    path: str | PathLike[str], model: Any, manifest: dict[str, Any]
+    path: str | PathLike[str],
+    model: Any,
+    manifest: dict[str, Any],
+    *,
+    key: bytes | None = None,
 ) -> list[str]:
     """Write a model file; an old one is replaced when the new one is complete.
 
     `manifest` has the fields of ``_FIELDS`` but versions and created, which are added
     here. Returns the types that must be trusted by name to load the file.
     """
+    if key is not None:
+        _check_key(key)
     skops = _skops("Saving a model")
     with packed(model) as slim:
         content = skops.dumps(slim)
@@ -87,6 +100,8 @@ def write_model(
     schema = json.loads(entries["schema.json"])  # without its blanks, half of it
     entries["schema.json"] = json.dumps(schema, separators=(",", ":")).encode()
     manifest["sha256"] = _checksum(manifest, entries)
+    if key is not None:
+        manifest["signature"] = _signature(manifest["sha256"], key)
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     with (
         replacing(path) as temporary,
@@ -99,8 +114,9 @@ def write_model(
 
 
 def _checksum(manifest: dict[str, Any], entries: dict[str, bytes]) -> str:
-    """SHA-256 over the manifest without its checksum, and all other entries."""
-    rest = {key: value for key, value in manifest.items() if key != "sha256"}
+    """SHA-256 over the manifest without its last two fields, and all other entries."""
+    last = ("sha256", "signature")
+    rest = {key: value for key, value in manifest.items() if key not in last}
     digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
     for name in sorted(entries):
         inner = hashlib.sha256(entries[name]).hexdigest()
@@ -108,7 +124,27 @@ def _checksum(manifest: dict[str, Any], entries: dict[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> SavedModel:
+def _signature(checksum: str, key: bytes) -> str:
+    """HMAC-SHA-256 of the checksum, which stands for all of the file."""
+    return hmac.new(key, checksum.encode(), "sha256").hexdigest()
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, bytes) or len(key) < _SHORTEST_KEY:
+        found = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
+        raise ValueError(
+            f"key must be at least {_SHORTEST_KEY} bytes that nobody can guess, such "
+            f"as secrets.token_bytes(32); got {found}."
+        )
+
+
+def open_model(
+    path: str | PathLike[str],
+    *,
+    trusted: Iterable[str] = (),
+    key: bytes | None = None,
+    max_bytes: int | None = None,
+) -> SavedModel:
     """Read a model file with its manifest.
 
     Parameters
@@ -118,6 +154,10 @@ def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Sav
     trusted : iterable of str, default=()
         Full names of types, beside those of kinlearn and scikit-learn, that the file
         may build.
+    key : bytes, default=None
+        The key that the file must be signed with. None does not look at signatures.
+    max_bytes : int, default=None
+        What the file may unpack to. None: 256 MiB, or a hundred times its size.
 
     Returns
     -------
@@ -142,7 +182,9 @@ def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Sav
     ('clinic', 'readmitted', [0, 1])
     """
     path = Path(path)
-    entries = _open(path)
+    if key is not None:
+        _check_key(key)
+    entries = _open(path, max_bytes)
     if _ENTRY not in entries:
         what = "a skops file" if "schema.json" in entries else "a zip archive"
         raise ValueError(f"{path} is {what}, but no model of kin's. {_REMEDY}")
@@ -151,6 +193,8 @@ def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Sav
         raise ValueError(
             f"{path} was changed after it was saved (its checksum is wrong). {_REMEDY}"
         )
+    if key is not None:
+        _check_signature(path, manifest, key)
     wrong = [k for k, t in _FIELDS.items() if not isinstance(manifest.get(k, 0), t)]
     if wrong:
         raise ValueError(
@@ -159,11 +203,42 @@ def open_model(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Sav
     return SavedModel(_build(path, entries, tuple(trusted)), manifest)
 
 
-def _open(path: Path) -> dict[str, bytes]:
+def _check_signature(path: Path, manifest: dict[str, Any], key: bytes) -> None:
+    found = manifest.get("signature")
+    if not isinstance(found, str):
+        raise ValueError(
+            f"{path} is not signed. Sign it when it is saved: kinlearn.save(..., "
+            "key=...), kin fit --sign KEYFILE."
+        )
+    if not hmac.compare_digest(found, _signature(manifest["sha256"], key)):
+        raise ValueError(
+            f"{path} was not signed with this key: it is of somebody else, or was "
+            "changed. Do not use it."
+        )
+
+
+def _check_size(path: Path, archive: zipfile.ZipFile, limit: int | None) -> None:
+    """Refuse an archive that unpacks to more than a model would.
+
+    No entry is read beyond the length that its header states, which is looked at.
+    """
+    size, stated = path.stat().st_size, [e.file_size for e in archive.infolist()]
+    if limit is None:
+        limit = max(_SMALL, _MULTIPLE * size)
+    if sum(stated) > limit:
+        raise ValueError(
+            f"{path} has {size:,} bytes and would unpack to {sum(stated):,}, more than "
+            f"{limit:,}: no model of kin's does. If you know who made it, allow it: "
+            f"kinlearn.load(path, max_bytes={sum(stated)})."
+        )
+
+
+def _open(path: Path, max_bytes: int | None) -> dict[str, bytes]:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder. Name a model file.")
     try:
         with zipfile.ZipFile(path) as archive:
+            _check_size(path, archive, max_bytes)
             twice = len(archive.namelist()) != len(set(archive.namelist()))
             entries = {name: archive.read(name) for name in archive.namelist()}
     except FileNotFoundError as error:

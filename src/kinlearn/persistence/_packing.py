@@ -76,6 +76,7 @@ class Blob:
         """The arrays, as they were."""
         found, start = {}, 0
         for name, dtype, shape, layout in json.loads(self.header):
+            _check_plain([dtype, *(narrow for narrow, _, _ in layout)])
             stored = []
             for narrow, by_byte, length in layout:
                 part = self.data[start : start + length]
@@ -86,6 +87,13 @@ class Blob:
             flat = stored[0] if len(stored) == 1 else stored[1][stored[0]]
             found[name] = flat.astype(dtype).reshape(shape)
         return found
+
+
+def _check_plain(dtypes: list[str]) -> None:
+    """Numbers alone: a type of a gigabyte would make as much of every stored byte."""
+    for dtype in dtypes:
+        if np.dtype(dtype).kind not in "biuf":
+            raise ValueError(f"an array in it holds {dtype}, not numbers")
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ def save(
     target: str | None = None,
     columns: Sequence[str] | None = None,
     about: Mapping[str, Any] | None = None,
+    key: bytes | None = None,
 ) -> None:
     """Save a fitted model as a file that runs no code when it is loaded.
 
@@ -45,6 +46,10 @@ def save(
         ``x0``, ``x1`` and so on.
     about : mapping, default=None
         Further entries of the manifest, or other ones; they must go into JSON.
+    key : bytes, default=None
+        A secret to sign the file with, such as ``secrets.token_bytes(32)``. Who has it
+        can tell by ``load(path, key=...)`` that nobody without it made or changed the
+        file.
 
     See Also
     --------
@@ -74,7 +79,7 @@ def save(
     True
     """
     manifest = {**_describe(model, target=target, columns=columns), **(about or {})}
-    strange = write_model(path, model, manifest)
+    strange = write_model(path, model, manifest, key=key)
     if strange:
         warnings.warn(
             f"The model holds {', '.join(strange)}, which neither kinlearn nor "
@@ -86,7 +91,13 @@ def save(
         )
 
 
-def load(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
+def load(
+    path: str | PathLike[str],
+    *,
+    trusted: Iterable[str] = (),
+    key: bytes | None = None,
+    max_bytes: int | None = None,
+) -> Any:
     """Load a model that :func:`save` or ``kin fit`` has saved.
 
     Parameters
@@ -97,6 +108,12 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
         Full names of types, beside those of kinlearn and scikit-learn, that the file
         may build, such as ``"lightgbm.sklearn.LGBMClassifier"``. The error about them
         lists them. Allow what you know, in files of people whom you trust.
+    key : bytes, default=None
+        The secret that :func:`save` must have signed the file with; another signature,
+        and none, is refused. None does not look at signatures.
+    max_bytes : int, default=None
+        What the file may unpack to. None allows 256 MiB, and a hundred times the size
+        of the file where that is more.
 
     Returns
     -------
@@ -108,8 +125,9 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     Raises
     ------
     ValueError
-        If the file is damaged, was changed, is none of kinlearn's, is too new, or
-        wants to build a type that is not trusted.
+        If the file is damaged, was changed, is none of kinlearn's, is too new, unpacks
+        to too much, is not signed with `key`, or wants to build a type that is not
+        trusted.
 
     See Also
     --------
@@ -132,7 +150,7 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     ...     kinlearn.load(path)
     PerTask(estimator=LogisticRegression(max_iter=1000), task='clinic')
     """
-    return open_model(path, trusted=trusted).model
+    return open_model(path, trusted=trusted, key=key, max_bytes=max_bytes).model
 
 
 def _describe(

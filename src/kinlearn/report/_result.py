@@ -1,6 +1,5 @@
 """What pictures and page read of an audit, and how numbers and names are written."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from kinlearn.relatedness import TaskDistances
+from kinlearn.utils import visible
 
 if TYPE_CHECKING:
     from kinlearn.audit import SharingResult
@@ -24,18 +24,11 @@ __all__ = [
     "shorten",
     "signed",
     "sorted_gains",
-    "visible",
 ]
 
 NO_NUMBER = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"  # as wide as the plus
 _FORMAT = "kinlearn-sharing/2"
-# Control characters but for line ends and tabs, marks that turn the direction of
-# writing, and those of no width: a name could hide or turn what stands beside it.
-_UNSEEN = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f"
-    "\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
-)
 # In the order in which they are listed
 VERDICTS = ("helped", "hurt", "unclear", "not scored")
 
@@ -133,11 +126,6 @@ def signed(value: float | None, decimals: int) -> str:
     written = plain(value, decimals)
     positive = value is not None and value > 0 and written.strip("0.,")
     return f"+{written}" if positive else written
-
-
-def visible(text: str) -> str:
-    """A text whose characters that are not seen are written as Python writes them."""
-    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def shorten(name: Any, limit: int = 24) -> str:

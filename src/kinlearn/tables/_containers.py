@@ -376,6 +376,29 @@ def _read_array(X: Any) -> np.ndarray:
     return values
 
 
+def _check_places(X: Any) -> None:
+    """Refuse a sparse matrix whose numbers lie outside of it: SciPy would crash."""
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+            return
+    except ValueError as error:
+        raise ValueError(
+            f"X is a damaged sparse matrix ({error}): its indices and its shape "
+            f"{X.shape} do not go together. Build it anew, for example from its "
+            "entries by scipy.sparse.coo_array."
+        ) from error
+    if X.format != "coo" or not X.nnz:
+        return
+    for place, length, what in ((X.row, X.shape[0], "row"), (X.col, X.shape[1], "col")):
+        if place.min() < 0 or place.max() >= length:
+            bad = place.min() if place.min() < 0 else place.max()
+            raise ValueError(
+                f"X is a damaged sparse matrix: it has an entry in {what} {bad} of "
+                f"{length}. Build it anew with a shape that holds all entries."
+            )
+
+
 def open_table(X: Any) -> AnyTable:
     """Wrap X in the table of its kind."""
     if sp.issparse(X):
@@ -385,6 +408,7 @@ def open_table(X: Any) -> AnyTable:
             )
         if X.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
+        _check_places(X)
         return SparseTable(X)
     if nw.dependencies.is_pandas_dataframe(X):
         _frame_names(list(X.columns))  # narwhals would call repeated names an error

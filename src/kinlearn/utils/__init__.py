@@ -23,7 +23,7 @@ from kinlearn.utils._rounds import (
     rounds_with_callbacks,
 )
 from kinlearn.utils._threads import Threads
-from kinlearn.utils._values import as_float32
+from kinlearn.utils._values import as_float32, no_formula, visible
 
 __all__ = [
     "AllOrNothing",
@@ -36,6 +36,7 @@ __all__ = [
     "group_rows",
     "import_optional",
     "mix_bits",
+    "no_formula",
     "one_by_one",
     "quiet_round",
     "replacing",
@@ -45,4 +46,5 @@ __all__ = [
     "show_versions",
     "stop_requested",
     "stop_searches_if",
+    "visible",
 ]

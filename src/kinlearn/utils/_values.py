@@ -1,5 +1,6 @@
 """Values: which are missing or too large, and how messages tell users of them."""
 
+import re
 import sys
 import warnings
 from types import FrameType
@@ -7,9 +8,43 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MISSING_TYPES", "are_missing", "as_float32", "show_values", "warn_caller"]
+__all__ = [
+    "MISSING_TYPES",
+    "are_missing",
+    "as_float32",
+    "no_formula",
+    "show_values",
+    "visible",
+    "warn_caller",
+]
 
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
+# Control characters but for line ends and tabs, marks that turn the direction of
+# writing, and those of no width: a name could hide or turn what stands beside it.
+_UNSEEN = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f"
+    "\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def visible(text: str) -> str:
+    """A text whose characters that are not seen are written as Python writes them."""
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def no_formula(cell: Any) -> Any:
+    """A cell of a CSV file as no spreadsheet runs it; numbers stay as they are.
+
+    Text that begins like a formula gets an apostrophe in front, as in a spreadsheet.
+    """
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def show_values(values: Any, limit: int = 5) -> str:

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinlearn.report._result import short_names, visible
+from kinlearn.report._result import short_names
 from kinlearn.report.displays._base import AS_WRITTEN, new_axes
 from kinlearn.sharing import Explanation
+from kinlearn.utils import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

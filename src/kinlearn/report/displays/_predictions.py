@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinlearn.report._result import short_names, visible
+from kinlearn.report._result import short_names
 from kinlearn.report.displays._base import AS_WRITTEN, both_ends, new_axes
 from kinlearn.sharing import TaskCalibration, TaskCoverage
+from kinlearn.utils import visible
 from kinlearn.utils._typing import ArrayLike, Table
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, TypeAlias
 
-from kinlearn.report._result import NO_NUMBER, Numbers, shorten, visible
+from kinlearn.report._result import NO_NUMBER, Numbers, shorten
+from kinlearn.utils import visible
 
 __all__ = [
     "Cell",

@@ -19,6 +19,7 @@ from kinlearn.report.page._html import (
     task_label,
     terms,
 )
+from kinlearn.utils import no_formula
 
 __all__ = ["failed", "numbers_file", "what_was_run", "winner"]
 
@@ -146,7 +147,7 @@ def numbers_file(data: Mapping[str, Any]) -> str | None:
     for columns in (names, []):
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*keys, *columns])
+        writer.writerow([*keys, *map(no_formula, columns)])
         for gain in data["gains"]:
             scores = (score.get((gain["task"], name)) for name in columns)
             writer.writerow([*map(_short, (gain[key] for key in keys)),
@@ -157,4 +158,4 @@ def numbers_file(data: Mapping[str, Any]) -> str | None:
 
 
 def _short(value: Any) -> Any:
-    return f"{value:.5g}" if isinstance(value, float) else value
+    return f"{value:.5g}" if isinstance(value, float) else no_formula(value)
