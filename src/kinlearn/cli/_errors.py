@@ -7,8 +7,6 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import Any
 
-from kinlearn.utils import visible
-
 __all__ = ["UserError", "data_errors", "file_error", "listed", "one_line", "suggest"]
 
 _LONGEST = 280
@@ -20,6 +18,8 @@ class UserError(Exception):
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
     """A message of any shape as one line that fits a terminal."""
+    from kinlearn.utils import visible  # brings NumPy, which --help does without
+
     line = visible(" ".join(str(text).split()))
     return line if len(line) <= longest else line[: longest - 3].rstrip() + "..."
 
