@@ -25,7 +25,7 @@ from benchmarks.quality.protocol import PROTOCOLS
 from kinlearn import KinClassifier, KinRegressor
 
 RECORDS = Path(__file__).parents[1] / "records" / "kin_candidates.jsonl"
-_SPLITS = {"landmine-75": 10, "school-published": 10, "kin-mnist": 6, "kin-usps": 6}
+_SPLITS = {"landmine-75": 30, "school-published": 10, "kin-mnist": 6, "kin-usps": 6}
 _FIRST = 2  # splits of all other protocols
 
 

@@ -94,3 +94,52 @@ def test_words_among_the_features_become_indicators():
     assert model.score(frame, Y) > SharedPlusOwn(Ridge(), task="g").fit(
         frame.drop(columns="colour"), Y
     ).score(frame.drop(columns="colour"), Y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("own_weight", [1e-3, 0.3, 30.0])
+def test_ridge_by_sums_is_that_of_widened_features(dtype, weighted, own_weight):
+    weight = RNG.uniform(0.5, 2.0, size=150) if weighted else None
+    rows = with_task(X.astype(dtype) + 5, TASK)
+    form = SharedPlusOwn(Ridge(2.0), task=-1, own_weight=own_weight)
+    model = form.fit(rows, Y, weight)
+    # a solver that is not replaced gives the same model, the slow way
+    inner = Ridge(2.0, solver="lsqr", tol=1e-13, max_iter=100_000)
+    slow = SharedPlusOwn(inner, task=-1, own_weight=own_weight).fit(
+        rows.astype(np.float64), Y, weight
+    )
+    assert model.estimator_.solver_ == "cholesky"
+    assert slow.estimator_.solver_ == "lsqr"
+    rtol = 1e-3 if dtype == np.float32 else 1e-5
+    assert_allclose(model.predict(rows), slow.predict(rows), rtol=rtol, atol=1e-4)
+    fast, by_table = model.estimator_, slow.estimator_
+    assert_allclose(fast.coef_, by_table.coef_, rtol=10 * rtol, atol=1e-4)
+    assert_allclose(fast.intercept_, by_table.intercept_, rtol=10 * rtol)
+    assert fast.coef_.dtype == dtype
+    # and the model predicts the widened features, as scikit-learn does
+    wide = model._features(X.astype(dtype) + 5, TASK.astype(np.int32))
+    assert_allclose(fast.predict(wide), model.predict(rows), rtol=1e-4, atol=1e-4)
+
+
+def test_ridge_that_sums_do_not_serve_is_fitted_by_the_table():
+    few = with_task(X[:40], np.arange(40) % 20)
+    wide = np.hstack([RNG.normal(size=(40, 300)), np.arange(40)[:, None] % 20])
+    for rows, inner in (
+        (few, Ridge(0.0)),
+        (wide, Ridge()),
+        (few, Ridge(positive=True)),
+    ):
+        form = SharedPlusOwn(inner, task=-1, own_weight=0.3).fit(rows, Y[:40])
+        assert form.estimator_.solver_ != "cholesky"
+        assert np.isfinite(form.predict(rows)).all()
+
+
+def test_missing_values_are_refused_by_fit_and_predict():
+    model = SharedPlusOwn(Ridge(), task=-1).fit(XT, Y)
+    gaps = XT.copy()
+    gaps[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(gaps)
+    with pytest.raises(ValueError, match="NaN"):
+        SharedPlusOwn(Ridge(), task=-1).fit(gaps, Y)

@@ -254,11 +254,14 @@ class OneModel(SharingForm):
         self.table_encoder_, rows = encode_rows(self.estimator, rows)
         if self.table_encoder_ is not None:
             warn_of_unused(self.table_encoder_.meanings_)
+        self.estimator_ = self._fit_estimator(rows)
+        return self
+
+    def _fit_estimator(self, rows: TrainingRows) -> Any:
         features, categorical = self._fit_features(rows)
-        self.estimator_ = fit_clone(
+        return fit_clone(
             self.estimator, replace(rows, rest=features), categorical=categorical
         )
-        return self
 
     def _fit_features(self, rows: TrainingRows) -> tuple[Any, list[int]]:
         """What the estimator is fitted to, and which of its columns are categories."""

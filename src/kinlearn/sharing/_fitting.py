@@ -29,6 +29,7 @@ __all__ = [
     "encode_rows",
     "fit_clone",
     "needs_text",
+    "plain_numbers",
     "splits_categories",
     "takes_codes",
 ]
@@ -212,6 +213,16 @@ def fit_clone(
     if encoder is None:
         return model
     return Pipeline([("table", encoder), ("model", model)])
+
+
+def plain_numbers(rest: Any) -> tuple[Any, np.ndarray | None]:
+    """A frame of numbers as a matrix, with its names; all else as it is."""
+    table = open_table(rest)
+    columns = range(table.n_columns)
+    if not isinstance(table, FrameTable) or not table.is_numeric(columns):
+        return rest, None
+    names = None if table.names is None else np.array(table.names, dtype=object)
+    return table.matrix(columns, order="C"), names
 
 
 def category_codes(encoder: TableEncoder | None, estimator: Any) -> list[int]:

@@ -16,9 +16,9 @@ from kinlearn.sharing._fitting import (
     TrainingRows,
     checked_predictions,
     fit_clone,
+    plain_numbers,
 )
 from kinlearn.sharing._pooled import Pooled
-from kinlearn.tables.internal import FrameTable, open_table
 from kinlearn.utils import group_rows, one_by_one
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._sklearn import Interval, safe_indexing
@@ -44,16 +44,6 @@ def _fit_task(estimator: Any, rows: TrainingRows, name: Any) -> Any:
             f"Task {name!r} ({len(rows.y)} rows): {error}"
             + (advice if len(rows.y) <= _FEW_ROWS else "")
         ) from error
-
-
-def _plain_numbers(rest: Any) -> tuple[Any, np.ndarray | None]:
-    """A frame of numbers as a matrix, with its names; all else as it is."""
-    table = open_table(rest)
-    columns = range(table.n_columns)
-    if not isinstance(table, FrameTable) or not table.is_numeric(columns):
-        return rest, None
-    names = None if table.names is None else np.array(table.names, dtype=object)
-    return table.matrix(columns, order="C"), names
 
 
 class PerTask(CallbackSupportMixin, SharingForm):
@@ -218,7 +208,7 @@ class PerTask(CallbackSupportMixin, SharingForm):
         large: np.ndarray,
     ) -> list[Any]:
         """Linear models of large tasks, all in one go; None where that is not so."""
-        X, names = _plain_numbers(rows.rest)
+        X, names = plain_numbers(rows.rest)
         if not has_line(self.estimator, X):
             return [None] * len(large)
         rows = replace(rows, rest=X).take(order)

@@ -5,14 +5,25 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
+from kinlearn.linear.internal import add_own_parts, fit_shared_and_own
 from kinlearn.sharing._base import OneModel, SharingForm
-from kinlearn.sharing._fitting import TrainingRows
+from kinlearn.sharing._fitting import TrainingRows, plain_numbers
 from kinlearn.utils._sklearn import Interval
 from kinlearn.utils._typing import LabelRule, TaskColumn
 
 __all__ = ["SharedPlusOwn"]
+
+_FEW_COLUMNS = 64  # of a sparse X that is solved like a dense one
+
+
+def _few_columns(rest: Any) -> Any:
+    """Numbers of few columns as an array, also of frames and sparse ones."""
+    X = plain_numbers(rest)[0]
+    few = sp.issparse(X) and X.shape[1] <= _FEW_COLUMNS
+    return X.toarray() if few else X
 
 
 class SharedPlusOwn(OneModel):
@@ -108,6 +119,36 @@ class SharedPlusOwn(OneModel):
             estimator, task=task, unknown_task=unknown_task, label_sets=label_sets
         )
         self.own_weight = own_weight
+
+    def _fit_estimator(self, rows: TrainingRows) -> Any:
+        if len(self.tasks_) > 1:
+            found = fit_shared_and_own(
+                self.estimator,
+                _few_columns(rows.rest),
+                rows.y,
+                rows.sample_weight,
+                rows.task,
+                len(self.tasks_),
+                float(self.own_weight),
+            )
+            if found is not None:
+                return found
+        return super()._fit_estimator(rows)
+
+    def _predict_by(self, method: str, rest: Any, task: np.ndarray) -> np.ndarray:
+        X = _few_columns(rest) if self.table_encoder_ is None else None
+        coef: Any = getattr(self.estimator_, "coef_", None)
+        plain = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.size
+        if not plain or type(self.estimator_) is not Ridge or np.ndim(coef) != 1:
+            return super()._predict_by(method, rest, task)
+        # the same without the columns of all tasks
+        X = check_array(X, dtype=[np.float64, np.float32], estimator=self)
+        d, own = X.shape[1], np.zeros((1, X.shape[1] + 1))
+        if len(self.tasks_) > 1:
+            own = float(self.own_weight) * coef[d:].reshape(len(self.tasks_), d + 1)
+        out = X @ coef[:d] + self.estimator_.intercept_
+        add_own_parts(out, X, task, own)
+        return out
 
     def _fit_features(self, rows: TrainingRows) -> tuple[Any, list[int]]:
         return self._features(rows.rest, rows.task), []

@@ -15,7 +15,12 @@ import sklearn
 
 from kinlearn.utils._all_or_nothing import mark_all_or_nothing
 
-__all__ = ["CallbackSupportMixin", "set_callbacks", "with_callbacks"]
+__all__ = [
+    "CallbackSupportMixin",
+    "has_listeners",
+    "set_callbacks",
+    "with_callbacks",
+]
 
 _NEED = (
     "Callbacks, such as progress bars, need scikit-learn 1.9 or newer; this is "
@@ -29,6 +34,8 @@ except ImportError:
 
     class _NoContext:
         """A fit, or a step of one, without callbacks."""
+
+        _callbacks = ()
 
         def subcontext(self, **_: Any) -> Self:
             return self
@@ -79,6 +86,14 @@ def with_callbacks(method: Callable) -> Any:
             raise
 
     return mark_all_or_nothing(method_with_callbacks)
+
+
+def has_listeners(context: Any) -> bool:
+    """Whether a fit has callbacks, its own or of a fit around it.
+
+    Where steps take microseconds, those that nobody hears of need not be reported.
+    """
+    return bool(getattr(context, "_callbacks", True))
 
 
 def set_callbacks(estimator: Any, callbacks: Sequence[Any]) -> None:

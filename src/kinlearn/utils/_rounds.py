@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
+from kinlearn.utils._callbacks import has_listeners
 from kinlearn.utils._typing import Table
 
 __all__ = [
@@ -69,10 +70,13 @@ def rounds_with_callbacks(
         yield request
         request.stop = step.call_on_fit_task_end(estimator=estimator)
 
-    yield on_round
+    yield on_round if has_listeners(fit) else quiet_round
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y)
 
 
 def quiet_round(number: int) -> AbstractContextManager[SimpleNamespace]:
     """What `rounds_with_callbacks` yields, for rounds without callbacks."""
-    return nullcontext(SimpleNamespace(stop=False))
+    return _QUIET
+
+
+_QUIET = nullcontext(SimpleNamespace(stop=False))  # nobody sets it

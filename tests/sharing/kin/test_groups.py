@@ -14,6 +14,7 @@ from kinlearn.boosting import (
     MultiTaskGradientBoostingRegressor,
 )
 from kinlearn.sharing import Pooled, SharedPlusOwn, TaskAsFeature
+from kinlearn.sharing.kin import _groups
 from kinlearn.sharing.kin._candidates import CAUTIONS, Size, choose_candidates
 from kinlearn.sharing.kin._groups import (
     LikeTasks,
@@ -212,6 +213,27 @@ def test_nothing_is_looked_for_in_too_many_tasks_or_features():
 
 
 # ------------------------------------------------------------- one model for a group
+
+
+def test_groups_are_found_once_for_the_same_rows(monkeypatch):
+    X, y, task = two_kinds(np.random.default_rng(0))
+    rows, found, calls = with_task(X, task), {}, []
+
+    def count(*args, **options):
+        calls.append(options["caution"])
+        return groups_of_tasks(*args, **options)
+
+    monkeypatch.setattr(_groups, "groups_of_tasks", count)
+    alone = LikeTasks(Ridge(), task=-1).fit(rows, y)
+    for inner in (Ridge(), Ridge(3.0)):
+        model = LikeTasks(inner, task=-1).remember_groups(found, "all").fit(rows, y)
+        assert_array_equal(model.groups_, alone.groups_)
+        assert "_found_before" not in vars(model)
+    LikeTasks(Ridge(), task=-1, caution=4.0).remember_groups(found, "all").fit(rows, y)
+    some = np.flatnonzero(task != 2)
+    model = LikeTasks(Ridge(), task=-1).remember_groups(found, "some")
+    assert len(model.fit(rows[some], y[some]).groups_) == len(alone.groups_) - 1
+    assert calls == [1.0, 1.0, 4.0, 1.0]
 
 
 def test_like_tasks_have_one_model_that_sees_the_task():

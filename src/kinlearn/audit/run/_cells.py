@@ -11,6 +11,7 @@ import os
 import pickle
 import re
 import shutil
+import sys
 import tempfile
 import time
 import warnings
@@ -27,7 +28,7 @@ from joblib.externals.loky.backend import resource_tracker
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kinlearn.audit._contenders import Entry
 from kinlearn.audit._folds import Folds
@@ -267,6 +268,19 @@ def _open_handle(handle: str | SentOnce) -> Comparison:
     return comparison
 
 
+# What was found in this process, and after how many imported modules.
+_found_pools: tuple[int, ThreadpoolController] | None = None
+
+
+def _thread_pools() -> ThreadpoolController:
+    """The thread pools of libraries; milliseconds, unless nothing was imported."""
+    global _found_pools
+    n_modules = len(sys.modules)
+    if _found_pools is None or _found_pools[0] != n_modules:
+        _found_pools = n_modules, ThreadpoolController()
+    return _found_pools[1]
+
+
 def _run_cell(
     handle: str | SentOnce, cell: Cell, estimator: Any
 ) -> tuple[Cell, dict[str, Any]]:
@@ -274,7 +288,7 @@ def _run_cell(
     comparison = _open_handle(handle)
     peak = _PeakMemory()
     with (
-        threadpool_limits(1),
+        _thread_pools().limit(limits=1),
         joblib.parallel_config("sequential"),
         warnings.catch_warnings(record=True) as caught,
     ):

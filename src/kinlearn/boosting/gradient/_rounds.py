@@ -50,6 +50,7 @@ __all__ = [
 # In a leaf, of a row of mean weight: a Newton step over less would be too long.
 _LEAST_CURVATURE = 1e-3
 _DRAWS = 2**31
+_NOWHERE = np.nonzero(np.empty((0, 0)))  # a table without departures
 # By default; of counts, costs and quantiles, less than so many rows have fewer.
 _MANY_LEAVES, _FEW_LEAVES, _FEW_ROWS = 12, 6, 10_000
 MOST_COUNTED = 2.0**31  # rows that whole weights may stand for together
@@ -442,7 +443,7 @@ def make_tree(
     values, table, penalty = leaf_values(
         values, bounds, sums, noise=noise, learning_rate=learning_rate, **options
     )
-    where = np.nonzero(table)
+    where: Any = np.nonzero(table) if table.size else _NOWHERE
     tree = Tree(
         output=output,
         nodes=nodes,

@@ -6,6 +6,7 @@ rows changes. A `Gather` gets them, from rows in one place or in partitions.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil, inf, log2
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -207,7 +208,9 @@ def gradient_memory(
 
 def _unit(total: float, bits: int) -> float:
     """The power of two of which `total` is less than 2^bits."""
-    return 2.0 ** (np.ceil(np.log2(total)) - bits + 1) if total > 0 else 1.0
+    if not 0 < total < inf:
+        return total if total == inf else 1.0
+    return 2.0 ** (ceil(log2(total)) - bits + 1)
 
 
 def merge_sums(arrays: Sequence[Any]) -> Any:
@@ -217,7 +220,7 @@ def merge_sums(arrays: Sequence[Any]) -> Any:
 
 def merge_largest(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """The largest."""
-    return np.max(arrays, axis=0)
+    return arrays[0] if len(arrays) == 1 else np.max(arrays, axis=0)
 
 
 # ------------------------------------------------------------------- of some rows

@@ -147,6 +147,7 @@ class WithMeanTargets:
 
 # What rows of standardised features, or weighted words, of usual penalties have.
 _SQUARED_NORM = 30.0
+_ROWS_AT_ONCE = 8192
 _MOST_OF_USUAL = 10.0  # a sparse feature may be so many times as large as the others
 
 
@@ -204,8 +205,11 @@ class Standardisation:
             spread[j] = half * np.sqrt(np.average((z - mean) ** 2, weights=w))
         return cls(centre, spread, categories)
 
-    def apply(self, X: Any) -> Any:
-        """The features in these terms, as CSR if X is so, and of the type of X."""
+    def apply(self, X: Any, out: np.ndarray | None = None) -> Any:
+        """The features in these terms, as CSR if X is so, and of the type of X.
+
+        They go to `out`, if given, where X is an array without categories.
+        """
         if sp.issparse(X):
             scaled = X.data / self.spread[X.indices]
             scaled = np.nan_to_num(scaled.astype(X.dtype, copy=False), copy=False)
@@ -214,8 +218,11 @@ class Standardisation:
         if self.categories is not None:
             codes = self.categories.apply(X)
             X = np.delete(X, self.categories.positions, axis=1)
-        Z = ((X - self.centre) / self.spread).astype(X.dtype, copy=False)
-        np.nan_to_num(Z, copy=False)
+        Z = np.empty(X.shape, X.dtype) if out is None else out
+        for first in range(0, len(X), _ROWS_AT_ONCE):  # more precise than a small X
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            Z[rows] = (X[rows] - self.centre) / self.spread
+            np.nan_to_num(Z[rows], copy=False)
         return Z if codes is None else np.hstack([Z, codes])
 
 

@@ -297,14 +297,17 @@ class LikeTasks(SharingForm):
         if is_classifier(self.estimator):
             y = indicators(np.searchsorted(self.classes_, y), len(self.classes_))
         weight = rows.sample_weight
-        self.groups_ = groups_of_tasks(
-            rows.rest,
-            y,
-            rows.task,
-            len(self.tasks_),
-            weight=weight,
-            caution=self.caution,
-        )
+        found, key = self.__dict__.pop("_found_before", ({}, None))
+        if (key, self.caution) not in found:
+            found[key, self.caution] = groups_of_tasks(
+                rows.rest,
+                y,
+                rows.task,
+                len(self.tasks_),
+                weight=weight,
+                caution=self.caution,
+            )
+        self.groups_ = found[key, self.caution]
         group = self.groups_[rows.task]
         self._largest = np.bincount(group, weights=weight).argmax()
         inner = self.estimator
@@ -315,6 +318,15 @@ class LikeTasks(SharingForm):
         # the tasks' label sets decide on what its rows do not show, not the groups'
         by_group = PerTask(inner, task=-1, label_sets="observed", unknown_task="error")
         self.by_group_ = by_group.fit(with_task(X, group), rows.y, weight)
+        return self
+
+    def remember_groups(self, found: dict[Any, np.ndarray], rows: Any) -> Self:
+        """Look in `found` first, and keep there what the next fit finds.
+
+        `rows` stands for the rows of that fit: other estimators, and other settings,
+        are fitted to the same, and the groups do not depend on these.
+        """
+        self._found_before = found, rows
         return self
 
     def _groups_of(self, task: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
@@ -56,8 +57,15 @@ class Table:
         groups: np.ndarray | None = None,
     ) -> Self:
         """Append the tasks; `scale` is None if no candidate wants scaled features."""
-        scaled = None if scale is None else with_task(scale.apply(X), task)
-        return cls(with_task(X, task), scaled, task, groups)
+        raw: Any = with_task(X, task)
+        scaled: Any = None
+        if scale is not None and (sp.issparse(X) or scale.categories is not None):
+            scaled = with_task(scale.apply(X), task)
+        elif scale is not None:
+            scaled = np.empty_like(raw)
+            scale.apply(X, out=scaled[:, :-1])
+            scaled[:, -1] = task
+        return cls(raw, scaled, task, groups)
 
     def of_kind(self, candidate: Candidate) -> Any:
         """The rows that a candidate takes."""
@@ -110,6 +118,7 @@ class TrainingTable:
     categorical: list
     n_codes: int
     label_rule: LabelRule = "connected"
+    _groups_by_rows: dict = field(default_factory=dict)
 
     @property
     def n_samples(self) -> int:
@@ -135,7 +144,11 @@ class TrainingTable:
             X = codes.fit_apply(X, y, self.n_classes)
         elif self.categorical and not candidate.scaled:
             shared["categorical_features"] = self.categorical
-        model = _with_params(candidate, params, shared).fit(X, y, **weight)
+        model = _with_params(candidate, params, shared)
+        if isinstance(model, LikeTasks):
+            some = rows.tobytes() if isinstance(rows, np.ndarray) else None
+            model.remember_groups(self._groups_by_rows, (candidate.level, some))
+        model.fit(X, y, **weight)
         return model if codes is None else WithMeanTargets(codes, model)
 
     def takes_bins(self, candidate: Candidate) -> bool:

@@ -25,7 +25,11 @@ from kinlearn.trees.extra._later import add_rows, insert_tasks
 from kinlearn.trees.extra._model import Forest
 from kinlearn.trees.extra._tuning import Candidate, Pilot, Space, choose
 from kinlearn.utils import as_float32
-from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
+from kinlearn.utils._callbacks import (
+    CallbackSupportMixin,
+    has_listeners,
+    with_callbacks,
+)
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 
@@ -186,7 +190,7 @@ class MultiTaskExtraTreesBase(
                 yield tree
                 step.call_on_fit_task_end(estimator=self)
 
-        self._fit_rows(growth, old, counted)
+        self._fit_rows(growth, old, counted if has_listeners(progress) else iter)
         self._grown_with = self._fixed_settings(data)
         del growth  # with its copy of X
         if self.oob_score:
