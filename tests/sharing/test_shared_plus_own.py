@@ -94,3 +94,10 @@ def test_words_among_the_features_become_indicators():
     assert model.score(frame, Y) > SharedPlusOwn(Ridge(), task="g").fit(
         frame.drop(columns="colour"), Y
     ).score(frame.drop(columns="colour"), Y)
+
+
+def test_gaps_are_refused_with_the_name_of_the_form():
+    gaps = XT.copy()
+    gaps[0, 0] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN.\nSharedPlusOwn does"):
+        SharedPlusOwn(EXACT, task=-1).fit(gaps, Y)
