@@ -48,6 +48,19 @@ def _ratings():
     return np.column_stack([x, rated, rater]), y + rng.normal(size=73_000)
 
 
+def _pupils(n_rows=100_000, n_schools=300):
+    """Pupils in classes in schools, some of them measured several times."""
+    rng = np.random.default_rng(0)
+    pupil = rng.integers(0, 100 * n_schools, n_rows)
+    group = pupil % (20 * n_schools)
+    school = group % n_schools
+    x = rng.normal(size=n_rows)
+    y = x + rng.normal(size=n_schools)[school] + 0.5 * rng.normal(size=n_rows)
+    y += 0.5 * rng.normal(size=20 * n_schools)[group]
+    y += 0.7 * rng.normal(size=100 * n_schools)[pupil]
+    return np.column_stack([x, pupil, group, school]), y
+
+
 def _ours(X, y, **options):
     from kinlearn.linear import MixedLinearRegressor
 
@@ -108,6 +121,14 @@ def mixed_crossed():
     X, y = _ratings()
     formula = "y ~ x0 + (1 | x1) + (1 | x2)"
     return Work(ours=_ours(X, y, groups=[-2]), peers=_lme4(X, y, formula))
+
+
+@case("mixed-nested", limit=Limit(times_as_long=1.0), needs=NEEDS, repeats=1)
+def mixed_nested():
+    """Nested intercepts, 30,000 pupils in 6,000 classes in 300 schools; lme4."""
+    X, y = _pupils()
+    formula = "y ~ x0 + (1 | x1) + (1 | x2) + (1 | x3)"
+    return Work(ours=_ours(X, y, groups=[-3, -2]), peers=_lme4(X, y, formula))
 
 
 @case(

@@ -590,3 +590,27 @@ def test_offsets_that_are_the_task_or_a_group_are_refused(offset, use):
     model = MixedPoissonRegressor(task="shop", groups=["day"], offset=offset)
     with pytest.raises(ValueError, match=f"offset={offset!r} is {use}"):
         model.fit(frame, y)
+
+
+def test_probabilities_of_several_classes_are_calibrated():
+    rng = np.random.default_rng(0)
+    beta, own = rng.normal(size=(3, 4)), rng.normal(size=(40, 4))
+    slopes = 0.5 * rng.normal(size=(40, 3, 4))
+
+    def draw(n):
+        task, x = np.repeat(np.arange(40), n), rng.normal(size=(40 * n, 3))
+        eta = x @ beta + own[task] + np.einsum("ij,ijk->ik", x, slopes[task])
+        proba = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+        below = proba.cumsum(axis=1)[:, :-1] < rng.random((len(x), 1))
+        return np.column_stack([x, task]), below.sum(axis=1), proba
+
+    X, y, _ = draw(40)
+    X_new, y_new, true = draw(100)
+    found = MixedLogisticClassifier(task=-1, slopes="all").fit(X, y)
+    proba = found.predict_proba(X_new)
+    bins, hit = (10 * proba).astype(int), y_new[:, None] == np.arange(4)
+    off = [abs(proba[bins == b].sum() - hit[bins == b].sum()) for b in range(10)]
+    assert sum(off) / hit.size < 0.02
+    rows = np.arange(len(y_new))
+    excess = -np.log(proba[rows, y_new]).mean() + np.log(true[rows, y_new]).mean()
+    assert excess < 0.12

@@ -1,6 +1,6 @@
 """What all mixed models share: parameters, groupings, terms, tables of effects."""
 
-from abc import ABCMeta
+from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -431,6 +431,51 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     def _check_level(level: float) -> None:
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+
+    def _check_effects(self) -> None:
+        """Refuse tables of effects where there are none."""
+        check_is_fitted(self)
+
+    @property
+    def fixed_effects_(self) -> Any:
+        """Intercept and coefficients with standard errors and 95 % intervals.
+
+        A pandas frame; columns that were dropped are not in it.
+        """
+        self._check_effects()
+        return self._fixed_table()
+
+    @property
+    def random_effects_(self) -> dict[str, Any]:
+        """Effects of all levels with standard errors and 95 % intervals, by grouping.
+
+        A dict of pandas frames, with a row for each level and effect. Standard errors
+        are of effect less estimate, those of the coefficients included.
+        """
+        self._check_effects()
+        return self._random_tables()
+
+    @property
+    def variance_components_(self) -> Any:
+        """Variances and standard deviations of all effects, as a pandas frame.
+
+        A row for each effect of each grouping, and, of numbers, one for the residual.
+        Covariances are in `covariances_`.
+        """
+        self._check_effects()
+        return self._components_table()
+
+    @abstractmethod
+    def _fixed_table(self) -> Any:
+        """The table of the fixed effects."""
+
+    @abstractmethod
+    def _random_tables(self) -> dict[str, Any]:
+        """Tables of random effects, by grouping."""
+
+    @abstractmethod
+    def _components_table(self) -> Any:
+        """The table of variances."""
 
     @property
     def covariances_(self) -> dict[str, np.ndarray]:

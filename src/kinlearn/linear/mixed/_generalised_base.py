@@ -223,13 +223,7 @@ class GeneralisedBase(MixedBase):
         """What the linear predictors are called, if there are several."""
         return list(range(len(self._fits)))
 
-    @property
-    def fixed_effects_(self) -> Any:
-        """Intercept and coefficients with standard errors and 95 % intervals.
-
-        A pandas frame; columns that were dropped are not in it.
-        """
-        self._check_effects()
+    def _fixed_table(self) -> Any:
         tables = []
         for fit in self._fits:
             names = np.append("intercept", self.feature_names_.astype(str))[fit.fixed]
@@ -238,14 +232,7 @@ class GeneralisedBase(MixedBase):
             tables.append(self._table_of(names, estimate, error, "fixed_effects_"))
         return self._by_fit(tables)
 
-    @property
-    def random_effects_(self) -> dict[str, Any]:
-        """Effects of all levels with standard errors and 95 % intervals, by grouping.
-
-        A dict of pandas frames, with a row for each level and effect. Standard errors
-        are of effect less estimate, those of the coefficients included.
-        """
-        self._check_effects()
+    def _random_tables(self) -> dict[str, Any]:
         inverses = [fit.factor().inverse() for fit in self._fits]
         out = {}
         for k, grouping in enumerate(self._groupings):
@@ -280,13 +267,7 @@ class GeneralisedBase(MixedBase):
             out[grouping.name] = each[0] if len(each) == 1 else each
         return out
 
-    @property
-    def variance_components_(self) -> Any:
-        """Variances and standard deviations of all effects, as a pandas frame.
-
-        A row for each effect of each grouping. Covariances are in `covariances_`.
-        """
-        self._check_effects()
+    def _components_table(self) -> Any:
         tables = []
         for fit in self._fits:
             variances = [(root**2).sum(axis=1) for root in fit.roots()]

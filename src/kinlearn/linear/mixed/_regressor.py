@@ -491,13 +491,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             found.append(raw @ raw.T)
         return found
 
-    @property
-    def fixed_effects_(self) -> Any:
-        """Intercept and coefficients with standard errors and 95 % intervals.
-
-        A pandas frame; columns that were dropped are not in it.
-        """
-        check_is_fitted(self)
+    def _fixed_table(self) -> Any:
         factor = self._factored()
         fixed, C = factor.fixed, factor.fixed_inverse()
         J = self._cross.basis.fixed_map[np.ix_(fixed, fixed)]
@@ -506,14 +500,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         names = np.append("intercept", self.feature_names_.astype(str))[fixed]
         return self._table_of(names, estimate, error, "fixed_effects_")
 
-    @property
-    def random_effects_(self) -> dict[str, Any]:
-        """Effects of all levels with standard errors and 95 % intervals, by grouping.
-
-        A dict of pandas frames, with a row for each level and effect. Standard errors
-        are of effect less estimate, those of the coefficients included.
-        """
-        check_is_fitted(self)
+    def _random_tables(self) -> dict[str, Any]:
         inverse, out = self._factored().inverse(), {}
         for k, T in enumerate(split_theta(self._terms, self._theta)):
             root = self.sigma_ * (self._cross.basis.term_map(k) @ T)
@@ -523,14 +510,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
             )
         return out
 
-    @property
-    def variance_components_(self) -> Any:
-        """Variances and standard deviations of all effects, as a pandas frame.
-
-        A row for each effect of each grouping, and one for the residual. Covariances
-        are in `covariances_`.
-        """
-        check_is_fitted(self)
+    def _components_table(self) -> Any:
         variances = [np.diag(S) for S in self._term_covariances()]
         return self._variances_table(self._terms, variances, self.sigma_**2)
 

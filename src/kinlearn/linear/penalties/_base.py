@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.linear._tables import warn_of_missing
+from kinlearn.linear.penalties._added import AddedTasksMixin, row_weights
 from kinlearn.linear.penalties._design import Design, Layout
 from kinlearn.linear.penalties._graph import read_graph
-from kinlearn.linear.penalties._later import TaskPrior, prior_of
 from kinlearn.linear.penalties._losses import Loss
 from kinlearn.linear.penalties._path import (
     PenaltyPath,
@@ -41,7 +41,7 @@ from kinlearn.utils import group_rows
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
-__all__ = ["MultiTaskLinearBase", "row_weights"]
+__all__ = ["MultiTaskLinearBase"]
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _PENALTIES = {"l21", "trace", "graph", "clustered", "covariance", "shared_sparse"}
@@ -60,8 +60,8 @@ class _Problem:
     scale: np.ndarray
 
 
-class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
-    """Fitting, paths, later tasks, and the relations of tasks."""
+class MultiTaskLinearBase(AddedTasksMixin, BaseEstimator, metaclass=ABCMeta):
+    """Fitting, paths, and the relations of tasks."""
 
     _table_encoding = NUMBERS
 
@@ -82,10 +82,6 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    alpha_: float
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    scale_: np.ndarray
     _layout: Layout
 
     def __init__(
@@ -386,71 +382,6 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> TaskData:
         """Checked training data."""
 
-    # ----------------------------------------------------------- later tasks
-
-    def _prior(self) -> TaskPrior:
-        """Where coefficients of new tasks may lie, in scaled units."""
-        shared, own = self._solution
-        W = shared + own if own.size else shared
-        common = self._common(self._fit_places)[0]  # not of tasks that were added
-        common = self._with_classes(common * self.scale_)[None]
-        pull = float(self.ridge)
-        if self.penalty == "graph":
-            fitted = self.tasks_[self._fit_places]
-            weights = read_graph(self.graph, fitted, type(self).__name__)
-            pull += float(weights.sum(axis=1).mean())
-        if self.penalty == "clustered":
-            pull = float(self.within_penalty)
-            coef = self.coef_[self._fit_places] * self.scale_
-            cluster = self.clusters_[self._fit_places]
-            centres = [coef[cluster == k].mean(axis=0) for k in np.unique(cluster)]
-            common = np.array([self._with_classes(each) for each in centres])
-        return prior_of(
-            self.penalty,
-            W,
-            shared,
-            self.alpha_,
-            centres=common,
-            ridge=float(self.ridge),
-            pull=pull,
-        )
-
-    def _remember_added(self, later: Any, coef: np.ndarray) -> None:
-        """Tasks that were added, with parts and clusters.
-
-        All their coefficients are on the features that tasks share, so that they have
-        no own part; their clusters are those with the nearest means.
-        """
-        fitted = later.place[self._fit_places]
-        if self.penalty == "shared_sparse":
-            shared, own = coef.copy(), np.zeros_like(coef)
-            shared[later.place], own[later.place] = self.shared_coef_, self.own_coef_
-            self.shared_coef_, self.own_coef_ = shared, own
-        if self.penalty == "clustered":
-            cluster = np.empty(later.n_tasks, dtype=self.clusters_.dtype)
-            cluster[later.place] = self.clusters_
-            tasks = (coef * self.scale_).reshape(len(coef), -1)
-            known = np.unique(cluster[fitted])
-            centres = [tasks[fitted][cluster[fitted] == k].mean(axis=0) for k in known]
-            for t in np.flatnonzero(later.is_new).tolist():
-                far = [np.sum((tasks[t] - centre) ** 2) for centre in centres]
-                cluster[t] = known[np.argmin(far)]
-            self.clusters_ = cluster
-        self._fit_places = fitted
-
-    def _scaled_rows(self, X: Any) -> Any:
-        if sp.issparse(X):
-            return sp.csr_array(X).multiply(1 / self.scale_).tocsr()
-        return (X - self._mean) / self.scale_
-
-    @abstractmethod
-    def _common(self, tasks: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts for unknown tasks: means of these tasks."""
-
-    @abstractmethod
-    def _with_classes(self, coef: np.ndarray) -> np.ndarray:
-        """Coefficients of a task as (n_labels, n_features)."""
-
     # ------------------------------------------------------------- relations
 
     @property
@@ -502,22 +433,6 @@ class MultiTaskLinearBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def row_weights(data: Any) -> np.ndarray:
-    """Weights of rows; every task must have some."""
-    if data.sample_weight is None:
-        return np.ones(data.n_samples)
-    total = np.bincount(data.task, data.sample_weight, minlength=len(data.tasks))
-    here = np.bincount(data.task, minlength=len(data.tasks)) > 0
-    without = np.flatnonzero(here & (total == 0))
-    if len(without):
-        raise ValueError(
-            f"Task {data.tasks.tolist()[without[0]]!r} has no row of positive weight "
-            f"({len(without)} of {here.sum()} tasks are like that). Drop its rows, or "
-            "weight them."
-        )
-    return data.sample_weight
 
 
 def _moments(

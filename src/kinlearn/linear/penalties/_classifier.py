@@ -1,15 +1,15 @@
 """Logistic regression of many tasks under penalties that relate them."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 
-from kinlearn.linear.penalties._base import MultiTaskLinearBase, row_weights
+from kinlearn.linear.penalties._base import MultiTaskLinearBase
 from kinlearn.linear.penalties._design import Layout
-from kinlearn.linear.penalties._later import fit_later_classes, one_task
+from kinlearn.linear.penalties._later import TaskPrior, fit_later_classes, one_task
 from kinlearn.linear.penalties._losses import ClassLoss, Loss, TwoClassLoss
 from kinlearn.tasks import TaskData, find_label_sets
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
@@ -251,63 +251,23 @@ class MultiTaskLinearClassifier(ClassifierMixin, MultiTaskLinearBase):
     def _with_classes(self, coef: np.ndarray) -> np.ndarray:
         return coef[None] if coef.ndim == 1 else coef
 
-    def add_task(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Add tasks that come after fit: what fit learned of the others stays.
-
-        New coefficients have a ridge by what was learned: on the features that others
-        have, as strong as theirs are weak ("l21", "shared_sparse"); in their directions
-        ("trace", "covariance"); towards their mean ("graph"), or towards the cluster
-        that suits the rows best ("clustered").
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows of new tasks only, with the columns of fit.
-        y : array-like of shape (n_samples,)
-            Labels; no class that fit did not see.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows.
-
-        Returns
-        -------
-        self
-            The model with these tasks. Predictions for others do not change, except
-            for those whose rows lack a class that they may get: what is common to all
-            tasks is mixed in there, and new tasks count in it, as they do for unknown
-            tasks.
-        """
-        later = self._later_data(X, y, sample_weight, only_new=True)
-        weight, prior = row_weights(later), self._prior()
-        counted = later.take(np.flatnonzero(weight > 0))
-        sets = counted.find_label_sets(self._label_sets, self.label_sets)
-        coef = np.zeros((later.n_tasks, *self.coef_.shape[1:]))
-        intercept = np.zeros((later.n_tasks, *self.intercept_.shape[1:]))
-        coef[later.place], intercept[later.place] = self.coef_, self.intercept_
-        for t in np.unique(counted.task).tolist():
-            mine = counted.take(np.flatnonzero(counted.task == t))
-            labels = np.unique(mine.y)
-            if len(labels) < 2:
-                continue
-            two = len(self.classes_) == 2
-            layout = one_task(mine.n_samples, labels[-1:] * 0 if two else labels)
-            share = mine.sample_weight / mine.sample_weight.sum()
-            loss = self._loss(layout, mine.y, share)
-            Z = self._scaled_rows(mine.X)
-            found, level = fit_later_classes(prior, Z, loss, layout.label)
-            found = found / self.scale_
-            level = level - found @ self._mean
-            if two:
-                coef[t], intercept[t] = found[0], level[0]
-            else:
-                coef[t, labels], intercept[t, labels] = found, level
-        self._remember_added(later, coef)
-        self._remember_later(later)
-        self._label_sets = sets
-        self.task_classes_ = sets.by_task(self.tasks_, self.classes_)
-        self._set_coefficients(coef, intercept)
-        return self
+    def _fit_added(
+        self, prior: TaskPrior, rows: Any, Z: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        coef = np.zeros(self.coef_.shape[1:])
+        intercept = np.zeros(self.intercept_.shape[1:])
+        labels = np.unique(rows.y)
+        if len(labels) < 2:
+            return coef, intercept
+        two = len(self.classes_) == 2
+        layout = one_task(rows.n_samples, labels[-1:] * 0 if two else labels)
+        fractions = rows.sample_weight / rows.sample_weight.sum()
+        loss = self._loss(layout, rows.y, fractions)
+        found, level = fit_later_classes(prior, Z, loss, layout.label)
+        if two:
+            return found[0], level[0]
+        coef[labels], intercept[labels] = found, level
+        return coef, intercept
 
     # ------------------------------------------------------------ prediction
 

@@ -1,17 +1,17 @@
 """Linear regression of many tasks under penalties that relate them."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from kinlearn.linear.penalties._base import MultiTaskLinearBase, row_weights
+from kinlearn.linear.penalties._base import MultiTaskLinearBase
 from kinlearn.linear.penalties._design import Layout
-from kinlearn.linear.penalties._later import fit_later_numbers
+from kinlearn.linear.penalties._later import TaskPrior, fit_later_numbers
 from kinlearn.linear.penalties._losses import Loss, SquaredLoss
 from kinlearn.linear.penalties._solution import Solution
 from kinlearn.tasks import TaskData
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._typing import Table
 
 __all__ = ["MultiTaskLinearRegressor"]
 
@@ -222,46 +222,11 @@ class MultiTaskLinearRegressor(RegressorMixin, MultiTaskLinearBase):
         """Mean intercept of the tasks."""
         return float(self._common()[1])
 
-    def add_task(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Add tasks that come after fit: what fit learned of the others stays.
-
-        New coefficients have a ridge by what was learned: on the features that others
-        have, as strong as theirs are weak ("l21", "shared_sparse"); in their directions
-        ("trace", "covariance"); towards their mean ("graph"), or towards the cluster
-        that suits the rows best ("clustered").
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows of new tasks only, with the columns of fit.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows.
-
-        Returns
-        -------
-        self
-            The model with these tasks. Predictions for others do not change; those for
-            unknown tasks do, as new tasks count in their mean.
-        """
-        later = self._later_data(X, y, sample_weight, only_new=True)
-        weight, prior = row_weights(later), self._prior()
-        coef = np.zeros((later.n_tasks, self.coef_.shape[1]))
-        intercept = np.zeros(later.n_tasks)
-        coef[later.place], intercept[later.place] = self.coef_, self.intercept_
-        for t in np.unique(later.task).tolist():
-            rows = np.flatnonzero((later.task == t) & (weight > 0))
-            Z = self._scaled_rows(later.X[rows])
-            found, level = fit_later_numbers(prior, Z, later.y[rows], weight[rows])
-            coef[t] = found / self.scale_
-            intercept[t] = level - self._mean @ coef[t]
-        self._remember_added(later, coef)
-        self._remember_later(later)
-        self._set_coefficients(coef, intercept)
-        return self
+    def _fit_added(
+        self, prior: TaskPrior, rows: Any, Z: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        found, level = fit_later_numbers(prior, Z, rows.y, rows.sample_weight)
+        return found, np.asarray(level)
 
     def predict(self, X: Table) -> np.ndarray:
         """Predictions by the rows' tasks.
