@@ -251,7 +251,7 @@ class BoostRows(Weighed):
             self.bins[at],
             task,
             self.scheme.make_loss(self.y[at], self.weight[at], task),
-            start.scores(task, offset),
+            start.scores(self.bins[at], task, offset),
         )
 
     def of_problem(self, function: Any, args: Sequence[Any]) -> Any:
