@@ -160,7 +160,7 @@ class GradientBoostingBase(
                 categorical=categorical,
                 threads=threads,
             )
-            self._feature_columns.warn_of_missing(binned, weight)
+            self._feature_columns.warn_of_missing(binned.has_values(weight > 0))
         settings = self._settings(seed, features.shape[1])
         offset = self._offset(data.X)
         held = np.zeros(data.n_samples, dtype=bool)

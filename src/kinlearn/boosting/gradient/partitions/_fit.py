@@ -84,6 +84,8 @@ def fit_partitions(
     binned = engine.map(TargetRows.binned, rows, scheme)
     del rows
     engine.keep(binned, n_rows)
+    has_values = engine.reduce(merge_largest, BoostRows.has_values, engine.partitions)
+    model._feature_columns.warn_of_missing(has_values)
     _boost(model, engine, scheme, finished)
 
 

@@ -265,6 +265,10 @@ class BoostRows(Weighed):
         values, weight, group = self.of_problem(function, args)
         return KeyedRows(as_keys(values), weight, group).counted(prefixes)
 
+    def has_values(self) -> np.ndarray:
+        """Which features have a value here."""
+        return Binned(self.scheme.bins, self.bins).has_values(self.weight > 0)
+
     def n_counting(self) -> int:
         """Rows that count for some output."""
         problem = self.problem()
