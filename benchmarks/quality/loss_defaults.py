@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.commandline import print_line
 from benchmarks.jsonlines import JsonLines
 from benchmarks.problems import load
-from benchmarks.quality.boosting_defaults import DEFAULT, STAGES, compare
+from benchmarks.quality.boosting_defaults import DEFAULT, STAGES, TREES, compare
 from benchmarks.quality.kin_suite import make_tasks
 from benchmarks.quality.losses import (
     MADE,
@@ -34,14 +34,18 @@ from kinlearn.boosting import MultiTaskGradientBoostingRegressor
 RECORDS = Path(__file__).parents[1] / "records" / "loss_defaults.jsonl"
 _FIRST_SEED = 1_000  # of made tasks; the protocols have those from 0
 
-SETTINGS = {
-    DEFAULT: {},
+_OTHERS = {
+    TREES: {},
     "12 leaves": {"max_leaf_nodes": 12},
     "8 leaves": {"max_leaf_nodes": 8},
     "4 leaves": {"max_leaf_nodes": 4},
     "leaves of 20 rows": {"min_samples_leaf": 20},
     "l2 30": {"l2_regularization": 30.0},
     "half of the features": {"max_features": 0.5},
+}
+SETTINGS = {
+    DEFAULT: {},
+    **{name: {"linear_part": False, **each} for name, each in _OTHERS.items()},
 }
 
 

@@ -19,7 +19,8 @@ def export_text(
     model : AbstainingAdaBoostClassifier or a multi-task gradient booster
         A fitted model.
     rounds : int or sequence of int, default=None
-        Which rounds; None is the first three of stumps, and the first one of trees.
+        Which rounds; None is the first three of stumps, and the first one of trees
+        behind the slopes of the linear part, if there is one.
     decimals : int, default=2
         Digits of thresholds, votes and scores.
 

@@ -74,6 +74,7 @@ TRUSTED = frozenset(
         "kinlearn.boosting.gradient._model.Trees",
         "kinlearn.boosting.gradient._regressor.MultiTaskGradientBoostingRegressor",
         "kinlearn.boosting.gradient._start.Start",
+        "kinlearn.boosting.gradient.linear_part._line.Line",
         "kinlearn.boosting.mtboost._learners.LinearHypotheses",
         "kinlearn.boosting.mtboost._problems.ClassScores",
         "kinlearn.boosting.mtboost._problems.BinaryProblems",

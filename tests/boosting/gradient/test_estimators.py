@@ -157,7 +157,12 @@ def test_quantiles_of_leaves_are_quantiles_of_residuals():
     X = np.repeat([0.0, 1.0], 50)[:, None]
     y = np.r_[np.arange(50.0), 1000 + np.arange(50.0)]
     model = MultiTaskGradientBoostingRegressor(
-        "quantile", quantile=0.2, n_estimators=1, learning_rate=1.0, random_state=0
+        "quantile",
+        quantile=0.2,
+        n_estimators=1,
+        learning_rate=1.0,
+        linear_part=False,
+        random_state=0,
     ).fit(X, y)
     # between the tenth and the eleventh value, any is a quantile
     assert_allclose(model.predict([[0.0], [1.0]]), [9.5, 1009.5])

@@ -19,6 +19,7 @@ from kinlearn.boosting import (
 from kinlearn.tasks import with_task
 
 OURS = {"n_estimators": 20, "max_features": 1.0, "max_bins": 255, "random_state": 0}
+OURS["linear_part"] = False
 THEIRS = {"max_iter": 20, "early_stopping": False, "max_bins": 255}
 SETTINGS = [
     {"max_leaf_nodes": 31, "l2_regularization": 0.0},

@@ -91,11 +91,12 @@ def test_sides_and_departures_are_those_of_the_twin(seed, turned):
     X[np.random.default_rng(seed).random(450) < 0.1, 1] = np.nan
     y = f + (X[:, 3] == 2) + np.random.default_rng(seed).normal(size=450)
     new = task == 4
-    model = regressor(n_estimators=10, categorical_features=[3]).fit(X[~new], y[~new])
+    model = regressor(n_estimators=10, categorical_features=[3], linear_part=False)
+    model.fit(X[~new], y[~new])
     before = [*model.trees_]
     model.add_task(X[new], y[new])
     bins = model.bins_.assign(X[new, :-1])
-    start = model._start.scores(np.full(new.sum(), 4))[:, 0]
+    start = model._start.scores(bins, np.full(new.sum(), 4))[:, 0]
     expected = twin.add_task(before, start, y[new] / model._scale, bins)
     n_sides = n_departures = 0
     for tree, (sides, departures) in zip(model.trees_, expected, strict=True):

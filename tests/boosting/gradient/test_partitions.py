@@ -16,6 +16,7 @@ from kinlearn.boosting.gradient.partitions._quantiles import (
     as_keys,
     find_quantiles,
 )
+from kinlearn.exceptions import UnusedColumnWarning
 
 N = 400
 
@@ -68,6 +69,19 @@ def same_model(model, X, y, weight=None, ends=(50, 50, 320, 321)):
     method = "predict_proba" if hasattr(local, "predict_proba") else "predict"
     assert_array_equal(getattr(model, method)(X), getattr(local, method)(X))
     return local
+
+
+def test_columns_without_a_value_are_named():
+    X, y = make_table()
+    X[:, 2] = np.nan
+    X[:60, 3] = np.nan  # there in other partitions
+    model = MultiTaskGradientBoostingRegressor(task=-1, n_estimators=2)
+    parts = make_parts(X, y, None, (50, 320), model)
+    with pytest.warns(UnusedColumnWarning, match=r"missing in all rows: .*x2"):
+        fit_partitions(model, LocalPartitions(), parts, lambda n: False)
+    with pytest.warns(UnusedColumnWarning, match=r"missing in all rows: .*x2"):
+        local = MultiTaskGradientBoostingRegressor(task=-1, n_estimators=2).fit(X, y)
+    assert local.feature_importances_[2] == 0
 
 
 PARAMS = {

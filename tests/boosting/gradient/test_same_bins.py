@@ -64,6 +64,7 @@ def test_scores_are_those_of_the_estimator():
         min_samples_leaf=5,
         max_features=1.0,
         l2_regularization=0.0,
+        linear_part=False,
         random_state=0,
     ).fit(with_task(X, task), y)
     loss = REGRESSION["squared_error"]

@@ -93,7 +93,7 @@ def test_values_of_shap_add_up_and_are_those_of_the_definition(kind):
 
 
 def test_intercepts_and_departures_are_the_tasks():
-    model = fitted("numbers", task_splits=False)
+    model = fitted("numbers", task_splits=False, linear_part=False)
     X = make_rows("numbers")[0]
     trees = to_shap(model, X)
     assert len(trees["trees"]) == 7

@@ -86,6 +86,7 @@ class GradientBoostingBase(
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
         "task_splits": ["boolean"],
         "task_values": ["boolean"],
+        "linear_part": ["boolean", StrOptions({"auto"})],
         "monotonic_cst": ["array-like", Mapping, None],
         "interaction_cst": [
             list,
@@ -160,7 +161,7 @@ class GradientBoostingBase(
                 categorical=categorical,
                 threads=threads,
             )
-            self._feature_columns.warn_of_missing(binned, weight)
+            self._feature_columns.warn_of_missing(binned.has_values(weight > 0))
         settings = self._settings(seed, features.shape[1])
         offset = self._offset(data.X)
         held = np.zeros(data.n_samples, dtype=bool)
@@ -278,7 +279,7 @@ class GradientBoostingBase(
         offset: np.ndarray | None,
     ) -> Watch:
         loss = self._make_loss(y, weight, task)
-        return Watch(bins, task, loss, rounds.start.scores(task, offset))
+        return Watch(bins, task, loss, rounds.start.scores(bins, task, offset))
 
     def _watch_given(self, rounds: Rounds, validation: Validation) -> Watch:
         later = self._later_data(validation.X, validation.y, validation.sample_weight)
@@ -311,7 +312,7 @@ class GradientBoostingBase(
 
     def _kept_settings(self) -> dict[str, Any]:
         """Parameters that must not change between fits of `warm_start`."""
-        return {}
+        return {"linear_part": self.linear_part}
 
     def _check_goes_on(self) -> None:
         """Refuse to go on from a model of other settings, or of more rounds."""
@@ -321,7 +322,7 @@ class GradientBoostingBase(
                 f"least the {self.n_estimators_} rounds that are there."
             )
         for name, now in self._kept_settings().items():
-            before = self._made_with[name]
+            before = self._made_with.get(name, now)
             if now != before:
                 raise ValueError(
                     f"{name}={now!r} cannot go on from a fit with {name}={before!r}. "
@@ -439,8 +440,8 @@ class GradientBoostingBase(
         used = n_features - (self._offset_place is not None)
         n_outputs = len(self._start.base)
         demand(n_outputs == (n_classes if n_classes > 2 else 1), "base")
-        self._start.check(n_tasks)
         self.bins_.check(used)
+        self._start.check(n_tasks, self.bins_.n_bins)
         self.trees_.check(used, n_tasks, n_outputs)
         origin = self._feature_columns.origin
         check_numbers("origin", origin, "i", (used,))
@@ -449,13 +450,16 @@ class GradientBoostingBase(
     def _scores(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Task codes and scores of rows."""
         rows = self._predict_data(X)
-        scores = self._start.scores(rows.task, self._offset(rows.X))
-        features = self._used(rows.X)
+        offset, features = self._offset(rows.X), self._used(rows.X)
         n_jobs = effective_n_jobs(self.n_jobs)
+        scores = np.empty((rows.n_samples, len(self._start.base)))
 
         def add(some: slice) -> None:
-            bins = self.bins_.assign(features[some])
-            self.trees_.add_scores(bins, rows.task[some], scores[some])
+            bins, task = self.bins_.assign(features[some]), rows.task[some]
+            scores[some] = self._start.scores(
+                bins, task, None if offset is None else offset[some]
+            )
+            self.trees_.add_scores(bins, task, scores[some])
 
         size = max(-(-rows.n_samples // n_jobs), _ROWS_OF_A_JOB)
         if sp.issparse(features):  # bins have a byte for every cell
@@ -470,8 +474,8 @@ class GradientBoostingBase(
 
     def _staged_scores(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = self._predict_data(X)
-        scores = self._start.scores(rows.task, self._offset(rows.X))
         bins = self.bins_.assign(self._used(rows.X))
+        scores = self._start.scores(bins, rows.task, self._offset(rows.X))
         size = scores.shape[1]
         for first in range(0, len(self.trees_), size):
             self.trees_.add_scores(
@@ -481,15 +485,29 @@ class GradientBoostingBase(
 
     # ------------------------------------------------------- what was learned
 
+    def _gains(self) -> tuple[np.ndarray, float]:
+        """Gain of each feature, with that of its slope, and of task splits."""
+        of_features, of_task = self.trees_.gains(len(self._feature_columns.origin))
+        if self._start.line is not None:
+            of_features = of_features + self._start.line.gain
+        return of_features, of_task
+
+    @property
+    def linear_part_(self) -> bool:
+        """Whether scores begin with a line through the features."""
+        check_is_fitted(self)
+        return self._start.line is not None
+
     @property
     def feature_importances_(self) -> np.ndarray:
         """Fraction of each column of X in the gain; they sum to 1.
 
-        The entry of the task column is what task splits account for. All are 0 if no
-        node was split.
+        The entry of the task column is what task splits account for. A slope of the
+        linear part counts as what trees would have gained by it, a fraction in each
+        round. All are 0 if no node was split.
         """
         check_is_fitted(self)
-        of_features, of_task = self.trees_.gains(len(self._feature_columns.origin))
+        of_features, of_task = self._gains()
         out = np.zeros(self.n_features_in_)
         np.add.at(out, self._feature_columns.origin, of_features)
         if self._columns.task is not None:
@@ -501,7 +519,7 @@ class GradientBoostingBase(
     def task_importance_(self) -> float:
         """Fraction of the gain that task splits account for."""
         check_is_fitted(self)
-        of_features, of_task = self.trees_.gains(len(self._feature_columns.origin))
+        of_features, of_task = self._gains()
         total = of_features.sum() + of_task
         return float(of_task / total) if total > 0 else 0.0
 

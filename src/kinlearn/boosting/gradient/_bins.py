@@ -158,6 +158,13 @@ class Binned:
         features = FeatureBins.of(X, weight, max_bins, categorical, threads)
         return cls(features, features.assign(X, threads))
 
+    def has_values(self, counts: np.ndarray) -> np.ndarray:
+        """Which features have a value in rows that count."""
+        out = np.ones(self.bins.shape[1], dtype=bool)
+        for f in np.flatnonzero(self.features.n_bins == 1):
+            out[f] = not (self.bins[counts, f] == 1).all()
+        return out
+
     def take(self, rows: np.ndarray) -> "Binned":
         """Some of the rows, with the same bins."""
         return Binned(self.features, np.ascontiguousarray(self.bins[rows]))

@@ -36,10 +36,12 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
     departures are shrunken is learned by empirical Bayes in every node and tree. The
     score of a row x of task t is
 
-    .. math:: F(x, t) = b + a_t + \eta \sum_m \left(v_m(x, t) + d_m(x, t)\right),
+    .. math:: F(x, t) = b + a_t + z(x)^\top \beta +
+              \eta \sum_m \left(v_m(x, t) + d_m(x, t)\right),
 
     and the loss is that of the logistic function for two classes, and of the softmax
-    over the classes that the task has for more.
+    over the classes that the task has for more. Scores begin with a line through the
+    features where that promises less error.
 
     Parameters
     ----------
@@ -70,6 +72,12 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         Whether a node may be split by tasks.
     task_values : bool, default=True
         Whether tasks have intercepts, and values of their own in leaves.
+    linear_part : bool or "auto", default="auto"
+        Whether scores begin with a line through the features (penalised regression by
+        the same loss, with slopes that all tasks have in common), and trees boost what
+        it leaves. "auto": where generalised cross-validation promises less error, and
+        rows times features times features are at most some 250 million; see
+        :doc:`/models/gradient-boosting`.
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Columns that hold categories: names, positions or a mask of the columns of X, in
         arrays with codes from 0 to 253. "from_dtype" finds text and categories in data
@@ -120,6 +128,8 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         How often task splits send two tasks to the same side, by gain.
     task_intercepts_ : ndarray of shape (n_tasks,) or (n_tasks, n_classes)
         What each task adds to the scores from the start.
+    linear_part_ : bool
+        Whether scores begin with a line.
     validation_losses_ : ndarray of shape (n_rounds,)
         Mean loss of the rows that do not train after each round; with
         `early_stopping` only.
@@ -201,6 +211,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         max_bins: int = 64,
         task_splits: bool = True,
         task_values: bool = True,
+        linear_part: bool | Literal["auto"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | Mapping[Any, int] | None = None,
         interaction_cst: Sequence[Any]
@@ -228,6 +239,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         self.max_bins = max_bins
         self.task_splits = task_splits
         self.task_values = task_values
+        self.linear_part = linear_part
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.exceptions import UnusedColumnWarning
 from kinlearn.tasks import TaskColumns
 from kinlearn.utils._values import show_values, warn_caller
@@ -69,15 +68,10 @@ class FeatureColumns:
             raise ValueError(f"{role} names column {name!r}, which {what}.")
         return found
 
-    def warn_of_missing(self, binned: Binned, weight: np.ndarray) -> None:
+    def warn_of_missing(self, has_values: np.ndarray) -> None:
         """Name the columns without a single value in the rows that count."""
-        n_bins = binned.features.n_bins
-        some = [
-            f
-            for f in np.flatnonzero(n_bins == 1)
-            if (binned.bins[weight > 0, f] == 1).all()
-        ]
-        if some:
+        some = np.flatnonzero(~has_values)
+        if len(some):
             names = np.unique(self.columns.all_names[self.origin[some]])
             warn_caller(
                 "Nothing can be learned from columns that are missing in all rows: "

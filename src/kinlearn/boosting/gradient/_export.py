@@ -41,13 +41,14 @@ def boosted_text(
     rounds: int | Iterable[int] | None = None,
     decimals: int = 2,
 ) -> str:
-    """The trees of rounds as text; None is the first round."""
+    """The trees of rounds as text; None is the line, if any, and the first round."""
     check_is_fitted(model)
     n_outputs = len(model._start.base)
+    texts = []
     if rounds is None:
         rounds = range(min(1, model.n_estimators_))
+        texts = _line_text(model, decimals)
     chosen = [rounds] if isinstance(rounds, int | np.integer) else list(rounds)
-    texts = []
     for number in chosen:
         if not -model.n_estimators_ <= number < model.n_estimators_:
             raise ValueError(
@@ -62,6 +63,30 @@ def boosted_text(
             lines = _Words(model, number * n_outputs + k, decimals).lines(0, 0)
             texts.append("\n".join([title, *lines]))
     return "\n\n".join(texts)
+
+
+def _line_text(model: Any, decimals: int) -> list[str]:
+    """Slopes of the line that scores begin with; nothing for none."""
+    texts: list[str] = []
+    line = model._start.line
+    if line is None:
+        return texts
+    for k in range(line.coef.shape[1]):
+        title = "linear part, for a standard deviation"
+        if line.coef.shape[1] > 1:
+            title += f", class {model.classes_[k]}"
+        slopes = line.coef[:, k] * model._score_unit
+        texts.append(
+            "\n".join(
+                [title]
+                + [
+                    f"    {model.feature_names_[model._place(f)]}: "
+                    f"{slopes[f]:+.{decimals}f}"
+                    for f in line.features.tolist()
+                ]
+            )
+        )
+    return texts
 
 
 class _Words:
@@ -169,8 +194,9 @@ def to_shap(
     side's subtree, and a task that departs from a leaf has a leaf of its own: with a
     hundred tasks the export may be a hundred times the model.
 
-    The first tree has the constant and the intercepts. Nodes are weighed by the
-    background rows, as :func:`kinlearn.trees.to_shap` has it.
+    The first tree has the constant and the intercepts. If scores begin with a line, a
+    tree for each of its features follows, with a leaf for each bin. Nodes are weighed
+    by the background rows, as :func:`kinlearn.trees.to_shap` has it.
 
     Classes that a task lacks have scores like all others; `decision_function` then sets
     them below the others, which is no sum over trees.
@@ -186,8 +212,8 @@ def to_shap(
     >>> y = X[:, 0] + 2 * (X[:, 2] == 3)
     >>> model = MultiTaskGradientBoostingRegressor(task=-1, random_state=0).fit(X, y)
     >>> trees = to_shap(model, X)
-    >>> len(trees["trees"])
-    201
+    >>> len(trees["trees"])  # the intercepts, two slopes, and 200 rounds
+    203
     >>> shap_rows(model, X).shape
     (200, 3)
 
@@ -318,15 +344,61 @@ def _category_codes(model: GradientBoostingBase) -> dict[int, list[int]]:
 
 
 def _forests(model: GradientBoostingBase) -> Iterator[Forest]:
-    """The intercepts, and each tree, as forests of one tree."""
+    """The intercepts, the slope of each feature, and each tree, as forests of one."""
     start, n_outputs = model._start, len(model._start.base)
     node = np.zeros(1, dtype=_NODE)
     node["feature"] = LEAF
     some = np.flatnonzero(start.intercepts.any(axis=1))
     own = np.zeros(len(some), np.intp), some, start.base + start.intercepts[some]
     yield _forest(node, np.zeros(1), np.ones(1), start.base[None], own, [], [])
+    if start.line is not None:
+        for feature, table in start.line.tables():
+            yield _slope_as_forest(model, feature, table, start.lengths)
     for tree in model.trees_:
         yield _as_forest(model, tree, n_outputs)
+
+
+def _slope_as_forest(
+    model: GradientBoostingBase,
+    feature: int,
+    table: np.ndarray,
+    lengths: np.ndarray | None,
+) -> Forest:
+    """What the bins of a feature add, the last of them for missing values."""
+    last = len(table) - 1
+    # bins of a node, depth first; missing values part from all others at the root
+    waiting = [(0, last, -1)]
+    rights: dict[int, int] = {}
+    bins: list[tuple[int, int]] = []
+    while waiting:
+        low, high, parent = waiting.pop()
+        if parent >= 0:
+            rights[parent] = len(bins)
+        bins.append((low, high))
+        if low < high:
+            middle = _middle(low, high, last)
+            waiting += [(middle + 1, high, len(bins) - 1), (low, middle, -1)]
+    nodes = np.zeros(len(bins), dtype=_NODE)
+    for i, (low, high) in enumerate(bins):
+        if low == high:
+            nodes[i] = (LEAF, 0.0, i, low)
+            continue
+        middle = _middle(low, high, last)
+        cut = np.inf if high == last else model.bins_.threshold(feature, middle)
+        nodes[i] = (model._place(feature), cut, rights[i], -1)
+    weight = np.array([high - low + 1.0 for low, high in bins])
+    some = np.zeros(0, np.intp)
+    if lengths is not None:
+        some = np.flatnonzero((lengths != 1).any(axis=1))
+    leaf, which = np.divmod(np.arange(len(table) * len(some)), max(len(some), 1))
+    values = table[leaf] if lengths is None else table[leaf] * lengths[some[which]]
+    own = leaf, some[which], values
+    return _forest(nodes, np.zeros(len(nodes)), weight, table, own, [], [])
+
+
+def _middle(low: int, high: int, last: int) -> int:
+    """The last bin of those that go left."""
+    return last - 1 if high == last else (low + high) // 2
 
 
 def _as_forest(model: GradientBoostingBase, tree: Tree, n_outputs: int) -> Forest:

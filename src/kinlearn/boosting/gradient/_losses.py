@@ -44,6 +44,7 @@ class _OneScore:
     code: ClassVar[Any]
     is_curved: ClassVar[bool] = True  # Newton steps must be repeated, and not too long
     by_quantile: ClassVar[bool] = False  # whether values are quantiles of residuals
+    has_start_of_offset: ClassVar[bool] = True  # whether `start_sums` knows offsets
     n_outputs = 1
     quantile = 0.5
     unit = 1.0  # of what `value` returns
@@ -130,6 +131,7 @@ class LogisticLoss(_OneScore):
     r""":math:`\ln(1 + e^F) - y F`, for classes 0 and 1."""
 
     code = Loss.LOGISTIC
+    has_start_of_offset = False
 
     def start_of(self, sums: np.ndarray) -> np.ndarray:
         """The best constant score, of shape (n_outputs,)."""
@@ -145,6 +147,7 @@ class MultinomialLoss:
 
     is_curved = True
     by_quantile = False
+    has_start_of_offset = False
     unit = 1.0
 
     def limited(self, step: np.ndarray) -> np.ndarray:

@@ -31,9 +31,11 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
     departures are shrunken is learned by empirical Bayes in every node and tree. The
     score of a row x of task t is
 
-    .. math:: F(x, t) = b + a_t + \eta \sum_m \left(v_m(x, t) + d_m(x, t)\right),
+    .. math:: F(x, t) = b + a_t + z(x)^\top \beta +
+              \eta \sum_m \left(v_m(x, t) + d_m(x, t)\right),
 
-    which is the prediction itself, or for counts and costs its logarithm.
+    which is the prediction itself, or for counts and costs its logarithm. Scores begin
+    with a line through the features where that promises less error.
 
     Parameters
     ----------
@@ -73,6 +75,12 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         Whether a node may be split by tasks.
     task_values : bool, default=True
         Whether tasks have intercepts, and values of their own in leaves.
+    linear_part : bool or "auto", default="auto"
+        Whether scores begin with a line through the features (penalised regression by
+        the same loss, with slopes that all tasks have in common), and trees boost what
+        it leaves. "auto": where generalised cross-validation promises less error, and
+        rows times features times features are at most some 250 million; see
+        :doc:`/models/gradient-boosting`.
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Columns that hold categories: names, positions or a mask of the columns of X, in
         arrays with codes from 0 to 253. "from_dtype" finds text and categories in data
@@ -117,6 +125,8 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         How often task splits send two tasks to the same side, by gain.
     task_intercepts_ : ndarray of shape (n_tasks,)
         What each task adds to the scores from the start.
+    linear_part_ : bool
+        Whether scores begin with a line.
     validation_losses_ : ndarray of shape (n_rounds,)
         Mean loss of the rows that do not train after each round; with
         `early_stopping` only.
@@ -204,6 +214,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         max_bins: int = 64,
         task_splits: bool = True,
         task_values: bool = True,
+        linear_part: bool | Literal["auto"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | Mapping[Any, int] | None = None,
         interaction_cst: Sequence[Any]
@@ -232,6 +243,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         self.max_bins = max_bins
         self.task_splits = task_splits
         self.task_values = task_values
+        self.linear_part = linear_part
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
@@ -337,7 +349,8 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         return self._scale
 
     def _kept_settings(self) -> dict[str, Any]:
-        return {"loss": self.loss, "quantile": self.quantile, "offset": self.offset}
+        own = {"loss": self.loss, "quantile": self.quantile, "offset": self.offset}
+        return {**super()._kept_settings(), **own}
 
     def _check_targets(self, y: np.ndarray) -> None:
         name = type(self).__name__

@@ -23,11 +23,11 @@ from kinlearn.boosting.gradient._start import (
     Start,
     Totals,
     Units,
-    find_start,
     gradient_memory,
     merge_largest,
     merge_sums,
 )
+from kinlearn.boosting.gradient.linear_part import find_start_with_line
 from kinlearn.utils import Threads
 
 __all__ = [
@@ -72,6 +72,7 @@ class Settings:
     task_values: bool
     seed: int
     max_leaves_of_few: int = 0  # rows; 0 is the same
+    linear_part: bool | str = False
     # int8 array of shape (n_features,): 1 rises, -1 falls
     direction: Any = field(default=None, compare=False)
     # uint8 array of shape (n_groups, n_features)
@@ -94,6 +95,7 @@ class Settings:
             subsample=estimator.subsample,
             task_splits=estimator.task_splits,
             task_values=estimator.task_values,
+            linear_part=estimator.linear_part,
             seed=seed,
             **constraints,
         )
@@ -230,11 +232,16 @@ class Rounds:
         here = RowsHere(problem)
         self.totals = Totals.of(here)
         if start is None:
-            start = find_start(
-                here, problem.loss, self.totals, problem.n_tasks, settings.task_values
+            start = find_start_with_line(
+                here,
+                problem.loss,
+                self.totals,
+                problem.n_tasks,
+                problem.binned.features,
+                settings,
             )
         self.start = start
-        self.scores = self.start.scores(problem.task, problem.offset)
+        self.scores = self.start.scores_of(problem)
         self.n_done = 0
         if before is not None:
             before.add_scores(problem.binned.bins, problem.task, self.scores)
@@ -476,7 +483,7 @@ class Boosted:
         self, bins: np.ndarray, task: np.ndarray, stages: Sequence[int] | None
     ) -> Iterator[np.ndarray]:
         """The same after so many rounds, which ascend; None is after all of them."""
-        scores = self.start.scores(task)
+        scores = self.start.scores(bins, task)
         n_outputs, first = scores.shape[1], 0
         for stage in [len(self.trees)] if stages is None else stages:
             last = min(stage * n_outputs, len(self.trees))

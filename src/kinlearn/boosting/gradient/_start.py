@@ -40,6 +40,7 @@ __all__ = [
 # Bits of sums: 62 for gradients; as many for curvatures and, below them, counts.
 _BITS = 62
 NEWTON_STEPS = 8  # for the intercepts of tasks
+_BASE_STEPS = 3  # for constants of classes beside a line
 MOST_STEP = 1.0  # each, of scores that are logarithms
 _ROWS = 2**16  # at a time: their gradients, and what else they take, are memory
 
@@ -56,28 +57,51 @@ class Start:
         Departures of the tasks, shrunken.
     penalty : float64 array of shape (n_outputs,)
         The penalty on them.
+    line : Line, default=None
+        A line through the features; None is none.
+    lengths : float64 array of shape (n_tasks, n_outputs), default=None
+        What the line is multiplied by for each task; None is 1 for all.
     """
 
     base: np.ndarray
     intercepts: np.ndarray
     penalty: np.ndarray
+    line: Any = None
+    lengths: np.ndarray | None = None
 
-    def check(self, n_tasks: int) -> None:
-        """Refuse arrays that do not fit the model."""
+    def check(self, n_tasks: int, n_bins: np.ndarray) -> None:
+        """Refuse arrays that do not fit the model, whose features have so many bins."""
         n = len(self.base)
         check_numbers("base", self.base, np.float64, (n,))
         check_numbers("intercepts", self.intercepts, np.float64, (n_tasks, n))
         check_finite("base", self.base)
         check_finite("intercepts", self.intercepts)
         check_numbers("penalty", self.penalty, np.float64, (n,))
+        if self.line is not None:
+            self.line.check(n_bins, n)
+        if self.lengths is not None:
+            check_numbers("lengths", self.lengths, np.float64, (n_tasks, n))
+            check_finite("lengths", self.lengths)
 
-    def scores(self, task: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+    def scores(
+        self, bins: np.ndarray, task: np.ndarray, offset: np.ndarray | None = None
+    ) -> np.ndarray:
         """Scores of rows before the first round; -1 is an unknown task."""
         of_task = np.vstack([self.intercepts, np.zeros(len(self.base))])
         out = self.base + of_task[task]
         if offset is not None:
             out += offset[:, None]
+        if self.line is not None:
+            along = np.zeros_like(out)
+            self.line.add(bins, along)
+            if self.lengths is not None:
+                along *= np.vstack([self.lengths, np.ones(len(self.base))])[task]
+            out += along
         return out
+
+    def scores_of(self, problem: Any) -> np.ndarray:
+        """The same for the rows of a problem."""
+        return self.scores(problem.binned.bins, problem.task, problem.offset)
 
 
 class Gather(Protocol):
@@ -243,12 +267,17 @@ def _count(problem: Any) -> np.ndarray:
     return np.array([len(problem.task), n_rows, *weight_sums(weight)], dtype=object)
 
 
-def _start_sums(problem: Any) -> np.ndarray:
-    return problem.loss.start_sums(problem.offset)
+def _start_sums(problem: Any, line: Any) -> np.ndarray:
+    if line is None:
+        return problem.loss.start_sums(problem.offset)
+    n = len(problem.task)
+    shift = np.zeros((n, 1)) if problem.offset is None else problem.offset[:, None] + 0
+    line.add(problem.binned.bins, shift)
+    return problem.loss.start_sums(shift[:, 0])
 
 
 def _gradients(problem: Any, start: Start) -> tuple[np.ndarray, np.ndarray]:
-    return problem.loss.gradients(start.scores(problem.task, problem.offset))
+    return problem.loss.gradients(start.scores_of(problem))
 
 
 def _largest(problem: Any, start: Start) -> np.ndarray:
@@ -260,7 +289,7 @@ def _task_sums(problem: Any, start: Start, units: Sequence[Units]) -> np.ndarray
     """Sums of gradients, curvatures and counts, by output and task."""
     n = len(problem.task)
     pairs, g, h = gradient_memory(n, len(units))
-    scores = start.scores(problem.task, problem.offset)
+    scores = start.scores_of(problem)
     problem.loss.fill_gradients(scores, slice(0, n), g, h)
     sums = np.zeros((len(units), 3, problem.n_tasks), dtype=np.int64)
     for k, unit in enumerate(units):
@@ -289,7 +318,7 @@ def _squares_within(problem: Any, start: Start, step: np.ndarray) -> np.ndarray:
 def _residuals(problem: Any, start: Start, unit: float, by_task: bool) -> Any:
     """What is left of the targets, whole weights, and groups."""
     rows = problem.rows(0)
-    scores = start.scores(problem.task, problem.offset)
+    scores = start.scores_of(problem)
     left = problem.loss.y[rows] - scores[rows, 0]
     group = problem.task[rows] if by_task else np.zeros(len(rows), dtype=np.intp)
     return left, in_units(problem.loss.weight[rows], unit), group
@@ -299,9 +328,14 @@ def _residuals(problem: Any, start: Start, unit: float, by_task: bool) -> Any:
 
 
 def find_start(
-    gather: Gather, loss: Any, totals: Totals, n_tasks: int, task_values: bool
+    gather: Gather,
+    loss: Any,
+    totals: Totals,
+    n_tasks: int,
+    task_values: bool,
+    line: Any = None,
 ) -> Start:
-    """The best constant scores, and the intercepts of the tasks.
+    """The best constant scores, and the intercepts of the tasks, beside a line.
 
     `loss` may be one of no rows: those of the rows are with them.
     """
@@ -309,10 +343,10 @@ def find_start(
     no_penalty = np.full(loss.n_outputs, np.inf)
     has_intercepts = n_tasks > 1 and task_values
     if loss.by_quantile:
-        zero = Start(np.zeros(1), nothing, no_penalty)
+        zero = Start(np.zeros(1), nothing, no_penalty, line)
         unit = totals.weight_unit
         base = gather.quantiles(loss.quantile, 1, _residuals, zero, unit, False)
-        start = Start(base, nothing, no_penalty)
+        start = Start(base, nothing, no_penalty, line)
         if has_intercepts:
             (sum_g, sum_h, noise) = _by_task(gather, start, totals)[0]
             penalty = departure_penalty(sum_g[None], sum_h[None], noise)
@@ -320,10 +354,10 @@ def find_start(
                 loss.quantile, n_tasks, _residuals, start, unit, True
             )
             intercepts = (found * fraction_of(sum_h, penalty))[:, None]
-            start = Start(base, intercepts, np.array([penalty]))
+            start = Start(base, intercepts, np.array([penalty]), line)
         return start
-    base = loss.start_of(gather.reduce(merge_sums, _start_sums))
-    start = Start(base, nothing, no_penalty)
+    base = _best_base(gather, loss, totals, nothing, line)
+    start = Start(base, nothing, no_penalty, line)
     penalties: list[float] | None = None
     for _ in range(NEWTON_STEPS if has_intercepts else 0):
         of_task = _by_task(gather, start, totals, with_noise=penalties is None)
@@ -333,10 +367,27 @@ def find_start(
                 for sum_g, sum_h, noise in of_task
             ]
         intercepts = _newton_step(start.intercepts, of_task, penalties, loss)
-        start = Start(base, intercepts, np.array(penalties))
+        start = Start(base, intercepts, np.array(penalties), line)
         if not loss.is_curved:
             break
     return start
+
+
+def _best_base(
+    gather: Gather, loss: Any, totals: Totals, nothing: np.ndarray, line: Any
+) -> np.ndarray:
+    """The best constants, beside a line."""
+    if line is None or loss.has_start_of_offset:
+        return loss.start_of(gather.reduce(merge_sums, _start_sums, line))
+    base = loss.start_of(gather.reduce(merge_sums, _start_sums, None))
+    for _ in range(_BASE_STEPS):  # of classes: from where it is without the line
+        start = Start(base, nothing, np.full(len(base), np.inf), line)
+        of_task = _by_task(gather, start, totals, with_noise=False)
+        g = np.array([of_g.sum() for of_g, _, _ in of_task])
+        h = np.array([of_h.sum() for _, of_h, _ in of_task])
+        step = np.divide(-g, h, out=np.zeros_like(g), where=h > 0)
+        base = base + np.clip(step, -MOST_STEP, MOST_STEP)
+    return base
 
 
 def _newton_step(

@@ -18,10 +18,13 @@ def insert_tasks(model: Boosted, place: np.ndarray, n_tasks: int) -> Boosted:
     """The same model among more tasks; those go to the side of more rows."""
     intercepts = np.zeros((n_tasks, len(model.start.base)))
     intercepts[place] = model.start.intercepts
+    lengths = model.start.lengths
+    if lengths is not None:
+        old, lengths = lengths, np.ones_like(intercepts)
+        lengths[place] = old
     trees = [_renumbered(tree, place, n_tasks) for tree in model.trees]
-    return Boosted(
-        replace(model.start, intercepts=intercepts), Trees.of(trees, n_tasks)
-    )
+    start = replace(model.start, intercepts=intercepts, lengths=lengths)
+    return Boosted(start, Trees.of(trees, n_tasks))
 
 
 def _renumbered(tree: Tree, place: np.ndarray, n_tasks: int) -> Tree:
@@ -66,13 +69,20 @@ def insert_classes(model: Boosted, place: np.ndarray, weight: np.ndarray) -> Boo
     new = np.setdiff1d(np.arange(n_classes), place)
     rate = np.maximum(weight[new], 1e-300) / max(weight[place].sum(), 1e-300)
     base[new] = np.log(rate) + logsumexp(base[place])
+    line = None if start.line is None else start.line.among(old, n_classes)
     every, n_old = [], len(start.base)
     for first in range(0, len(model.trees), n_old):
         round_ = [_stump(k) for k in range(n_classes)]
         for k in range(n_old):
             round_[old[k]] = replace(model.trees[first + k], output=int(old[k]))
         every += round_
-    return Boosted(Start(base, intercepts, penalty), Trees.of(every, n_tasks))
+    lengths = start.lengths
+    if lengths is not None:
+        lengths = np.ones((n_tasks, n_classes))
+        lengths[:, old] = start.lengths
+    return Boosted(
+        Start(base, intercepts, penalty, line, lengths), Trees.of(every, n_tasks)
+    )
 
 
 def _stump(output: int) -> Tree:

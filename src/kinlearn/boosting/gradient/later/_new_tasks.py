@@ -24,6 +24,7 @@ from kinlearn.boosting.gradient._start import (
 
 __all__ = ["add_tasks"]
 
+_LENGTH_STEPS = 3
 _UNLIKE = 3.0  # standard deviations by which a task is unlike all others
 
 
@@ -57,8 +58,9 @@ def add_tasks(
     """
     new = np.flatnonzero(is_new)
     work = _NewTasks(problem, new, task_values, np.count_nonzero(~is_new) == 1)
+    work.rises = direction is not None and bool(direction.any())
     start = work.start(model.start)
-    scores = start.scores(problem.task, problem.offset)
+    scores = start.scores_of(problem)
     n_outputs = len(start.base)
     trees = []
     for first in range(0, len(model.trees), n_outputs):
@@ -79,6 +81,7 @@ class _NewTasks:
         self.problem, self.new, self.task_values = problem, new, task_values
         # one old task does not tell how tasks differ: new ones must
         self.learns = alone and task_values
+        self.rises = False  # whether scores must rise with features, or fall
         self.n_new = len(new)
         self.code = np.searchsorted(new, problem.task)
         self.rows = [problem.rows(k) for k in range(problem.loss.n_outputs)]
@@ -87,17 +90,64 @@ class _NewTasks:
         out = np.bincount(self.code[rows], values[rows], minlength=self.n_new)
         return out.astype(np.float64)
 
-    # ------------------------------------------------------------ intercepts
+    # ------------------------------------------------- intercepts, and the line
 
     def start(self, start: Start) -> Start:
-        """Intercepts of the new tasks, by Newton steps as in fit."""
-        problem, loss = self.problem, self.problem.loss
+        """Intercepts of the new tasks, and how long the line is for them."""
         if not self.task_values:
             return start
+        start = self._with_intercepts(start)
+        if start.line is None or self.problem.loss.by_quantile:
+            return start
+        if start.lengths is None:
+            start = replace(start, lengths=np.ones_like(start.intercepts))
+        for _ in range(_LENGTH_STEPS if self.problem.loss.is_curved else 1):
+            start = self._with_intercepts(self._with_lengths(start))
+        return start
+
+    def _with_lengths(self, start: Start) -> Start:
+        """A Newton step of slopes along the line, of tasks that are unlike others."""
+        problem, loss = self.problem, self.problem.loss
+        lengths: Any = start.lengths
+        lengths = lengths.copy()
+        along = np.zeros((len(problem.task), len(start.base)))
+        start.line.add(problem.binned.bins, along)
+        scores = start.scores_of(problem)
+        g, h = loss.gradients(scores)
+        for k, rows in enumerate(self.rows):
+            code, H = self.code[rows], self.sums(h[k], rows)
+            mean = _ratio(self.sums(h[k] * along[:, k], rows), H)
+            x = np.zeros(len(problem.task))
+            x[rows] = along[rows, k] - mean[code]
+            G, L = self.sums(g[k] * x, rows), self.sums(h[k] * x**2, rows)
+            slope, level = _ratio(G, L), _ratio(self.sums(g[k], rows), H)
+            rest = g[k].copy()
+            rest[rows] -= h[k][rows] * (level[code] + slope[code] * x[rows])
+            noise = self._noise_of(rest, H, rows, 2)
+            if not np.isfinite(noise):
+                continue
+            now = lengths[self.new, k]
+            left = (G - L * (now - 1))[None]
+            if self.learns:
+                penalty = np.full(len(L), _own_penalty(left, L[None], noise))
+            else:  # trees know how the tasks of fit differ
+                learned = start.line.penalty[k]
+                penalty = _penalties(left, L[None], noise, learned)
+                penalty[penalty == learned] = np.inf
+            change = 1 - left[0] / np.maximum(L + penalty, 1e-300) - now
+            if loss.is_curved:
+                change = np.clip(change, -MOST_STEP, MOST_STEP)
+            now = now + np.where(L > 0, change, 0.0)
+            lengths[self.new, k] = np.maximum(now, 0.0) if self.rises else now
+        return replace(start, lengths=lengths)
+
+    def _with_intercepts(self, start: Start) -> Start:
+        """Intercepts of the new tasks, by Newton steps as in fit."""
+        problem, loss = self.problem, self.problem.loss
         a, penalty = start.intercepts.copy(), start.penalty.copy()
         for step in range(NEWTON_STEPS if loss.is_curved else 1):
-            now = Start(start.base, a, penalty)
-            scores = now.scores(problem.task, problem.offset)
+            now = replace(start, intercepts=a, penalty=penalty)
+            scores = now.scores_of(problem)
             g, h = loss.gradients(scores)
             for k, rows in enumerate(self.rows):
                 G, H = self.sums(g[k], rows), self.sums(h[k], rows)
@@ -117,7 +167,7 @@ class _NewTasks:
                 a[self.new, k] += np.where(H > 0, change, 0.0)
             if loss.by_quantile:
                 break
-        return Start(start.base, a, penalty)
+        return replace(start, intercepts=a, penalty=penalty)
 
     def _noise_within(
         self,
@@ -127,12 +177,19 @@ class _NewTasks:
         H: np.ndarray,
         rows: np.ndarray,
     ) -> float:
-        step = np.divide(G, H, out=np.zeros_like(G), where=H > 0)[self.code[rows]]
+        left = g.copy()
+        left[rows] -= h[rows] * _ratio(G, H)[self.code[rows]]
+        return self._noise_of(left, H, rows, 1)
+
+    def _noise_of(
+        self, left: np.ndarray, H: np.ndarray, rows: np.ndarray, n_learned: int
+    ) -> float:
+        """Variance of what is left of gradients, in units of the curvature."""
         n_rows = self.problem.n_rows[rows]
-        n, n_free = n_rows.sum(), n_rows.sum() - np.count_nonzero(H)
+        n, n_free = n_rows.sum(), n_rows.sum() - n_learned * np.count_nonzero(H)
         if n_free <= 0 or H.sum() <= 0:
             return np.inf
-        squares = ((g[rows] - h[rows] * step) ** 2 / n_rows).sum()
+        squares = (left[rows] ** 2 / n_rows).sum()
         return float(squares * n / (n_free * H.sum()))
 
     def _quantiles(
@@ -252,6 +309,10 @@ class _NewTasks:
                 found[i] = np.empty(len(here), dtype=np.intp)
                 found[i][masks[i]], found[i][~masks[i]] = found[left], found[left + 1]
         return found[0]
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
 def _goes_left(tree: Tree, node: np.void, code: np.ndarray) -> np.ndarray:

@@ -18,10 +18,10 @@ from kinlearn.boosting.gradient._model import Tree
 from kinlearn.boosting.gradient._rounds import MOST_COUNTED
 from kinlearn.boosting.gradient._start import (
     Totals,
-    find_start,
     merge_largest,
     merge_sums,
 )
+from kinlearn.boosting.gradient.linear_part import find_start_with_line
 from kinlearn.boosting.gradient.partitions._growth import RoundPlan, play_rounds
 from kinlearn.boosting.gradient.partitions._quantiles import (
     Prefixes,
@@ -84,6 +84,8 @@ def fit_partitions(
     binned = engine.map(TargetRows.binned, rows, scheme)
     del rows
     engine.keep(binned, n_rows)
+    has_values = engine.reduce(merge_largest, BoostRows.has_values, engine.partitions)
+    model._feature_columns.warn_of_missing(has_values)
     _boost(model, engine, scheme, finished)
 
 
@@ -233,7 +235,9 @@ def _boost(
     nothing = np.empty(0)
     loss = scheme.make_loss(nothing, nothing, np.empty(0, dtype=np.int32))
     totals = Totals.of(apart)
-    start = find_start(apart, loss, totals, n_tasks, scheme.settings.task_values)
+    start = find_start_with_line(
+        apart, loss, totals, n_tasks, scheme.bins, scheme.settings
+    )
     plan = RoundPlan(scheme.bins, n_tasks, totals, scheme.settings, loss)
     found: list[Sequence[Tree]] = []
     losses: list[float] = []

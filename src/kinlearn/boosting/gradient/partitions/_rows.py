@@ -251,7 +251,7 @@ class BoostRows(Weighed):
             self.bins[at],
             task,
             self.scheme.make_loss(self.y[at], self.weight[at], task),
-            start.scores(task, offset),
+            start.scores(self.bins[at], task, offset),
         )
 
     def of_problem(self, function: Any, args: Sequence[Any]) -> Any:
@@ -264,6 +264,10 @@ class BoostRows(Weighed):
         """Weights of the values that a function finds; see `Prefixes`."""
         values, weight, group = self.of_problem(function, args)
         return KeyedRows(as_keys(values), weight, group).counted(prefixes)
+
+    def has_values(self) -> np.ndarray:
+        """Which features have a value here."""
+        return Binned(self.scheme.bins, self.bins).has_values(self.weight > 0)
 
     def n_counting(self) -> int:
         """Rows that count for some output."""

@@ -61,7 +61,7 @@ class RoundRows:
     ) -> None:
         self.problem, self.watch, self.settings = problem, watch, settings
         self.first = first
-        self.scores = start.scores(problem.task, problem.offset)
+        self.scores = start.scores_of(problem)
         self.rows = [problem.rows(k) for k in range(problem.loss.n_outputs)]
         self.n_added = 0  # rounds that are in the scores
         self.growing = -1  # the round whose trees grow
