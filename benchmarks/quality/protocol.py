@@ -186,8 +186,9 @@ def split_fingerprint(train, test):
 def run_key(protocol, contender, *, data, split, number):
     """What makes two runs the same: their names, parameters, data and rows.
 
-    The version of the code is not in it; a run that an older build made is
-    kept and marked in the table, and ``--again`` redoes it.
+    The version of the code is not in it: the runner does a run again when the code of
+    its contender changed. One of another version of a package is kept and marked in the
+    table, and ``--again`` redoes it.
     """
     parts = [
         protocol.name,

@@ -8,7 +8,7 @@ recorded as failed, and a new worker takes its place.
 import functools
 import math
 import resource
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from multiprocessing import connection
 from time import perf_counter, process_time
@@ -25,6 +25,7 @@ from benchmarks.environment import (
     versions,
 )
 from benchmarks.problems import load
+from benchmarks.quality.code import fingerprint
 from benchmarks.quality.protocol import PROTOCOLS, run_key, split_fingerprint
 from benchmarks.registry import BenchmarkError
 from benchmarks.workers import Failure, Worker
@@ -85,6 +86,9 @@ def forget(store, runs):
 def run_protocol(protocol, runs, store, *, jobs, report, seconds=None):
     """Do the runs that the store does not hold, and append each as it ends.
 
+    Runs whose contender has other code than when they were done are done again; the
+    older records stay in the file.
+
     Parameters
     ----------
     protocol : Protocol
@@ -105,12 +109,17 @@ def run_protocol(protocol, runs, store, *, jobs, report, seconds=None):
     for name, modules in lacking.items():
         if modules:
             report(f"left out: {name} needs {', '.join(modules)}")
+    changed = _changed(protocol, runs, done)
+    for name, number in Counter(run.contender for run in changed).items():
+        report(f"{name}: its code changed since {number} runs, which are done again")
+    again = {run.key for run in changed}
     waiting = deque(
-        run for run in runs if run.key not in done and not lacking[run.contender]
+        run
+        for run in runs
+        if (run.key not in done or run.key in again) and not lacking[run.contender]
     )
-    report(
-        f"{len(waiting)} runs to do, {sum(run.key in done for run in runs)} done before"
-    )
+    before = sum(run.key in done and run.key not in again for run in runs)
+    report(f"{len(waiting)} runs to do, {before} done before")
     for number, (run, result) in enumerate(_results(waiting, jobs, seconds), start=1):
         if seconds and isinstance(result, Failure) and "SIGXCPU" in result.error:
             result = Failure(f"No result within {seconds} s of processor time.")
@@ -118,6 +127,19 @@ def run_protocol(protocol, runs, store, *, jobs, report, seconds=None):
         store.append(record)
         outcome = record["error"] or _scores_text(protocol, record["scores"])
         report(f"{number}: split {run.split}, {run.contender}: {outcome}")
+
+
+def _changed(protocol, runs, done):
+    """Finished runs whose contender has other code now; records without are kept."""
+    now = {
+        each.name: fingerprint(each.make, each.params) for each in protocol.contenders
+    }
+    return [
+        run
+        for run in runs
+        if run.key in done
+        and done[run.key].get("code", now[run.contender]) != now[run.contender]
+    ]
 
 
 def _results(waiting, jobs, seconds):
@@ -220,10 +242,11 @@ def _record(protocol, run, result):
 
 
 def _code(contender):
-    """What ours was compiled from; peers have versions."""
+    """What it runs, and what ours was compiled from; peers have versions."""
+    code = fingerprint(contender.make, contender.params)
     if contender.kind != "ours":
-        return {"build": None}
-    return {"build": build_of_kinlearn(), "commit": commit_of_source()}
+        return {"build": None, "code": code}
+    return {"build": build_of_kinlearn(), "commit": commit_of_source(), "code": code}
 
 
 def _place(traceback):

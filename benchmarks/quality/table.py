@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 
 from benchmarks.environment import build_of_kinlearn, missing, versions
+from benchmarks.quality.code import fingerprint
 from benchmarks.quality.statistics import corrected_interval
 
 __all__ = ["render"]
@@ -194,6 +195,8 @@ def _circumstances(succeeded):
 
 
 def _is_older(contender, record):
+    if "code" in record and contender.kind == "ours":
+        return record["code"] != fingerprint(contender.make, contender.params)
     if contender.kind == "ours":
         return record["build"] != build_of_kinlearn()
     current = versions(contender.packages)

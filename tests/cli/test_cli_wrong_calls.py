@@ -207,7 +207,7 @@ CALLS = [
     (f"{RELATE} --method mmmd", "Did you mean 'mmd'?"),
     (f"{RELATE} --method label_shift", "--target"),
     ("datasets get nonsense", "no data set 'nonsense'"),
-    ("datasets get school --data-home folder", "downloads nothing"),
+    ("datasets get school --data-home folder", "no public address"),
 ]
 
 

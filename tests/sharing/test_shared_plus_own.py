@@ -143,3 +143,10 @@ def test_missing_values_are_refused_by_fit_and_predict():
         model.predict(gaps)
     with pytest.raises(ValueError, match="NaN"):
         SharedPlusOwn(Ridge(), task=-1).fit(gaps, Y)
+
+
+def test_gaps_are_refused_with_the_name_of_the_form():
+    gaps = XT.copy()
+    gaps[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"Input X contains NaN\.\nSharedPlusOwn does"):
+        SharedPlusOwn(EXACT, task=-1).fit(gaps, Y)

@@ -199,7 +199,7 @@ def test_sets_that_a_file_does_not_hold_are_refused(tmp_path):
     whole = model.forest_
     model.forest_ = replace(whole, category_sets=whole.category_sets[:-1])
     kinlearn.save(model, tmp_path / "model.skops")
-    with pytest.raises(ValueError, match="does not hang together"):
+    with pytest.raises(ValueError, match="no fit leaves behind"):
         kinlearn.load(tmp_path / "model.skops")
 
 

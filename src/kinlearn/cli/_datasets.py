@@ -21,15 +21,15 @@ def show_datasets(output: Output, home: Path | None = None) -> None:
             "" if entry.features is None else f"{entry.features}",
             "" if entry.tasks is None else f"{entry.tasks}",
             entry.kind,
-            "yes" if entry.available else "no",
+            "yes" if entry.available else "fetched" if entry.public else "no",
         )
         for entry in entries
     ]
     output.show(
         make_table(
             None, ("name", ">rows", ">features", ">tasks", "kind", "here"), rows,
-            "here: the files are in the data folder (--data-home, KINLEARN_DATA). "
-            "kinlearn downloads nothing.",
+            "here: the files are in the data folder (--data-home, KINLEARN_DATA); "
+            "fetched: kin datasets NAME fetches them.",
         )
     )  # fmt: skip
     output.print_json([entry._asdict() for entry in entries])
@@ -43,11 +43,11 @@ def get_dataset(
     if name not in known:
         raise UserError(f"There is no data set {name!r}. {suggest(name, known)}")
     entry = next(entry for entry in list_datasets(home) if entry.name == name)
-    if not entry.available:
+    if not entry.available and not entry.public:
         raise UserError(
-            f"The files of {name!r} are not in the data folder. kinlearn downloads "
-            "nothing: put them there, or name the folder by --data-home or "
-            "KINLEARN_DATA."
+            f"The files of {name!r} are not in the data folder, and have no public "
+            "address that kinlearn knows: put them there, or name the folder by "
+            f"--data-home or KINLEARN_DATA. Original source: {entry.home}"
         )
     out = Path(f"{name.replace(':', '-')}.csv") if out is None else out
     check_table_output(out)

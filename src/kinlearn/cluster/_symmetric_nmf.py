@@ -35,6 +35,12 @@ from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.utils import group_rows
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
+from kinlearn.utils._loaded import (
+    check_below,
+    check_finite,
+    check_numbers,
+    check_vectors,
+)
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
@@ -451,6 +457,22 @@ class MultiTaskSymmetricNMF(
             shares = np.sqrt(shares)
             shares = shares / shares.sum(axis=1, keepdims=True)
         return Problem.build(affinity, order, weight, self.balance, shares), scale
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        n, k = self.embedding_.shape
+        check_numbers("embedding_", self.embedding_, np.float64, (n, k))
+        check_finite("embedding_", self.embedding_)
+        check_numbers("labels_", self.labels_, "i", (n,))
+        check_below("labels_", self.labels_, k, -1)
+        check_numbers("row_tasks_", self.row_tasks_, "i", (n,))
+        check_below("row_tasks_", self.row_tasks_, n_tasks)
+        if self._rows is not None:
+            check_vectors("rows", self._rows, n, n_features)
+        check_numbers("scale", self._scale, np.float64, (n,))
+        check_numbers("lambdas", self._lambdas, np.float64, (n_tasks, n_tasks))
+        check_numbers("grams", self._grams, np.float64, (n_tasks, k, k))
+        for name in ("_scale", "_lambdas", "_grams"):
+            check_finite(name, getattr(self, name))
 
     def predict(self, X: Table) -> np.ndarray:
         """Clusters of new rows of known tasks, with V as it is.

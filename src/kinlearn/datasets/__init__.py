@@ -2,7 +2,8 @@
 
 ``make_*`` generate the synthetic problems of the founding documents,
 ``load_demo`` is a small made-up example, ``fetch_*`` read real data from files that the
-user has; nothing is downloaded. All return X with the task as its last column.
+user has, or fetch them where a public address is known. All return X with the task as
+its last column.
 """
 
 from kinlearn.datasets.loaded import (
@@ -11,6 +12,7 @@ from kinlearn.datasets.loaded import (
     fetch_dataset,
     fetch_landmine,
     fetch_mnist,
+    fetch_multilevel,
     fetch_nips2003,
     fetch_ocr_letters,
     fetch_reuters21578,
@@ -38,6 +40,7 @@ __all__ = [
     "fetch_dataset",
     "fetch_landmine",
     "fetch_mnist",
+    "fetch_multilevel",
     "fetch_nips2003",
     "fetch_ocr_letters",
     "fetch_reuters21578",

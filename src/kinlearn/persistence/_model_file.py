@@ -25,6 +25,7 @@ from typing import Any
 from kinlearn.persistence._packing import packed, unpack
 from kinlearn.persistence._trusted import TRUSTED, is_trusted, name_today
 from kinlearn.utils import import_optional, replacing
+from kinlearn.utils._loaded import UnsoundModelError, checked_together
 from kinlearn.utils._values import show_values
 
 __all__ = ["SavedModel", "open_model", "write_model"]
@@ -329,7 +330,8 @@ def _build(path: Path, entries: dict[str, bytes], trusted: tuple[str, ...]) -> A
     # Skops judges all types by itself; these are the estimators among them.
     allowed = {*TRUSTED, *trusted, *filter(is_trusted, named)}
     try:
-        return unpack(skops.loads(content, trusted=sorted(allowed)))
+        with checked_together():
+            return unpack(skops.loads(content, trusted=sorted(allowed)))
     except skops.exceptions.UntrustedTypesFoundException:
         strange = _strange(skops.get_untrusted_types(data=content))
         strange = [name for name in strange if name not in trusted]
@@ -338,7 +340,17 @@ def _build(path: Path, entries: dict[str, bytes], trusted: tuple[str, ...]) -> A
             "needs. Do not use it, unless you know who made it; then allow it: "
             f"kinlearn.load(path, trusted={strange}), or kin predict --trust NAME."
         ) from None
-    except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+    except UnsoundModelError as error:
+        raise ValueError(f"{path}: {error}") from error
+    except (
+        AttributeError,
+        ImportError,
+        LookupError,
+        MemoryError,
+        OverflowError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise _unreadable(path, error) from error
 
 

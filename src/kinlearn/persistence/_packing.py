@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.persistence._trusted import FORMER_ATTRIBUTES
+from kinlearn.utils._loaded import UnsoundModelError, check_sparse
 from kinlearn.utils._sklearn import tree_predictor
 
 __all__ = [
@@ -166,7 +167,11 @@ def unpack(model: Any) -> Any:
         elif isinstance(value, dict | list | tuple | np.ndarray):
             vars(owner)[key] = _mapped(value, _unpack_parameter)
         elif _is(value, "sklearn.tree._tree", "Tree"):
-            _check_tree(value)
+            _check_tree(value, owner)
+        elif sp.issparse(value):
+            check_sparse(value)
+        elif key == "_n_support" and kind.__module__.startswith("sklearn.svm"):
+            _check_machine(owner)
     return model
 
 
@@ -340,7 +345,6 @@ class PackedForest:
             nodes["threshold"][split] = columns.pop("threshold")
         for name, column in columns.items():
             nodes[name] = column
-        _check_forest(nodes, whole, owner)
         return Forest(nodes=nodes, **arrays)
 
 
@@ -369,43 +373,43 @@ def _derived(feature: np.ndarray, forest: Any) -> dict[str, np.ndarray]:
     return {"right": right.astype(np.int32), "slot": slot.astype(np.int32)}
 
 
-def _check_forest(nodes: np.ndarray, forest: Any, owner: Any) -> None:
-    """Refuse numbers by which compiled code would read outside of the arrays."""
-    lengths = np.diff(forest.tree_start)
-    tree = np.repeat(np.arange(len(lengths)), lengths)
-    feature, slot = nodes["feature"], nodes["slot"]
-    good = len(tree) == len(nodes) == len(forest.default_left) and _within(
-        nodes["right"], lengths[tree]
-    )
-    for kind, starts, n in (
-        (-1, forest.leaf_start, len(forest.values)),
-        (-2, forest.split_start, len(forest.exception_start) - 1),
-    ):
-        where = feature == kind
-        good = good and len(starts) == len(lengths) + 1 and starts[-1] == n
-        good = good and _within(slot[where], np.diff(starts)[tree[where]])
-    good = good and forest.exception_start[-1] == len(forest.exceptions)
-    if forest.category_sets is not None:
-        sets, starts = forest.category_sets, forest.set_start
-        where = (feature >= 0) & (slot >= 0)
-        good = good and sets.shape == (len(sets), 4)
-        good = good and len(starts) == len(lengths) + 1 and starts[-1] == len(sets)
-        good = good and _within(slot[where], np.diff(starts)[tree[where]])
-    good = good and bool((feature >= -2).all())
-    names = getattr(owner, "feature_names_", None)
-    if not good or (feature >= (np.inf if names is None else len(names))).any():
-        raise ValueError("a forest in it does not hang together")
-
-
-def _check_tree(tree: Any) -> None:
-    """The same for a tree of scikit-learn's."""
-    split = tree.children_left != -1
-    children = tree.children_left[split], tree.children_right[split]
+def _check_tree(tree: Any, owner: Any) -> None:
+    """Refuse a tree of scikit-learn's that leads compiled code out of its arrays."""
+    left, right = tree.children_left, tree.children_right
+    split = left != -1
+    own = np.flatnonzero(split)
     if not (
-        all(_within(child, tree.node_count) for child in children)
+        all(_within(child[split], tree.node_count) for child in (left, right))
+        and (left[split] > own).all()
+        and (right[split] > own).all()
         and _within(tree.feature[split], tree.n_features)
+        and tree.n_features == getattr(owner, "n_features_in_", tree.n_features)
+        and np.isfinite(tree.value).all()
     ):
-        raise ValueError("a tree in it does not hang together")
+        raise UnsoundModelError("a tree in it does not hang together")
+
+
+def _check_machine(machine: Any) -> None:
+    """The same for a support vector machine, whose numbers libsvm believes."""
+    n = len(machine.support_)
+    numbers = machine._n_support
+    precomputed = machine.kernel == "precomputed"
+    width = 0 if precomputed else machine.n_features_in_
+    n_classes = len(getattr(machine, "classes_", (0, 1)))
+    if not (
+        (numbers >= 0).all()
+        and len(numbers) == (n_classes if hasattr(machine, "classes_") else 2)
+        and (numbers.sum() == n or not hasattr(machine, "classes_"))
+        and numbers[0] <= n
+        and machine.support_vectors_.shape[0] in (n, 0 if precomputed else n)
+        and (precomputed or machine.support_vectors_.shape[1] == width)
+        and machine._dual_coef_.shape == (max(n_classes - 1, 1), n)
+        and len(machine._intercept_) == n_classes * (n_classes - 1) // 2
+        and _within(machine.support_, machine.shape_fit_[0])
+    ):
+        raise UnsoundModelError(
+            f"{type(machine).__name__} in it does not hang together"
+        )
 
 
 def _within(positions: np.ndarray, length: Any) -> bool:
@@ -461,12 +465,18 @@ class PackedTrees:
 def _check_trees(nodes: np.ndarray, arrays: dict[str, Any], owner: Any) -> None:
     """Refuse numbers by which compiled code would read outside of the arrays."""
     tree = np.repeat(np.arange(len(arrays["sizes"])), arrays["sizes"])
-    sets = nodes["is_categorical"] != 0
+    sets, inner = nodes["is_categorical"] != 0, nodes["is_leaf"] == 0
+    first = np.cumsum(arrays["sizes"]) - arrays["sizes"]
+    own = np.arange(len(tree)) - first[tree]
     if not (
         len(tree) == len(nodes)
         and arrays["trees"].sum() == len(arrays["sizes"])
+        and (arrays["sizes"] > 0).all()
+        and (nodes["left"][inner] > own[inner]).all()
+        and (nodes["right"][inner] > own[inner]).all()
         and _within(np.maximum(nodes["left"], nodes["right"]), arrays["sizes"][tree])
+        and np.isfinite(nodes["value"]).all()
         and _within(nodes["feature_idx"], len(owner._bin_mapper.bin_thresholds_))
         and _within(nodes["bitset_idx"][sets], arrays["sets"][tree[sets]])
     ):
-        raise ValueError("the trees of a booster in it do not hang together")
+        raise UnsoundModelError("the trees of a booster in it do not hang together")

@@ -30,6 +30,7 @@ from kinlearn.tasks import (
     split_task,
 )
 from kinlearn.utils import AllOrNothing
+from kinlearn.utils._loaded import demand
 from kinlearn.utils._sklearn import (
     HasMethods,
     check_sample_weight,
@@ -80,6 +81,14 @@ class SharingForm(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
     def _task_column(self) -> TaskColumn:
         """Where the tasks are."""
         return self.task
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if "tasks_" in vars(self):
+            demand(len(self.tasks_) > 0 and self.tasks_.ndim == 1, "tasks_")
+            self._columns.check(self.n_features_in_)
+        if hasattr(self, "classes_"):
+            demand(len(self.classes_) > 0 and self.classes_.ndim == 1, "classes_")
 
     def _open_for_fit(self, X: Table, y: Any, sample_weight: Any) -> TrainingRows:
         """Check what can be checked without reading the features."""

@@ -157,7 +157,11 @@ class SharedPlusOwn(OneModel):
         if len(self.tasks_) == 1:
             return rest
         shared = check_array(
-            rest, accept_sparse="csr", dtype=[np.float64, np.float32], estimator=self
+            rest,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            estimator=self,
+            input_name="X",
         )
         shared = sp.csr_array(shared)
         # Each row's own columns, a one for its level in front: those of task t

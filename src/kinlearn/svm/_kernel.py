@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from kinlearn._kernels.svm._plus import gather
 from kinlearn._kernels.svm._rows import Kernel, KernelRows, RowCache
 from kinlearn._kernels.svm._task_smo import TaskRows
+from kinlearn.utils._loaded import demand
 
 __all__ = [
     "KERNELS",
@@ -71,6 +72,11 @@ class Space:
     gamma: float = 1.0
     coef0: float = 0.0
     degree: int = 3
+
+    def check(self) -> None:
+        """Refuse parameters that no fit leaves behind."""
+        demand(self.kernel in KERNELS, "kernel")
+        demand(np.isfinite([self.gamma, self.coef0, self.degree]).all(), "gamma")
 
     def rows(self, X: Any, order: np.ndarray) -> KernelRows:
         """The source of rows of the kernel matrix for the native solvers.

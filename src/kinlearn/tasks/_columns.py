@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kinlearn.tables.internal import AnyTable, find_column
+from kinlearn.utils._loaded import demand
 from kinlearn.utils._typing import TaskColumn
 from kinlearn.utils._values import show_values
 
@@ -41,6 +42,17 @@ class TaskColumns:
     privileged: tuple[int, ...] = ()
     groups: tuple[int, ...] = ()
     levels: tuple[int, ...] = ()
+
+    def check(self, n_columns: int) -> None:
+        """Refuse positions outside of the columns."""
+        used = [*self.privileged, *self.groups, *self.levels]
+        used += [] if self.task is None else [self.task]
+        demand(
+            self.n_columns == n_columns
+            and all(0 <= place < n_columns for place in used)
+            and (self.names is None or len(self.names) == n_columns),
+            "columns",
+        )
 
     @property
     def features(self) -> tuple[int, ...]:

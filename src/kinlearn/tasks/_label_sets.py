@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from kinlearn.tasks._task_column import encode_values
+from kinlearn.utils._loaded import check_below, check_numbers, check_starts, demand
 from kinlearn.utils._typing import LabelRule
 from kinlearn.utils._values import show_values
 
@@ -79,6 +80,17 @@ class LabelSets:
     seen: np.ndarray
     task_weight: np.ndarray
     class_weight: np.ndarray
+
+    def check(self, n_tasks: int, n_classes: int) -> None:
+        """Refuse sets that do not fit a model of so many tasks and classes."""
+        demand(self.n_classes == n_classes, "n_classes")
+        n = len(self.codes)
+        check_starts("indptr", self.indptr, n_tasks, n)
+        check_numbers("codes", self.codes, np.int32, (n,))
+        check_below("codes", self.codes, n_classes)
+        check_numbers("seen", self.seen, bool, (n,))
+        check_numbers("task_weight", self.task_weight, np.float64, (n_tasks,))
+        check_numbers("class_weight", self.class_weight, np.float64, (n_classes,))
 
     def by_task(self, tasks: np.ndarray, classes: np.ndarray) -> dict[Any, np.ndarray]:
         """The labels of each task.

@@ -21,6 +21,7 @@ from kinlearn.tasks._validation import (
     check_task_rows,
 )
 from kinlearn.utils import AllOrNothing
+from kinlearn.utils._loaded import UnsoundModelError, check_finite, demand
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 from kinlearn.utils._values import show_values
@@ -142,6 +143,27 @@ class TaskMixin(AllOrNothing):
     _categorical_constraints = {
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     }
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if "tasks_" not in vars(self):
+            return  # not fitted
+        n_tasks = len(self.tasks_)
+        demand(n_tasks > 0 and self.tasks_.ndim == 1, "tasks_")
+        self._columns.check(self.n_features_in_)
+        n_classes = len(getattr(self, "classes_", ()))
+        if hasattr(self, "classes_"):
+            demand(n_classes > 0 and self.classes_.ndim == 1, "classes_")
+            self._label_sets.check(n_tasks, n_classes)
+        demand(self.feature_names_.ndim == 1, "feature_names_")
+        for name in ("coef_", "intercept_", "dual_coef_"):
+            value = vars(self).get(name)
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                check_finite(name, value)
+        self._check_arrays(len(self.feature_names_), n_tasks, n_classes)
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        """Check what the method adds; see `kinlearn.utils._loaded`."""
 
     def _data_options(self, order: Literal["C", "F"] | None) -> dict[str, Any]:
         tags = get_tags(self)
@@ -276,6 +298,12 @@ class TaskMixin(AllOrNothing):
             encoder=self.table_encoder_,
             **self._data_options(order),
         )
+        if rows.X.shape[1] != len(self.feature_names_):
+            raise UnsoundModelError(
+                f"{type(self).__name__} has {len(self.feature_names_)} features, but "
+                f"X was turned into {rows.X.shape[1]}: what it remembers of the "
+                "columns was changed."
+            )
         return replace(rows, X=self._without_new_codes(rows.X))
 
     def _later_data(

@@ -22,6 +22,7 @@ from kinlearn.transfer._weight_updates import (
     target_factor,
 )
 from kinlearn.utils import quiet_round
+from kinlearn.utils._loaded import check_finite, check_numbers
 
 __all__ = [
     "Boosted",
@@ -113,6 +114,16 @@ class Boosted:
     votes: np.ndarray
     history: WeightHistory
     alone: bool = False  # whether the source was left out, because none could vote
+
+    def check(self, n_features: int, n_classes: int) -> None:
+        """Refuse numbers by which compiled code would read outside of the arrays."""
+        if hasattr(self.learners, "check"):
+            self.learners.check(n_features, n_classes)
+            n = len(self.learners.roots)
+        else:
+            n = len(self.learners)
+        check_numbers("votes", self.votes, np.float64, (n,))
+        check_finite("votes", self.votes)
 
 
 class Weights:

@@ -23,6 +23,7 @@ from kinlearn.transfer._learners import (
 from kinlearn.transfer._weight_updates import Update, find_correction, is_wrong
 from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import with_callbacks
+from kinlearn.utils._loaded import check_numbers, demand
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
@@ -389,6 +390,16 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
             label set. They rank rows, but are not calibrated.
         """
         return self._by_target(X, self._predict_target, by_class=True)
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        known = set(self.tasks_.tolist())
+        for target, boosted in self.boosts_.items():
+            demand(target in known, "boosts_")
+            present = self.target_classes_[target]
+            demand(np.isin(present, self.classes_).all(), "target_classes_")
+            fractions = self._class_fractions[target]
+            check_numbers("class_fractions", fractions, np.float64, (n_classes,))
+            boosted.check(n_features, len(present))
 
     def _predict_target(self, target: object, X: Any) -> np.ndarray:
         fractions = self._class_fractions[target]

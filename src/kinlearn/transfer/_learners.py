@@ -24,6 +24,7 @@ from kinlearn._kernels.transfer._weighted_tree import (
 from kinlearn.transfer._boost import Transfer, Weights
 from kinlearn.transfer._weight_updates import CHANCE
 from kinlearn.utils import clone_for_round
+from kinlearn.utils._loaded import check_below, check_numbers, demand
 
 __all__ = ["BinnedRows", "ModelLearner", "TreeLearner", "TreeVotes", "add_votes_of"]
 
@@ -197,6 +198,24 @@ class TreeVotes:
 
     steps: np.ndarray
     roots: np.ndarray
+
+    def check(self, n_features: int, n_classes: int) -> None:
+        """Refuse numbers by which compiled code would read outside of the arrays."""
+        n = len(self.steps)
+        check_numbers("steps", self.steps, STEP, (n,))
+        check_numbers("roots", self.roots, np.int32, (None,))
+        if not len(self.roots):
+            return
+        demand(self.roots[0] == 0 and n > 0, "roots")
+        sizes = np.diff(self.roots, append=n)
+        demand((sizes > 0).all(), "roots")
+        own = np.arange(n) - np.repeat(self.roots, sizes)
+        left = self.steps["left"].astype(np.int64)
+        inner = left != -1
+        demand((left[inner] > own[inner]).all(), "left")
+        check_below("left", left[inner] + 1, np.repeat(sizes, sizes)[inner])
+        check_below("feature", self.steps["feature"][inner], n_features)
+        check_below("label", self.steps["label"][~inner], n_classes)
 
     @classmethod
     def join(cls, trees: Sequence[np.ndarray]) -> Self:

@@ -325,6 +325,10 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
             n += transfer.start[out].sum()
         return total / n if n else 0.0
 
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        for boosted in self.boosts_.values():
+            boosted.check(n_features, 0)
+
     def predict(self, X: Table) -> np.ndarray:
         """Weighted median of the learners' predictions.
 

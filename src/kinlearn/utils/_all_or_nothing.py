@@ -16,6 +16,8 @@ from functools import wraps
 from types import FunctionType
 from typing import Any
 
+from kinlearn.utils._loaded import CheckedWhenLoaded
+
 __all__ = ["AllOrNothing", "is_all_or_nothing", "mark_all_or_nothing"]
 
 _METHODS = (
@@ -53,7 +55,7 @@ def _all_or_nothing(method: Callable) -> Callable:
     return mark_all_or_nothing(whole)
 
 
-class AllOrNothing:
+class AllOrNothing(CheckedWhenLoaded):
     """Base of estimators: a fit that does not end leaves them as they were.
 
     It holds for `fit`, `partial_fit`, `add_task`, `fit_transform`, `fit_predict` and

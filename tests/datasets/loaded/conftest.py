@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from kinlearn.datasets.loaded import _store
+from kinlearn.datasets.loaded import _public, _store
 
 RNG = np.random.RandomState(0)
 
@@ -44,6 +44,11 @@ def home(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setenv("KINLEARN_DATA", str(folder))
     monkeypatch.setenv("KINLEARN_CACHE", str(tmp_path / "cache"))
+
+    def unreachable(*args, **options):
+        raise ConnectionError("no network in tests")
+
+    monkeypatch.setattr(_public, "import_optional", unreachable)
     return folder
 
 

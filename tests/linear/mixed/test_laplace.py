@@ -15,6 +15,7 @@ from kinlearn.linear.mixed.laplace import (
     invert,
     laplace,
 )
+from kinlearn.linear.mixed.laplace._rows import RowPattern
 from tests.reference.laplace import dense_columns, dense_root, laplace_log_likelihood
 from tests.reference.laplace import fit_laplace as fit_slowly
 
@@ -195,3 +196,12 @@ def test_products_of_columns(sparse):
     assert_allclose(fixed.by_level(codes, 3, A, w), by_level, atol=1e-12)
     S = sp.csr_array(A)
     assert_allclose(fixed.by_place(S, w), A.T @ (w[:, None] * F), atol=1e-12)
+
+
+def test_more_effects_than_a_dense_matrix_may_have_are_refused(monkeypatch):
+    rows = "kinlearn.linear.mixed.laplace._rows._MOST_DENSE"
+    monkeypatch.setattr(rows, 10)
+    terms = [Term("pupil", 40, ()), Term("class", 20, ())]
+    codes = [np.arange(80) % 40, np.arange(80) % 20]
+    with pytest.raises(ValueError, match=r"'class' have 20 effects.*At most 10"):
+        RowPattern.of_rows(terms, codes)

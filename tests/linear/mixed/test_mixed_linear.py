@@ -480,7 +480,9 @@ def test_later_rows_that_fail_leave_the_model_as_it_was(method, monkeypatch):
     model = MixedLinearRegressor(task="task", groups=["item"]).fit(X, y)
     before = model.predict(X)
     later = X[:10].assign(task=-5, item=np.arange(100, 110))
-    monkeypatch.setattr("kinlearn.linear.mixed._factor._MOST_DENSE", 12)
+    engine = "kinlearn.linear.mixed.equations._pattern"
+    monkeypatch.setattr(f"{engine}._MOST_DENSE", 12)
+    monkeypatch.setattr(f"{engine}._WIDTH", 1)
     with pytest.raises(ValueError, match="effects together"):
         getattr(model, method)(later, y[:10])
     monkeypatch.undo()

@@ -347,3 +347,30 @@ def test_models_with_dropped_slopes_come_back_from_files(tmp_path):
     for each in (model, again):
         each.partial_fit(X[:50], y[:50])
     assert_allclose(again.log_likelihood_, model.log_likelihood_)
+
+
+def test_slopes_of_a_column_with_one_value_are_said():
+    X, y = make_rows(MixedLinearRegressor, n_tasks=10)
+    X["site"] = "north"
+    model = MixedLinearRegressor(task="task", slopes=["x", "site"])
+    with pytest.warns(UnusedColumnWarning, match="Slopes of 'site' are left out"):
+        model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedColumnWarning)
+        other = MixedLinearRegressor(task="task", slopes=["x"]).fit(X, y)
+    assert_allclose(model.log_likelihood_, other.log_likelihood_)
+
+
+def test_a_portion_whose_covariances_are_far_off_does_not_mislead():
+    rng = np.random.default_rng(0)
+    task = np.arange(240) % 12
+    x = rng.normal(size=240) * np.repeat([1e-6, 1e6], 120)
+    y = 1 + rng.normal(size=12)[task] + 1e-6 * x + rng.normal(size=240)
+    X = np.column_stack([x, task])
+    whole = MixedLinearRegressor(task=-1, slopes=[0])
+    model = MixedLinearRegressor(task=-1, slopes=[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingularFitWarning)
+        whole.fit(X, y)
+        model.partial_fit(X[:120], y[:120]).partial_fit(X[120:], y[120:])
+    assert_allclose(model.log_likelihood_, whole.log_likelihood_, rtol=1e-6)

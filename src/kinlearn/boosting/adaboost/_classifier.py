@@ -31,6 +31,7 @@ from kinlearn.utils import (
     rounds_with_callbacks,
 )
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
+from kinlearn.utils._loaded import check_below, check_numbers
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
@@ -467,6 +468,12 @@ class MultiTaskAdaBoostClassifier(
         known = self._staged_votes(table, rows.task)
         for of_task, of_all in zip(known, shared, strict=True):
             yield sets.fill(of_task, rows.task, partial(_same, of_all))
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        self._votes.check(len(self.estimators_), n_tasks, n_classes)
+        for model, classes in zip(self.estimators_, self._votes.classes, strict=True):
+            check_numbers("classes_", model.classes_, "i", (None,))
+            check_below("classes_", model.classes_, len(classes))
 
     def _staged_votes(self, table: Any, task: np.ndarray) -> Iterator[np.ndarray]:
         """The same before classes that a task does not show are filled in."""

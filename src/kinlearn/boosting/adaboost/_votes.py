@@ -5,6 +5,13 @@ from typing import Self
 
 import numpy as np
 
+from kinlearn.utils._loaded import (
+    check_below,
+    check_finite,
+    check_numbers,
+    demand,
+)
+
 __all__ = ["TreeVotes"]
 
 
@@ -26,6 +33,18 @@ class TreeVotes:
     votes: np.ndarray
     task_codes: np.ndarray
     classes: tuple[np.ndarray, ...]
+
+    def check(self, n_trees: int, n_tasks: int, n_classes: int) -> None:
+        """Refuse arrays that do not fit the model."""
+        shape = (n_trees, n_tasks + 1)
+        check_numbers("votes", self.votes, np.float64, shape)
+        check_finite("votes", self.votes)
+        check_numbers("task_codes", self.task_codes, np.int32, shape)
+        check_below("task_codes", self.task_codes, n_tasks, -1)
+        demand(len(self.classes) == n_trees, "classes")
+        for classes in self.classes:
+            check_numbers("classes", classes, "i", (None,))
+            check_below("classes", classes, n_classes)
 
     @classmethod
     def of_fit(cls, votes: np.ndarray, n_tasks: int, n_classes: int) -> Self:

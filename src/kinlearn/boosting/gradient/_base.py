@@ -35,6 +35,7 @@ from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, check_total_weight
 from kinlearn.utils import Threads, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
+from kinlearn.utils._loaded import check_below, check_numbers, demand
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 
@@ -433,6 +434,17 @@ class GradientBoostingBase(
         return None
 
     # ------------------------------------------------------------ prediction
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        used = n_features - (self._offset_place is not None)
+        n_outputs = len(self._start.base)
+        demand(n_outputs == (n_classes if n_classes > 2 else 1), "base")
+        self._start.check(n_tasks)
+        self.bins_.check(used)
+        self.trees_.check(used, n_tasks, n_outputs)
+        origin = self._feature_columns.origin
+        check_numbers("origin", origin, "i", (used,))
+        check_below("origin", origin, self.n_features_in_)
 
     def _scores(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Task codes and scores of rows."""

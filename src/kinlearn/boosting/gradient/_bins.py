@@ -6,9 +6,17 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn._binning import Bins, bin_sparse, feature_edges, in_units, join_bins
+from kinlearn._binning import (
+    MAX_BINS,
+    Bins,
+    bin_sparse,
+    feature_edges,
+    in_units,
+    join_bins,
+)
 from kinlearn.boosting.gradient._exact import exact_weight_unit, weight_sums
 from kinlearn.utils import Threads
+from kinlearn.utils._loaded import check_finite, check_numbers, check_starts, demand
 
 __all__ = ["Binned", "FeatureBins"]
 
@@ -66,6 +74,14 @@ class FeatureBins:
         found = threads.map(find, range(0, d, size))
         bins = join_bins([edges for some in found for edges in some])
         return cls(bins.edges, bins.indptr, mask)
+
+    def check(self, n_features: int) -> None:
+        """Refuse numbers by which compiled code would read outside of the arrays."""
+        check_numbers("edges", self.edges, np.float64, (None,))
+        check_finite("edges", self.edges)
+        check_starts("indptr", self.indptr, n_features, len(self.edges), np.int32)
+        demand((self.n_bins <= MAX_BINS).all(), "indptr")
+        check_numbers("categorical", self.categorical, bool, (n_features,))
 
     @property
     def n_bins(self) -> np.ndarray:

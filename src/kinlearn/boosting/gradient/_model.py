@@ -8,6 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from kinlearn._kernels.boosting.gradient._boosted_scores import add_trees
+from kinlearn.utils._loaded import (
+    check_below,
+    check_finite,
+    check_numbers,
+    check_starts,
+    demand,
+)
 
 __all__ = ["LEAF", "NODE", "SPLIT", "TASK", "Tree", "Trees"]
 
@@ -144,6 +151,51 @@ class Trees:
             rate=np.array([tree.rate for tree in trees], dtype=np.float64),
             n_tasks=n_tasks,
         )
+
+    def check(self, n_features: int, n_tasks: int, n_outputs: int) -> None:
+        """Refuse numbers by which compiled code would read outside of the arrays."""
+        n_trees, n, n_leaves = len(self), len(self.nodes), len(self.values)
+        demand(self.n_tasks == n_tasks, "n_tasks")
+        check_numbers("output", self.output, np.int32, (n_trees,))
+        check_below("output", self.output, n_outputs)
+        check_numbers("nodes", self.nodes, NODE, (n,))
+        for name in ("gain", "node_value", "node_weight"):
+            check_numbers(name, getattr(self, name), np.float64, (n,))
+        for name in ("noise", "penalty", "rate"):
+            check_numbers(name, getattr(self, name), np.float64, (n_trees,))
+        check_starts("tree_start", self.tree_start, n_trees, n)
+        check_starts("set_start", self.set_start, n_trees, len(self.sets))
+        check_starts("leaf_start", self.leaf_start, n_trees, n_leaves)
+        check_numbers("sets", self.sets, np.uint8, (None,))
+        check_numbers("values", self.values, np.float64, (n_leaves,))
+        check_finite("values", self.values)
+        n_departures = len(self.departures)
+        check_starts("departure_start", self.departure_start, n_leaves, n_departures)
+        check_numbers("departure_task", self.departure_task, np.int32, (n_departures,))
+        check_below("departure_task", self.departure_task, n_tasks)
+        check_numbers("departures", self.departures, np.float64, (n_departures,))
+        check_finite("departures", self.departures)
+        sizes = np.diff(self.tree_start)
+        demand((sizes > 0).all(), "tree_start")
+        tree = np.repeat(np.arange(n_trees), sizes)
+        own = np.arange(n) - self.tree_start[tree]
+        feature, left, first, n_bins = (
+            self.nodes[name].astype(np.int64)
+            for name in ("feature", "left", "first_byte", "n_bins")
+        )
+        check_below("feature", feature, n_features, TASK)
+        leaf, by_task = feature == LEAF, feature == TASK
+        # a leaf has its number, others have a left child, and the right one behind it
+        check_below("left", left[leaf], np.diff(self.leaf_start)[tree[leaf]])
+        inner = ~leaf
+        demand((left[inner] > own[inner]).all(), "left")
+        check_below("left", left[inner] + 1, sizes[tree[inner]])
+        # bits of what goes left: of all tasks, or of the bins of a feature
+        bits = np.where(by_task, n_tasks, n_bins)
+        coded = by_task | (inner & (first >= 0))
+        check_below("first_byte", first[by_task], np.inf)
+        n_bytes = np.diff(self.set_start)[tree]
+        demand((first + (bits + 7) // 8 <= n_bytes)[coded].all(), "first_byte")
 
     def __len__(self) -> int:
         return len(self.output)

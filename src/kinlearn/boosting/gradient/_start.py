@@ -21,6 +21,7 @@ from kinlearn.boosting.gradient._exact import (
     group_quantiles,
     weight_sums,
 )
+from kinlearn.utils._loaded import check_finite, check_numbers
 
 __all__ = [
     "MOST_STEP",
@@ -60,6 +61,15 @@ class Start:
     base: np.ndarray
     intercepts: np.ndarray
     penalty: np.ndarray
+
+    def check(self, n_tasks: int) -> None:
+        """Refuse arrays that do not fit the model."""
+        n = len(self.base)
+        check_numbers("base", self.base, np.float64, (n,))
+        check_numbers("intercepts", self.intercepts, np.float64, (n_tasks, n))
+        check_finite("base", self.base)
+        check_finite("intercepts", self.intercepts)
+        check_numbers("penalty", self.penalty, np.float64, (n,))
 
     def scores(self, task: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
         """Scores of rows before the first round; -1 is an unknown task."""

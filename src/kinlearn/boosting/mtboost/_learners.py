@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.utils import clone_for_round
+from kinlearn.utils._loaded import check_finite, check_numbers, demand
 
 __all__ = [
     "EstimatorLearner",
@@ -46,6 +47,14 @@ class LinearHypotheses:
     coef: np.ndarray
     intercept: np.ndarray
     kind: str
+
+    def check(self, n_features: int, n_tasks: int, n_rounds: int) -> None:
+        """Refuse arrays that do not fit the model."""
+        check_numbers("coef", self.coef, np.float64, (n_rounds, n_features))
+        shape = (n_rounds, n_tasks + 1)
+        check_numbers("intercept", self.intercept, np.float64, shape)
+        check_finite("coef", self.coef)
+        check_finite("intercept", self.intercept)
 
     def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
         """Values for rows."""
@@ -135,6 +144,12 @@ class FittedModels:
     models: list[Any]
     scales: np.ndarray
     kind: str
+
+    def check(self, n_features: int, n_tasks: int, n_rounds: int) -> None:
+        """Refuse arrays that do not fit the model."""
+        demand(len(self.models) == n_rounds, "models")
+        check_numbers("scales", self.scales, np.float64, (n_rounds,))
+        check_finite("scales", self.scales)
 
     def outputs(self, X: Any, task: np.ndarray) -> np.ndarray:
         """Predictions for rows."""

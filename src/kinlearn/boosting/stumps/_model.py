@@ -13,6 +13,7 @@ from kinlearn._kernels.boosting.stumps._stumps import (
     add_scores,
     add_scores_sparse,
 )
+from kinlearn.utils._loaded import check_below, check_finite, check_numbers, demand
 
 __all__ = ["Node", "StumpBuilder", "TwoTaskStumps"]
 
@@ -44,6 +45,21 @@ class TwoTaskStumps:
     # predictions: for each node the left branch's, then the right one's
     values: np.ndarray
     sizes: np.ndarray  # (n_tasks,) numbers that a prediction for each task has
+
+    def check(self, n_features: int, n_tasks: int, width: int) -> None:
+        """Refuse numbers by which compiled code would read outside of the arrays."""
+        check_numbers("nodes", self.nodes, STUMP, (None, 3))
+        check_numbers("values", self.values, np.float64, (None,))
+        check_finite("values", self.values)
+        check_numbers("sizes", self.sizes, np.int32, (n_tasks,))
+        check_below("sizes", self.sizes, width + 1)
+        nodes = self.nodes.ravel()
+        check_below("feature", nodes["feature"], n_features)
+        check_below("task", nodes["task"], n_tasks, -1)
+        voting = nodes[nodes["task"] >= 0]
+        last = len(self.values) - 2 * self.sizes[voting["task"]].astype(np.int64)
+        check_below("first_value", voting["first_value"], last + 1)
+        demand(not np.isnan(nodes["threshold"]).any(), "threshold")
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.stumps._model import TwoTaskStumps
 from kinlearn.tasks import LabelSets, TaskMixin, TaskRows
+from kinlearn.utils._loaded import check_finite, check_numbers, demand
 from kinlearn.utils._typing import Table
 
 __all__ = ["StumpScores", "StumpVoter", "class_mass"]
@@ -53,6 +54,17 @@ class StumpScores:
         least = np.log(fractions[fractions > 0].min())
         lowest = min(least, -np.abs(stumps.values).sum()) - 1.0
         return cls(label_sets, mass, voted, int(stumps.sizes.max()), float(lowest))
+
+    def check(self, n_tasks: int, n_classes: int, stumps: TwoTaskStumps) -> None:
+        """Refuse arrays that do not fit the model."""
+        self.label_sets.check(n_tasks, n_classes)
+        check_numbers("mass", self.mass, np.float64, (n_tasks, n_classes))
+        check_finite("mass", self.mass)
+        check_numbers("voted", self.voted, bool, (n_tasks,))
+        most = int(np.diff(self.label_sets.indptr).max())
+        demand(self.width == 1 or self.width >= most, "width")
+        demand(self.width <= max(n_classes, 1), "width")
+        demand(np.isfinite(self.lowest), "lowest")
 
     @property
     def fractions(self) -> np.ndarray:
@@ -157,6 +169,10 @@ class StumpVoter(TaskMixin):
         """How often two tasks are in one stump."""
         check_is_fitted(self)
         return self.stumps_.affinity()
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        self._class_scores.check(n_tasks, n_classes, self.stumps_)
+        self.stumps_.check(n_features, n_tasks, self._class_scores.width)
 
     # ------------------------------------------------------------- prediction
 

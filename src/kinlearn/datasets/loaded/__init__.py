@@ -6,6 +6,7 @@ from kinlearn.datasets.loaded._catalogue import (
     list_datasets,
 )
 from kinlearn.datasets.loaded._images import fetch_mnist, fetch_ocr_letters, fetch_usps
+from kinlearn.datasets.loaded._multilevel import fetch_multilevel
 from kinlearn.datasets.loaded._tabular import (
     fetch_landmine,
     fetch_nips2003,
@@ -25,6 +26,7 @@ __all__ = [
     "fetch_dataset",
     "fetch_landmine",
     "fetch_mnist",
+    "fetch_multilevel",
     "fetch_nips2003",
     "fetch_ocr_letters",
     "fetch_reuters21578",

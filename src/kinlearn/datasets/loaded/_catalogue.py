@@ -17,6 +17,7 @@ __all__ = [
     "SHA256",
     "DataHome",
     "DatasetSummary",
+    "Public",
     "data_home",
     "describe",
     "fetch_dataset",
@@ -28,8 +29,21 @@ __all__ = [
 DataHome: TypeAlias = str | os.PathLike[str] | None
 
 
+class Public(NamedTuple):
+    """Where a file can be fetched: what lies there, and how it becomes ours."""
+
+    url: str
+    sha256: str
+    form: str
+    options: dict[str, Any] = {}
+
+
 class Entry(NamedTuple):
-    """A data set of the catalogue; `files` are their checksums, by path."""
+    """A data set of the catalogue; `files` are their checksums, by path.
+
+    Files that each program writes in its own way have an empty one. `public` has the
+    addresses of those files that can be fetched.
+    """
 
     title: str
     kind: str
@@ -41,10 +55,16 @@ class Entry(NamedTuple):
     files: dict[str, str]
     features: int | None = None
     tasks: int | None = None
+    public: dict[str, Public] = {}
+
+
+def _entry(public: dict[str, dict[str, Any]] | None = None, **fields: Any) -> Entry:
+    found = {file: Public(**each) for file, each in (public or {}).items()}
+    return Entry(public=found, **fields)
 
 
 _TEXT = files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8")
-CATALOGUE = {name: Entry(**entry) for name, entry in tomllib.loads(_TEXT).items()}
+CATALOGUE = {name: _entry(**entry) for name, entry in tomllib.loads(_TEXT).items()}
 # Of the known files, by path under the data folder.
 SHA256 = {
     file: digest for entry in CATALOGUE.values() for file, digest in entry.files.items()
@@ -62,6 +82,7 @@ def describe(name: str) -> str:
             "",
             f"Original source: {entry.home}",
             f"The checked files were made from: {entry.copies}",
+            *(f"Fetched from: {public.url}" for public in entry.public.values()),
             "Check the set's own terms before passing it on.",
         ]
     )
@@ -98,6 +119,8 @@ class DatasetSummary(NamedTuple):
         What is to be predicted.
     available : bool
         Whether all its files lie in the data folder.
+    public : bool
+        Whether its loader fetches files that do not lie there.
     loader : str
         The call that loads it.
     home : str or None
@@ -110,11 +133,12 @@ class DatasetSummary(NamedTuple):
     tasks: int | None
     kind: str
     available: bool
+    public: bool
     loader: str
     home: str | None
 
 
-_DEMO = DatasetSummary("demo", 2060, 9, 10, "binary", True, "load_demo()", None)
+_DEMO = DatasetSummary("demo", 2060, 9, 10, "binary", True, False, "load_demo()", None)
 
 
 def list_datasets(data_home: DataHome = None) -> list[DatasetSummary]:
@@ -129,7 +153,7 @@ def list_datasets(data_home: DataHome = None) -> list[DatasetSummary]:
     Returns
     -------
     list of DatasetSummary
-        Name, rows, features, tasks, kind, available, loader and home of each;
+        Name, rows, features, tasks, kind, available, public, loader and home of each;
         ``pandas.DataFrame(list_datasets())`` makes a table of it. Files are
         looked for, not read: a checksum is compared when a set is loaded.
 
@@ -149,6 +173,7 @@ def list_datasets(data_home: DataHome = None) -> list[DatasetSummary]:
                 entry.tasks,
                 entry.kind,
                 all(file_path(file, data_home).is_file() for file in entry.files),
+                set(entry.public) == set(entry.files),
                 f"{entry.loader}({', '.join(map(repr, _argument(name)))})",
                 entry.home,
             )
@@ -182,7 +207,11 @@ def fetch_dataset(name: str, **options: Any) -> Loaded:
         raise ValueError(f"There is no data set {name!r}. Known: {', '.join(known)}.")
     package = import_module("kinlearn.datasets")
     if name == "demo":
-        for needless in ("data_home", "verify"):  # it has no file
+        for needless in (
+            "data_home",
+            "verify",
+            "download_if_missing",
+        ):  # it has no file
             options.pop(needless, None)
         return package.load_demo(**options)
     entry = CATALOGUE[name]

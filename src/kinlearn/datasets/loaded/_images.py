@@ -122,6 +122,7 @@ def fetch_ocr_letters(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load 52,152 handwritten letters of 16 x 8 pixels.
 
@@ -148,6 +149,8 @@ def fetch_ocr_letters(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -168,7 +171,9 @@ def fetch_ocr_letters(
     >>> letters.task_names[:2]  # doctest: +SKIP
     ['c/e', 'g/y']
     """
-    request = Request("ocr_letters", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        "ocr_letters", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     stored = read_npz(request.path(), ["X", "y", "word_id", "in_train_fold"])
     return _with_tasks(
         request,
@@ -210,6 +215,7 @@ def fetch_usps(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load 9,298 handwritten digits of 16 x 16 pixels from zip codes.
 
@@ -238,6 +244,8 @@ def fetch_usps(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -253,7 +261,7 @@ def fetch_usps(
     >>> X, y = fetch_usps(tasks=[(3, 5), (4, 9)], return_X_y=True)  # doctest: +SKIP
     """
     return _fetch_digits(
-        Request("usps", data_home, verify, as_frame, return_X_y),
+        Request("usps", data_home, verify, as_frame, return_X_y, download_if_missing),
         subset,
         published=DIGIT_PAIRS,
         tasks=tasks,
@@ -272,11 +280,12 @@ def fetch_mnist(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load 70,000 handwritten digits of 28 x 28 pixels.
 
-    Nothing is downloaded: the file ``mnist/mnist.npz`` must lie in the data
-    folder. Original source: http://yann.lecun.com/exdb/mnist/
+    The file ``mnist/mnist.npz`` is fetched into the data folder if it does not lie
+    there. Original source: http://yann.lecun.com/exdb/mnist/
 
     Parameters
     ----------
@@ -300,6 +309,8 @@ def fetch_mnist(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -316,7 +327,7 @@ def fetch_mnist(
     ... )  # doctest: +SKIP
     """
     return _fetch_digits(
-        Request("mnist", data_home, verify, as_frame, return_X_y),
+        Request("mnist", data_home, verify, as_frame, return_X_y, download_if_missing),
         subset,
         published=ONE_VERSUS_REST,
         tasks=tasks,

@@ -1,7 +1,8 @@
 """From files on disk to what a loader returns: found, checked, read, cached.
 
-Nothing here uses the network. A loader makes a request, which finds a file of the
-catalogue and checks its SHA-256, or raises an error that names what is missing.
+A loader makes a request, which finds a file of the catalogue, or has it fetched if it
+has a public address, and checks its SHA-256; or raises an error that names what is
+missing.
 """
 
 import csv
@@ -29,6 +30,7 @@ from kinlearn.datasets.loaded._catalogue import (
     describe,
     file_path,
 )
+from kinlearn.datasets.loaded._public import CHECKSUM_SUFFIX, fetch_public
 from kinlearn.utils import replacing
 from kinlearn.utils._typing import Table
 
@@ -80,6 +82,7 @@ class Request:
     verify: bool
     as_frame: bool
     return_X_y: bool
+    download: bool = True
 
     def path(self, file: str = "") -> Path:
         """Path of its file of this name, or of its only one: there, and checked."""
@@ -87,23 +90,56 @@ class Request:
         file = next(known for known in entry.files if known.endswith(file))
         path = file_path(file, self.data_home)
         if not path.is_file():
-            raise FileNotFoundError(
-                f"The data set {self.name!r} needs the file {path}, which is not "
-                "there. kinlearn downloads nothing: put the file there, or pass the "
-                "folder of the data by data_home= or the environment variable "
-                f"KINLEARN_DATA. Original source: {entry.home}. The guide page 'Data "
-                "sets' describes the form of the file."
-            )
+            self._obtain(file, path)
         if self.verify:
-            expected, found = SHA256[file], sha256_of(path)
-            if expected != found:
-                raise OSError(
-                    f"The file {path} of the data set {self.name!r} has the SHA-256 "
-                    f"checksum {found}, but {expected} is expected: it is damaged or "
-                    "another version. Replace it, or pass verify=False to read it all "
-                    "the same."
-                )
+            self._check(file, path)
         return path
+
+    def _obtain(self, file: str, path: Path) -> None:
+        """Fetch a file that is not there, or say where it can be had."""
+        entry = CATALOGUE[self.name]
+        public = entry.public.get(file)
+        if public is None:
+            why = "It has no public address that kinlearn knows: put the file there"
+        elif not self.download:
+            why = (
+                f"download_if_missing=False: put the file there, or fetch {public.url}"
+            )
+        else:
+            try:
+                fetch_public(public, path, sha256_of)
+            except (ImportError, OSError, ValueError, KeyError) as error:
+                raise self._missing(
+                    path,
+                    f"Fetching it from {public.url} failed ({_brief(error)}). Try "
+                    "again, or put the file there",
+                ) from error
+            return
+        raise self._missing(path, why)
+
+    def _missing(self, path: Path, why: str) -> FileNotFoundError:
+        return FileNotFoundError(
+            f"The data set {self.name!r} needs the file {path}, which is not there. "
+            f"{why}, or pass the folder of the data by data_home= or the environment "
+            f"variable KINLEARN_DATA. Original source: {CATALOGUE[self.name].home}. "
+            "The guide page 'Data sets' describes the form of the file."
+        )
+
+    def _check(self, file: str, path: Path) -> None:
+        """Compare the checksum with that of the catalogue, or of the fetched file."""
+        expected = SHA256[file]
+        if not expected:  # of tables that each program writes in its own way
+            return
+        found = sha256_of(path)
+        beside = path.with_name(path.name + CHECKSUM_SUFFIX)
+        fetched = beside.read_text(encoding="ascii").strip() if beside.is_file() else ""
+        if found not in (expected, fetched):
+            raise OSError(
+                f"The file {path} of the data set {self.name!r} has the SHA-256 "
+                f"checksum {found}, but {fetched or expected} is expected: it is "
+                "damaged or another version. Replace it, or pass verify=False to read "
+                "it all the same."
+            )
 
     def bunch(self, X: Table, y: Any, **entries: Any) -> Loaded:
         """What the loader returns; see :func:`to_bunch`."""
@@ -115,6 +151,11 @@ class Request:
             return_X_y=self.return_X_y,
             **entries,
         )
+
+
+def _brief(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:200]}"
 
 
 def _unreadable(path: Path, why: object) -> OSError:
@@ -181,8 +222,8 @@ def read_jsonl(path: Path, fields: Sequence[str]) -> dict[str, list]:
     return columns
 
 
-def read_csv(path: Path) -> dict[str, np.ndarray]:
-    """Columns of a csv file with a header; an empty cell is missing.
+def read_csv(path: Path, *, missing: str = "") -> dict[str, np.ndarray]:
+    """Columns of a csv file with a header; an empty cell, or `missing`, is missing.
 
     float64 where every cell is a number or missing (NaN), else object, with None.
     """
@@ -197,10 +238,14 @@ def read_csv(path: Path) -> dict[str, np.ndarray]:
             f"The file {path} cannot be read as expected: line {uneven[0]} has "
             f"{len(rows[uneven[0] - 2])} cells, the header {len(header)}."
         )
-    return {name: _column(cells) for name, *cells in zip(header, *rows, strict=True)}
+    return {
+        name: _column(cells, missing)
+        for name, *cells in zip(header, *rows, strict=True)
+    }
 
 
-def _column(cells: Sequence[str]) -> np.ndarray:
+def _column(cells: Sequence[str], missing: str) -> np.ndarray:
+    cells = ["" if cell == missing else cell for cell in cells]
     try:
         return np.array([cell or "nan" for cell in cells], dtype=np.float64)
     except ValueError:

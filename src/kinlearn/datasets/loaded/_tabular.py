@@ -20,6 +20,7 @@ def fetch_landmine(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load the landmine data: 29 minefields, 14,820 objects, 6% mines.
 
@@ -38,6 +39,8 @@ def fetch_landmine(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -61,7 +64,9 @@ def fetch_landmine(
     >>> X.shape  # doctest: +SKIP
     (14820, 10)
     """
-    request = Request("landmine", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        "landmine", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     stored = read_npz(request.path(), ["X", "y", "task"])
     task = stored["task"].astype(np.int64)
     n_tasks = int(task.max()) + 1
@@ -85,6 +90,7 @@ def fetch_school(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load the school data: exam scores of 15,362 students of 139 schools.
 
@@ -105,6 +111,8 @@ def fetch_school(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -130,7 +138,9 @@ def fetch_school(
     >>> len(train), len(test)  # doctest: +SKIP
     (11472, 3890)
     """
-    request = Request("school", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        "school", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     stored = read_npz(request.path(), ["X", "y", "task", "test_mask", "feature_names"])
     X = stored["X"].astype(np.float64)
     names = [str(name) for name in stored["feature_names"]]
@@ -193,6 +203,7 @@ def fetch_nips2003(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load a data set of the NIPS 2003 feature selection challenge.
 
@@ -213,6 +224,8 @@ def fetch_nips2003(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -234,7 +247,7 @@ def fetch_nips2003(
     """
     as_option(name, "name", tuple(_READERS))
     key = f"nips2003:{name}"
-    request = Request(key, data_home, verify, as_frame, return_X_y)
+    request = Request(key, data_home, verify, as_frame, return_X_y, download_if_missing)
     X, labels = _READERS[name](request.path())
     split = np.repeat(["train", "valid"][: len(labels)], [len(y) for y in labels])
     return request.bunch(

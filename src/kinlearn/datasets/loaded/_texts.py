@@ -118,11 +118,12 @@ def fetch_20newsgroups_tasks(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load 20 Newsgroups, whole or as a source and a target.
 
-    Nothing is downloaded: the file ``20newsgroups/20news_bydate.jsonl.gz`` must
-    lie in the data folder. Original source:
+    The file ``20newsgroups/20news_bydate.jsonl.gz`` is fetched into the data folder
+    if it does not lie there. Original source:
     http://people.csail.mit.edu/jrennie/20Newsgroups/
 
     Parameters
@@ -149,6 +150,8 @@ def fetch_20newsgroups_tasks(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -172,7 +175,9 @@ def fetch_20newsgroups_tasks(
     """
     as_option(problem, "problem", (None, *NEWS_PROBLEMS))
     as_option(subset, "subset", ("all", "train", "test"))
-    request = Request("20newsgroups", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        "20newsgroups", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     path = request.path()
     stored = read_jsonl(path, ["id", "split", "group", "text"])
     group, split = np.array(stored["group"]), np.array(stored["split"])
@@ -225,6 +230,7 @@ def fetch_reuters21578(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load Reuters-21578: news with topics, places, people and organisations.
 
@@ -256,6 +262,8 @@ def fetch_reuters21578(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -277,7 +285,9 @@ def fetch_reuters21578(
     """
     as_option(problem, "problem", (None, *REUTERS_PROBLEMS))
     as_option(subset, "subset", ("all", "train", "test"))
-    request = Request("reuters21578", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        "reuters21578", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     path = request.path()
     lists = ["topics", "places", "people", "orgs", "exchanges"]
     other = ["newid", "lewissplit", "has_topics", "date", "title", "body"]
@@ -326,6 +336,7 @@ def fetch_sentiment(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load reviews of four domains, positive or negative.
 
@@ -354,6 +365,8 @@ def fetch_sentiment(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the files' checksums with the known ones.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -383,7 +396,9 @@ def fetch_sentiment(
     as_option(subset, "subset", ("all", "train", "test"))
     if subset != "all" and version != "terms5000":
         raise ValueError(f"version={version!r} has no training and test part.")
-    request = Request("sentiment", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        "sentiment", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     extra: dict[str, np.ndarray] = {}
     stored: Any
     if version == "text":
@@ -451,6 +466,7 @@ def fetch_webkb(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load web pages of computer science departments; universities are tasks.
 
@@ -483,6 +499,8 @@ def fetch_webkb(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the file's checksum with the known one.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -503,7 +521,9 @@ def fetch_webkb(
     ['cornell', 'texas', 'washington', 'wisconsin']
     """
     as_option(problem, "problem", ("webkb4", "personal-project", "all"))
-    request = Request("webkb", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        "webkb", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     path = request.path()
     stored = read_jsonl(path, ["id", "category", "university", "html"])
     pages = stored["html"]

@@ -9,8 +9,8 @@ import numpy as np
 from kinlearn.datasets._assemble import Loaded
 from kinlearn.datasets._checks import as_option
 from kinlearn.datasets.loaded._catalogue import CATALOGUE, DataHome
+from kinlearn.datasets.loaded._columns import bunch_of_columns, levels
 from kinlearn.datasets.loaded._store import Request, read_csv
-from kinlearn.utils import import_optional
 
 __all__ = ["fetch_uci"]
 
@@ -86,21 +86,6 @@ def _read(request: Request, recipe: Recipe) -> dict[str, np.ndarray]:
     return columns
 
 
-def _levels(values: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Codes of a column's values, -1 where missing, and the values' names."""
-    if values.dtype == object:
-        present = np.array([v is not None for v in values], dtype=bool)
-        found, inverse = np.unique(values[present].astype(str), return_inverse=True)
-        names = [str(name) for name in found]
-    else:
-        present = ~np.isnan(values)
-        found, inverse = np.unique(values[present], return_inverse=True)
-        names = [f"{name:g}" for name in found]
-    codes = np.full(len(values), -1)
-    codes[present] = inverse
-    return codes, names
-
-
 def _make_tasks(
     column: str, values: np.ndarray, cuts: tuple[float, ...] | None
 ) -> tuple[np.ndarray, list[str]]:
@@ -112,7 +97,7 @@ def _make_tasks(
         between = [f"{low:g} <= {column} < {high:g}" for low, high in pairwise(cuts)]
         names = [f"{column} < {cuts[0]:g}", *between, f"{column} >= {cuts[-1]:g}"]
         return codes, names
-    codes, names = _levels(values)
+    codes, names = levels(values)
     if (codes == -1).any():
         raise ValueError(
             f"The column {column!r} is missing in {(codes == -1).sum()} rows, so it "
@@ -129,7 +114,7 @@ def _make_target(
         return (values > 0).astype(np.int64), ["no C flare", "C flare"]
     if column not in classes and values.dtype != object:
         return values, None
-    codes, names = _levels(values)
+    codes, names = levels(values)
     if (codes == -1).any():
         raise ValueError(f"The target {column!r} is missing in some rows.")
     return codes, names
@@ -144,11 +129,13 @@ def fetch_uci(
     as_frame: bool = False,
     return_X_y: bool = False,
     verify: bool = True,
+    download_if_missing: bool = True,
 ) -> Loaded:
     """Load a set of the UCI repository, with tasks as the papers made them.
 
-    Nothing is downloaded: the file, such as ``uci/heart_statlog.csv``, must lie
-    in the data folder. Original source: https://archive.ics.uci.edu/ (Boston:
+    The file, such as ``uci/heart_statlog.csv``, must lie in the data folder; those of
+    heart, Wisconsin, hepatitis, abalone, wine and contraceptive choice are fetched
+    otherwise. Original source: https://archive.ics.uci.edu/ (Boston:
     http://lib.stat.cmu.edu/datasets/boston).
 
     Parameters
@@ -174,6 +161,8 @@ def fetch_uci(
         Return ``(data, target)`` only.
     verify : bool, default=True
         Compare the files' checksums with the known ones.
+    download_if_missing : bool, default=True
+        Fetch files that are not in the data folder, where a public address is known.
 
     Returns
     -------
@@ -200,7 +189,9 @@ def fetch_uci(
     {'1': 183, '0': 87}
     """
     recipe = RECIPES[as_option(name, "name", tuple(RECIPES))]
-    request = Request(f"uci:{name}", data_home, verify, as_frame, return_X_y)
+    request = Request(
+        f"uci:{name}", data_home, verify, as_frame, return_X_y, download_if_missing
+    )
     columns = _read(request, recipe)
     target = recipe.target if target is None else target
     as_option(target, "target", tuple(columns))
@@ -220,25 +211,12 @@ def fetch_uci(
     if group not in recipe.kept:
         left_out.add(group)
     features = {c: values for c, values in columns.items() if c not in left_out}
-    coded = {c: _levels(v) for c, v in features.items() if v.dtype == object}
-    if as_frame:
-        pandas = import_optional("pandas", extra="report", purpose="as_frame=True")
-        X = pandas.DataFrame(features)
-    else:
-        X = np.column_stack(
-            [
-                np.where(coded[c][0] < 0, np.nan, coded[c][0]) if c in coded else v
-                for c, v in features.items()
-            ]
-        )
-    return request.bunch(
-        X,
+    return bunch_of_columns(
+        request,
+        features,
         y,
-        feature_names=list(features),
         target_name=target,
         target_names=target_names,
         task=task,
         task_names=task_names,
-        task_name="task",
-        categories={c: names for c, (_, names) in coded.items()},
     )

@@ -230,6 +230,7 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
                 f"to these; got {slopes!r}."
             )
         found: list[int] = []
+        constant: list[Any] = []
         features = data.columns.features
         for key in slopes:
             position = find_column(key, table, "Slope")
@@ -242,7 +243,16 @@ class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
             if data.encoder is None:
                 found.append(place)
             else:
-                found += np.flatnonzero(data.encoder.origin_ == place).tolist()
+                own = np.flatnonzero(data.encoder.origin_ == place).tolist()
+                constant += [] if own else [key]
+                found += own
+        if constant:
+            warn_caller(
+                f"Slopes of {show_values(constant)} are left out of "
+                f"{type(self).__name__}: the columns have the same value in all rows, "
+                "or none. Leave them out of slopes.",
+                UnusedColumnWarning,
+            )
         return tuple(dict.fromkeys(found))
 
     def _new_rows(self, X: Table) -> Rows:

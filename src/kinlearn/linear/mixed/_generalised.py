@@ -20,10 +20,10 @@ from kinlearn.linear.mixed._cross_products import (
     CrossProducts,
     term_columns,
 )
-from kinlearn.linear.mixed._factor import Factor, Pattern
 from kinlearn.linear.mixed._groupings import Grouping
 from kinlearn.linear.mixed._likelihood import Likelihood
 from kinlearn.linear.mixed._terms import Term, split_theta
+from kinlearn.linear.mixed.equations import Blocks, Factor
 from kinlearn.linear.mixed.laplace import (
     FixedColumns,
     LaplaceFit,
@@ -220,14 +220,13 @@ def _factor(
     scale = np.append(1.0, cross.basis.scale)[fixed]
     penalty = np.where(fixed == 0, 0.0, alpha / scale**2)
     T = split_theta(list(cross.terms), theta)
-    return Factor(cross, Pattern.find(cross, fixed), T, penalty)
+    return Factor(Blocks.find(cross, fixed), T, penalty)
 
 
 def _fixed_covariance(factor: Factor) -> np.ndarray:
     """Covariance of the fixed effects in units of X, for known covariances."""
-    pattern, basis = factor.pattern, factor.cross.basis
-    J, m = basis.fixed_map[np.ix_(pattern.fixed, pattern.fixed)], pattern.n_dense
-    return J @ factor.inverse().dense[m:, m:] @ J.T
+    J = factor.cross.basis.fixed_map[np.ix_(factor.fixed, factor.fixed)]
+    return J @ factor.fixed_inverse() @ J.T
 
 
 def _inflation(larger: np.ndarray, smaller: np.ndarray) -> np.ndarray:
@@ -243,7 +242,7 @@ def _raw_solution(factor: Factor, basis: Basis) -> list[np.ndarray]:
     """[intercept, coefficients], and effects by term, in units of X."""
     solution = factor.solve()
     coef = np.zeros(factor.cross.n_features + 1)
-    coef[factor.pattern.fixed] = solution.beta
+    coef[factor.fixed] = solution.beta
     intercept, raw = basis.to_raw(coef)
     effects = [
         solution.u[k] @ (basis.term_map(k) @ T).T for k, T in enumerate(factor.T)

@@ -14,7 +14,7 @@ from kinlearn.linear.mixed._generalised import (
     Targets,
     fit_generalised,
 )
-from kinlearn.linear.mixed._posterior import Posterior
+from kinlearn.linear.mixed.equations import Posterior
 from kinlearn.tasks import check_total_weight
 from kinlearn.utils import import_optional
 from kinlearn.utils._typing import ArrayLike, Table

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from kinlearn.linear.mixed._cross_products import CrossProducts, independent_columns
-from kinlearn.linear.mixed._factor import Factor, Pattern
 from kinlearn.linear.mixed._terms import split_theta
+from kinlearn.linear.mixed.equations import Blocks, Factor
 
 __all__ = ["LARGEST", "Likelihood", "Optimum", "maximise"]
 
@@ -76,7 +76,7 @@ class Likelihood:
             own = cross.FF[np.ix_(columns, columns)]
             columns = columns[independent_columns(own, cross.n)]
         self.fixed = columns
-        self.pattern = Pattern.find(cross, columns)
+        self.blocks = Blocks.find(cross, columns)
         scale = np.append(1.0, cross.basis.scale)[columns]
         self.penalty = np.where(columns == 0, 0.0, alpha / scale**2)
         free = columns == 0 if alpha else np.ones(len(columns), dtype=bool)
@@ -99,7 +99,7 @@ class Likelihood:
     def factor(self, theta: np.ndarray) -> Factor:
         """The equations for some theta."""
         T = split_theta(self.cross.terms, theta)
-        return Factor(self.cross, self.pattern, T, self.penalty)
+        return Factor(self.blocks, T, self.penalty)
 
     def residual(self, factor: Factor) -> float:
         """The penalised sum of squares, above what rounding leaves of it."""
@@ -124,7 +124,7 @@ class Likelihood:
         value = self.deviance(factor)
         if not np.isfinite(value):
             return 1e300, np.zeros_like(theta)
-        by_det, by_residual = factor.gradients(self.restricted, factor.solve())
+        by_det, by_residual = factor.gradients(self.restricted)
         slope = self.dof / factor.residual if factor.residual > self._least else 0.0
         parts = [
             term.theta_of(one + slope * two)
@@ -190,8 +190,11 @@ def maximise(
     units = likelihood.units
     first = np.concatenate([term.start() for term in terms]) * units
     diagonal = free & (first > 0.0)
-    starts = [first if start is None else start]
-    starts += _further_starts(likelihood, starts[0], free)
+    if start is not None:  # of fewer rows, whose covariances may be far from these
+        options = [np.where(free, theta, 0.0) for theta in (start, first)]
+        values = [likelihood.deviance(likelihood.factor(theta)) for theta in options]
+        first = options[0] if values[0] < values[1] else first
+    starts = [first, *_further_starts(likelihood, first, free)]
     # Where an effect has no variance, there may be another maximum.
     more = [0.3 * units, np.where(diagonal, 0.3, -0.3) * units]
     best: Optimum | None = None
@@ -258,11 +261,11 @@ def _moments(likelihood: Likelihood) -> list[np.ndarray]:
     wide = tuple(replace(term, covariance="full") for term in cross.terms)
     cross = replace(cross, basis=replace(cross.basis, terms=wide))
     try:
-        pattern = Pattern.find(cross, likelihood.fixed)
+        blocks = Blocks.find(cross, likelihood.fixed)
     except ValueError:  # all effects of crossed terms are too many; their ranks are not
         return [root @ root.T for root in roots]
     for _ in range(_EM_STEPS):
-        factor = Factor(cross, pattern, roots, likelihood.penalty)
+        factor = Factor(blocks, roots, likelihood.penalty)
         variance = likelihood.residual(factor) / likelihood.dof
         u, own = factor.solve().u, factor.inverse(likelihood.restricted).own
         for k, term in enumerate(wide):

@@ -17,11 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.exceptions import SingularFitWarning
 from kinlearn.linear.mixed._base import MixedBase, Rows, with_levels
 from kinlearn.linear.mixed._cross_products import CrossProducts
-from kinlearn.linear.mixed._factor import Factor, Solution
 from kinlearn.linear.mixed._groupings import GroupColumns
 from kinlearn.linear.mixed._likelihood import LARGEST, Likelihood, maximise
-from kinlearn.linear.mixed._posterior import Posterior
 from kinlearn.linear.mixed._terms import Covariance, split_theta
+from kinlearn.linear.mixed.equations import Factor, Posterior, Solution
 from kinlearn.utils._sklearn import StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 from kinlearn.utils._values import warn_caller
@@ -124,9 +123,9 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
     -----
     The profiled likelihood is that of lme4 [1]_, and estimates agree with it. It is
     maximised by a quasi-Newton method with exact derivatives, over sums that are
-    taken once, so that the number of rows matters for these alone. The grouping with
-    the most levels may have any number of them; all others together are one dense
-    matrix, of at most 20,000 effects.
+    taken once, so that the number of rows matters for these alone. Nested groupings
+    may have any number of levels, and so may the largest of crossed ones; the others
+    that meet each other are a dense matrix, of at most 20,000 effects.
 
     Weights are frequencies: a row of weight 2 is two rows. (In lme4 they are
     precisions, and do not count as rows.)
@@ -312,13 +311,13 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         """Keep the effects of given variances."""
         self._sums, self._cross, self._terms = sums, cross, list(cross.terms)
         coef = np.zeros(cross.n_features + 1)
-        coef[factor.pattern.fixed] = solution.beta
+        coef[factor.fixed] = solution.beta
         self.intercept_, self.coef_ = cross.basis.to_raw(coef)
         self._effects = [
             solution.u[k] @ (cross.basis.term_map(k) @ T).T
             for k, T in enumerate(factor.T)
         ]
-        kept = np.isin(np.arange(1, cross.n_features + 1), factor.pattern.fixed)
+        kept = np.isin(np.arange(1, cross.n_features + 1), factor.fixed)
         self.dropped_features_ = self.feature_names_[~kept]
 
     def _look_for_singularity(self, likelihood: Likelihood) -> None:
@@ -430,9 +429,9 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         sums = old.added(new, places) if only_new else old.merged(new, places)
         return later, sums, groupings
 
-    def _posterior(self) -> Posterior:
-        """How sure effects are; a factorisation of the equations."""
-        return Posterior(self._likelihood_of(self._cross).factor(self._theta))
+    def _factored(self) -> Factor:
+        """The equations at the estimates, factored."""
+        return self._likelihood_of(self._cross).factor(self._theta)
 
     def predict(self, X: Table, return_std: bool = False) -> Any:
         """Expected targets: fixed effects, and those of the rows' tasks and groups.
@@ -458,7 +457,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         return (mean, self._std(rows)) if return_std else mean
 
     def _std(self, rows: Rows) -> np.ndarray:
-        variance = self._posterior().variance(rows.X, rows.codes)
+        variance = Posterior(self._factored()).variance(rows.X, rows.codes)
         return self.sigma_ * np.sqrt(1.0 + variance)
 
     def predict_interval(self, X: Table, level: float = 0.95) -> np.ndarray:
@@ -499,9 +498,8 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         A pandas frame; columns that were dropped are not in it.
         """
         check_is_fitted(self)
-        factor = self._likelihood_of(self._cross).factor(self._theta)
-        fixed, m = factor.pattern.fixed, factor.pattern.n_dense
-        C = factor.inverse().dense[m:, m:]
+        factor = self._factored()
+        fixed, C = factor.fixed, factor.fixed_inverse()
         J = self._cross.basis.fixed_map[np.ix_(fixed, fixed)]
         error = self.sigma_ * np.sqrt(np.diag(J @ C @ J.T))
         estimate = np.append(self.intercept_, self.coef_)[fixed]
@@ -516,7 +514,7 @@ class MixedLinearRegressor(RegressorMixin, MixedBase):
         are of effect less estimate, those of the coefficients included.
         """
         check_is_fitted(self)
-        inverse, out = self._posterior().inverse, {}
+        inverse, out = self._factored().inverse(), {}
         for k, T in enumerate(split_theta(self._terms, self._theta)):
             root = self.sigma_ * (self._cross.basis.term_map(k) @ T)
             grouping = self._groupings[k]

@@ -9,6 +9,14 @@ import scipy.sparse as sp
 
 from kinlearn.svm._kernel import Space, TaskKernel
 from kinlearn.utils import group_rows
+from kinlearn.utils._loaded import (
+    check_below,
+    check_finite,
+    check_numbers,
+    check_starts,
+    check_vectors,
+    demand,
+)
 
 __all__ = ["Blocks", "Correction", "Machines"]
 
@@ -272,6 +280,32 @@ class Machines:
             coef,
             task_coef,
         )
+
+    def check(self, width: int, n_tasks: int, n_machines: int) -> None:
+        """Refuse arrays that do not fit a model of so many columns and tasks."""
+        n = len(self.support)
+        check_numbers("support", self.support, "i", (n,))
+        check_below("support", self.support, np.inf)
+        check_starts("indptr", self.indptr, n_tasks, n, np.intp)
+        check_numbers("cost", self.cost, np.float64, (n,))
+        demand(self.y.shape == (n,), "y")
+        check_numbers("dual_coef", self.dual_coef, np.float64, (n_machines, n))
+        check_numbers("intercept", self.intercept, np.float64, (n_machines, n_tasks))
+        check_numbers(
+            "common_intercept", self.common_intercept, np.float64, (n_machines,)
+        )
+        self.decision.check()
+        self.correction.check()
+        without = self.decision.kernel == self.correction.kernel == "precomputed"
+        check_vectors("vectors", self.vectors, n, 0 if without else width)
+        for name in ("dual_coef", "intercept", "common_intercept"):
+            check_finite(name, getattr(self, name))
+        demand(np.isfinite(self.inverse_penalty), "inverse_penalty")
+        for name, extra in (("coef", ()), ("task_coef", (n_tasks,))):
+            array = getattr(self, name)
+            if array is not None:
+                check_numbers(name, array, np.float64, (n_machines, *extra, None))
+                check_finite(name, array)
 
     @property
     def n_tasks(self) -> int:

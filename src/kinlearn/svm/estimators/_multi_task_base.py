@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.svm._kernel import TaskKernel, correction_space, decision_space
-from kinlearn.svm._problem import Problem, Solution
+from kinlearn.svm._problem import Problem, Solution, class_pairs
 from kinlearn.svm.estimators._base import (
     SVMMixin,
     check_symmetric,
@@ -264,6 +264,12 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
     def task_coef_(self) -> np.ndarray:
         """Weights that each task adds; with a linear correcting kernel only."""
         return self._weights("task_coef")
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        n_machines = len(self._machines.dual_coef)
+        if n_classes:
+            n_machines = len(class_pairs(n_classes, self.multi_class))
+        self._machines.check(n_features, n_tasks, n_machines)
 
     def _values(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Tasks of the rows, and the machines' values for them."""

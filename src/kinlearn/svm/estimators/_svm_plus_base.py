@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.svm._kernel import Space, StoredRows, correction_space, decision_space
-from kinlearn.svm._problem import Problem, Solution
+from kinlearn.svm._problem import Problem, Solution, class_pairs
 from kinlearn.svm.estimators._base import (
     SVMMixin,
     check_symmetric,
@@ -30,6 +30,13 @@ from kinlearn.tasks import (
     remember_columns,
 )
 from kinlearn.utils import AllOrNothing
+from kinlearn.utils._loaded import (
+    check_below,
+    check_finite,
+    check_numbers,
+    check_vectors,
+    demand,
+)
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["SVMPlusBase", "without_task"]
@@ -219,6 +226,24 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         if self._space.kernel != "linear":
             raise AttributeError("coef_ exists for a linear kernel only.")
         return np.asarray(self.dual_coef_ @ self.support_vectors_, dtype=np.float64)
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if "support_" not in vars(self):
+            return  # not fitted
+        n, n_machines = len(self.support_), len(self.dual_coef_)
+        check_numbers("support_", self.support_, "i", (n,))
+        check_below("support_", self.support_, np.inf)
+        check_numbers("dual_coef_", self.dual_coef_, np.float64, (None, n))
+        check_numbers("intercept_", self.intercept_, np.float64, (n_machines,))
+        check_finite("dual_coef_", self.dual_coef_)
+        check_finite("intercept_", self.intercept_)
+        self._space.check()
+        width = 0 if self._space.kernel == "precomputed" else len(self.feature_names_)
+        check_vectors("support_vectors_", self.support_vectors_, n, width)
+        if hasattr(self, "classes_"):
+            pairs = class_pairs(len(self.classes_), self.multi_class)
+            demand(len(pairs) == n_machines, "dual_coef_")
 
     def _values(self, X: Table) -> np.ndarray:
         """Values of the machines for new rows: (n_samples, n_machines)."""

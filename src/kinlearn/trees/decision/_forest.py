@@ -18,6 +18,7 @@ from kinlearn.trees.decision._growth import Sampler
 from kinlearn.trees.decision._model import MultiTaskTree
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
+from kinlearn.utils._loaded import demand
 from kinlearn.utils._sklearn import Interval
 from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
@@ -311,6 +312,11 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     def _out_of_bag(self, sampler: Sampler, number: int) -> np.ndarray:
         """Rows that a tree did not see."""
         return np.flatnonzero(sampler.counts(self._tree_seed(number)) == 0)
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        demand(len(self.trees_) > 0, "trees_")
+        for tree in self.trees_:
+            tree.check(n_features, n_tasks, n_classes)
 
     @property
     def _trees(self) -> list[MultiTaskTree]:

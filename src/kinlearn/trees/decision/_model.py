@@ -13,6 +13,13 @@ from kinlearn._kernels.trees.decision._model import (
     find_leaves,
     mean_of_leaves,
 )
+from kinlearn.utils._loaded import (
+    check_below,
+    check_finite,
+    check_numbers,
+    check_starts,
+    demand,
+)
 
 __all__ = ["MultiTaskTree", "tree_of"]
 
@@ -65,6 +72,43 @@ class MultiTaskTree:
     value_label: np.ndarray
     value_share: np.ndarray
     category_sets: np.ndarray | None = None
+
+    def check(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        """Refuse numbers by which compiled code would read outside of the arrays."""
+        n = self.node_count
+        n_decisions, n_values = len(self.decision_task), len(self.value_label)
+        check_numbers("steps", self.steps, STEP, (n,))
+        demand(n > 0, "steps")
+        left = self.steps["left"].astype(np.int64)
+        own = np.arange(n)
+        # children come after their parents, both of them; a leaf is its own
+        demand(((left == own) | ((left > own) & (left + 1 < n))).all(), "left")
+        check_below("feature", self.steps["feature"], n_features)
+        leaf = left == own
+        # a leaf sends everything to itself, and not to the node behind it
+        demand((self.steps["threshold"][leaf] == np.inf).all(), "threshold")
+        demand((self.steps["missing_left"][leaf] == 1).all(), "missing_left")
+        n_sets = 0
+        if self.category_sets is not None:
+            n_sets = len(self.category_sets)
+            check_numbers("category_sets", self.category_sets, np.uint64, (n_sets, 4))
+        check_below("missing_left", self.steps["missing_left"], 2 * (n_sets + 1))
+        check_numbers("stats", self.stats, self.stats.dtype, (n,))
+        check_starts("decision_indptr", self.decision_indptr, n, n_decisions, np.int32)
+        for name in ("decision_rows", "decision_weight"):
+            check_numbers(
+                name,
+                getattr(self, name),
+                getattr(self, name).dtype.kind,
+                (n_decisions,),
+            )
+        check_numbers("decision_task", self.decision_task, np.int32, (n_decisions,))
+        check_below("decision_task", self.decision_task, n_tasks)
+        check_starts("value_indptr", self.value_indptr, n_decisions, n_values, np.int32)
+        check_numbers("value_label", self.value_label, np.int32, (n_values,))
+        check_below("value_label", self.value_label, n_classes)
+        check_numbers("value_share", self.value_share, np.float64, (n_values,))
+        check_finite("value_share", self.value_share)
 
     @property
     def node_count(self) -> int:

@@ -212,6 +212,9 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     def _trees(self) -> list[MultiTaskTree]:
         return [self.tree_]
 
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        self.tree_.check(n_features, n_tasks, n_classes)
+
     def apply(self, X: Table) -> np.ndarray:
         """Node at which each row's task is decided.
 

@@ -30,6 +30,7 @@ from kinlearn.utils._callbacks import (
     has_listeners,
     with_callbacks,
 )
+from kinlearn.utils._loaded import check_finite, check_numbers
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 
@@ -475,6 +476,14 @@ class MultiTaskExtraTreesBase(
             )
             n_trees[out] += 1
         return sums, n_trees
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        n_values = max(n_classes - 1, 1) if n_classes < 3 else n_classes
+        self.forest_.check(n_features, n_tasks, n_values)
+        check_numbers("offsets", self._offsets, np.float64, (n_tasks,))
+        check_finite("offsets", self._offsets)
+        if self._line is not None:
+            self._line.check(n_features)
 
     def apply(self, X: Table) -> np.ndarray:
         """The leaf that each row reaches in each tree.

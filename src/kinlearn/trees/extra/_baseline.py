@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from kinlearn.trees.extra._growth import exact_integers, exact_unit, weight_and_total
+from kinlearn.utils._loaded import check_finite, check_numbers, demand
 
 __all__ = [
     "Baseline",
@@ -67,6 +68,14 @@ class LinearPart:
     high: np.ndarray
     intercept: float
     variance: np.ndarray
+
+    def check(self, n_features: int) -> None:
+        """Refuse arrays that do not fit the model."""
+        for name in ("coef", "center", "low", "high", "variance"):
+            check_numbers(name, getattr(self, name), np.float64, (n_features,))
+        for name in ("coef", "center", "intercept"):
+            check_finite(name, np.asarray(getattr(self, name)))
+        demand((self.low <= self.high).all(), "low")
 
     @classmethod
     def fit(

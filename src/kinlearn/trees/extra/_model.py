@@ -15,6 +15,13 @@ from numpy.typing import ArrayLike
 from kinlearn._kernels.trees.extra._predict import add_values, apply_trees
 from kinlearn._partitions import entries
 from kinlearn.utils import as_float32
+from kinlearn.utils._loaded import (
+    check_below,
+    check_finite,
+    check_numbers,
+    check_starts,
+    demand,
+)
 
 __all__ = ["LEAF", "TASK_SPLIT", "Forest", "graft", "starts_of"]
 
@@ -139,6 +146,56 @@ class Forest:
             if name.endswith("_start"):
                 whole[name] = starts_of(array)
         return cls(**whole)
+
+    def check(self, n_features: int, n_tasks: int, n_values: int | None = None) -> None:
+        """Refuse numbers by which compiled code would read outside of the arrays."""
+        n_trees, n = self.n_trees, len(self.nodes)
+        demand(n_trees > 0, "tree_start")
+        check_starts("tree_start", self.tree_start, n_trees, n)
+        sizes = np.diff(self.tree_start)
+        demand((sizes > 0).all(), "tree_start")
+        check_numbers("default_left", self.default_left, np.uint8, (n,))
+        check_below("default_left", self.default_left, 2)
+        check_numbers("values", self.values, np.float64, (None, n_values))
+        check_finite("values", self.values)
+        n_splits = len(self.exception_start) - 1
+        check_starts(
+            "exception_start", self.exception_start, n_splits, len(self.exceptions)
+        )
+        check_numbers("exceptions", self.exceptions, np.int32, (None,))
+        check_below("exceptions", self.exceptions, n_tasks)
+        feature, right, slot = (
+            self.nodes[name].astype(np.int64) for name in ("feature", "right", "slot")
+        )
+        check_below("feature", feature, n_features, TASK_SPLIT)
+        leaf = feature == LEAF
+        own = np.arange(n) - np.repeat(self.tree_start[:-1], sizes)
+        # A leaf stays where it is; others go on, and their left child is the next.
+        demand((np.where(leaf, right - own, own + 1 - right) <= 0).all(), "right")
+        demand((right[leaf] == own[leaf]).all(), "right")
+        check_below("right", right, np.repeat(sizes, sizes))
+        places = [
+            (leaf, self.leaf_start, len(self.values)),
+            (feature == TASK_SPLIT, self.split_start, n_splits),
+        ]
+        if self.category_sets is not None:
+            check_numbers("category_sets", self.category_sets, np.uint64, (None, 4))
+            coded = (feature >= 0) & (slot >= 0)
+            places.append((coded, self.set_start, len(self.category_sets)))
+        for at, starts, end in places:
+            check_starts("slots", starts, n_trees, end)
+            # the number of the thing in the whole forest, below where the next begins
+            where = np.flatnonzero(at)
+            tree = np.searchsorted(self.tree_start, where, side="right") - 1
+            check_below("slot", slot[where], np.diff(starts)[tree])
+        if self.own_start is not None:
+            n_own = len(self.own_task)
+            check_starts("own_start", self.own_start, len(self.values), n_own)
+            check_numbers("own_task", self.own_task, np.int32, (n_own,))
+            check_below("own_task", self.own_task, n_tasks)
+            shape = (n_own, self.values.shape[1])
+            check_numbers("own_values", self.own_values, np.float64, shape)
+            check_finite("own_values", self.own_values)
 
     @property
     def n_trees(self) -> int:

@@ -12,6 +12,8 @@ from kinlearn.linear.mixed.laplace._columns import FixedColumns
 
 __all__ = ["Effects", "LaplaceProblem", "RowPattern"]
 
+_MOST_DENSE = 20_000  # rows of a dense matrix: 3.2 GB
+
 
 @dataclass(frozen=True, eq=False)
 class RowPattern:
@@ -62,6 +64,14 @@ class RowPattern:
         rest = [k for k in range(len(terms)) if k != first]
         ends = np.cumsum([0] + [effects[k] for k in rest])
         base, size = ends[:-1].tolist(), int(ends[-1])
+        if size > _MOST_DENSE:
+            names = ", ".join(repr(terms[k].name) for k in rest)
+            raise ValueError(
+                f"The groupings {names} have {size} effects together: a dense matrix "
+                f"of {8e-9 * size**2:.0f} GB. At most {_MOST_DENSE} are possible for "
+                "classes and counts, beside the grouping with the most levels. Leave "
+                "out slopes, or groupings with many levels."
+            )
         one, n = np.asarray(codes[first], dtype=np.int64), len(codes[first])
         keys = [
             one * size + b + codes[k].astype(np.int64) * terms[k].width

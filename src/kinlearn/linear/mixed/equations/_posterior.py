@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.linear.mixed._cross_products import term_columns
-from kinlearn.linear.mixed._factor import Factor
+from kinlearn.linear.mixed.equations._factor import Factor
 
 __all__ = ["Posterior"]
 
@@ -24,7 +24,7 @@ class Posterior:
 
     def __init__(self, factor: Factor) -> None:
         self.factor = factor
-        self.inverse = factor.inverse()
+        self._border = factor.border_inverse()
 
     def variance(self, X: Any, codes: list[np.ndarray]) -> np.ndarray:
         """Variance of the mean of some rows; levels of code -1 are drawn anew.
@@ -42,7 +42,7 @@ class Posterior:
             Variances.
         """
         out = np.empty(X.shape[0])
-        step = max(1, _CELLS // max(1, len(self.inverse.dense)))
+        step = max(1, _CELLS // max(1, self.factor.blocks.widest))
         for left in range(0, len(out), step):
             rows = slice(left, left + step)
             out[rows] = self._of_rows(X[rows], [c[rows] for c in codes])
@@ -50,23 +50,16 @@ class Posterior:
 
     def _of_rows(self, X: Any, codes: list[np.ndarray]) -> np.ndarray:
         factor, basis = self.factor, self.factor.cross.basis
-        pattern, m = factor.pattern, factor.pattern.n_dense
-        g = np.zeros((X.shape[0], len(self.inverse.dense)))
-        values = X.toarray() if sp.issparse(X) else X
         F = np.ones((X.shape[0], X.shape[1] + 1))
-        F[:, 1:] = (values - basis.shift) / basis.scale
-        g[:, m:] = F[:, pattern.fixed]
-        variance = np.zeros(X.shape[0])
-        starts = dict(zip(pattern.order[1:], pattern.starts, strict=True))
-        for k, term in enumerate(factor.cross.terms):
-            v = term_columns(X, term, basis, k) @ factor.T[k]
-            known = np.flatnonzero(codes[k] >= 0)
-            variance += np.where(codes[k] >= 0, 0.0, (v**2).sum(axis=1))
-            at, v = codes[k][known], v[known]
-            if k in starts:
-                r = v.shape[1]
-                places = starts[k] + at[:, None].astype(np.intp) * r + np.arange(r)
-                g[known[:, None], places] += v
-            else:
-                variance[known] += factor.subtract_from(g, known, at, v)
-        return variance + np.einsum("ij,ij->i", g @ self.inverse.dense, g)
+        F[:, 1:] = X.toarray() if sp.issparse(X) else X
+        F[:, 1:] -= basis.shift
+        F[:, 1:] /= basis.scale
+        values = [
+            term_columns(X, term, basis, k) @ factor.T[k]
+            for k, term in enumerate(factor.cross.terms)
+        ]
+        drawn = np.zeros(X.shape[0])
+        for v, code in zip(values, codes, strict=True):
+            drawn += np.where(code >= 0, 0.0, (v**2).sum(axis=1))
+        known = factor.variance(F[:, factor.fixed], values, codes, self._border)
+        return drawn + known

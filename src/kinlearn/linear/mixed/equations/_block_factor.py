@@ -1,4 +1,4 @@
-r"""Blocked penalised least squares: the mixed model's equations for given T.
+r"""Blocked penalised least squares: one block of the mixed model's equations.
 
 With the effects as :math:`b = T u`, the equations are
 
@@ -10,10 +10,12 @@ With the effects as :math:`b = T u`, the equations are
     \begin{bmatrix} T^\top Z^\top W y \\ X^\top W y \end{bmatrix}.
 
 The levels of the first term (that with the most effects) do not meet each other: their
-part is block-diagonal, and eliminated level by level. What is left, for the effects of
-all other terms and for the fixed ones, is one dense matrix.
+part is block-diagonal, and eliminated level by level. What is left of a block, for the
+effects of its other terms, is one dense matrix. What that leaves is of the *border*:
+effects of common terms, and coefficients.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,96 +31,14 @@ from kinlearn._kernels.linear._levels import (
     sum_products,
     transform,
 )
-from kinlearn.linear.mixed._cross_products import CrossProducts
+from kinlearn.linear.mixed.equations._pattern import Block
 
-__all__ = ["Factor", "Inverse", "Pattern", "Solution"]
+__all__ = ["BlockFactor", "BlockInverse", "take_columns"]
 
-_MOST_DENSE = 20_000  # rows of a dense matrix: 3.2 GB
 _CHUNK = 8192  # levels
 
 
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """Where the effects of all terms lie in the blocks; the same for every T.
-
-    Attributes
-    ----------
-    order : list of int
-        Terms in the order of elimination: the first is block-diagonal.
-    starts : list of int
-        First row of each of the other terms in the dense matrix.
-    n_dense : int
-        Rows of the dense matrix before the fixed effects.
-    fixed : intp array
-        Columns of [1, X] that have coefficients.
-    indptr : intp array of shape (n_levels + 1,)
-        Boundaries of the first term's levels among the entries.
-    place : intp array of shape (n_entries,)
-        Row of the dense matrix that an entry stands for.
-    entries : dict from int to intp array
-        Of a term: the first entry of each of its pairs with the first term.
-    """
-
-    order: list[int]
-    starts: list[int]
-    n_dense: int
-    fixed: np.ndarray
-    indptr: np.ndarray
-    place: np.ndarray
-    entries: dict[int, np.ndarray]
-
-    @classmethod
-    def find(cls, cross: CrossProducts, fixed: np.ndarray) -> "Pattern":
-        """The pattern of some cross products."""
-        terms = cross.terms
-        sizes = [t.n_levels * t.width for t in terms]
-        order = sorted(range(len(terms)), key=lambda k: -sizes[k])
-        ends = np.cumsum([0] + [sizes[k] for k in order[1:]])
-        n_dense = int(ends[-1])
-        if n_dense + len(fixed) > _MOST_DENSE:
-            names = ", ".join(repr(terms[k].name) for k in order[1:])
-            raise ValueError(
-                f"The groupings {names} have {n_dense} effects together, and "
-                f"{len(fixed)} columns are fixed: a dense matrix of "
-                f"{8e-9 * (n_dense + len(fixed)) ** 2:.0f} GB. At most "
-                f"{_MOST_DENSE} are possible beside the grouping with the most "
-                "levels. Leave out slopes, or groupings with many levels."
-            )
-        starts = ends[:-1].tolist()
-        if not terms:
-            none = np.zeros(0, dtype=np.intp)
-            return cls([], [], 0, fixed, np.zeros(1, dtype=np.intp), none, {})
-        first = order[0]
-        one, where, width, owner = [], [], [], []
-        for start, k in zip(starts, order[1:], strict=True):
-            found = cross.met(first, k)
-            r = terms[k].width
-            one.append(found[0])
-            where.append(start + found[1].astype(np.intp) * r)
-            width.append(np.full(len(found[0]), r))
-            owner.append(np.full(len(found[0]), k))
-        entries: dict[int, np.ndarray] = {}
-        counts = np.zeros(terms[first].n_levels, dtype=np.intp)
-        place = np.zeros(0, dtype=np.intp)
-        if one:
-            level, at, wide, whose = map(np.concatenate, (one, where, width, owner))
-            sort = np.lexsort((at, level))
-            begin = np.empty(len(level), dtype=np.intp)
-            begin[sort] = np.cumsum(wide[sort]) - wide[sort]
-            entries = {k: begin[whose == k] for k in order[1:]}
-            counts = np.bincount(level, weights=wide, minlength=len(counts))
-            within = np.arange(wide.sum()) - np.repeat(begin[sort], wide[sort])
-            place = np.repeat(at[sort], wide[sort]) + within
-        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-        return cls(order, starts, n_dense, fixed, indptr, place, entries)
-
-    @property
-    def n_fixed(self) -> int:
-        """Number of coefficients."""
-        return len(self.fixed)
-
-
-def _take_columns(A: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def take_columns(A: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Columns of small matrices; the matrices themselves if these come first."""
     first = np.array_equal(columns, np.arange(len(columns)))
     if first and len(columns) + 1 >= A.shape[2]:
@@ -135,24 +55,8 @@ def _product(left: np.ndarray, A: np.ndarray, right: np.ndarray | None) -> np.nd
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """Solution of the equations.
-
-    Attributes
-    ----------
-    u : list of float64 arrays of shape (n_levels, width)
-        Of each term, in the order of the terms.
-    beta : float64 array of shape (n_fixed,)
-        Coefficients of the columns in use.
-    """
-
-    u: list[np.ndarray]
-    beta: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Inverse:
-    """Parts of the inverse of the equations' matrix.
+class BlockInverse:
+    """Parts of the inverse of the equations' matrix that belong to a block.
 
     Attributes
     ----------
@@ -172,58 +76,47 @@ class Inverse:
     entries: np.ndarray
 
 
-class Factor:
-    """The equations for given T, factored.
+class BlockFactor:
+    """The equations of a block for given T, factored.
 
     Parameters
     ----------
-    cross : CrossProducts
-        Sums over the rows.
-    pattern : Pattern
-        Where things lie.
+    block : Block
+        Sums over the rows, and where things lie.
     T : list of float64 arrays of shape (n_effects, width)
         Of each term.
-    penalty : float64 array of shape (n_fixed,)
-        What is added to the diagonal of X'WX.
 
     Attributes
     ----------
-    log_det_random : float
-        Log determinant of the upper left part of the matrix.
-    log_det_fixed : float
-        That of what is left of the lower right part.
-    residual : float
-        Least value of the penalised sum of squares.
+    log_det : float
+        Log determinant of what is eliminated.
+    border : float64 array
+        What it adds to the equations of common effects, coefficients and the target:
+        the lower triangle counts.
     """
 
-    def __init__(
-        self,
-        cross: CrossProducts,
-        pattern: Pattern,
-        T: list[np.ndarray],
-        penalty: np.ndarray,
-    ) -> None:
-        self.cross, self.pattern, self.T = cross, pattern, T
-        columns = np.append(pattern.fixed, len(cross.FF) - 1)  # and y
-        m, p = pattern.n_dense, pattern.n_fixed
-        D = np.zeros((m + p + 1, m + p + 1))
-        D[m:, m:] = cross.FF[np.ix_(columns, columns)]
-        D[np.arange(m, m + p), np.arange(m, m + p)] += penalty
+    def __init__(self, block: Block, T: list[np.ndarray]) -> None:
+        self.cross, self.pattern, self.T = block.cross, block.pattern, T
+        pattern = self.pattern
+        columns = np.append(pattern.fixed, self.cross.n_features + 1)  # and y
+        size = pattern.n_dense + pattern.n_fixed + 1
+        D = np.zeros((size, size))
         self._fill_dense(D, columns)
-        self.log_det_random = 0.0
+        self.log_det = 0.0
         if pattern.order:
-            self.log_det_random = self._eliminate(D, columns)
-        root, info = lapack.dpotrf(D[:-1, :-1], lower=1, clean=1)
-        if info != 0:
-            self.log_det_random = np.nan
-        self._root = root
-        logs = 2.0 * np.log(np.maximum(np.diag(root), 1e-300))
-        self.log_det_random += logs[:m].sum()
-        self.log_det_fixed = logs[m:].sum()
-        self._right = (
-            lapack.dtrtrs(root, D[-1, :-1], lower=1)[0] if m + p else D[-1, :0]
-        )
-        self.residual = float(D[-1, -1] - self._right @ self._right)
+            self.log_det = self._eliminate(D, columns)
+        m = pattern.n_own
+        self._root, self._edge = np.zeros((0, 0)), np.zeros((0, size - m))
+        self.border = D[m:, m:].copy()
+        if m:
+            root, info = lapack.dpotrf(D[:m, :m], lower=1, clean=1)
+            if info != 0:
+                self.log_det = np.nan
+            logs = 2.0 * np.log(np.maximum(np.diag(root), 1e-300))
+            self.log_det += logs.sum()
+            self._root = root
+            self._edge = lapack.dtrtrs(root, D[m:, :m].T, lower=1)[0]
+            self.border -= self._edge.T @ self._edge
 
     def _fill_dense(self, D: np.ndarray, columns: np.ndarray) -> None:
         """Write the cross products of terms but the first into the lower triangle."""
@@ -232,10 +125,12 @@ class Factor:
         for i, (k, start) in enumerate(others):
             T, n = self.T[k], cross.terms[k].n_levels
             r = T.shape[1]
-            blocks = _product(T, cross.ZZ[k], T) + np.eye(r)
+            blocks = _product(T, cross.ZZ[k], T)
+            if start < pattern.n_own:
+                blocks += np.eye(r)
             rows = start + np.arange(n)[:, None] * r + np.arange(r)
             D[rows[:, :, None], rows[:, None, :]] = blocks
-            right = _product(T, _take_columns(cross.ZF[k], columns), None)
+            right = _product(T, take_columns(cross.ZF[k], columns), None)
             D[m:, start : start + n * r] = right.reshape(n * r, -1).T
             for j, begin in others[:i]:
                 one, two, values = cross.met(k, j)
@@ -253,7 +148,7 @@ class Factor:
         r = T.shape[1]
         root = _product(T, cross.ZZ[first], T)
         root[:, np.arange(r), np.arange(r)] += 1.0
-        R = _product(T, _take_columns(cross.ZF[first], columns), None)
+        R = _product(T, take_columns(cross.ZF[first], columns), None)
         V = np.empty((len(pattern.place), r))
         for k, begin in pattern.entries.items():
             blocks = _product(T, cross.met(first, k)[2], self.T[k])
@@ -276,36 +171,69 @@ class Factor:
         del self._R, self._V  # they are changed
         return R, V
 
-    def solve(self) -> Solution:
-        """Effects and coefficients."""
+    def solve(self, border: np.ndarray) -> list[np.ndarray]:
+        """Effects of each term, of shape (n_levels, width), for those of the border."""
         pattern, m = self.pattern, self.pattern.n_dense
-        dense = self._right
-        if len(dense):
-            dense = lapack.dtrtrs(self._root, self._right, lower=1, trans=1)[0]
+        own = np.zeros(0)
+        if pattern.n_own:
+            own = self._edge[:, -1] - self._edge[:, :-1] @ border
+            own = lapack.dtrtrs(self._root, own, lower=1, trans=1)[0]
+        dense = np.concatenate([own, border])
         u: list[np.ndarray] = [np.zeros(0)] * len(self.T)
         for k, start in zip(pattern.order[1:], pattern.starts, strict=True):
             n, r = self.cross.terms[k].n_levels, self.T[k].shape[1]
             u[k] = dense[start : start + n * r].reshape(n, r)
-        beta = dense[m:]
         if pattern.order:
             W, U = self._divided
-            own = W[:, :, :-1] @ beta
+            first = W[:, :, :-1] @ dense[m:]
             if len(U):
-                add_entries(U, pattern.indptr, pattern.place, dense[:m].copy(), own)
-            u[pattern.order[0]] = W[:, :, -1] - own
-        return Solution(u, beta)
+                add_entries(U, pattern.indptr, pattern.place, dense[:m].copy(), first)
+            u[pattern.order[0]] = W[:, :, -1] - first
+        return u
 
-    def subtract_from(
+    def combine(
+        self, values: Sequence[np.ndarray], codes: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Eliminate the block's effects from combinations of effects.
+
+        Parameters
+        ----------
+        values : list of float64 arrays of shape (n, width)
+            Of each term: factors of the effects of one level.
+        codes : list of intp arrays of shape (n,)
+            The levels; -1 is none, and common terms do not count.
+
+        Returns
+        -------
+        variance : float64 array of shape (n,)
+            The part of the variance that does not depend on the border.
+        border : float64 array of shape (n, n_border)
+            What is to be added to the combinations of effects of the border.
+        """
+        pattern, m, n = self.pattern, self.pattern.n_dense, len(codes[0])
+        g = np.zeros((n, m + pattern.n_fixed))
+        for k, start in pattern.own:
+            rows = np.flatnonzero(codes[k] >= 0)
+            r = self.T[k].shape[1]
+            places = start + codes[k][rows, None] * r + np.arange(r)
+            g[rows[:, None], places] += values[k][rows]
+        first = pattern.order[0]
+        rows = np.flatnonzero(codes[first] >= 0)
+        variance = np.zeros(n)
+        variance[rows] = self._subtract(g, rows, codes[first][rows], values[first])
+        border = g[:, pattern.n_own :]
+        if pattern.n_own:
+            half = lapack.dtrtrs(self._root, g[:, : pattern.n_own].T, lower=1)[0]
+            variance += (half**2).sum(axis=0)
+            border = border - half.T @ self._edge[:, :-1]
+        return variance, border
+
+    def _subtract(
         self, g: np.ndarray, rows: np.ndarray, levels: np.ndarray, v: np.ndarray
     ) -> np.ndarray:
-        """Eliminate levels of the first term from combinations of all effects.
-
-        The combinations are v of the effects of a level and g (changed: `rows` of it)
-        of those in the dense matrix. Returned is the part of their variance that does
-        not depend on the latter.
-        """
+        """The same for the first term; g is changed, and the variance returned."""
         W, U = self._divided
-        m, indptr = self.pattern.n_dense, self.pattern.indptr
+        v, m, indptr = v[rows], self.pattern.n_dense, self.pattern.indptr
         g[rows, m:] -= np.einsum("ir,irp->ip", v, W[levels][:, :, :-1])
         counts = (indptr[1:] - indptr[:-1])[levels]
         if counts.any():
@@ -317,15 +245,19 @@ class Factor:
         half = np.linalg.solve(self._levels[levels], v[:, :, None])[:, :, 0]
         return (half**2).sum(axis=1)
 
-    def inverse(self, fixed: bool = True) -> Inverse:
-        """Parts of the inverse; without `fixed`, as if coefficients were known."""
+    def inverse(self, border: np.ndarray) -> BlockInverse:
+        """Parts of the inverse, from that of the border."""
         pattern, m, p = self.pattern, self.pattern.n_dense, self.pattern.n_fixed
-        size = m + p if fixed else m
-        C = np.zeros((m + p, m + p))
-        if size:
-            found = lapack.dpotri(self._root[:size, :size], lower=1)[0]
+        C = border
+        if pattern.n_own:
+            found = lapack.dpotri(self._root, lower=1)[0]
             lower = np.tril(found)
-            C[:size, :size] = lower + np.tril(lower, -1).T
+            E = lapack.dtrtrs(self._root, self._edge[:, :-1], lower=1, trans=1)[0]
+            EC = E @ border
+            C = np.empty((m + p, m + p))
+            n = pattern.n_own
+            C[:n, :n] = lower + np.tril(lower, -1).T + EC @ E.T
+            C[:n, n:], C[n:, :n], C[n:, n:] = -EC, -EC.T, border
         own: list[np.ndarray] = [np.zeros(0)] * len(self.T)
         to_fixed: list[np.ndarray] = [np.zeros(0)] * len(self.T)
         for k, start in zip(pattern.order[1:], pattern.starts, strict=True):
@@ -353,19 +285,14 @@ class Factor:
                 to_fixed[first],
                 entries,
             )
-        return Inverse(own, to_fixed, C, entries)
+        return BlockInverse(own, to_fixed, C, entries)
 
     def gradients(
-        self, fixed: bool, solution: Solution
+        self, inverse: BlockInverse, fixed: bool, u: list[np.ndarray], beta: np.ndarray
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Derivatives by each T of the log determinant and of the residual.
-
-        With `fixed`, the determinant is that of the whole matrix, otherwise of its
-        upper left part.
-        """
+        """What the block adds to derivatives by T of log determinant and residual."""
         cross, pattern, T = self.cross, self.pattern, self.T
-        inverse = self.inverse(fixed)
-        by_det, by_residual, rest = [], [], []
+        by_det, rest = [], []
         for k, term in enumerate(cross.terms):
             G = np.zeros((term.n_effects, T[k].shape[1]))
             eye, transposed = np.eye(T[k].shape[1]), T[k].T.copy()
@@ -373,29 +300,28 @@ class Factor:
                 part = slice(left, left + _CHUNK)
                 spread = _product(eye, inverse.own[k][part], transposed)
                 sum_products(cross.ZZ[k][part], spread, G)
-            used = _take_columns(cross.ZF[k], pattern.fixed)
+            used = take_columns(cross.ZF[k], pattern.fixed)
             if fixed:
                 sum_products(used, np.ascontiguousarray(inverse.fixed[k]), G)
             by_det.append(G)
-            own = solution.u[k] @ T[k].T
+            own = u[k] @ T[k].T
             rest.append(
                 cross.ZF[k][:, :, -1]
-                - used[:, :, : len(solution.beta)] @ solution.beta
+                - used[:, :, : len(beta)] @ beta
                 - np.einsum("nab,nb->na", cross.ZZ[k], own)
             )
         for k in range(len(T)):
             for j in range(k + 1, len(T)):
-                self._add_pairs(k, j, inverse, solution, by_det, rest)
-        for k in range(len(T)):
-            by_residual.append(-2.0 * rest[k].T @ solution.u[k])
+                self._add_pairs(k, j, inverse, u, by_det, rest)
+        by_residual = [-2.0 * rest[k].T @ u[k] for k in range(len(T))]
         return [2.0 * G for G in by_det], by_residual
 
     def _add_pairs(
         self,
         k: int,
         j: int,
-        inverse: Inverse,
-        solution: Solution,
+        inverse: BlockInverse,
+        u: list[np.ndarray],
         by_det: list[np.ndarray],
         rest: list[np.ndarray],
     ) -> None:
@@ -420,8 +346,8 @@ class Factor:
         right = np.einsum("nab,ac->nbc", values, self.T[k])
         by_det[j] += np.einsum("nbc,ndc->bd", right, C, optimize=True)
         for a in range(values.shape[1]):
-            moved = np.einsum("nc,nc->n", left[:, a], solution.u[j][two])
+            moved = np.einsum("nc,nc->n", left[:, a], u[j][two])
             rest[k][:, a] -= np.bincount(one, moved, minlength=len(rest[k]))
         for b in range(values.shape[2]):
-            moved = np.einsum("nc,nc->n", right[:, b], solution.u[k][one])
+            moved = np.einsum("nc,nc->n", right[:, b], u[k][one])
             rest[j][:, b] -= np.bincount(two, moved, minlength=len(rest[j]))
