@@ -39,7 +39,8 @@ __all__ = ["KINDS", "PAGES", "redrawn"]
 
 _DOCS = Path(__file__).parents[2] / "docs" / "benchmarks"
 PAGES = tuple(
-    _DOCS / f"{name}.md" for name in ("gradient_boosting", "intervals", "kin")
+    _DOCS / f"{name}.md"
+    for name in ("gradient_boosting", "intervals", "kin", "kin_cells")
 )
 
 OURS = "kinlearn gradient boosting (defaults)"
@@ -311,6 +312,45 @@ def _kin_versions(names, folder):
     return _markdown(rows)
 
 
+def _mean_of_some(values):
+    """The mean of those that are not None, with their number if some are."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    fewer = f" ({len(known)})" if len(known) < len(values) else ""
+    return f"{np.mean(known):.4f}{fewer}"
+
+
+_BESIDE_KIN = ("lightgbm", "catboost", "gpboost", "hist-gradient-boosting")
+
+
+def _kin_now(names, folder):
+    """Kin's latest version, its first one and tuned peers, on the same splits."""
+    versions = {}  # by protocol and split: scores of the first version, and the last
+    for r in read_records(Path(folder) / kin_versions.RECORDS.name):
+        key = r["protocol"], r["split"]
+        first = versions.get(key, (None, None))[0]
+        versions[key] = (r if r["which"] == "before" else first, r)
+    rows = [["protocol", "metric", "splits", "Kin", "its first version",
+             *_BESIDE_KIN]]  # fmt: skip
+    for protocol in PROTOCOLS.select(names):
+        splits = [split for name, split in versions if name == protocol.name]
+        if not splits:
+            continue
+        records = read_records(Path(folder) / f"{protocol.name}.jsonl")
+        peers = {m: results_of(protocol, records, m).scores for m in protocol.metrics}
+        for metric in protocol.metrics:
+            of = [versions[protocol.name, split] for split in splits]
+            some = [[pair[i] and pair[i]["scores"][metric.name] for pair in of]
+                    for i in (1, 0)]  # fmt: skip
+            for name in _BESIDE_KIN:
+                found = peers[metric].get(name, {})
+                some.append([found.get(split) for split in splits])
+            means = map(_mean_of_some, some)
+            rows.append([protocol.name, metric.name, str(len(splits)), *means])
+    return _markdown(rows)
+
+
 def _kin_ablation(names, folder, effort="standard"):
     """What each candidate of Kin is worth, or those that names are parts of."""
     records = read_records(Path(folder) / kin_ablation.RECORDS.name)
@@ -347,6 +387,7 @@ def _scarce_labels(names, folder):
 
 
 KINDS = {
+    "kin-now": _kin_now,
     "kin-versions": _kin_versions,
     "kin-ablation": _kin_ablation,
     "kin-ablation-penalties": partial(_kin_ablation, effort="standard and penalties"),

@@ -161,3 +161,19 @@ def test_pairs_are_with_lightgbm_in_both_forms():
     for protocol in PROTOCOLS.select(["kin-*", "landmine-75", "school-published"]):
         names = {each.name for each in protocol.contenders}
         assert {OURS, *LIGHTGBM, "catboost", "gpboost"} <= names
+
+
+def test_kin_now_is_the_last_version_beside_the_first(tmp_path):
+    def record(which, split, score):
+        scores = {"explained_variance": score}
+        where = {"protocol": "school-published", "split": split, "scores": scores}
+        return {**where, "which": which}
+
+    some = [record("before", 0, 0.1), record("own", 0, 0.2), record("own", 1, 0.6)]
+    some.append(record("later", 0, 0.4))
+    lines = "".join(json.dumps(each) + "\n" for each in some)
+    (tmp_path / "kin_candidates.jsonl").write_text(lines)
+    (tmp_path / "school-published.jsonl").write_text("")
+    drawn = redrawn(page_of("kin-now"), tmp_path)
+    row = "| school-published | explained_variance | 2 | 0.5000 | 0.1000 (1) | - |"
+    assert row in drawn

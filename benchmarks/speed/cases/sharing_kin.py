@@ -77,6 +77,25 @@ def features(n_features):
     return Work(ours=_kin(_problem(5_000, n_features=n_features)))
 
 
+@case(
+    "kin-large",
+    limit=Limit(seconds=900, memory_of_data=3),
+    needs=("kinlearn.sharing",),
+    sizes=(100_000, 300_000, 1_000_000),
+    threads=2,
+    repeats=1,
+    memory=True,
+)
+def large(n_rows):
+    """Kin, 50 features in float32, 1,000 tasks, two threads."""
+    from kinlearn import KinRegressor
+
+    problem = _problem(n_rows, n_features=50, n_tasks=1_000)
+    X = problem.X.astype("float32")
+    model = KinRegressor(task=-1, random_state=0, n_jobs=2)
+    return Work(ours=partial(model.fit, X, problem.y), data_bytes=X.nbytes)
+
+
 @case("compare-sharing", limit=Limit(seconds=20), needs=NEEDS, repeats=2)
 def audit():
     """The audit with default contenders, 2,000 x 20, 50 tasks, 5 folds."""

@@ -1,5 +1,8 @@
 """Cells: what is recorded, what a failure costs, what is shared with workers."""
 
+import sys
+from types import ModuleType
+
 import joblib
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from kinlearn.audit._folds import make_folds
 from kinlearn.audit._problem import open_problem
 from kinlearn.audit._scoring import choose_scoring
+from kinlearn.audit.run import _cells
 from kinlearn.audit.run._cells import Cell, Comparison, run_cells
 from kinlearn.audit.run._store import open_store
 from kinlearn.sharing import PerTask, Pooled
@@ -159,3 +163,10 @@ def test_arrays_and_the_threading_backend_work_too():
     there_too = _run(estimators, 2, comparison)
     for key, record in here.items():
         assert record["values"] == there[key]["values"] == there_too[key]["values"]
+
+
+def test_thread_pools_are_looked_for_again_after_an_import(monkeypatch):
+    first = _cells._thread_pools()
+    assert _cells._thread_pools() is first
+    monkeypatch.setitem(sys.modules, "a_library_with_threads", ModuleType("made"))
+    assert _cells._thread_pools() is not first

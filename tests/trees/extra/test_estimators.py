@@ -15,6 +15,8 @@ from kinlearn.trees import (
     MultiTaskRandomForestClassifier,
 )
 from kinlearn.trees.extra._growth import draw_rows, exact_integers
+from tests.callbacks import Recorder
+from tests.versions import needs_callbacks
 
 BOTH = [MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor]
 
@@ -344,3 +346,16 @@ def test_without_task_splits_it_is_scikit_learns_forest(kind):
                 sizes[k].append(sum(tree.tree_.node_count for tree in model))
     _same_within_noise(*scores)
     _same_within_noise(*sizes)
+
+
+@needs_callbacks
+def test_callbacks_hear_of_every_tree():
+    X = np.column_stack([np.arange(20.0), np.arange(20) % 2])
+    recorder = Recorder()
+    forest = MultiTaskExtraTreesRegressor(3, task=-1, warm_start=True, random_state=0)
+    silent = clone(forest).fit(X, np.arange(20.0)).predict(X)
+    forest.set_callbacks(recorder).fit(X, np.arange(20.0))
+    assert_array_equal(forest.predict(X), silent)
+    forest.set_params(n_estimators=4).fit(X, np.arange(20.0))
+    trees = [name for name in recorder.seen if name.startswith("tree")]
+    assert trees == ["tree 0", "tree 1", "tree 2", "tree 3"]
