@@ -152,11 +152,15 @@ def ours_alone(problem, seed, **params):
 
 
 def ours_trees(problem, seed, **params):
-    """AdaBoost over multi-task trees of depth 3, with equal weight for all classes."""
+    """AdaBoost.M1 over multi-task trees of depth 3, equal weight for all classes."""
     from kinlearn.boosting import MultiTaskAdaBoostClassifier
 
     return MultiTaskAdaBoostClassifier(
-        task=-1, init_weights="task_class", random_state=seed, **params
+        task=-1,
+        algorithm="m1",
+        init_weights="task_class",
+        random_state=seed,
+        **params,
     )
 
 

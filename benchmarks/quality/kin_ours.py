@@ -164,7 +164,7 @@ def abstaining(problem, seed, *, rounds):
 
 
 def adaboost(problem, seed, *, rounds, leaves):
-    """AdaBoost.M1 over multi-task decision trees."""
+    """AdaBoost over multi-task decision trees, by SAMME."""
     from kinlearn.boosting import MultiTaskAdaBoostClassifier
     from kinlearn.trees import MultiTaskDecisionTreeClassifier
 

@@ -166,7 +166,12 @@ RARE_METRICS = (
 
 
 def ours(problem, seed, **params):
-    """TrAdaBoostClassifier on source and target."""
+    """TrAdaBoostClassifier on source and target, as the papers begin and vote."""
+    return default(problem, seed, target_share=None, voters="second_half", **params)
+
+
+def default(problem, seed, **params):
+    """The same by default."""
     from kinlearn.transfer import TrAdaBoostClassifier
 
     return TrAdaBoostClassifier(
@@ -273,8 +278,11 @@ _ADAPT = Contender(
     "adapt TrAdaBoost", adapt, packages=("adapt",), needs=("adapt", "tensorflow")
 )
 
+_DEFAULT = Contender("kinlearn default", default, {}, kind="ours")
+
 TABLE_CONTENDERS = (
     _ADABOOST,
+    _DEFAULT,
     _ours("none", correction=None),
     _ours("1.1", correction=1.1),
     _ours("1.2", correction=1.2),
@@ -291,9 +299,11 @@ RARE_CONTENDERS = (
     _POOLED,
     _SMOTE,
     _SMOTE_POOLED,
+    _DEFAULT,
+    Contender("kinlearn rare, kept", default, {"correction": "rare"}, kind="ours"),
     _ours("none", correction=None),
     _ours("dynamic", correction="dynamic"),
-    _ours("rare", correction="rare"),
+    _ours("rare", correction="rare_printed"),
     _ours("balanced", correction="balanced"),
     _ours("balanced, balanced start", correction="balanced", balance_start=True),
     _ours("dynamic, guard", correction="dynamic", guard=5),
@@ -303,5 +313,5 @@ ADOS_CONTENDERS = (
     _ADABOOST,
     _SMOTE,
     Contender("kinlearn ADOS + AdaBoost", ados, kind="ours", **_IMBALANCED),
-    _ours("rare", correction="rare"),
+    _ours("rare", correction="rare_printed"),
 )

@@ -3,7 +3,9 @@
 Generated targets of several kinds, and a source of 1,000 rows: first with shuffled
 labels, pure noise; then as it was made, near the target. The difference of balanced
 accuracy to the target alone, on 1,000 target rows, mean and standard error over ten
-draws.
+draws. The target alone is boosted with the same rounds that vote. The default's
+`target_share` was chosen on draws of seeds from 100 on, and on other newsgroups than
+those of the protocols.
 """
 
 import sys
@@ -15,14 +17,17 @@ from sklearn.metrics import balanced_accuracy_score
 from kinlearn.datasets import make_transfer_pair
 from kinlearn.transfer import TrAdaBoostClassifier
 
+# As the papers begin and vote.
+PAPERS = {"target_share": None, "voters": "second_half"}
 SETTINGS = {
-    "none": {"correction": None},
-    "dynamic": {},
+    "default": {},
+    "papers, none": {"correction": None, **PAPERS},
+    "papers, dynamic": PAPERS,
+    "papers, balanced": {"correction": "balanced", **PAPERS},
+    "papers, dynamic, guard": {"guard": 5, **PAPERS},
+    "rare": {"correction": "rare"},
     "balanced": {"correction": "balanced"},
-    "dynamic, all rounds": {"keep": "all"},
-    "dynamic, full trees": {"trim": False},
-    "dynamic, guard": {"guard": 5},
-    "balanced, guard": {"correction": "balanced", "guard": 5},
+    "guard": {"guard": 5},
 }
 
 
@@ -49,9 +54,13 @@ def differences(n_target, n_features, ratio, seed, *, noise):
         model.fit(X[rows], y[rows])
         return balanced_accuracy_score(y[test], model.predict(X[test]))
 
-    alone = score(train)
+    # alone, by the rounds that vote with the source
+    alone = {voters: score(train, voters=voters) for voters in ("all", "second_half")}
     everything = np.concatenate([source, train])
-    return [score(everything, **setting) - alone for setting in SETTINGS.values()]
+    return [
+        score(everything, **setting) - alone[setting.get("voters", "all")]
+        for setting in SETTINGS.values()
+    ]
 
 
 def _table(*, noise):

@@ -16,10 +16,12 @@ CHANCE = 0.5 - 1e-6  # what counts as 1/2: rounding must not make it pass
 # ------------------------------------------------------------------ the weights
 
 
-def correction(kind, target_error, source, beta_source, n_classes):
+def correction(kind, target_error, source, beta_source, n_classes, of_target=None):
     """C of each label. `source` holds (weight, label, wrong) of the source rows."""
     grows = 2 * (1 - target_error) if target_error > 0 else 1.0
     everything = sum(w for w, _, _ in source)
+    if kind == "rare":
+        return rare(grows, source, beta_source, n_classes, of_target)
     out = []
     for label in range(n_classes):
         of_label = sum(w for w, y, _ in source if y == label)
@@ -28,14 +30,30 @@ def correction(kind, target_error, source, beta_source, n_classes):
             out.append(1.0)
         elif kind == "dynamic":
             out.append(grows)
-        elif kind == "rare":
+        elif kind == "rare_printed":
             out.append(1 - wrong / everything)
+        elif kind == "dynamic_printed":
+            out.append(2 * (1 - sum(w for w, _, bad in source if bad) / everything))
         elif kind == "balanced":
             within = wrong / of_label if of_label else 0.0
             out.append(grows / (1 - within * (1 - beta_source)))
         else:
             out.append(kind)
     return out
+
+
+def rare(grows, source, beta_source, n_classes, of_target):
+    """As printed, times what lets the rarest label keep its fraction; none gains."""
+    printed = correction("rare_printed", 0.1, source, beta_source, n_classes)
+    holding = {}
+    for label in range(n_classes):
+        rows = [(w, bad) for w, y, bad in source if y == label]
+        if rows:
+            after = sum(w * (beta_source if bad else 1) for w, bad in rows)
+            holding[label] = grows * sum(w for w, _ in rows) / after
+    rarest = min(holding, key=lambda label: of_target[label])
+    times = holding[rarest] / printed[rarest]
+    return [min(holding.get(c, grows), printed[c] * times) for c in range(n_classes)]
 
 
 def boost(y, is_target, learn, *, n_rounds, kind, n_classes, start=None):
@@ -51,6 +69,14 @@ def boost(y, is_target, learn, *, n_rounds, kind, n_classes, start=None):
     n_source = sum(s for s, t in zip(start, is_target, strict=True) if not t)
     n_target = max(sum(start) - n_source, 1.0)
     beta_source = 1 / (1 + math.sqrt(2 * math.log(max(n_source, 2)) / n_rounds))
+    of_target = [
+        sum(
+            s
+            for s, t, label in zip(start, is_target, y, strict=True)
+            if t and label == c
+        )
+        for c in range(n_classes)
+    ]
     history, answers, votes, errors = [], [], [], []
     for _ in range(n_rounds):
         total = sum(w)
@@ -79,7 +105,11 @@ def boost(y, is_target, learn, *, n_rounds, kind, n_classes, start=None):
             for x, label, t, no in zip(w, y, is_target, wrong, strict=True)
             if not t
         ]
-        c = correction(kind, error, source, beta_source, n_classes) if source else []
+        c = (
+            correction(kind, error, source, beta_source, n_classes, of_target)
+            if source
+            else []
+        )
         restart = error == 0  # the target starts again
         w = [
             (s * back if restart else x * (beta_target if no else 1))

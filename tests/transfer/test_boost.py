@@ -13,7 +13,8 @@ from kinlearn.transfer._weight_updates import (
 )
 from tests.reference import tradaboost as reference
 
-CORRECTIONS = [None, 1.2, "dynamic", "rare", "balanced"]
+NAMES = ["dynamic", "dynamic_printed", "rare", "rare_printed", "balanced"]
+CORRECTIONS = [None, 1.2, *NAMES]
 
 
 class Script:
@@ -44,14 +45,14 @@ def make_transfer(y, is_target, start=None, task=None):
     )
 
 
-def play(transfer, predict, correction, n_rounds, keep="second_half"):
+def play(transfer, predict, correction, n_rounds, voters="second_half"):
     """Weights before each round, and the result."""
     boosted = boost(
         Weights(transfer),
         Script(predict),
         Update(is_wrong, find_correction(correction), ends=False),
         n_rounds=n_rounds,
-        keep=keep,
+        voters=voters,
     )
     return boosted.learners, boosted
 
@@ -75,7 +76,7 @@ def test_weights_and_votes_are_those_of_the_twin(correction, n_classes):
     # error rates that pass 1/2 now and then, for the restart
     predict = wrong_at_random(y, 1, rate=0.45)
     weights, boosted = play(
-        make_transfer(y, is_target, start), predict, correction, 12, keep="all"
+        make_transfer(y, is_target, start), predict, correction, 12, voters="all"
     )
     count = iter(range(12))
     twin, _, votes, errors = reference.boost(
@@ -291,11 +292,10 @@ def test_without_a_source_boosting_ends_like_adaboost(error):
 
 
 def test_rounds_that_vote():
-    assert_array_equal(np.flatnonzero(voting_rounds(30, "second_half", True))[0], 14)
-    assert voting_rounds(5, "second_half", True).tolist() == [0, 0, 1, 1, 1]
-    assert voting_rounds(1, "second_half", True).tolist() == [1]
-    assert voting_rounds(4, "all", True).all()
-    assert voting_rounds(4, "second_half", False).all()
+    assert_array_equal(np.flatnonzero(voting_rounds(30, "second_half"))[0], 14)
+    assert voting_rounds(5, "second_half").tolist() == [0, 0, 1, 1, 1]
+    assert voting_rounds(1, "second_half").tolist() == [1]
+    assert voting_rounds(4, "all").all()
 
 
 def test_the_first_half_votes_if_the_second_has_no_vote():

@@ -25,7 +25,10 @@ from tests.interrupt import seconds_to_stop
 from tests.reference import tradaboost as reference
 from tests.versions import needs_callbacks
 
-CORRECTIONS = [None, 1.2, "dynamic", "rare", "balanced"]
+NAMES = ["dynamic", "dynamic_printed", "rare", "rare_printed", "balanced"]
+CORRECTIONS = [None, 1.2, *NAMES]
+# As the papers begin and vote.
+PAPERS = {"target_share": None, "voters": "second_half"}
 
 
 def small_problem(seed=0, *, n_source=60, n_target=15, n_classes=2):
@@ -43,7 +46,7 @@ def small_problem(seed=0, *, n_source=60, n_target=15, n_classes=2):
 def test_the_model_is_that_of_the_slow_twin(correction, n_classes):
     X, task, y = small_problem(n_classes=n_classes)
     model = TrAdaBoostClassifier(
-        task=-1, target=1, n_estimators=6, correction=correction
+        task=-1, target=1, n_estimators=6, correction=correction, **PAPERS
     ).fit(with_task(X, task), y)
 
     def learn(w):
@@ -164,10 +167,66 @@ def test_missing_values_are_learned_from():
 
 def test_balanced_start_gives_classes_of_a_task_equal_weight():
     X, y = make_transfer_pair(200, 40, imbalance_ratio=0.1, random_state=0)
-    model = TrAdaBoostClassifier(task=-1, target=1, balance_start=True).fit(X, y)
+    model = TrAdaBoostClassifier(
+        task=-1, target=1, balance_start=True, target_share=None
+    ).fit(X, y)
     history = model.weight_history_[1]
     assert_allclose(history.source_share[0], 200 / 240 / 2)
     assert_allclose(history.target_share[0], 40 / 240 / 2)
+
+
+def test_balanced_rounds_give_classes_of_a_side_equal_weight_in_every_round():
+    X, y = make_transfer_pair(200, 40, imbalance_ratio=0.1, random_state=0)
+    model = TrAdaBoostClassifier(task=-1, target=1, balance_rounds=True).fit(X, y)
+    history = model.weight_history_[1]
+    assert_allclose(history.source_share[:, 0], history.source_share[:, 1])
+    assert_allclose(history.target_share[:, 0], history.target_share[:, 1])
+    assert np.ptp(history.target_share[:, 0]) >= 0  # the sides may move
+
+
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_the_target_has_its_share_of_the_weight_in_the_first_round(share):
+    X, y = make_transfer_pair(200, 40, imbalance_ratio=0.5, random_state=0)
+    weight = np.random.default_rng(0).uniform(1, 2, len(y))
+    model = TrAdaBoostClassifier(task=-1, target=1, target_share=share)
+    first = model.fit(X, y, weight).weight_history_[1]
+    assert_allclose(first.task_share[0], [1 - share, share])
+    rows = X[:, -1] == 0
+    of_class = np.bincount(y[rows], weight[rows]) / weight[rows].sum()
+    assert_allclose(first.source_share[0], (1 - share) * of_class)
+    # n of the source's factor, and of the limit of votes, is that of the rows
+    printed = clone(model).set_params(target_share=weight[~rows].sum() / weight.sum())
+    papers = clone(model).set_params(target_share=None)
+    assert_allclose(
+        printed.fit(X, y, weight).predict_proba(X),
+        papers.fit(X, y, weight).predict_proba(X),
+        rtol=1e-9,
+    )
+
+
+def test_the_second_half_votes_without_a_source_too():
+    X, y = make_transfer_pair(2, 200, imbalance_ratio=0.7, random_state=0)
+    X, y = X[X[:, -1] == 1], y[X[:, -1] == 1]
+    model = TrAdaBoostClassifier(n_estimators=9, max_depth=1, task=-1, target=1)
+    every = model.fit(X, y).boosts_[1]
+    half = model.set_params(voters="second_half").fit(X, y).boosts_[1]
+    assert_array_equal(every.votes, every.history.vote)
+    assert_array_equal(half.votes[:4], 0)
+    assert_array_equal(half.votes[4:], every.votes[4:])
+
+
+def test_a_model_below_the_majority_warns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(560, 3))
+    task = np.repeat([0, 1], [500, 60])
+    y = np.where(task == 0, X[:, 0] > 0, X[:, 0] < -1).astype(int)
+    model = TrAdaBoostClassifier(
+        LogisticRegression(), task=-1, target=1, n_estimators=4, **PAPERS
+    )
+    with pytest.warns(TaskFallbackWarning, match=r"right on \d+% of .* task 1, where"):
+        model.fit(with_task(X, task), y)
+    # no warning
+    model.set_params(estimator=None, target_share=0.9).fit(with_task(X, task), y)
 
 
 # ------------------------------------------------------------- sources and targets
@@ -191,7 +250,7 @@ def test_a_useless_source_is_seen_to_fade(seed, correction):
     assert set(share) == {"good", "noise"}
     assert share["noise"] < 0.75 * share["good"]  # they began as equals
     history = model.weight_history_["target"]
-    assert_allclose(history.task_share[0, :2], 500 / 1060)
+    assert_allclose(history.task_share[0, :2], 0.15)
     assert_allclose(history.task_share.sum(axis=1), 1)
     assert_allclose(
         history.source_share.sum(axis=1) + history.target_share.sum(axis=1), 1
@@ -216,12 +275,22 @@ def lost_by_noise(seed, n_target, **options):
     return alone - with_noise
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_target", [20, 50])
+def test_a_source_of_pure_noise_costs_a_point_at_most(n_target):
+    lost = [lost_by_noise(seed, n_target) for seed in range(20)]
+    assert np.mean(lost) < 0.01
+    papers = [lost_by_noise(seed, n_target, **PAPERS) for seed in range(8)]
+    assert np.mean(papers) > 0.04
+
+
 @pytest.mark.parametrize("correction", ["dynamic", "balanced"])
 @pytest.mark.parametrize("n_target", [pytest.param(20, marks=pytest.mark.slow), 50])
 def test_a_source_of_pure_noise_does_no_harm_under_guard(n_target, correction):
-    options = {"correction": correction, "guard": 5}
+    options = {"correction": correction, "guard": 5, **PAPERS}
     lost = [lost_by_noise(seed, n_target, **options) for seed in range(8)]
-    assert np.mean(lost) <= 2 * np.std(lost) / np.sqrt(len(lost))
+    # the bins are those of all rows, also of a model without the source
+    assert np.mean(lost) <= max(0.005, 2 * np.std(lost) / np.sqrt(len(lost)))
     assert np.mean(lost) < 0.03
 
 
@@ -233,8 +302,9 @@ def test_a_refused_source_is_absent():
     answers = []
     for wrong in (1.0, 0.8):  # the source says the opposite, always or mostly
         said = np.where((task == 0) & (rng.random(560) < wrong), 1 - y, y)
-        model = TrAdaBoostClassifier(task=-1, target=1, guard=5, random_state=0)
-        model.fit(with_task(X, task), said)
+        model = TrAdaBoostClassifier(
+            task=-1, target=1, guard=5, random_state=0, **PAPERS
+        ).fit(with_task(X, task), said)
         assert model.guard_errors_[1]["with source"] > model.guard_errors_[1]["alone"]
         assert model.source_weight_ == {1: {0: 0.0}}
         answers.append(model.predict_proba(with_task(X, task)))
@@ -246,7 +316,7 @@ def test_a_source_that_proves_itself_is_used_as_without_a_guard():
     X = rng.normal(size=(520, 4))
     packed = with_task(X, np.repeat([0, 1], [500, 20]))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    model = TrAdaBoostClassifier(task=-1, target=1, random_state=0)
+    model = TrAdaBoostClassifier(task=-1, target=1, random_state=0, **PAPERS)
     guarded = clone(model).set_params(guard=5).fit(packed, y)
     assert guarded.guard_errors_[1]["with source"] < guarded.guard_errors_[1]["alone"]
     assert_array_equal(
@@ -255,11 +325,12 @@ def test_a_source_that_proves_itself_is_used_as_without_a_guard():
     assert model.guard_errors_ == {}
 
 
-def test_the_guard_counts_rows_that_were_left_out():
-    """Against a plain loop over the same folds."""
+@pytest.mark.parametrize("voters", ["all", "second_half"])
+def test_the_guard_counts_rows_that_were_left_out(voters):
+    """Against a plain loop over the same folds, with the same rounds that vote."""
     X, task, y = small_problem(5, n_source=80, n_target=60)
     packed = with_task(X, task)
-    options = {"task": -1, "target": 1, "n_estimators": 6}
+    options = {"task": -1, "target": 1, "n_estimators": 6, "voters": voters}
     model = TrAdaBoostClassifier(guard=3, random_state=7, **options).fit(packed, y)
     own = np.random.RandomState(7).permutation(np.flatnonzero(task == 1))
     own = np.r_[own[y[own] == 0], own[y[own] == 1]]
@@ -397,7 +468,9 @@ def rare_ratio(correction, minority, seed):
     X, y = make_transfer_pair(
         500, 60, imbalance_ratio=minority / (1 - minority), random_state=seed
     )
-    model = TrAdaBoostClassifier(task=-1, target=1, correction=correction).fit(X, y)
+    model = TrAdaBoostClassifier(
+        task=-1, target=1, correction=correction, **PAPERS
+    ).fit(X, y)
     share = model.weight_history_[1].source_share[15]
     n = np.bincount(y[X[:, -1] == 0])
     return (share[1] / n[1]) / (share[0] / n[0])
@@ -410,8 +483,25 @@ def test_the_rare_label_decays_more_slowly_under_rare_and_balanced(minority):
         return np.exp(np.mean(np.log(np.maximum(ratios, 1e-12))))
 
     plain = max(typical(None), typical("dynamic"))
+    assert typical("rare_printed") > 2 * plain
     assert typical("rare") > 2 * plain
     assert typical("balanced") > 2 * plain
+
+
+def test_rare_keeps_the_rare_labels_source_weight_through_the_rounds_that_vote():
+    kept = {}
+    for correction in (None, "rare_printed", "rare"):
+        shares = []
+        for seed in range(6):
+            X, y = make_transfer_pair(
+                500, 60, imbalance_ratio=0.1 / 0.9, random_state=seed
+            )
+            model = TrAdaBoostClassifier(task=-1, target=1, correction=correction)
+            share = model.fit(X, y).weight_history_[1].source_share[:, 1]
+            shares.append(share[14:].min() / share[0])
+        kept[correction] = np.mean(shares)
+    assert kept["rare"] > 0.5
+    assert kept["rare_printed"] < 0.5 * kept["rare"]
 
 
 def test_a_near_source_helps_a_small_target():
@@ -424,7 +514,7 @@ def test_a_near_source_helps_a_small_target():
         train = np.r_[np.flatnonzero(X[:, -1] == 0), rows[:20]]
         test = rows[20:]
         scores = [
-            TrAdaBoostClassifier(task=-1, target=1)
+            TrAdaBoostClassifier(task=-1, target=1, **PAPERS)
             .fit(X[some], y[some])
             .score(X[test], y[test])
             for some in (train, rows[:20])

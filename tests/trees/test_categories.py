@@ -41,7 +41,7 @@ EXTRA = [MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor]
 SETTINGS = {
     MultiTaskDecisionTreeClassifier: {"criterion": "joint", "min_samples_leaf": 10},
     MultiTaskRandomForestClassifier: {"n_estimators": 40, "min_samples_leaf": 3},
-    MultiTaskAdaBoostClassifier: {"n_estimators": 10},
+    MultiTaskAdaBoostClassifier: {"n_estimators": 10, "algorithm": "m1"},
     AbstainingAdaBoostClassifier: {"n_estimators": 20},
 } | {
     cls: {"n_estimators": 40, "min_samples_leaf": 3, "task_split_prob": 0.5}
@@ -292,6 +292,24 @@ def test_rows_in_partitions_have_no_categories():
     with pytest.raises(ValueError, match=r"partition 3 .*\['x1'\] are categories"):
         read_partition(X, y, None, 3, options)
     assert read_partition(X, y, None, 3, options | {"categorical_features": None})
+
+
+def test_boosting_on_by_samme_withstands_such_categories_better_than_m1():
+    gains = []
+    for seed in range(4):
+        X, y = made(seed)
+        X = np.insert(X, 2, np.random.default_rng(seed).integers(0, 200, len(X)), 1)
+        y = (y > y.mean()).astype(int)
+        scores = [
+            MultiTaskAdaBoostClassifier(
+                n_estimators=20, algorithm=algorithm, task=-1, categorical_features=[2]
+            )
+            .fit(X[:400], y[:400])
+            .score(X[400:], y[400:])
+            for algorithm in ("samme", "m1")
+        ]
+        gains.append(scores[0] - scores[1])
+    assert np.mean(gains) > 0
 
 
 def test_boosted_trees_that_take_no_categories_are_named():

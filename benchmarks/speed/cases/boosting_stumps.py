@@ -111,7 +111,11 @@ def one_round_of_trees():
 
     return Work(
         ours=_round_time(
-            lambda n: MultiTaskAdaBoostClassifier(n_estimators=n, task=-1), fit, 3
+            lambda n: MultiTaskAdaBoostClassifier(
+                n_estimators=n, algorithm="m1", task=-1
+            ),
+            fit,
+            3,
         )
     )
 

@@ -67,6 +67,7 @@ FORMER_ATTRIBUTES = {
 TRUSTED = frozenset(
     {
         "kinlearn.boosting.stumps._classifier.AbstainingAdaBoostClassifier",
+        "kinlearn.boosting._calibration.Calibration",
         "kinlearn.boosting.adaboost._classifier.MultiTaskAdaBoostClassifier",
         "kinlearn.boosting.gradient._bins.FeatureBins",
         "kinlearn.boosting.gradient._classifier.MultiTaskGradientBoostingClassifier",

@@ -67,7 +67,7 @@ class TransferBase(CallbackSupportMixin, BoostsEstimator):
         **TaskMixin._task_parameter_constraints,
         "target": "no_validation",
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "keep": [StrOptions({"second_half", "all"})],
+        "voters": [StrOptions({"second_half", "all"})],
         "random_state": ["random_state"],
     }
 

@@ -68,6 +68,13 @@ class Transfer:
         """Whether there is a row to transfer from."""
         return not self.is_target.all()
 
+    @cached_property
+    def target_fractions(self) -> np.ndarray:
+        """Fraction of each class in the weight that the target has to begin with."""
+        rows = self.is_target
+        total = np.bincount(self.y[rows], self.start[rows], minlength=self.n_classes)
+        return total / total.sum()
+
     def some(self, kept: np.ndarray) -> "Transfer":
         """The transfer with those rows only for which a mask is True."""
         return Transfer(
@@ -155,20 +162,26 @@ class Weights:
         """Weights of the source's rows, which sum to one."""
         return _fractions(self._log[self.source])
 
-    def source_errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """By label, wrong weight as a fraction of all source's and of the label's."""
+    def source_errors(self, error: np.ndarray) -> dict[str, np.ndarray]:
+        """The fields of `RoundErrors` about the source."""
         n_classes = self.transfer.n_classes
         if not self.transfer.has_source:
-            return np.zeros(n_classes), np.zeros(n_classes)
+            none = np.zeros(n_classes)
+            return {"source": none, "within": none, "fraction": none}
         y, error = self.transfer.y[self.source], error[self.source]
         log = self._log[self.source]
-        of_all = np.bincount(y, _fractions(log) * error, minlength=n_classes)
+        weight = _fractions(log)
+        of_all = np.bincount(y, weight * error, minlength=n_classes)
         top = np.full(n_classes, -np.inf)
         np.maximum.at(top, y, log)
         in_label = np.exp(log - top[y])
         total = np.bincount(y, in_label, minlength=n_classes)
         bad = np.bincount(y, in_label * error, minlength=n_classes)
-        return of_all, bad / np.where(total > 0, total, 1.0)
+        return {
+            "source": of_all,
+            "within": bad / np.where(total > 0, total, 1.0),
+            "fraction": np.bincount(y, weight, minlength=n_classes),
+        }
 
     def scale(self, target: np.ndarray, source: np.ndarray | float) -> None:
         """Add to the logarithms of the target's and of the source's weights."""
@@ -182,6 +195,19 @@ class Weights:
         log = self._log[self.target]
         start = np.log(self.transfer.start[self.target])
         self._log[self.target] = start + _log_sum(log) - _log_sum(start)
+
+    def balance(self) -> None:
+        """Give each class of the target, and each of the source, equal weight."""
+        self._normalised = None
+        for rows in (self.source, self.target):
+            log, y = self._log[rows], self.transfer.y[rows]
+            if not len(log):
+                continue
+            present = np.unique(y)
+            total = _log_sum(log) - np.log(len(present))
+            for label in present:
+                log[y == label] += total - _log_sum(log[y == label])
+            self._log[rows] = log
 
     def by_task(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Fraction of each task, and of each class of the source and the target."""
@@ -241,6 +267,8 @@ def play_rounds(
     log_beta = np.log(beta := source_factor(transfer.start[source].sum(), n_rounds))
     for number in range(n_rounds):
         with on_round(number):
+            if update.balance:
+                weights.balance()
             # 1. Learn from the rows, each with its weight, and see what is wrong.
             predicted = learner.learn(weights)
             error = update.row_errors(predicted, transfer.y, transfer.is_target)
@@ -259,7 +287,14 @@ def play_rounds(
                 factor = np.full(transfer.n_classes, beta)
                 if not by_chance:
                     wrong = weights.source_errors(error)
-                    factor = update.correct(RoundErrors(target_error, *wrong, beta))
+                    factor = update.correct(
+                        RoundErrors(
+                            target_error,
+                            beta_source=beta,
+                            target_fraction=transfer.target_fractions,
+                            **wrong,
+                        )
+                    )
                 loss = np.log(factor)[transfer.y[source]] + loss
             weights.scale(error[target] * np.log(gain), loss)
             if ends:
@@ -269,12 +304,17 @@ def play_rounds(
 
 
 def boost(
-    weights: Weights, learner: Any, update: Update, *, keep: str = "all", **rounds: Any
+    weights: Weights,
+    learner: Any,
+    update: Update,
+    *,
+    voters: str = "all",
+    **rounds: Any,
 ) -> Boosted:
     """The learners of all rounds, with a vote for each; 0 is none.
 
-    `keep`, "second_half" or "all", says which rounds vote; for the other parameters see
-    `play_rounds`.
+    `voters`, "second_half" or "all", says which rounds vote; for the other parameters
+    see `play_rounds`.
     """
     transfer = weights.transfer
     n_target = transfer.start[weights.target].sum()
@@ -283,21 +323,18 @@ def boost(
         for error in play_rounds(weights, learner, update, **rounds)
     ]
     history = WeightHistory(*map(np.array, zip(*found, strict=True)))
-    settles = transfer.has_source and update.moves_source
-    votes = np.where(voting_rounds(len(found), keep, settles), history.vote, 0.0)
+    votes = np.where(voting_rounds(len(found), voters), history.vote, 0.0)
     return Boosted(learner.finish(), votes if votes.any() else history.vote, history)
 
 
-def voting_rounds(n_rounds: int, keep: str, has_source: bool) -> np.ndarray:
+def voting_rounds(n_rounds: int, voters: str) -> np.ndarray:
     """Which rounds vote: the second half, from round N/2 to N; or all.
-
-    Without a source there is nothing that must settle first, so all do.
 
     Examples
     --------
     >>> from kinlearn.transfer._boost import voting_rounds
-    >>> voting_rounds(4, "second_half", True)
+    >>> voting_rounds(4, "second_half")
     array([False,  True,  True,  True])
     """
-    first = -(-n_rounds // 2) - 1 if keep == "second_half" and has_source else 0
+    first = -(-n_rounds // 2) - 1 if voters == "second_half" else 0
     return np.arange(n_rounds) >= first

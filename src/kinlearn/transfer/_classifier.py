@@ -20,7 +20,12 @@ from kinlearn.transfer._learners import (
     TreeLearner,
     add_votes_of,
 )
-from kinlearn.transfer._weight_updates import Update, find_correction, is_wrong
+from kinlearn.transfer._weight_updates import (
+    CORRECTIONS,
+    Update,
+    find_correction,
+    is_wrong,
+)
 from kinlearn.utils import quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._loaded import check_numbers, demand
@@ -29,6 +34,8 @@ from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, Tas
 
 __all__ = ["TrAdaBoostClassifier"]
 
+# Mean recall above chance of a model that finds something.
+_BETTER_THAN_CHANCE = 0.05
 # Rows of the target that are to be left out before a source is judged.
 _LEAST_LEFT_OUT = 50
 
@@ -66,7 +73,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         for each.
     n_estimators : int, default=30
         Number of rounds.
-    correction : {"dynamic", "rare", "balanced"}, float or None, default="dynamic"
+    correction : str, float, callable or None, default="dynamic"
         The factor C of source rows.
 
         - None: 1, TrAdaBoost. Source rows lose their fraction of the weight even
@@ -74,17 +81,33 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         - a number: that factor for all; the thesis tries 1.1, 1.2 and 1.3.
         - "dynamic": :math:`2 (1 - \epsilon)`, Dynamic-TrAdaBoost. A right source
           row keeps its fraction.
-        - "rare": :math:`1 - \epsilon^l_{src}`, Rare-Transfer, with the wrong
+        - "dynamic_printed": :math:`2 (1 - \epsilon_{src})` with the error on the
+          source, as the thesis prints the algorithm; its theorem has the former.
+        - "rare": that of "rare_printed", times what lets the target's rarest label
+          keep its fraction of all weight in the source. Other labels fade, if their
+          wrong weight is larger; none gains.
+        - "rare_printed": :math:`1 - \epsilon^l_{src}`, Rare-Transfer, with the wrong
           weight of label l as a fraction of all source weight. The common label
-          falls faster.
+          falls faster, and both fall faster than under None.
         - "balanced": :math:`2 (1 - \epsilon) / (1 - e^l (1 - \beta_{src}))`,
           with the error :math:`e^l` within label l of the source. Each label of
           the source keeps its fraction.
-    keep : {"second_half", "all"}, default="second_half"
-        Which rounds vote: from N/2 to N, when the source has settled, or all.
-        Without a source all do.
+        - a callable: from what a round got wrong to a positive factor, or to one for
+          each label. It has the attributes ``target`` (:math:`\epsilon`), ``source``
+          (array, by label: wrong weight as a fraction of all source weight),
+          ``within`` (:math:`e^l`) and ``beta_source``.
+    target_share : float or None, default=0.7
+        Fraction of all weight that the target has to begin with. None is that of its
+        rows, as in the papers: a large source then decides what is learned. The n
+        in :math:`\beta_{src}` is that of the rows all the same.
+    voters : {"all", "second_half"}, default="all"
+        Which rounds vote: all, or from N/2 to N, when the source has settled, as in
+        the papers. The same with a source and without.
     balance_start : bool, default=False
         Begin with equal weight for each class within each task.
+    balance_rounds : bool, default=False
+        Give each class equal weight, in the target and in the source, at the begin of
+        every round.
     max_depth : int, default=None
         Largest depth of our own trees; None is no limit.
     trim : bool, default=True
@@ -96,9 +119,9 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         Folds of the target's rows by which the sources have to prove themselves.
         Each fold is left out once, with the sources and without; where the
         balanced error on the rows left out is larger with them, the target is
-        boosted alone. It takes `guard` + 1 times as long; a target of fewer than
-        50 rows is dealt into folds several times, and takes as many times as
-        long. None trusts the sources, as the papers do.
+        boosted alone; the same rounds vote in both. It takes `guard` + 1 times as
+        long; a target of fewer than 50 rows is dealt into folds several times, and
+        takes as many times as long. None trusts the sources, as the papers do.
     unknown_task : {"warn", "share", "error"}, default="warn"
         What to do about tasks not seen in fit: predict with the target's model (the
         average over all models if ``target=None``); "warn" names them in a warning,
@@ -153,11 +176,13 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
     Where this differs from the papers, or they are silent:
 
     - The thesis prints :math:`2 (1 - \epsilon_{src})` in the algorithm, and
-      derives the target error in its theorem. The theorem counts. Where no row
-      of the target is wrong, its weight does not change, and C is 1.
-    - The thesis does not define what the error of "rare" is a fraction of. Within the
-      label, the rare label would collapse; of all source weight, as in its own
-      simulation, it does what is claimed. C is at least 1e-6.
+      derives the target error in its theorem. The theorem counts for "dynamic". Where
+      no row of the target is wrong, its weight does not change, and C is 1.
+    - The thesis does not define what the error of "rare_printed" is a fraction of.
+      Within the label, the rare label would collapse; of all source weight, as in its
+      own simulation, it falls the least. C is at least 1e-6.
+    - The papers begin with equal weight for all rows, and the second half votes:
+      ``target_share=None, voters="second_half"``. A useless source costs far more so.
     - *Target error of 1/2 or more.* The learner gets no vote, the weight of the
       target is spread as in the beginning, and all source rows are multiplied by
       :math:`\beta_{src}`, wrong ones twice: the source fades until the target
@@ -205,10 +230,13 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "correction": [
             Interval(Real, 0, None, closed="neither"),
-            StrOptions({"dynamic", "rare", "balanced"}),
+            StrOptions(CORRECTIONS),
+            callable,
             None,
         ],
+        "target_share": [Interval(Real, 0, 1, closed="neither"), None],
         "balance_start": ["boolean"],
+        "balance_rounds": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "trim": ["boolean"],
         "guard": [Interval(Integral, 2, None, closed="left"), None],
@@ -221,9 +249,11 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         task: TaskColumn = None,
         target: Any = None,
         n_estimators: int = 30,
-        correction: Literal["dynamic", "rare", "balanced"] | float | None = "dynamic",
-        keep: Literal["second_half", "all"] = "second_half",
+        correction: str | float | Callable[[Any], Any] | None = "dynamic",
+        target_share: float | None = 0.7,
+        voters: Literal["all", "second_half"] = "all",
         balance_start: bool = False,
+        balance_rounds: bool = False,
         max_depth: int | None = None,
         trim: bool = True,
         guard: int | None = None,
@@ -236,8 +266,10 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         self.target = target
         self.n_estimators = n_estimators
         self.correction = correction
-        self.keep = keep
+        self.target_share = target_share
+        self.voters = voters
         self.balance_start = balance_start
+        self.balance_rounds = balance_rounds
         self.max_depth = max_depth
         self.trim = trim
         self.guard = guard
@@ -273,18 +305,23 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         rng = check_random_state(self.random_state)
         new_learner = self._learners(data, start, rng)
 
-        update = Update(is_wrong, find_correction(self.correction), ends=False)
+        update = Update(
+            is_wrong,
+            find_correction(self.correction),
+            ends=False,
+            balance=self.balance_rounds,
+        )
 
         def boost_rows(
             transfer: Transfer,
             on_round: Callable[[int], AbstractContextManager[Any]] = quiet_round,
         ) -> Boosted:
             return boost(
-                Weights(transfer),
+                Weights(transfer, _shared_out(transfer, self.target_share)),
                 new_learner(transfer),
                 update,
                 n_rounds=self.n_estimators,
-                keep=self.keep,
+                voters=self.voters,
                 on_round=on_round,
             )
 
@@ -312,6 +349,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
                 self._class_fractions[names[target]] = fractions
         self._warn_of_foreign_labels(foreign)
         self._warn_of_mute_targets()
+        self._warn_of_losing_targets(data, start)
         return self
 
     def _guarded(
@@ -371,6 +409,39 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
                 f"({len(mute)} of {len(self.boosts_)} targets): the fractions of "
                 "the classes in the target are predicted for it. Try a stronger "
                 "estimator, or more rounds.",
+                TaskFallbackWarning,
+                stacklevel=4,
+            )
+
+    def _warn_of_losing_targets(self, data: TaskData, start: np.ndarray) -> None:
+        """Where the most frequent class alone would be right more often.
+
+        A model that finds a rare class may be right less often: it is no loss.
+        """
+        losing = []
+        names = data.tasks.tolist()
+        for target, boosted in self.boosts_.items():
+            if not boosted.votes.any():
+                continue
+            rows = data.rows(names.index(target))
+            proba = self._predict_target(target, data.X[rows])
+            hit = start[rows] * (proba.argmax(axis=1) == data.y[rows])
+            fractions = self._class_fractions[target]
+            found = np.bincount(data.y[rows], hit, minlength=len(fractions))
+            found = found / start[rows].sum()
+            shown = fractions > 0
+            recall = (found[shown] / fractions[shown]).mean()
+            right, most = found.sum(), fractions.max()
+            if right < most - 1e-9 and recall < 1 / shown.sum() + _BETTER_THAN_CHANCE:
+                losing.append((target, right, most))
+        if losing:
+            target, right, most = losing[0]
+            warnings.warn(
+                f"The model is right on {right:.0%} of the training rows of task "
+                f"{target!r}, where its most frequent class is {most:.0%} of them "
+                f"({len(losing)} of {len(self.boosts_)} targets): the sources do harm, "
+                "or the trees are too weak. Set guard=5, a larger target_share, or "
+                "another estimator.",
                 TaskFallbackWarning,
                 stacklevel=4,
             )
@@ -456,6 +527,16 @@ def _start_weights(data: TaskData, balanced: bool) -> np.ndarray:
     n_classes = np.bincount(owner, of_cell > 0, minlength=data.n_tasks)
     wanted = of_task[owner] / np.maximum(n_classes[owner], 1)
     return start * (wanted / np.where(of_cell > 0, of_cell, 1.0))[cell]
+
+
+def _shared_out(transfer: Transfer, target_share: float | None) -> np.ndarray:
+    """Weights to begin with, so many of them the target's."""
+    start = transfer.start
+    if target_share is None or not transfer.has_source:
+        return start
+    of_target = start[transfer.is_target].sum()
+    wanted = target_share / (1.0 - target_share) * (start.sum() - of_target)
+    return np.where(transfer.is_target, start * (wanted / of_target), start)
 
 
 def _class_fractions(y: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:

@@ -77,7 +77,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         Steps in which weight moves to the target, in the two-stage form.
     n_folds : int, default=5
         Folds of the target's rows by which a stage is chosen.
-    keep : {"second_half", "all"}, default="second_half"
+    voters : {"second_half", "all"}, default="second_half"
         Which rounds vote: from N/2 to N, when the source has settled, or all.
         Without a source, and in the two-stage form, all do.
     unknown_task : {"warn", "share", "error"}, default="warn"
@@ -167,7 +167,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         two_stage: bool = False,
         n_stages: int = 10,
         n_folds: int = 5,
-        keep: Literal["second_half", "all"] = "second_half",
+        voters: Literal["second_half", "all"] = "second_half",
         unknown_task: Literal["warn", "share", "error"] = "warn",
         random_state: RandomState = None,
     ) -> None:
@@ -178,7 +178,7 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         self.two_stage = two_stage
         self.n_stages = n_stages
         self.n_folds = n_folds
-        self.keep = keep
+        self.voters = voters
         self.unknown_task = unknown_task
         self.random_state = random_state
 
@@ -250,12 +250,13 @@ class TrAdaBoostRegressor(RegressorMixin, TransferBase):
         update: Update,
         on_round: Callable[[int], AbstractContextManager[Any]] = quiet_round,
     ) -> Boosted:
+        settles = weights.transfer.has_source and update.moves_source
         return boost(
             weights,
             self._learner(X),
             update,
             n_rounds=self.n_estimators,
-            keep=self.keep,
+            voters=self.voters if settles else "all",
             on_round=on_round,
         )
 

@@ -19,16 +19,19 @@ are exponents of the factors. `Update` has what the methods differ in.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 __all__ = [
     "CHANCE",
+    "CORRECTIONS",
     "TINY",
     "RoundErrors",
     "Update",
     "balanced_correction",
+    "drained_correction",
     "dynamic_correction",
     "find_correction",
     "fixed_correction",
@@ -36,6 +39,7 @@ __all__ = [
     "learner_vote",
     "rare_correction",
     "relative_residual",
+    "source_correction",
     "source_factor",
     "source_shrink",
     "target_factor",
@@ -69,12 +73,20 @@ class RoundErrors:
         label without any.
     beta_source : float
         Factor of a wrong source row.
+    fraction : float array of shape (n_classes,), default=None
+        Fraction of each label in the weight of all source rows. None is unknown; then
+        all labels are taken to have rows.
+    target_fraction : float array of shape (n_classes,), default=None
+        Fraction of each label in the weight that the target has to begin with. None
+        is unknown.
     """
 
     target: float
     source: np.ndarray
     within: np.ndarray
     beta_source: float
+    fraction: np.ndarray | None = None
+    target_fraction: np.ndarray | None = None
 
 
 def weighted_mean(weight: np.ndarray, error: np.ndarray) -> float:
@@ -105,6 +117,9 @@ class Update:
         Whether the source's weights change.
     mean_error : callable, default=weighted_mean
         From weights that sum to one and errors to their mean.
+    balance : bool, default=False
+        Whether each class of the target, and each of the source, has equal weight
+        when a round begins.
     """
 
     row_errors: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -112,6 +127,7 @@ class Update:
     ends: bool = True
     moves_source: bool = True
     mean_error: Callable[[np.ndarray, np.ndarray], float] = weighted_mean
+    balance: bool = False
 
 
 def is_wrong(predicted: np.ndarray, y: np.ndarray, _: np.ndarray) -> np.ndarray:
@@ -189,9 +205,33 @@ def dynamic_correction(errors: RoundErrors) -> np.ndarray:
     return np.full(len(errors.source), _target_growth(errors.target))
 
 
-def rare_correction(errors: RoundErrors) -> np.ndarray:
-    """Rare-Transfer: the label with more wrong weight falls faster."""
+def source_correction(errors: RoundErrors) -> np.ndarray:
+    """The printed box of Dynamic-TrAdaBoost, 2 (1 - error on the source)."""
+    least = max(2.0 * (1.0 - errors.source.sum()), _LEAST_CORRECTION)
+    return np.full(len(errors.source), least)
+
+
+def drained_correction(errors: RoundErrors) -> np.ndarray:
+    """Rare-Transfer as printed: the label with more wrong weight falls faster.
+
+    No factor is above 1, so that the source as a whole falls faster than without.
+    """
     return np.maximum(1.0 - errors.source, _LEAST_CORRECTION)
+
+
+def rare_correction(errors: RoundErrors) -> np.ndarray:
+    """The same, but that the target's rarest label keeps its fraction in the source.
+
+    No other label gains.
+    """
+    kept = balanced_correction(errors)  # of each label
+    has_rows = np.ones(len(kept), dtype=bool)
+    if errors.fraction is not None:
+        has_rows = errors.fraction > 0
+    rarity = errors.source if errors.target_fraction is None else errors.target_fraction
+    rare = int(np.argmin(np.where(has_rows, rarity, np.inf)))
+    printed = drained_correction(errors)
+    return np.minimum(kept, printed * (kept[rare] / printed[rare]))
 
 
 def balanced_correction(errors: RoundErrors) -> np.ndarray:
@@ -200,16 +240,37 @@ def balanced_correction(errors: RoundErrors) -> np.ndarray:
     return _target_growth(errors.target) / kept
 
 
+def _checked(
+    correction: Callable[[RoundErrors], Any], errors: RoundErrors
+) -> np.ndarray:
+    """What a user's rule returns, if it can be a factor for each label."""
+    found = np.asarray(correction(errors), dtype=np.float64)
+    n_classes = len(errors.source)
+    if found.shape not in ((), (n_classes,)) or not (
+        np.isfinite(found).all() and (found > 0).all()
+    ):
+        raise ValueError(
+            "correction, a callable, must return a positive number, or one for each of "
+            f"{n_classes} classes; it returned {found!r}."
+        )
+    return np.broadcast_to(found, (n_classes,))
+
+
 _BY_NAME: dict[str | None, Callable[[RoundErrors], np.ndarray]] = {
     None: fixed_correction,
     "dynamic": dynamic_correction,
+    "dynamic_printed": source_correction,
     "rare": rare_correction,
+    "rare_printed": drained_correction,
     "balanced": balanced_correction,
 }
 
 
+CORRECTIONS = {name for name in _BY_NAME if name is not None}
+
+
 def find_correction(
-    correction: str | float | None,
+    correction: Any,
 ) -> Callable[[RoundErrors], np.ndarray]:
     """The rule, from `RoundErrors` to a factor for each label, of a parameter's value.
 
@@ -220,9 +281,11 @@ def find_correction(
     >>> errors = RoundErrors(0.1, np.array([0.2, 0.1]), np.array([0.25, 0.5]), 0.5)
     >>> find_correction("dynamic")(errors)
     array([1.8, 1.8])
-    >>> find_correction("rare")(errors)
+    >>> find_correction("rare_printed")(errors)
     array([0.8, 0.9])
     """
+    if callable(correction):
+        return partial(_checked, correction)
     if correction is None or isinstance(correction, str):
         return _BY_NAME[correction]
     return partial(fixed_correction, cost=correction)

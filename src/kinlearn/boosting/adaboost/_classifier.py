@@ -1,26 +1,38 @@
-"""Boosting over multi-task trees: MT-AdaBoost, of the form M1 (Faddoul 2012)."""
+"""Boosting over multi-task trees: by SAMME's votes, or as M1 (Faddoul 2012)."""
 
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterator
-from functools import partial
-from numbers import Integral
+from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.boosting._calibration import (
+    Calibration,
+    deal_rows,
+    log_fractions,
+)
+from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import (
     INIT_WEIGHTS,
     row_weights,
     start_weights,
     weighted_label_sets,
 )
+from kinlearn.boosting.adaboost._later import replay
+from kinlearn.boosting.adaboost._predictions import TreeVoter, readable
+from kinlearn.boosting.adaboost._rounds import (
+    HeldBack,
+    Rounds,
+    RoundTrees,
+    VoteRule,
+    boost_trees,
+    take,
+)
 from kinlearn.boosting.adaboost._votes import TreeVotes
-from kinlearn.exceptions import TaskFallbackWarning
+from kinlearn.exceptions import KinlearnWarning, TaskFallbackWarning
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
@@ -39,15 +51,23 @@ __all__ = ["MultiTaskAdaBoostClassifier"]
 
 
 class MultiTaskAdaBoostClassifier(
-    ClassifierMixin, CallbackSupportMixin, TaskMixin, BaseEstimator
+    ClassifierMixin, CallbackSupportMixin, TreeVoter, BaseEstimator
 ):
     r"""AdaBoost over multi-task trees.
 
     Every round fits a multi-task tree to all rows of all tasks, by weight. With
-    :math:`\epsilon` the weight of the rows that it gets wrong and
-    :math:`\beta = \epsilon / (1 - \epsilon)`, right rows are multiplied by
-    :math:`\beta`, and the weights are normalised. A tree votes with
-    :math:`\ln(1 / \beta)` for the label that it predicts.
+    :math:`\epsilon` the weight of the rows that it gets wrong, it votes in task t for
+    the label that it predicts with
+
+    .. math::
+
+        \alpha_t = \eta \left( \ln \frac{1 - \epsilon}{\epsilon}
+            + \ln(K_t - 1) \right),
+
+    where :math:`K_t` is the number of classes of the task and :math:`\eta` the learning
+    rate. Wrong rows are multiplied by :math:`e^{\alpha_t}`, and the weights are
+    normalised. So a tree has to be better than chance among the classes of a task, not
+    right on half of the rows, and boosting goes on with many classes.
 
     Parameters
     ----------
@@ -59,6 +79,25 @@ class MultiTaskAdaBoostClassifier(
         boosting.
     n_estimators : int, default=50
         Number of rounds. The thesis uses 20.
+    algorithm : {"samme", "m1"}, default="samme"
+        The votes above, or AdaBoost.M1 as the thesis prints it: without the second
+        term, so that boosting ends as soon as a tree gets half of the weight wrong,
+        which is soon where there are more than two classes.
+    learning_rate : float, default=None
+        The :math:`\eta` above; smaller ones want more rounds. None is 0.2, and 1 for
+        M1.
+    early_stopping : bool, default=False
+        Whether to hold back some rows, watch the error on them, and keep the
+        rounds up to its least value.
+    validation_fraction : float, default=0.1
+        Fraction of the rows of each class of each task to hold back.
+    n_iter_no_change : int, default=10
+        Rounds without a smaller error after which to stop early.
+    calibration_folds : int or None, default=None
+        Folds by which the probabilities are calibrated: each is left out once, and
+        from the votes for its rows a factor for all votes is learned (and how much
+        the classes' fractions count, with ``init_weights="task_class"``). Takes that
+        many times as long. None: see `predict_proba`.
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
     init_weights : {"uniform", "task", "task_class"}, default="uniform"
@@ -85,9 +124,15 @@ class MultiTaskAdaBoostClassifier(
         The trees; their last column is the task's code, their classes are codes.
         Trees of rounds that were added count the tasks of the rows that were added.
     estimator_weights_ : ndarray of shape (n_rounds,)
-        Their votes on the tasks that they were fitted to.
+        Their votes on the tasks that they were fitted to; the mean, where tasks have
+        different numbers of classes.
     estimator_errors_ : ndarray of shape (n_rounds,)
         Weight of the rows that each got wrong.
+    normalizers_ : ndarray of shape (n_rounds,)
+        What the weights summed to after the update of each round. Under M1,
+        :math:`2 \epsilon`.
+    validation_errors_ : ndarray
+        Error on the rows held back, by round. With `early_stopping` only.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -112,21 +157,28 @@ class MultiTaskAdaBoostClassifier(
     -----
     Where this differs from the thesis, or it is silent:
 
+    - The thesis boosts by M1, without a learning rate: ``algorithm="m1"``.
     - The printed rule of the vote lost its condition: a tree votes for the label
       that it predicts, not for all.
     - *No row is wrong.* The tree votes as if half a row were, and boosting ends,
       since the weights would not change.
-    - *More than half is wrong.* Boosting ends without the tree. If it is the first
-      one, it predicts alone, with a warning.
+    - *A tree is no better than chance*, in any task; under M1, more than half is
+      wrong. Boosting ends without the tree, with a warning. If it is the first one, it
+      predicts alone, with a warning.
+    - Bins of features with more than 255 values are quantiles by the weights of the
+      beginning; under M1, by those of each round.
 
-    The votes on a task whose rows do not show all of its classes are fractions of so
-    many rows, and one row is added: half of the votes on an unknown task, half the
-    fractions of the classes in all rows.
+    To the probabilities for a task whose rows do not show all of its classes, one row
+    is added: half of what an unknown task has, half the fractions of the classes in
+    all rows.
 
     References
     ----------
     J. B. Faddoul, "Modèles d'ensembles pour l'apprentissage multi-tâche, avec
     des tâches hétérogènes et sans restrictions", thesis, Lille, 2012.
+
+    J. Zhu, H. Zou, S. Rosset, T. Hastie, "Multi-class AdaBoost", Statistics and Its
+    Interface 2, 2009.
 
     Examples
     --------
@@ -146,6 +198,12 @@ class MultiTaskAdaBoostClassifier(
         **TaskMixin._categorical_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "algorithm": [StrOptions({"samme", "m1"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "calibration_folds": [Interval(Integral, 2, None, closed="left"), None],
         "init_weights": [StrOptions(set(INIT_WEIGHTS))],
         "random_state": ["random_state"],
     }
@@ -155,6 +213,12 @@ class MultiTaskAdaBoostClassifier(
         estimator: Any = None,
         *,
         n_estimators: int = 50,
+        algorithm: Literal["samme", "m1"] = "samme",
+        learning_rate: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        calibration_folds: int | None = None,
         task: TaskColumn = None,
         init_weights: Literal["uniform", "task", "task_class"] = "uniform",
         unknown_task: Literal["warn", "share", "error"] = "warn",
@@ -164,6 +228,12 @@ class MultiTaskAdaBoostClassifier(
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.algorithm = algorithm
+        self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.calibration_folds = calibration_folds
         self.task = task
         self.init_weights = init_weights
         self.unknown_task = unknown_task
@@ -198,22 +268,29 @@ class MultiTaskAdaBoostClassifier(
         self._tell_categories(tree)
         weight = row_weights(data)
         rows = np.flatnonzero(weight > 0)
-        packed = with_task(_readable(_take(data.X, rows), tree), data.task[rows])
-        task, labels, weight = data.task[rows], data.y[rows], weight[rows]
-        round_weight = start_weights(task, labels, weight, self.init_weights)
+        X, task = readable(take(data.X, rows), tree), data.task[rows]
+        labels, weight = data.y[rows], weight[rows]
         rng = check_random_state(self.random_state)
+        sets = weighted_label_sets(data)
+        n_labels = np.diff(sets.indptr)
+        kept, watch = self._hold_back(X, task, labels, weight, len(data.classes), rng)
+        state = rng.get_state()
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
             found = self._boost(
-                tree, packed, labels, round_weight, weight, rng, on_round
+                tree, X, task, labels, weight, kept, n_labels, rng, on_round, watch
             )
-        self.estimators_, votes, errors = found
-        if errors[0] >= 0.5:
-            self._warn_of_first(errors[0])
-            votes = np.ones(1)
-        self.estimator_weights_, self.estimator_errors_ = votes, errors
-        self._votes = TreeVotes.of_fit(votes, data.n_tasks, len(data.classes))
-        self._label_sets = weighted_label_sets(data)
-        self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
+        votes = self._keep_rounds(found)
+        self.__dict__.pop("validation_errors_", None)  # of an earlier fit
+        if watch is not None:
+            self.validation_errors_ = np.array(watch.errors)
+        self._votes = TreeVotes.of_fit(votes, len(data.classes))
+        self._label_sets = sets
+        self.task_classes_ = sets.by_task(self.tasks_, self.classes_)
+        self._calibration: Calibration | None = None
+        self._log_fractions = self._offsets(task, labels, weight)
+        if self.calibration_folds is not None:
+            rng.set_state(state)  # the same seeds
+            self._calibrate(tree, X, task, labels, weight, n_labels, rng)
         return self
 
     def add_task(
@@ -294,116 +371,202 @@ class MultiTaskAdaBoostClassifier(
 
     # ---------------------------------------------------------------- fitting
 
+    @property
+    def _rule(self) -> VoteRule:
+        samme = self.algorithm == "samme"
+        rate = self.learning_rate
+        return VoteRule(samme, (0.2 if samme else 1.0) if rate is None else rate)
+
+    def _hold_back(
+        self,
+        X: Any,
+        task: np.ndarray,
+        labels: np.ndarray,
+        weight: np.ndarray,
+        n_classes: int,
+        rng: np.random.RandomState,
+    ) -> tuple[np.ndarray, HeldBack | None]:
+        """Rows to fit to, and those that end the rounds early."""
+        if not self.early_stopping:
+            return np.arange(len(task)), None
+        held = hold_back(task, labels, weight, self.validation_fraction, rng)
+        out = np.flatnonzero(held)
+        if not len(out):
+            return np.arange(len(task)), None
+        watch = HeldBack(
+            X[out], task[out], labels[out], weight[out], n_classes,
+            self.n_iter_no_change,
+        )  # fmt: skip
+        return np.flatnonzero(~held), watch
+
     def _boost(
         self,
         tree: Any,
-        packed: Any,
+        X: Any,
+        task: np.ndarray,
         labels: np.ndarray,
-        round_weight: np.ndarray,
         weight: np.ndarray,
+        kept: np.ndarray,
+        n_labels: np.ndarray,
         rng: np.random.RandomState,
-        on_round: Callable[[int], Any],
-    ) -> tuple[list[Any], np.ndarray, np.ndarray]:
-        """Run rounds: trees, votes and errors. The first tree is always kept."""
-        models, votes, errors = [], [], []
-        for number in range(self.n_estimators):
-            with on_round(number) as progress:
-                # As much in all as in the beginning, so that settings of the
-                # trees that are about weight mean the same. Each tree bins for
-                # itself: its bins are quantiles by these weights.
-                model = clone_for_round(tree, rng)
-                model.fit(packed, labels, sample_weight=round_weight * weight.sum())
-                wrong = model.predict(packed) != labels
-                error = float(round_weight[wrong].sum())
-                if error > 0.5 and number:
-                    break
-                models.append(model)
-                errors.append(error)
-                votes.append(_vote(error, max(weight.sum(), len(weight))))
-                if not 0.0 < error < 0.5:
-                    break
-                round_weight = _reweighted(round_weight, wrong, error)
-            if progress.stop:
-                break
-        return models, np.array(votes), np.array(errors)
+        on_round: Callable[[int], Any] = quiet_round,
+        watch: HeldBack | None = None,
+        n_rounds: int | None = None,
+    ) -> Rounds:
+        """Run rounds on some rows, from the beginning."""
+        task, labels, weight = task[kept], labels[kept], weight[kept]
+        return boost_trees(
+            RoundTrees(
+                tree, take(X, kept), task, labels, weight,
+                share_bins=self.algorithm == "samme",
+            ),
+            self._rule,
+            start_weights(task, labels, weight, self.init_weights),
+            n_labels,
+            self.n_estimators if n_rounds is None else n_rounds,
+            rng,
+            on_round,
+            watch,
+        )  # fmt: skip
+
+    def _keep_rounds(self, found: Rounds, earlier: bool = False) -> np.ndarray:
+        """Set, or add, what is known of rounds; returns their votes by task."""
+        votes = np.array(found.votes)
+        if found.mute:
+            votes = np.ones_like(votes)
+            if not earlier:
+                self._warn_of_first(found.errors[0])
+        elif found.refused is not None:
+            warnings.warn(
+                f"Boosting ended after {len(found.trees)} of {self.n_estimators} "
+                f"rounds: the next tree got {found.refused:.0%} of the weight wrong, "
+                "which is no better than chance. "
+                + (
+                    'Let the trees grow deeper, or set algorithm="samme".'
+                    if self.algorithm == "m1"
+                    else "Set a smaller learning_rate, or let the trees grow deeper."
+                ),
+                KinlearnWarning,
+                stacklevel=4,
+            )
+        new = {
+            "estimators_": found.trees,
+            "estimator_weights_": votes.mean(axis=1),
+            "estimator_errors_": np.array(found.errors),
+            "normalizers_": np.array(found.normalizers),
+        }
+        for name, value in new.items():
+            if earlier:
+                before = getattr(self, name)
+                value = (
+                    [*before, *value]
+                    if isinstance(value, list)
+                    else np.concatenate([before, value])
+                )
+            setattr(self, name, value)
+        return votes
+
+    def _offsets(
+        self, task: np.ndarray, labels: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
+        """What is known of classes and not in votes; the last row is of all tasks."""
+        n_tasks, n_classes = len(self.tasks_), len(self.classes_)
+        if self.init_weights != "task_class":
+            return np.zeros((n_tasks + 1, n_classes))
+        mass = np.zeros((n_tasks, n_classes))
+        np.add.at(mass, (task, labels), weight)
+        return log_fractions(np.vstack([mass, mass.sum(axis=0)]))
+
+    def _calibrate(
+        self,
+        tree: Any,
+        X: Any,
+        task: np.ndarray,
+        labels: np.ndarray,
+        weight: np.ndarray,
+        n_labels: np.ndarray,
+        rng: np.random.RandomState,
+    ) -> None:
+        """Learn a factor for votes from rows that were left out."""
+        n_folds: Any = self.calibration_folds
+        fold = deal_rows(X, task, labels, n_folds)
+        scores = np.zeros((len(task), len(self.classes_)))
+        for k in range(n_folds):
+            out, kept = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+            if not len(out):
+                continue
+            found = self._boost(
+                tree, X, task, labels, weight, kept, n_labels, rng,
+                n_rounds=len(self.estimators_),
+            )  # fmt: skip
+            packed = with_task(X[out], task[out])
+            for model, votes in zip(found.trees, found.votes, strict=True):
+                scores[out, model.predict(packed)] += votes[task[out]]
+        rows = np.flatnonzero(fold >= 0)
+        if len(rows):
+            self._calibration = Calibration.learn(
+                scores[rows],
+                self._log_fractions[task[rows]],
+                self._label_sets.allowed(task[rows]),
+                labels[rows],
+                weight[rows],
+            )
 
     def _add_later(self, later: Any) -> Self:
         tree = self._check_estimator()
         self._tell_categories(tree)
         weight = row_weights(later)
         rows = np.flatnonzero(weight > 0)
-        X = _readable(_take(later.X, rows), tree)
+        X = readable(take(later.X, rows), tree)
         task, labels, weight = later.task[rows], later.y[rows], weight[rows]
+        n_labels = np.diff(
+            later.find_label_sets(self._label_sets, self.label_sets).indptr
+        )
         round_weight = start_weights(task, labels, weight, self.init_weights)
         votes = self._votes.with_tasks(later.place, later.n_tasks, later.class_place)
-        round_weight = self._replay(
-            votes, X, task, labels, weight, round_weight, later.is_new
+        round_weight = replay(
+            self, votes, X, task, labels, weight, round_weight, later.is_new, n_labels
         )
         here, code = np.unique(task, return_inverse=True)
         rng = check_random_state(self.random_state)
         for _ in self.estimators_:  # seeds that fit has taken
             clone_for_round(tree, rng)
-        models, added, errors = self._boost(
-            tree,
-            with_task(X, code.astype(np.int32)),
-            labels,
+        shares = self.algorithm == "samme"
+        found = boost_trees(
+            RoundTrees(
+                tree, X, code.astype(np.int32), labels, weight, share_bins=shares
+            ),
+            self._rule,
             round_weight,
-            weight,
+            n_labels[here],
+            self.n_estimators,
             rng,
             quiet_round,
         )
-        added = np.ones(1) if errors[0] >= 0.5 else added
+        added = self._keep_rounds(found, earlier=True)
         more = TreeVotes.of_tasks(added, here, later.n_tasks, len(later.classes))
-        if errors[0] >= 0.5:  # it votes where nobody else does
+        if found.mute:  # it votes where nobody else does
             more.votes[:, votes.votes.any(axis=0)] = 0.0
             if more.votes.any():
-                self._warn_of_first(errors[0])
-        self.estimators_ = [*self.estimators_, *models]
-        self.estimator_weights_ = np.concatenate([self.estimator_weights_, added])
-        self.estimator_errors_ = np.concatenate([self.estimator_errors_, errors])
+                self._warn_of_first(found.errors[0])
         self._votes = votes.followed_by(more)
+        self._remember_offsets(later, task, labels, weight)
         self._remember_later(later)
         return self
 
-    def _replay(
-        self,
-        votes: TreeVotes,
-        X: Any,
-        task: np.ndarray,
-        labels: np.ndarray,
-        weight: np.ndarray,
-        round_weight: np.ndarray,
-        is_new: np.ndarray,
-    ) -> np.ndarray:
-        """Weights after the rounds so far; their votes on new tasks are filled in."""
-        takes_unknown = "unknown_task" in self.estimators_[0].get_params(deep=False)
-        for number, model in enumerate(self.estimators_):
-            votes_here = votes.votes[number, task] > 0
-            if takes_unknown and votes.votes[number, -1] > 0:
-                votes_here |= is_new[task]
-            at = np.flatnonzero(votes_here)
-            if len(at) == 0:
-                continue
-            codes = votes.task_codes[number][task[at]]
-            wrong = np.ones(len(task), dtype=bool)  # or without a vote
-            prediction = votes.classes[number][
-                model.predict(with_task(_take(X, at), codes))
-            ]
-            wrong[at] = prediction != labels[at]
-            known = ~is_new[task]
-            error = float(self.estimator_errors_[number])
-            if known.any() and 0.0 < error < 0.5:
-                round_weight = _reweighted(round_weight, wrong | ~known, error)
-            for t in np.unique(task[at][is_new[task[at]]]):
-                mine = task == t
-                error = float(
-                    round_weight[mine & wrong].sum() / round_weight[mine].sum()
-                )
-                n_rows = max(weight[mine].sum(), np.count_nonzero(mine))
-                votes.votes[number, t] = _vote(error, n_rows)
-                if 0.0 < error < 0.5:
-                    round_weight = _reweighted(round_weight, wrong | ~mine, error)
-        return round_weight
+    def _remember_offsets(
+        self, later: Any, task: np.ndarray, labels: np.ndarray, weight: np.ndarray
+    ) -> None:
+        """Fractions of the classes in new tasks; known ones keep theirs."""
+        of_all = self._log_fractions[-1]
+        offsets = np.zeros((later.n_tasks + 1, len(later.classes)))
+        known = np.append(later.place, later.n_tasks)
+        offsets[np.ix_(known, later.class_place)] = self._log_fractions
+        if of_all.any():
+            mass = np.zeros((later.n_tasks, len(later.classes)))
+            np.add.at(mass, (task, labels), weight)
+            offsets[:-1][later.is_new] = log_fractions(mass[later.is_new])
+        self._log_fractions = offsets
 
     def _check_estimator(self) -> Any:
         """The tree to clone, with the task in its last column."""
@@ -444,119 +607,11 @@ class MultiTaskAdaBoostClassifier(
             stacklevel=4,
         )
 
-    # ------------------------------------------------------------- prediction
-
-    def staged_predict_proba(self, X: Table) -> Iterator[np.ndarray]:
-        """Fraction of the votes for each class after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-            As `predict_proba` gives them.
-        """
-        check_is_fitted(self)
-        rows, sets = self._predict_data(X), self._label_sets
-        table = _readable(rows.X, self.estimators_[0])
-        some = np.flatnonzero(np.append(sets.guessing, False)[rows.task])
-        unknown = np.full_like(rows.task[some], -1)
-        shared = self._staged_votes(_take(table, some), unknown)
-        known = self._staged_votes(table, rows.task)
-        for of_task, of_all in zip(known, shared, strict=True):
-            yield sets.fill(of_task, rows.task, partial(_same, of_all))
-
     def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
         self._votes.check(len(self.estimators_), n_tasks, n_classes)
         for model, classes in zip(self.estimators_, self._votes.classes, strict=True):
             check_numbers("classes_", model.classes_, "i", (None,))
             check_below("classes_", model.classes_, len(classes))
-
-    def _staged_votes(self, table: Any, task: np.ndarray) -> Iterator[np.ndarray]:
-        """The same before classes that a task does not show are filled in."""
-        allowed = self._label_sets.allowed(task)
-        votes = np.zeros((len(task), len(self.classes_)))
-        total = np.zeros((len(task), 1))
-        for number, model in enumerate(self.estimators_):
-            vote = self._votes.votes[number][task]
-            at = np.flatnonzero(vote)
-            if len(at):
-                codes = self._votes.task_codes[number][task[at]]
-                prediction = model.predict(with_task(_take(table, at), codes))
-                prediction = self._votes.classes[number][prediction]
-                # what a tree shares may be a class that the task does not have
-                vote = vote[at] * allowed[at, prediction]
-                votes[at, prediction] += vote
-                total[at, 0] += vote
-            even = allowed / allowed.sum(axis=1, keepdims=True)
-            yield np.where(total > 0, votes / np.where(total > 0, total, 1.0), even)
-
-    def staged_predict(self, X: Table) -> Iterator[np.ndarray]:
-        """The class with the most votes after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
-        for votes in self.staged_predict_proba(X):
-            yield self.classes_[np.argmax(votes, axis=1)]
-
-    def predict_proba(self, X: Table) -> np.ndarray:
-        """Fraction of the votes for each class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            A column for each of ``classes_``; zero for classes that the task does
-            not have. They rank rows, but are not calibrated.
-        """
-        return deque(self.staged_predict_proba(X), maxlen=1).pop()
-
-    def decision_function(self, X: Table) -> np.ndarray:
-        """Scores of the classes: their fractions of the votes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Fractions; for two classes that of the second less that of the first.
-        """
-        votes = self.predict_proba(X)
-        return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
-
-    def predict(self, X: Table) -> np.ndarray:
-        """The class with the most votes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes, each one of its task's.
-        """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -566,31 +621,3 @@ class MultiTaskAdaBoostClassifier(
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = get_tags(tree).input_tags.allow_nan
         return tags
-
-
-def _same(votes: np.ndarray, _: np.ndarray) -> np.ndarray:
-    return votes
-
-
-def _take(X: Any, rows: np.ndarray) -> Any:
-    return X if len(rows) == X.shape[0] else X[rows]
-
-
-def _readable(X: Any, tree: Any) -> Any:
-    """Rows as the tree reads them."""
-    dense = sp.issparse(X) and not get_tags(tree).input_tags.sparse
-    return X.toarray() if dense else X
-
-
-def _reweighted(
-    round_weight: np.ndarray, wrong: np.ndarray, error: float
-) -> np.ndarray:
-    """Weights after a round: right rows lose, and all sum to one again."""
-    round_weight = np.where(wrong, round_weight, round_weight * error / (1.0 - error))
-    return round_weight / round_weight.sum()
-
-
-def _vote(error: float, n_rows: float) -> float:
-    """The vote ln(1 / beta), limited to that of half a wrong row."""
-    error = max(error, 0.5 / max(n_rows, 2.0))
-    return float(np.log((1.0 - error) / error)) if error < 0.5 else 0.0

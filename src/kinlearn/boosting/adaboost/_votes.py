@@ -47,10 +47,14 @@ class TreeVotes:
             check_below("classes", classes, n_classes)
 
     @classmethod
-    def of_fit(cls, votes: np.ndarray, n_tasks: int, n_classes: int) -> Self:
-        """Trees that were fitted to all tasks, and vote on unknown ones as well."""
+    def of_fit(cls, votes: np.ndarray, n_classes: int) -> Self:
+        """Trees that were fitted to all tasks, and vote on unknown ones as well.
+
+        Votes are of shape (n_trees, n_tasks); on unknown tasks, their mean.
+        """
+        n_tasks = votes.shape[1]
         found = cls.of_tasks(votes, np.arange(n_tasks), n_tasks, n_classes)
-        found.votes[:, -1] = votes
+        found.votes[:, -1] = votes.mean(axis=1)
         return found
 
     @classmethod
@@ -59,7 +63,7 @@ class TreeVotes:
     ) -> Self:
         """Trees that vote on some tasks only, which they know as 0, 1, and so on."""
         every = np.zeros((len(votes), n_tasks + 1))
-        every[:, known] = votes[:, None]
+        every[:, known] = votes
         codes = np.full((len(votes), n_tasks + 1), -1, dtype=np.int32)
         codes[:, known] = np.arange(len(known))
         classes = (np.arange(n_classes, dtype=np.int32),) * len(votes)

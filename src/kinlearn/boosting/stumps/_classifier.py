@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
+from kinlearn.boosting._calibration import Calibration, deal_rows, log_fractions
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import (
     INIT_WEIGHTS,
@@ -97,6 +98,11 @@ class AbstainingAdaBoostClassifier(
     n_iter_no_change : int, default=None
         Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
+    calibration_folds : int or None, default=None
+        Folds by which the probabilities are calibrated: each is left out once, and
+        from the votes for its rows a factor for all votes is learned, and how much
+        the classes' fractions count (of MTAA, if classes began with equal weight).
+        Takes that many times as long. None: probabilities only rank rows.
     unknown_task : {"warn", "share", "error"}, default="warn"
         What to do about tasks not seen in fit: predict the average over the known tasks
         of the probabilities that each would give to the row; "warn" names them in a
@@ -185,7 +191,7 @@ class AbstainingAdaBoostClassifier(
       every row, since all others would be the same.
     - Probabilities are :math:`1 / (1 + e^{-2 F})`, and the softmax of the scores
       for MH. They rank, but are not calibrated, least of all with equal weight for
-      rare and common classes.
+      rare and common classes; `calibration_folds` changes that.
     - Missing values go to the side where they serve best; where a node saw none,
       to the heavier side.
 
@@ -231,6 +237,7 @@ class AbstainingAdaBoostClassifier(
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "calibration_folds": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -250,6 +257,7 @@ class AbstainingAdaBoostClassifier(
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
+        calibration_folds: int | None = None,
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
         categorical_features: Any = "from_dtype",
@@ -268,6 +276,7 @@ class AbstainingAdaBoostClassifier(
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.calibration_folds = calibration_folds
         self.unknown_task = unknown_task
         self.label_sets = label_sets
         self.categorical_features = categorical_features
@@ -310,6 +319,9 @@ class AbstainingAdaBoostClassifier(
         self.__dict__.pop("validation_errors_", None)  # of an earlier fit
         if run.watch is not None:
             self.validation_errors_ = np.array(run.watch.errors)
+        self._calibration = None
+        if self.calibration_folds is not None:
+            self._calibrate(run, label_sets, len(boosted.stumps))
         self._keep(boosted, label_sets, class_mass(data, len(data.classes)))
         return self
 
@@ -491,9 +503,43 @@ class AbstainingAdaBoostClassifier(
         self._saw_missing = boosted.saw_missing
         # rows of weight 0 show nothing, as they are not there
         self.task_classes_ = label_sets.by_task(self.tasks_, self.classes_)
-        self._class_scores = StumpScores.of(mass, label_sets, self.stumps_)
+        self._class_scores = replace(
+            StumpScores.of(mass, label_sets, self.stumps_),
+            calibration=self._calibration,
+        )
         self.fallback_tasks_ = self._class_scores.fallbacks(self.tasks_, self.classes_)
         self._warn_of_fallbacks()
+
+    def _calibrate(self, run: StumpRun, label_sets: LabelSets, n_rounds: int) -> None:
+        """Learn a factor for votes from rows that were left out."""
+        n_folds: Any = self.calibration_folds
+        data, weight = run.data, row_weights(run.data)
+        there = np.flatnonzero(weight > 0)
+        fold = np.full(data.n_samples, -1)
+        fold[there] = deal_rows(data.X[there], data.task[there], data.y[there], n_folds)
+        scores = np.zeros((data.n_samples, label_sets.n_classes))
+        known = np.zeros(data.n_samples, dtype=bool)
+        mass = class_mass(data, label_sets.n_classes)
+        for k in range(n_folds):
+            out = np.flatnonzero(fold == k)
+            if not len(out):
+                continue
+            rows = BoostedRows.of(data, label_sets, fold != k, self._start())
+            fitted = replace(run, rows=rows, watch=None).play(n_rounds, quiet_round)
+            votes = StumpScores.of(mass, label_sets, fitted.stumps)
+            some = TaskRows(data.X[out], data.task[out])
+            scores[out] = votes.scores(fitted.stumps, some)
+            known[out] = votes.voted[data.task[out]]
+        at = np.flatnonzero(known)
+        if not len(at):
+            return
+        task = data.task[at]
+        offset = np.zeros((len(at), label_sets.n_classes))
+        if self.algorithm_ == "mh" or self._start() == "task_class":
+            offset = log_fractions(mass)[task]
+        self._calibration = Calibration.learn(
+            scores[at], offset, label_sets.allowed(task), data.y[at], weight[at]
+        )
 
     # ---------------------------------------------------- what comes after fit
 

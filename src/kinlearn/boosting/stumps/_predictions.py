@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.boosting._calibration import Calibration, log_fractions, softmax_over
 from kinlearn.boosting._start_weights import row_weights
 from kinlearn.boosting.stumps._model import TwoTaskStumps
 from kinlearn.tasks import LabelSets, TaskMixin, TaskRows
@@ -44,6 +45,7 @@ class StumpScores:
     voted: np.ndarray  # (n_tasks,) whether some stump votes on the task
     width: int  # most numbers of a vote; 1 if votes are for the second class of a task
     lowest: float  # less than any score that a class of the task can have
+    calibration: Calibration | None = None  # of tasks that are voted on
 
     @classmethod
     def of(cls, mass: np.ndarray, label_sets: LabelSets, stumps: TwoTaskStumps) -> Self:
@@ -151,10 +153,13 @@ class StumpScores:
 
     def proba(self, scores: np.ndarray, task: np.ndarray) -> np.ndarray:
         """Softmax of the scores, over the classes of the task."""
-        allowed = self.label_sets.allowed(task)
-        shown = np.where(allowed, scores, -np.inf)
-        shown = np.exp(shown - shown.max(axis=1, keepdims=True))
-        return shown / shown.sum(axis=1, keepdims=True)
+        if self.calibration is not None:
+            of_votes = np.append(self.voted, False)[task]  # the unknown, -1, is last
+            some = scores[of_votes]
+            offset = log_fractions(self.mass)[task[of_votes]]
+            scores = scores.copy()
+            scores[of_votes] = self.calibration.apply(some, offset)
+        return softmax_over(scores, self.label_sets.allowed(task))
 
 
 class StumpVoter(TaskMixin):
@@ -163,6 +168,7 @@ class StumpVoter(TaskMixin):
     stumps_: TwoTaskStumps
     classes_: np.ndarray
     _class_scores: StumpScores
+    _calibration: Calibration | None = None
 
     @property
     def task_affinity_(self) -> np.ndarray:
@@ -207,7 +213,9 @@ class StumpVoter(TaskMixin):
         -------
         ndarray of shape (n_samples, n_classes)
             A column for each of ``classes_``; zero for classes that the task does
-            not have. They rank rows, but are not calibrated.
+            not have. They only rank rows, unless they were calibrated
+            (`calibration_folds`): then, where classes began with equal weight, the
+            most probable one need not be the predicted one.
         """
         rows = self._predict_data(X)
         return self._class_scores.proba(

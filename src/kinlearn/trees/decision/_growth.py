@@ -29,6 +29,7 @@ __all__ = [
     "cell_factors",
     "check_tasks_weigh",
     "weighed_by_class",
+    "whole_weights",
 ]
 
 CRITERIA = ("joint", "sum", "max")  # in the order of the kernel's numbers
@@ -99,7 +100,7 @@ class Rows(Weighed):
         """Bin the features and encode the rest."""
         sets = data.label_sets.observed
         cells = (data.task_class_indptr[data.task] + data.y_in_task).astype(np.int32)
-        weight, unit = _whole(data.sample_weight)
+        weight, unit = whole_weights(data.sample_weight)
         bins, columns = bin_features(data.X, weight)
         factor = cell_factors(
             class_weight,
@@ -108,7 +109,9 @@ class Rows(Weighed):
             lambda: np.bincount(cells, weight, minlength=len(sets.codes)),
         )
         if factor is not None:
-            weight, unit = _whole(weighed_by_class(data.sample_weight, factor, cells))
+            weight, unit = whole_weights(
+                weighed_by_class(data.sample_weight, factor, cells)
+            )
         task_rows = np.bincount(
             data.task if weight is None else data.task[weight > 0],
             minlength=data.n_tasks,
@@ -242,7 +245,7 @@ class Sampler:
                 yield from pairwise([*range(first, last, _PORTION), last])
 
 
-def _whole(weight: np.ndarray | None) -> tuple[np.ndarray | None, float]:
+def whole_weights(weight: np.ndarray | None) -> tuple[np.ndarray | None, float]:
     """Weights as whole numbers, and what one of them stands for."""
     check_total_weight(weight)
     if weight is None:
