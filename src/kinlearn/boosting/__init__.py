@@ -9,7 +9,11 @@ from kinlearn.boosting.gradient import (
     shap_rows,
     to_shap,
 )
-from kinlearn.boosting.mtboost import MTBoostClassifier, MTBoostRegressor
+from kinlearn.boosting.mtboost import (
+    MTBoostClassifier,
+    MTBoostRegressor,
+    TaskCorrelations,
+)
 from kinlearn.boosting.stumps import AbstainingAdaBoostClassifier
 
 __all__ = [
@@ -19,6 +23,7 @@ __all__ = [
     "MultiTaskAdaBoostClassifier",
     "MultiTaskGradientBoostingClassifier",
     "MultiTaskGradientBoostingRegressor",
+    "TaskCorrelations",
     "export_text",
     "shap_linear",
     "shap_rows",

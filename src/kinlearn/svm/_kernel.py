@@ -5,6 +5,7 @@ time; `StoredRows` has those that block descent of SVM+ works with.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from kinlearn.utils._loaded import demand
 
 __all__ = [
     "KERNELS",
+    "SINGLE_FROM",
     "Gamma",
     "KernelName",
     "Space",
@@ -40,7 +42,7 @@ KERNELS = {
 
 # Below this many rows the products are in double precision whatever X is: they
 # are no bottleneck there, and small problems then agree with scikit-learn's.
-_SINGLE_FROM = 3000
+SINGLE_FROM = 3000
 # rbf in single precision errs by some 1e-7 of gamma |x|^2 in the exponent
 _SINGLE_LIMIT = 32.0
 # Sparse data of at most so many cells is packed densely: BLAS is that much faster.
@@ -120,7 +122,7 @@ class Space:
         centre = np.zeros(X.shape[1])
         if self.kernel == "rbf":
             centre = X.mean(axis=0, dtype=np.float64)
-        single = len(order) >= _SINGLE_FROM and self._reach(X, centre) < _SINGLE_LIMIT
+        single = len(order) >= SINGLE_FROM and self._reach(X, centre) < _SINGLE_LIMIT
         out = np.empty(
             (len(order), X.shape[1]), np.float32 if single else np.float64, order="F"
         )
@@ -159,6 +161,28 @@ class Space:
         if self.kernel == "poly":
             out = (self.gamma * out + self.coef0) ** self.degree
         return out
+
+    def matrix(self, X: Any, rows: np.ndarray) -> np.ndarray:
+        """The kernel between rows of X, in double precision and C order."""
+        if self.kernel != "precomputed":
+            part = X[rows].astype(np.float64, copy=False)
+            return np.ascontiguousarray(self.between(part, part))
+        part = X[rows][:, rows]
+        part = part.toarray() if sp.issparse(part) else part
+        return np.ascontiguousarray(part, dtype=np.float64)
+
+    def product(
+        self, X: Any, goal: np.ndarray, rows: np.ndarray, beta: np.ndarray
+    ) -> np.ndarray:
+        """The kernel between rows of X and others times the coefficients of these."""
+        used = np.flatnonzero(beta)
+        support, coef = rows[used], beta[None, used]
+        here = X[goal].astype(np.float64, copy=False)
+        if self.kernel == "precomputed":
+            return self.expand(here, None, support, coef)[:, 0]
+        vectors = X[support].astype(np.float64, copy=False)
+        sums = coef @ vectors if self.kernel == "linear" else None
+        return self.expand(here, vectors, support, coef, sums)[:, 0]
 
     def expand(
         self,
@@ -225,6 +249,59 @@ class TaskKernel:
         decision = self.decision.rows(self.X, rows)
         return TaskRows(decision, correction, inverse_penalty, task, n_tasks)
 
+    def matrix(self, rows: np.ndarray, task: np.ndarray) -> np.ndarray:
+        """The whole of Q in double precision, for rows of the data and their tasks."""
+        Q = self.decision.matrix(self.X, rows)
+        if 1.0 / self.penalty > 0.0:
+            same = task[:, None] == task
+            other = Q if self.same else self.correction.matrix(self.X_correction, rows)
+            Q = Q + np.where(same, other / self.penalty, 0.0)
+        return Q
+
+    def values(
+        self,
+        rows: np.ndarray,
+        task: np.ndarray,
+        n_tasks: int,
+        beta: np.ndarray,
+        at: np.ndarray,
+    ) -> np.ndarray:
+        """Q times coefficients in double precision, for some rows.
+
+        Parameters
+        ----------
+        rows : intp array of shape (n,)
+            Rows of the data, task by task.
+        task : int array of shape (n,)
+            Their tasks.
+        n_tasks : int
+            Number of tasks.
+        beta : float64 array of shape (n,)
+            Coefficients, mostly zeros.
+        at : intp array of shape (k,), ascending
+            Which rows.
+
+        Returns
+        -------
+        float64 array of shape (k,)
+            The product.
+        """
+        out = self.decision.product(self.X, rows[at], rows, beta)
+        if 1.0 / self.penalty > 0.0:
+            codes = np.arange(n_tasks + 1)
+            bounds = np.searchsorted(task, codes), np.searchsorted(task[at], codes)
+            for (left, right), (start, stop) in zip(
+                *map(pairwise, bounds), strict=True
+            ):
+                goal, own = rows[at[start:stop]], rows[left:right]
+                out[start:stop] += (
+                    self.correction.product(
+                        self.X_correction, goal, own, beta[left:right]
+                    )
+                    / self.penalty
+                )
+        return out
+
 
 class StoredRows:
     """Rows of a kernel matrix that stay in memory while a block works with them.
@@ -247,16 +324,18 @@ class StoredRows:
     """
 
     def __init__(self, space: Space, X: Any, rows: np.ndarray, most: int) -> None:
+        self._source = space, X, rows
         self._cache: RowCache | None = None  # None: the whole matrix is here
         if len(rows) > _WHOLE_ROWS:
             self._cache = RowCache(space.rows(X, rows), most * len(rows) * 4)
             self.cells = self._cache.stored()
-        elif space.kernel == "precomputed":
-            part = X[rows][:, rows]
-            part = part.toarray() if sp.issparse(part) else part
-            self.cells = np.ascontiguousarray(part, dtype=np.float64)
         else:
-            self.cells = np.ascontiguousarray(space.between(X[rows], X[rows]))
+            self.make_whole()
+
+    def make_whole(self) -> None:
+        """Have the whole matrix, in double precision, from now on."""
+        space, X, rows = self._source
+        self._cache, self.cells = None, space.matrix(X, rows)
 
     @property
     def whole(self) -> bool:

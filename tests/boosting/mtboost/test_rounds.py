@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_less
+from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.tree import DecisionTreeClassifier
 
 import kinlearn
 from kinlearn.boosting import MTBoostClassifier, MTBoostRegressor
 from kinlearn.boosting.mtboost import _rounds
+from kinlearn.boosting.mtboost._learners import EstimatorLearner
 from tests.reference.mtboost import boost
 from tests.seeds import seeds
 
@@ -155,6 +158,79 @@ def test_the_exact_step_falls_further_in_one_round(seed):
     one = MTBoostClassifier(task=-1, n_estimators=1, step="exact", random_state=0)
     bound = MTBoostClassifier(task=-1, n_estimators=1, random_state=0)
     assert one.fit(packed, y).objective_ < bound.fit(packed, y).objective_ - 1e-6
+
+
+def _stumps():
+    return DecisionTreeClassifier(max_depth=1, random_state=0)
+
+
+@pytest.mark.parametrize("penalty", [1e-6, 1e-3, 1.0, 100.0])
+def test_the_exact_step_ends_at_the_minimum(penalty):
+    """A stump that tells the classes apart: w = 4.5 was taken for 9.9."""
+    x = np.linspace(-1, 1, 200)[:, None]
+    model = MTBoostClassifier(
+        _stumps(), n_estimators=1, step="exact", output="sign", random_state=0,
+        sharing_penalty=penalty,
+    ).fit(x, x[:, 0] > 0)  # fmt: skip
+
+    def objective(w):
+        return 200 * np.logaddexp(0, -w) + penalty / 2 * (w**2 + 0.1**2)
+
+    best = minimize_scalar(objective, bounds=(0, 50), options={"xatol": 1e-10})
+    assert_allclose(np.abs(model.weights_[0, 0]), best.x, rtol=1e-5)
+    assert_allclose(model.objective_, best.fun, rtol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 0.1, 10.0])
+def test_the_exact_step_has_the_covariance_that_belongs_to_it(penalty):
+    X, task, y = _problem()
+    model = MTBoostClassifier(
+        task=-1, n_estimators=1, step="exact", sharing_penalty=penalty, random_state=0
+    ).fit(kinlearn.with_task(X, task), y)
+    output = model.hypotheses_.outputs(X, task)[:, 0]
+    offset = _log_odds(y, task, np.ones(len(y)))[task]
+
+    def objective(w):
+        trace = np.hypot(np.linalg.norm(w), 0.1) + 0.1 * (len(w) - 1)
+        loss = np.logaddexp(0, -y * (offset + w[task] * output)).sum()
+        return loss + penalty / 2 * trace**2
+
+    best = minimize(objective, np.zeros(3), tol=1e-9)
+    assert_allclose(model.objective_[0], best.fun, rtol=1e-7)
+
+
+def test_with_an_estimator_a_round_starts_by_the_gradient():
+    """One fit in a round, so the start decides whose labels are exchanged."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, task = rng.normal(size=(240, 4)), np.arange(240) % 4
+        y = (X[:, 0] > 0) ^ (task >= 2) ^ (rng.random(240) < 0.2)
+        model = MTBoostClassifier(
+            _stumps(), task=-1, n_estimators=1, n_inner=1, random_state=seed
+        ).fit(kinlearn.with_task(X, task), y)
+        signs = np.sign(model.weights_[0])
+        assert_array_equal(signs, signs[0] * np.array([1, 1, -1, -1]))
+
+
+def test_the_stop_looks_at_the_covariance_after_the_round():
+    X, task, y = _problem()
+    loss = _rounds.LogisticLoss(
+        np.arange(len(y)), task, y.astype(float), np.ones(len(y)), 3
+    )
+    settings = _rounds.Settings(3, 0.01, "majorized", 1.0, 0.1, "gradient", "sign")
+    rng = np.random.RandomState(0)
+    learner = EstimatorLearner(_stumps(), X, rng, "sign")
+    scores = np.zeros(len(y))
+    for k, found in enumerate(
+        _rounds.play_rounds(loss, learner, scores, settings, rng)
+    ):
+        output = found.kept.predict(X)
+        before = scores - found.weights[task] * output
+        slope = loss.slope(loss.residual(before), output)
+        expected = slope @ found.covariance.matrix() @ slope / len(y) ** 2
+        assert_allclose(found.progress, expected, rtol=1e-9)
+        if k == 2:
+            break
 
 
 @pytest.mark.filterwarnings("ignore:(overflow|invalid value):RuntimeWarning")

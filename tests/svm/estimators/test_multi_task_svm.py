@@ -1,5 +1,7 @@
 """SVM+MTL estimators against scikit-learn's machines and the specification."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -80,6 +82,19 @@ def test_scale_goes_by_weights_as_svc_does_by_repeated_rows():
         answer = "decision_function" if make is MultiTaskSVC else "predict"
         expected = getattr(peer, answer)(X)
         assert_allclose(getattr(ours, answer)(X), expected, atol=1e-3)
+
+
+def test_class_weights_are_row_weights_by_every_rule():
+    X, y, _, _ = problem()
+    rows = np.random.default_rng(1).choice([0.5, 1.0, 2.0], size=len(y))
+    given = {0: 5.0, 1: 1.0}
+    both = rows * np.where(y == 0, 5.0, 1.0)
+    for make in (MultiTaskSVC, partial(SVMPlusClassifier, privileged=[0])):
+        by_class = make(class_weight=given).fit(X, y, sample_weight=rows)
+        by_row = make().fit(X, y, sample_weight=both)
+        X_new = X if make is MultiTaskSVC else X[:, 1:]
+        values = (model.decision_function(X_new) for model in (by_class, by_row))
+        assert_allclose(*values, atol=1e-12)
 
 
 def test_several_classes_are_those_of_svc():
@@ -246,11 +261,11 @@ def test_linear_solver_needs_linear_kernels():
 
 def test_auto_goes_to_smo_where_the_linear_solver_does_not_end(monkeypatch):
     from kinlearn.svm.estimators import _multi_task_base
-    from kinlearn.svm.solvers import _linear
+    from kinlearn.svm.solvers import _task_dual
 
     X, y, _, _ = problem()
     expected = MultiTaskSVC(kernel="linear", solver="smo").fit(X, y)
-    monkeypatch.setattr(_linear, "MAX_STEPS", 2)
+    monkeypatch.setattr(_task_dual, "MAX_STEPS", 2)
     model = MultiTaskSVC(kernel="linear").fit(X, y)
     assert_array_equal(model.dual_objective_, expected.dual_objective_)
     monkeypatch.undo()

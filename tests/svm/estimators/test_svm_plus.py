@@ -415,7 +415,7 @@ def test_rounding_that_ends_it_is_told_as_such(monkeypatch):
     from kinlearn.svm.solvers import _plus
 
     def no_move(state, block, *_):
-        return 0, state.a[block], state.b[block]
+        return 0, 0.0, state.a[block], state.b[block]
 
     x, _, y, _ = problem()
     monkeypatch.setattr(_plus, "_solve_block", no_move)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from kinlearn.svm import _kernel
 from kinlearn.svm._kernel import StoredRows, make_space
 from kinlearn.svm._problem import classification, regression
-from kinlearn.svm.solvers import _plus, solve_plus
+from kinlearn.svm.solvers import _plus, _plus_block, solve_plus
 from tests.reference import svm_plus as qp
 from tests.seeds import seeds
 
@@ -173,3 +173,31 @@ def test_few_moves_are_told_as_not_converged():
     assert found.n_iter == 3
     assert not found.converged
     assert found.violation > 1e-3
+
+
+def test_blocks_that_take_too_long_end_with_all_rows_at_once(monkeypatch):
+    """A linear kernel beside smooth corrections, C = 10 and a penalty of 0.1."""
+    rng = np.random.default_rng(0)
+    n = 260
+    X, extra = rng.normal(size=(n, 10)), rng.normal(size=(n, 3))
+    signal = X[:, 0] + 0.5 * X[:, 1] + extra[:, 0] + 0.3 * rng.normal(size=n)
+    group = np.zeros(n, dtype=np.int32)
+    problem = classification(group, 1, np.sign(signal), np.full(n, 10.0))
+    spaces = make_space(X, "linear"), make_space(extra, "rbf")
+    whole = solve(problem, X, extra, *spaces, 0.1)
+    monkeypatch.setattr(_kernel, "_WHOLE_ROWS", 100)  # as if n were 2,000
+    monkeypatch.setattr(_plus, "_BLOCK", 60)
+    found = solve(problem, X, extra, *spaces, 0.1, max_iter=200_000)
+    assert found.converged
+    assert_allclose(found.objective, whole.objective, rtol=1e-6)
+
+
+def test_smooth_corrections_have_factors_of_low_rank(monkeypatch):
+    X, extra, k, _, cost, group, _, sign, _ = draw(3, 2, 80)
+    smooth = make_space(extra, "rbf", 0.05)
+    problem = classification(group, group.max() + 1, sign, cost)
+    full = solve(problem, X, extra, k, smooth, 1e-3, tol=1e-6)
+    monkeypatch.setattr(_plus_block, "_LOW_RANK_FROM", 1)
+    low = solve(problem, X, extra, k, smooth, 1e-3, tol=1e-6)
+    assert low.converged
+    assert_allclose(low.objective, full.objective, rtol=1e-7)

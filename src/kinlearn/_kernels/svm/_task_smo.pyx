@@ -535,6 +535,19 @@ cdef class TaskSMO:
                 self.length * (4 + 16 * (self.cache.n_computed - computed)))
             computed = self.cache.n_computed
 
+    def go_on_from(self, const f64_t[::1] values):
+        """Replace the kept values of the rows, which err by the cells' precision.
+
+        Parameters
+        ----------
+        values : float64 array of shape (n_rows,)
+            Q times the coefficients that `solve` found last.
+        """
+        cdef intp_t i
+        for i in range(self.n_rows):  # `solve` leaves them in the order of the data
+            self.F[i] = values[i] - self.y[i]
+        self.converged = self.unshrunk = False
+
     def solve(self, intp_t max_iter, bint shrinking=True):
         """Go on until the violation is at most tol, or for max_iter steps.
 
@@ -581,6 +594,11 @@ cdef class TaskSMO:
         if high == INFINITY:
             return low
         return 0.5 * (low + high)
+
+    @property
+    def values(self):
+        """Q times the coefficients, by cells in single precision."""
+        return np.asarray(self.F) + np.asarray(self.y)
 
     @property
     def objective(self):

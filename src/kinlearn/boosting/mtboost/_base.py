@@ -8,11 +8,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import (
+    check_consistent_length,
+    check_random_state,
+    check_scalar,
+    column_or_1d,
+    get_tags,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import row_weights
+from kinlearn.boosting.mtboost._correlations import (
+    TaskCorrelations,
+    study_correlations,
+)
 from kinlearn.boosting.mtboost._covariance import TaskCovariance
 from kinlearn.boosting.mtboost._learners import EstimatorLearner
 from kinlearn.boosting.mtboost._least_squares import TaskLevels, make_least_squares
@@ -28,8 +38,13 @@ from kinlearn.tasks import LabelSets, TaskMixin
 from kinlearn.utils import check_takes_weights, quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._loaded import check_finite, check_numbers
-from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
-from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+)
+from kinlearn.utils._typing import ArrayLike, RandomState, Table
 
 __all__ = ["MTBoostBase"]
 
@@ -336,6 +351,76 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     def task_affinity_(self) -> np.ndarray:
         """The correlation, under the name that all models give to what they learn."""
         return self.task_correlation_
+
+    def task_correlations(
+        self,
+        X: Table,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        n_permutations: int = 19,
+        n_resamples: int = 20,
+        level: float = 0.9,
+        random_state: RandomState = None,
+    ) -> TaskCorrelations:
+        """How sure the correlations are, by fits of copies of this model.
+
+        Few learners tie all tasks together, so that tasks without any relation have
+        correlations as well. What these are is found with labels that are permuted
+        within each task; rows drawn again within each task (and class) give intervals.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            The rows of fit, with the task column.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        n_permutations, n_resamples : int, default=19, 20
+            Fits to permuted labels, and to rows drawn again. No p-value is less than 1
+            over the number of permutations and 1 more.
+        level : float, default=0.9
+            Coverage of the intervals.
+        random_state : int, RandomState instance or None, default=None
+            Decides permutations and draws.
+
+        Returns
+        -------
+        TaskCorrelations
+            Correlations, intervals, p-values, and the mean size by chance.
+        """
+        check_is_fitted(self)
+        for name, value in (
+            ("n_permutations", n_permutations),
+            ("n_resamples", n_resamples),
+        ):
+            check_scalar(value, name, Integral, min_val=1)
+        check_scalar(
+            level, "level", Real, min_val=0, max_val=1, include_boundaries="neither"
+        )
+        task = self._predict_data(X).task
+        labels = np.asarray(column_or_1d(y))
+        weight = check_sample_weight(sample_weight, labels, dtype=np.float64)
+        check_consistent_length(task, labels)
+        unknown = len(self.tasks_) - len(np.unique(task[task >= 0]))
+        if unknown or (task < 0).any():
+            raise ValueError(
+                f"task_correlations of {type(self).__name__} needs the rows of fit; X "
+                f"lacks {unknown} of its {len(self.tasks_)} tasks, and has "
+                f"{(task < 0).sum()} rows of tasks that fit did not see."
+            )
+        return study_correlations(
+            self,
+            X,
+            labels,
+            weight,
+            task,
+            n_permutations=n_permutations,
+            n_resamples=n_resamples,
+            level=level,
+            random_state=random_state,
+        )
 
     # ------------------------------------------------------------ prediction
 

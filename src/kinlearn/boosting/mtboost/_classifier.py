@@ -66,12 +66,15 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
 
         - "majorized": the minimiser of an upper bound, by the largest curvature
           of the loss. No round raises the objective.
-        - "exact": the minimiser of the penalised loss itself; longer steps, which
-          do not raise it either.
+        - "exact": the minimiser of the penalised loss itself, with the covariance
+          that belongs to it, by Newton steps; longer steps, which do not raise it
+          either.
         - "paper": as printed. It may diverge; see Notes.
     start : {"gradient", "random"}, default="gradient"
         Weights that a round begins with: a draw from the covariance, turned
-        towards the steepest descent, or (as in the paper) the draw alone.
+        towards the steepest descent, or (as in the paper) the draw alone. With an
+        `estimator`, the first round is turned, by a fit to each task's gradient (up to
+        10 tasks, or classes of tasks); later ones are drawn.
     output : {"clipped", "sign"}, default="clipped"
         What the tasks weigh: outputs limited to [-1, 1], or (as in the paper)
         their signs. Of an `estimator` with `predict_proba`, "clipped" takes twice

@@ -42,10 +42,12 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         largest.
     step : {"majorized", "exact", "paper"}, default="majorized"
         How the weights of a learner are found. With this loss the bound is the loss
-        itself, so the first two are the same.
+        itself; "exact" finds weights and covariance in turn until both stay.
     start : {"gradient", "random"}, default="gradient"
         Weights that a round begins with: a draw from the covariance, turned
-        towards the steepest descent, or the draw alone.
+        towards the steepest descent, or the draw alone. With an `estimator`, the
+        first round is turned, by a fit to each task's gradient (up to 10 tasks);
+        later ones are drawn.
     base_penalty : float, default=10.0
         Ridge of the least-squares learner, in units of the mean squared norm of the
         centred rows. The larger, the weaker are the learners. Beyond 1e-12 and 1e12

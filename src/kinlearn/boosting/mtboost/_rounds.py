@@ -42,7 +42,11 @@ Learner: TypeAlias = LeastSquares | EstimatorLearner
 
 _POWER_STEPS = 10
 _MATRIX_PROBLEMS = 10  # up to which one product for each is cheaper than the steps
-_EXACT_STEPS = 20
+# Newton steps with a new covariance after each end in 5 to 30; where that turns
+# slowly they go on.
+_EXACT_STEPS = 200
+_EXACT_TOL = 1e-6  # relative change of the weights
+_HALVINGS = 30
 
 
 class Loss(ABC):
@@ -93,6 +97,15 @@ class Loss(ABC):
             self.pair_weight * output[self.row] ** 2
         )
 
+    def bend_at(self, scores: np.ndarray, output: np.ndarray) -> np.ndarray:
+        """The second derivatives themselves, at scores."""
+        own = self.curvatures(scores) * self.pair_weight
+        return self.by_problem(own * output[self.row] ** 2)
+
+    @abstractmethod
+    def curvatures(self, scores: np.ndarray) -> np.ndarray:
+        """Second derivatives of the loss of each pair without its weight."""
+
     @abstractmethod
     def value(self, scores: np.ndarray) -> float:
         """The loss of all pairs."""
@@ -119,6 +132,9 @@ class LogisticLoss(Loss):
     """ln(1 + exp(-y F)), with a second derivative of at most 1/4."""
 
     curvature = 0.25
+
+    def curvatures(self, scores: np.ndarray) -> np.ndarray:
+        return expit(scores) * expit(-scores)
 
     def value(self, scores: np.ndarray) -> float:
         return float(self.pair_weight @ np.logaddexp(0, -self.y * scores))
@@ -148,6 +164,9 @@ class SquaredLoss(Loss):
     """(y - F)^2 / 2: the bound on the loss is the loss."""
 
     curvature = 1.0
+
+    def curvatures(self, scores: np.ndarray) -> np.ndarray:
+        return np.ones_like(scores)
 
     def value(self, scores: np.ndarray) -> float:
         return 0.5 * float(self.pair_weight @ (self.y - scores) ** 2)
@@ -283,8 +302,8 @@ def play_rounds(
             return
         _, kept, scale, output, weights, slope, _ = best
         if settings.step == "exact":
-            weights = _to_the_end(loss, scores, best, covariance, settings)
-        before, covariance = covariance, covariance.with_round(weights)
+            weights = _to_the_end(loss, scores, output, weights, covariance, settings)
+        covariance = covariance.with_round(weights)
         scores += weights[loss.problem] * output[loss.row]
         value = loss.value(scores)
         if not np.isfinite(value):
@@ -296,7 +315,7 @@ def play_rounds(
             covariance=covariance,
             loss=value,
             objective=value + settings.penalty / 2 * covariance.penalty,
-            progress=float(slope @ before.times(slope)) / loss.weight.sum() ** 2,
+            progress=float(slope @ covariance.times(slope)) / loss.weight.sum() ** 2,
         )
 
 
@@ -318,10 +337,17 @@ def _first_weights(
     if settings.start == "random":
         return weights
     if learner.correlate is None:
-        # nothing to follow: at first, all tasks alike
-        return np.abs(weights) if not len(covariance.values) else weights
+        # Fits of single problems tell who is opposite to whom, which the covariance
+        # knows later; in every round they would double the time for no better model.
+        if len(covariance.values):
+            return weights
+        if loss.n_problems > _MATRIX_PROBLEMS:  # too many fits: all tasks alike
+            return np.abs(weights)
     bend = loss.curvature * loss.by_problem(loss.pair_weight)
-    slope_of = _gradient_step(loss, learner, residual)
+    if learner.correlate is None:
+        slope_of = _fitted_step(loss, learner, residual, settings.kind)
+    else:
+        slope_of = _gradient_step(loss, learner, residual)
     for _ in range(_POWER_STEPS):
         turned = covariance.shrink(slope_of(weights), bend, settings.penalty)
         length = np.linalg.norm(turned)
@@ -354,6 +380,25 @@ def _gradient_step(
     return lambda weights: -(matrix @ weights)
 
 
+def _fitted_step(
+    loss: Loss, learner: Any, residual: np.ndarray, kind: str
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The same for learners of any kind: a fit to the gradient of each problem.
+
+    A step along the gradient is the sum of these, by the weights and as far as a
+    learner can follow.
+    """
+    matrix = np.zeros((loss.n_problems, loss.n_problems))
+    for problem in range(loss.n_problems):
+        alone = np.where(loss.problem == problem, residual, 0.0)
+        target, root = loss.aim(alone, np.ones(loss.n_problems))
+        if root.any() and target.any():
+            raw, _ = learner.fit(target, root)
+            output = shape_outputs(raw * loss.scale(raw), kind)
+            matrix[problem] = -loss.slope(residual, output) * np.abs(alone).sum()
+    return lambda weights: -(weights @ matrix)
+
+
 def _find_weights(
     slope: np.ndarray,
     bend: np.ndarray,
@@ -371,18 +416,38 @@ def _find_weights(
 def _to_the_end(
     loss: Loss,
     scores: np.ndarray,
-    best: tuple,
+    output: np.ndarray,
+    weights: np.ndarray,
     covariance: TaskCovariance,
     settings: Settings,
 ) -> np.ndarray:
-    """Weights that minimise the penalised loss itself, by bounds one after another."""
-    *_, output, weights, _, bend = best
-    after = covariance.with_round(weights)
+    """Weights that minimise the penalised loss with the best covariance for them.
+
+    The loss has a curvature for each problem, so that a Newton step is one more
+    `shrink`. Each step is for the covariance of the last one, which bounds the penalty
+    from above; it is halved until the objective falls.
+    """
+    of_pairs = output[loss.row]
+
+    def look(weights: np.ndarray) -> tuple[float, np.ndarray, TaskCovariance]:
+        now = scores + weights[loss.problem] * of_pairs
+        after = covariance.with_round(weights)
+        return loss.value(now) + settings.penalty / 2 * after.penalty, now, after
+
+    value, now, after = look(weights)
     for _ in range(_EXACT_STEPS):
-        residual = loss.residual(scores + weights[loss.problem] * output[loss.row])
-        slope = loss.slope(residual, output) - bend * weights
-        old, weights = weights, after.shrink(slope, bend, settings.penalty)
-        if np.abs(weights - old).max() <= 1e-3 * np.abs(weights).max():
+        bend = loss.bend_at(now, output)
+        slope = loss.slope(loss.residual(now), output) - bend * weights
+        step = after.shrink(slope, bend, settings.penalty) - weights
+        for _ in range(_HALVINGS):
+            found = look(weights + step)
+            if found[0] <= value:
+                break
+            step = step / 2
+        else:  # as low as numbers go
+            break
+        weights, (value, now, after) = weights + step, found
+        if np.abs(step).max() <= _EXACT_TOL * np.abs(weights).max():
             break
     return weights
 

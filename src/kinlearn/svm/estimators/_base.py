@@ -1,6 +1,7 @@
 """What all support vector machines declare, check and do in their fits."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,7 +19,7 @@ from kinlearn.svm._problem import (
     classification,
     signs_of_pair,
 )
-from kinlearn.tasks import TaskData
+from kinlearn.tasks import TaskData, class_weights
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -72,6 +73,17 @@ class SVMMixin(CallbackSupportMixin):
         "C": [_POSITIVE, StrOptions({"analytic"})],
         "epsilon": [Interval(Real, 0, None, closed="left"), StrOptions({"analytic"})],
     }
+
+    def _weigh_classes(self, data: TaskData) -> TaskData:
+        """The same with weights of rows times those of their classes.
+
+        From here on the two are one: costs and rules such as gamma="scale" go by both.
+        """
+        if self.class_weight is None:
+            return data
+        by_class = class_weights(self.class_weight, data.classes[data.y])
+        weight = self._row_weights(data) * by_class
+        return replace(data, sample_weight=weight)
 
     def _row_weights(self, data: TaskData) -> np.ndarray:
         if data.sample_weight is None:

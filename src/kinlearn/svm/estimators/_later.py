@@ -9,7 +9,7 @@ import numpy as np
 from kinlearn.svm._kernel import TaskKernel
 from kinlearn.svm._problem import Problem, Solution
 from kinlearn.svm.estimators._machines import Correction, Machines
-from kinlearn.svm.solvers import feasible_start, solve_smo
+from kinlearn.svm.solvers import feasible_start, solve_tasks
 
 __all__ = ["keep_bounding_rows", "near_common_bias", "solve_correction"]
 
@@ -146,7 +146,7 @@ def solve_correction(
     bias : float64 array of shape (n_machines,)
         What the task added to the common biases so far, for machines without rows.
     **options
-        For :func:`solve_smo`.
+        For :func:`solve_tasks`.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def solve_correction(
             high=inverse_penalty * problem.high,
         )
         start = feasible_start(shifted, inverse_penalty * rows.dual_coef[m])
-        solution = solve_smo(shifted, kernel, start=start, **options)
+        solution = solve_tasks(shifted, kernel, start=start, **options)
         beta[m, problem.rows] = solution.beta / inverse_penalty
         bias[m] = solution.intercept[0]
         if options["fit_intercept"]:

@@ -25,7 +25,13 @@ from kinlearn.svm.estimators._later import (
     solve_correction,
 )
 from kinlearn.svm.estimators._machines import Blocks, Machines
-from kinlearn.svm.solvers import feasible_start, linear_pays, solve_linear, solve_smo
+from kinlearn.svm.solvers import (
+    feasible_start,
+    linear_pays,
+    solve_linear,
+    solve_smo,
+    solve_tasks,
+)
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.utils._sklearn import StrOptions
@@ -140,7 +146,8 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
             limited = self.solver == "linear" or self.max_iter >= 0
             if solution.converged or limited:
                 return solution
-        return solve_smo(
+        solve = solve_smo if self.solver == "smo" else solve_tasks
+        return solve(
             problem,
             kernel,
             **options,

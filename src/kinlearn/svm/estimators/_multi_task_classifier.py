@@ -8,7 +8,6 @@ from sklearn.base import ClassifierMixin
 from kinlearn.svm._kernel import Gamma, KernelName
 from kinlearn.svm._problem import Problem, class_scores
 from kinlearn.svm.estimators._multi_task_base import MultiTaskSVMBase
-from kinlearn.tasks import class_weights
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._typing import ArrayLike, LabelRule, Table, TaskColumn
 
@@ -39,8 +38,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         Kernel of the common function. For "precomputed" see Notes.
     gamma : float, {"scale", "auto", "median"}, default="scale"
         Of rbf and poly: "scale" is 1 / (n_features * X.var()), with the variance by
-        `sample_weight` (see Notes), "auto" is 1 / n_features, "median" is 1 over the
-        median squared distance between rows.
+        `sample_weight` and `class_weight` (see Notes), "auto" is 1 / n_features,
+        "median" is 1 over the median squared distance between rows.
     degree : int, default=3
         Of poly, ``(gamma x.z + coef0)^degree``.
     coef0 : float, default=0.0
@@ -76,7 +75,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     max_iter : int, default=-1
         Limit of the solver's iterations; -1 is 10 million moves (100 for each row if
         that is more), or 100 steps of the linear solver, after which "auto" goes on
-        with SMO.
+        with SMO. Up to 3,000 rows "auto" leaves moves that take too long for
+        interior-point steps with the whole kernel matrix.
     cache_size : float, default=200
         Megabytes for kernel rows.
     shrinking : bool, default=True
@@ -105,12 +105,12 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
     task_coef_ : ndarray of shape (n_machines, n_tasks, n_features)
         w_r, if the correcting kernel is linear.
     n_iter_ : ndarray of shape (n_machines,)
-        Iterations: moves of two rows by SMO, interior-point steps of the linear
-        solver.
+        Iterations: moves of two rows by SMO, interior-point steps.
     dual_objective_ : ndarray of shape (n_machines,)
         Objective of the dual, which is minimised.
     violation_ : ndarray of shape (n_machines,)
-        Greatest violation of the optimality conditions that is left.
+        Greatest violation of the optimality conditions that is left, in double
+        precision.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -259,15 +259,14 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         """
         self._validate_params()
         data = self._fit_data(X, y, sample_weight, labels="classes")
-        cost = self.C * self._row_weights(data)
-        if self.class_weight is not None:
-            cost = cost * class_weights(self.class_weight, data.classes[data.y])
-        if not (cost > 0).any():
+        data = self._weigh_classes(data)
+        if not self._row_weights(data).any():
             raise ValueError(
                 f"{type(self).__name__} needs rows with a positive weight; "
                 f"class_weight={self.class_weight!r} leaves none. Give a class of y "
                 "more than 0."
             )
+        cost = self.C * self._row_weights(data)
         problems = self._class_problems(data.y, len(data.classes), cost, data.task)
         weight = np.array([_task_weights(p, data.n_tasks) for p in problems])
         self._solve_all(X, y, data, problems, cost, weight.reshape(-1, data.n_tasks))

@@ -68,7 +68,8 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     max_iter : int, default=-1
         Limit of the solver's iterations; -1 is 10 million moves (100 for each row if
         that is more), or 100 steps of the linear solver, after which "auto" goes on
-        with SMO.
+        with SMO. Up to 3,000 rows "auto" leaves moves that take too long for
+        interior-point steps with the whole kernel matrix.
     cache_size : float, default=200
         Megabytes for kernel rows.
     shrinking : bool, default=True
@@ -99,12 +100,12 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
     task_coef_ : ndarray of shape (1, n_tasks, n_features)
         w_r, if the correcting kernel is linear.
     n_iter_ : int
-        Iterations: moves of two rows by SMO, interior-point steps of the linear
-        solver.
+        Iterations: moves of two rows by SMO, interior-point steps.
     dual_objective_ : float
         Objective of the dual, which is minimised.
     violation_ : float
-        Greatest violation of the optimality conditions that is left.
+        Greatest violation of the optimality conditions that is left, in double
+        precision.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     n_features_in_ : int

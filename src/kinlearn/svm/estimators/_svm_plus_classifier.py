@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from kinlearn.svm._kernel import Gamma, KernelName
 from kinlearn.svm._problem import class_scores
 from kinlearn.svm.estimators._svm_plus_base import SVMPlusBase
-from kinlearn.tasks import TaskData, class_weights
+from kinlearn.tasks import TaskData
 from kinlearn.utils._callbacks import with_callbacks
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
 
@@ -48,7 +48,8 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         Kernel of the decision function. For "precomputed" see Notes.
     gamma : float, {"scale", "auto", "median"}, default="scale"
         Of rbf and poly: "scale" is 1 / (n_features * X.var()), with the variance by
-        `sample_weight` (a weight of 2 is the row twice, other than in scikit-learn),
+        `sample_weight` and `class_weight` (a weight of 2 is the row twice, other than
+        in scikit-learn),
         "auto" is 1 / n_features, "median" is 1 over the median squared distance
         between rows.
     degree : int, default=3
@@ -240,7 +241,9 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         self._validate_params()
         data = self._fit_rows(X, y, sample_weight, "classes")
         self.classes_ = data.classes
-        cost = self.C * self._class_costs(data)
+        data = self._weigh_classes(data)
+        self._check_classes(data)
+        cost = self.C * self._row_weights(data)
         groups = self._groups(data)
         problems = self._class_problems(data.y, len(self.classes_), cost, groups)
         solutions = self._solve_all(X, y, data, problems)
@@ -250,12 +253,9 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
         self.correcting_values_ = values[:, 0] if len(problems) == 1 else values
         return self
 
-    def _class_costs(self, data: TaskData) -> np.ndarray:
-        """Weights of rows and classes; every class must have some."""
+    def _check_classes(self, data: TaskData) -> None:
+        """Every class must have rows with a weight."""
         weight = self._row_weights(data)
-        if self.class_weight is not None:
-            by_class = class_weights(self.class_weight, data.classes[data.y])
-            weight = weight * by_class
         total = np.bincount(data.y, weights=weight, minlength=len(data.classes))
         if len(total) < 2 or (total <= 0).any():
             what = f"y has one class ({data.classes.tolist()[0]!r})"
@@ -266,7 +266,6 @@ class SVMPlusClassifier(ClassifierMixin, SVMPlusBase):
                 f"{type(self).__name__} needs at least two classes with rows; {what}. "
                 "Add rows of another class, or drop those without weight."
             )
-        return weight
 
     def decision_function(self, X: Table) -> np.ndarray:
         """Values of the decision function.

@@ -11,7 +11,6 @@ row (two variables for a row with a tube, one for a row with a class); q_t = X_t
 w = sum of q_t, w_t = inverse_penalty q_t.
 """
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,11 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kinlearn.svm._kernel import TaskKernel
 from kinlearn.svm._problem import Problem, Solution
-from kinlearn.svm.solvers._interior import MAX_STEPS, InteriorPoint
+from kinlearn.svm.solvers._task_dual import (
+    TaskSegments,
+    free_rows,
+    solve_interior,
+)
 
 __all__ = ["linear_pays", "solve_linear"]
 
@@ -48,13 +51,7 @@ _ROUGH_UNTIL = 1e-6  # mean product of a variable and its price
 _REFINE_FROM = 1e-3  # mean product of a variable and its price, by C
 _REFINEMENTS = 3
 _EXACT = 1e-9  # of the weights: more digits than any tol shows
-# A variable is put on its bound if that changes its row's value by less than so many
-# times its price: enough for those that are still on the way, too few for free ones.
-_SNAP = 100.0
 _POLISH_ROUNDS = 5  # each puts more rows on their bounds; what is left is little
-_HALVINGS = 100  # of an interval: to the last digit
-_ROUNDING = 1e-14  # of a sum, by the sum of its terms' sizes
-_SHORTEN = 0.9  # a multiple below which coefficients are too large
 
 
 def linear_pays(problem: Problem, X: Any) -> bool:
@@ -94,7 +91,7 @@ def _features(X: Any) -> np.ndarray:
     return np.ascontiguousarray(X, dtype=np.float64)
 
 
-class _Tasks:
+class _Tasks(TaskSegments):
     """The rows task by task, and products with them."""
 
     def __init__(
@@ -104,25 +101,18 @@ class _Tasks:
         inverse_penalty: float,
         has_bias: bool,
     ) -> None:
+        super().__init__(problem, has_bias)
         self.X = X
         self.rough = X.astype(np.float32) if X.size >= _ROUGH_CELLS else X
         self.norms = np.einsum("ij,ij->i", X, X)
         self.inverse_penalty = inverse_penalty
         # by which a row's coefficient changes its own value, or what is usual
         self.curvature = (1 + inverse_penalty) * (self.norms + self.norms.mean())
-        self.has_bias = has_bias
-        bounds = np.searchsorted(problem.group, np.arange(problem.n_groups + 1))
-        self.segments = [slice(a, b) for a, b in itertools.pairwise(bounds) if b > a]
-        self.codes = problem.group[[segment.start for segment in self.segments]]
-        self.of_row = np.repeat(
-            np.arange(len(self.segments)),
-            [segment.stop - segment.start for segment in self.segments],
-        )
 
     def sums(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """X_t'b_t, a row for each task, and the sums of b_t."""
         q = np.stack([b[segment] @ self.X[segment] for segment in self.segments])
-        return q, np.bincount(self.of_row, weights=b, minlength=len(self.segments))
+        return q, self.totals(b)
 
     def products(self, d: np.ndarray, segment: slice, rough: bool) -> np.ndarray:
         """X'DX over the rows of a task, those left out that hardly count.
@@ -230,6 +220,7 @@ class _LinearSystem:
         self.q = np.zeros((len(tasks.segments), tasks.X.shape[1]))
         self.values = tasks.values(self.q)  # of the rows, without biases
         self.n_corrections = _CORRECTIONS if tasks.X.shape[1] >= _WIDE else 0
+        self.curvature = tasks.curvature
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         values = self.values + self.bias[self.tasks.of_row]
@@ -264,35 +255,27 @@ class _LinearSystem:
         self.bias = self.bias + length * change[1]
         self.values = self.tasks.values(self.q)
 
+    def values_of(self, beta: np.ndarray) -> np.ndarray:
+        return self.tasks.values(self.tasks.sums(beta)[0])
 
-def _violation(
-    problem: Problem, beta: np.ndarray, values: np.ndarray, tasks: _Tasks
-) -> tuple[float, np.ndarray]:
-    """Greatest violation at coefficients, and the best bias of each task."""
-    slope = values - problem.y
-    eps = problem.epsilon
-    rise = np.where(beta < problem.high, slope + np.where(beta >= 0, eps, -eps), np.inf)
-    fall = np.where(beta > problem.low, slope + np.where(beta > 0, eps, -eps), -np.inf)
-    starts = [segment.start for segment in tasks.segments]
-    if not tasks.has_bias:
-        return max(fall.max(), -rise.min(), 0.0), np.zeros(len(starts))
-    least = np.minimum.reduceat(rise, starts)
-    most = np.maximum.reduceat(fall, starts)
-    free = rise == fall
-    count = np.bincount(tasks.of_row, weights=free, minlength=len(starts))
-    total = np.bincount(
-        tasks.of_row, weights=np.where(free, -slope, 0.0), minlength=len(starts)
-    )
-    shift = np.where(free, np.where(beta > 0, eps, -eps), 0.0)
-    total -= np.bincount(tasks.of_row, weights=shift, minlength=len(starts))
-    with np.errstate(invalid="ignore"):
-        middle = np.where(
-            np.isinf(least),
-            -most,
-            np.where(np.isinf(most), -least, -(least + most) / 2),
-        )
-    bias = np.where(count > 0, total / np.maximum(count, 1), middle)
-    return max((most - least).max(), 0.0), bias
+    def polish(self, problem: Problem, beta: np.ndarray) -> np.ndarray:
+        """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
+        tasks, beta = self.tasks, beta.copy()
+        for t, segment in enumerate(tasks.segments):
+            for _ in range(_POLISH_ROUNDS):  # what meets a bound stays there
+                rows = free_rows(problem, beta, segment)
+                if not len(rows):
+                    break
+                missing = self.q[t] - beta[segment] @ tasks.X[segment]
+                A = tasks.X[rows]
+                if tasks.has_bias:
+                    A = np.column_stack([A, np.ones(len(rows))])
+                    missing = np.append(missing, -beta[segment].sum())
+                moved = beta[rows] + _shortest(A, missing)
+                beta[rows] = np.clip(moved, problem.low[rows], problem.high[rows])
+                if (beta[rows] == moved).all():
+                    break
+        return beta
 
 
 def solve_linear(
@@ -326,106 +309,7 @@ def solve_linear(
     X = _features(kernel.X[problem.rows])
     tasks = _Tasks(X, problem, 1.0 / kernel.penalty, fit_intercept)
     system = _LinearSystem(tasks, problem)
-    prices = np.maximum(1.0, np.abs(system.linear))
-    point = InteriorPoint(system, 0.5 * system.cost, prices, system.cost)
-    limit = max_iter if max_iter >= 0 else MAX_STEPS
-    found = []
-    for n_iter in range(limit + 1):
-        beta = _coefficients(system, point)
-        if _violation(problem, beta, system.values, tasks)[0] <= tol:
-            found.append(_solution(problem, tasks, system.q, beta, n_iter, tol))
-            if found[-1].converged:
-                return found[-1]
-        stalled = n_iter < limit and not point.step()
-        if stalled:
-            break
-    found.append(_solution(problem, tasks, system.q, beta, n_iter, tol, stalled))
-    return min(found, key=lambda solution: solution.violation)
-
-
-def _coefficients(system: _LinearSystem, point: InteriorPoint) -> np.ndarray:
-    """The coefficient of each row from its variables, those near a bound put on it.
-
-    A variable is near its bound if putting it there changes the row's own value by not
-    much more than its price, which other rows then make up for. (A fraction of c
-    would not do: where C is large, all of the solution may be less.)
-    """
-    a, s = distances = point.distances
-    near = distances * system.tasks.curvature < _SNAP * point.prices
-    a = np.where((a <= s) & near[0], 0.0, a)
-    a = np.where((a > s) & near[1], system.cost, a)
-    if len(a) == 2:  # a row is above its tube or below it, never both
-        a = a - a.min(axis=0)
-    return (system.sign * a).sum(axis=0)
-
-
-def _solution(
-    problem: Problem,
-    tasks: _Tasks,
-    q: np.ndarray,
-    beta: np.ndarray,
-    n_iter: int,
-    tol: float,
-    stalled: bool = False,
-) -> Solution:
-    """An iterate as a solution that keeps all constraints.
-
-    The iterate's weights q and its coefficients agree only in the end, so all that is
-    reported of a solution is computed from the coefficients that it has.
-    """
-    beta = _balance(problem, tasks, _polish(problem, tasks, q, beta))
-    values = tasks.values(tasks.sums(beta)[0])
-    violation, bias = _violation(problem, beta, values, tasks)
-    if violation > tol:
-        # Far from the optimum all coefficients may be too large. A smaller multiple
-        # keeps the constraints; it is left alone where it would gain next to nothing,
-        # since it takes coefficients off their bounds.
-        gain = beta @ problem.y - problem.epsilon * np.abs(beta).sum()
-        factor = max(gain, 0.0) / max(beta @ values, 1e-300)
-        if factor < _SHORTEN:
-            beta, values = factor * beta, factor * values
-            violation, bias = _violation(problem, beta, values, tasks)
-    intercept = np.zeros(problem.n_groups)
-    intercept[tasks.codes] = bias
-    objective = 0.5 * beta @ values - beta @ problem.y
-    objective += problem.epsilon * np.abs(beta).sum()
-    return Solution(
-        beta,
-        intercept,
-        n_iter,
-        float(objective),
-        float(violation),
-        bool(violation <= tol),
-        stalled and bool(violation > tol),
-    )
-
-
-def _free(problem: Problem, beta: np.ndarray, segment: slice) -> np.ndarray:
-    """Rows of a task that are at no bound and not at the corner of the tube."""
-    low, high, beta = problem.low[segment], problem.high[segment], beta[segment]
-    return segment.start + np.flatnonzero((beta > low) & (beta < high) & (beta != 0))
-
-
-def _polish(
-    problem: Problem, tasks: _Tasks, q: np.ndarray, beta: np.ndarray
-) -> np.ndarray:
-    """Move free coefficients, by least squares, so that X'b = q and b sums to 0."""
-    beta = beta.copy()
-    for t, segment in enumerate(tasks.segments):
-        for _ in range(_POLISH_ROUNDS):  # what meets a bound stays there
-            rows = _free(problem, beta, segment)
-            if not len(rows):
-                break
-            missing = q[t] - beta[segment] @ tasks.X[segment]
-            A = tasks.X[rows]
-            if tasks.has_bias:
-                A = np.column_stack([A, np.ones(len(rows))])
-                missing = np.append(missing, -beta[segment].sum())
-            moved = beta[rows] + _shortest(A, missing)
-            beta[rows] = np.clip(moved, problem.low[rows], problem.high[rows])
-            if (beta[rows] == moved).all():
-                break
-    return beta
+    return solve_interior(problem, system, tol, max_iter)
 
 
 def _shortest(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
@@ -433,32 +317,3 @@ def _shortest(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
     if len(A) <= 4 * A.shape[1]:
         return np.linalg.lstsq(A.T, goal)[0]
     return A @ np.linalg.lstsq(A.T @ A, goal)[0]  # many rows: well conditioned
-
-
-def _balance(problem: Problem, tasks: _Tasks, beta: np.ndarray) -> np.ndarray:
-    """Make coefficients sum to 0 in each task: the free ones, or if need be all."""
-    beta = beta.copy()
-    if not tasks.has_bias:
-        return beta
-    for segment in tasks.segments:
-        for rows in (_free(problem, beta, segment), segment):
-            total = beta[segment].sum()
-            if abs(total) <= _ROUNDING * np.abs(beta[segment]).sum():
-                break
-            low, high = problem.low[rows], problem.high[rows]
-            beta[rows] = _shift(beta[rows], low, high, beta[rows].sum() - total)
-    return beta
-
-
-def _shift(
-    beta: np.ndarray, low: np.ndarray, high: np.ndarray, goal: float
-) -> np.ndarray:
-    """Subtract one number, within the bounds, so that the sum is `goal`."""
-    left, right = (beta - high).min(initial=0.0), (beta - low).max(initial=0.0)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (left + right)
-        if np.clip(beta - middle, low, high).sum() > goal:
-            left = middle
-        else:
-            right = middle
-    return np.clip(beta - right, low, high)

@@ -21,6 +21,8 @@ gradients of all rows up to date. The block always holds the most violating move
 which the method converges.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from kinlearn._kernels.svm._plus import accumulate, certify
@@ -31,6 +33,12 @@ from kinlearn.svm.solvers._plus_block import Block
 __all__ = ["solve_plus", "start_plus"]
 
 _BLOCK = 512  # samples: two matrices of that size fit into the processor's cache
+# Up to so many rows of the dual, blocks that take too long are left for all rows at
+# once: 72 MB for each of six matrices.
+_MOST_AT_ONCE = 3000
+# Multiplications of that, by the cube of the rows, and those of a move and of an
+# interior-point or Newton step of a block, by the rows and by their cube.
+_AT_ONCE, _OF_MOVE, _OF_STEP = 20.0, 10.0, 4.0
 
 
 class _State:
@@ -75,6 +83,22 @@ class _State:
         if len(self._memory) < 2 * size * size:
             self._memory = np.zeros(2 * size * size)
         return self._memory[: 2 * size * size].reshape(2, size, size)
+
+    def take_whole(self) -> None:
+        """Have whole matrices in double precision, and gradients by them."""
+        self.decision.make_whole()
+        if self.correcting is not None and self.correcting is not self.decision:
+            self.correcting.make_whole()
+        u = self.a + self.b - self.cost
+        by_row = np.bincount(self.sample, self.z * self.a, minlength=self.n_samples)
+        self.F = self.linear + self.z * (self.decision.cells @ by_row)[self.sample]
+        self.H = np.zeros(len(self.z))
+        if self.correcting is None:
+            return
+        for start, stop in pairwise(self._cuts):
+            some = self.sample[start:stop]
+            R = self.correcting.cells[np.ix_(some, some)]
+            self.H[start:stop] = R @ u[start:stop] / self.penalty
 
     def certify(self) -> float:
         """Violation over all rows; leaves `extremes` and `witness`."""
@@ -156,8 +180,8 @@ def _pick_block(state: _State, size: int, former: np.ndarray) -> np.ndarray:
 
 def _solve_block(
     state: _State, rows: np.ndarray, tol: float, most: int
-) -> tuple[int, np.ndarray, np.ndarray]:
-    """Lower the objective over a block; return the moves made and the new values."""
+) -> tuple[int, float, np.ndarray, np.ndarray]:
+    """Lower the objective over a block; return moves, their work and new values."""
     sample, z = state.sample[rows], state.z[rows]
     group = np.unique(state.group[rows], return_inverse=True)[1].astype(np.int32)
     Q, R = state.matrices(len(rows))
@@ -167,8 +191,9 @@ def _solve_block(
         state.correcting.block(sample, root, group, R)
     values = (each[rows] for each in (state.F, state.H, state.a, state.b))
     block = Block(Q, R, z, group, *values)
-    n_iter = block.solve(tol, most)
-    return n_iter, block.a, block.b
+    n_iter, k = block.solve(tol, most), float(len(rows))
+    work = _OF_MOVE * k * n_iter + _OF_STEP * k**3 * block.n_factors
+    return n_iter, work, block.a, block.b
 
 
 def _start_from(state: _State, start: tuple[np.ndarray, np.ndarray], size: int) -> None:
@@ -259,19 +284,23 @@ def solve_plus(
             size = min(size, len(store.cells))
     if start is not None:
         _start_from(state, start, size)
-    n_iter, block = 0, np.arange(m if m <= size else 0)
+    n_iter, work, block = 0, 0.0, np.arange(m if m <= size else 0)
     while True:
         violation = state.certify()
         if violation <= tol or n_iter >= max_iter:
             break
         goal = 0.1 * tol  # costs little here, and few rows show each digit
+        if size < m <= _MOST_AT_ONCE and work > _AT_ONCE * m**3:
+            state.take_whole()
+            size, block = m, np.arange(m)
         if m > size:
             block = _pick_block(state, size, block)
             goal = max(0.5 * tol, 0.1 * violation)
-        n_moves, a, b = _solve_block(state, block, goal, max_iter - n_iter)
+        n_moves, more, a, b = _solve_block(state, block, goal, max_iter - n_iter)
         if n_moves == 0:  # no move lowers the objective any more: rounding
             break
         n_iter += n_moves
+        work += more
         state.move(block, a, b)
     bias, slack = _multipliers(state)
     return Solution(

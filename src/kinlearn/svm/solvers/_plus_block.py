@@ -29,6 +29,10 @@ _NEWTON_RIDGE, _INTERIOR_RIDGE = 1e-11, 1e-13
 # then find above 0 is right.
 _GAP = 1e-9
 _INSIDE = 1e-9  # of the largest sum: less than that leaves no inside
+# Groups from so many rows on have factors of a lower rank, where kernels are smooth:
+# exact to so much of the diagonal, since slopes go by the matrix itself.
+_LOW_RANK_FROM = 600
+_RANK_TOL = 1e-12
 
 
 @dataclass
@@ -47,6 +51,8 @@ class Block:
         Parts of the gradient, which is F + H in a and H in b.
     a, b : float64 arrays of shape (k,), changed
         Variables, which meet the constraints.
+    n_factors : int
+        Newton and interior-point steps taken.
     """
 
     Q: np.ndarray
@@ -57,6 +63,7 @@ class Block:
     H: np.ndarray
     a: np.ndarray
     b: np.ndarray
+    n_factors: int = 0
 
     def solve(self, tol: float, most: int) -> int:
         """Lower the objective, to a violation of `tol` or for about `most` moves.
@@ -74,17 +81,22 @@ class Block:
             Moves and steps made; 0 if nothing lowers the objective.
         """
         limit = min(_MOVES * len(self.z), most)
-        gradients, variables = (self.F, self.H), (self.a, self.b)
-        n_iter, violation = descend(
-            self.Q, self.R, self.z, self.group, *gradients, *variables, tol, limit
-        )
+        n_iter, violation = self._moves(tol, limit)
         if violation > tol and n_iter == limit < most:
             n_steps, ended = self.newton(_FEW)
             if not ended:
                 n_steps += self.leap()
-                n_steps += self.newton(_MANY)[0]
+                if self._moves(tol, 0)[1] > tol:
+                    n_steps += self.newton(_MANY)[0]
             n_iter += n_steps
         return n_iter
+
+    def _moves(self, tol: float, most: int) -> tuple[int, float]:
+        """Moves made, and the violation that is left."""
+        gradients, variables = (self.F, self.H), (self.a, self.b)
+        return descend(
+            self.Q, self.R, self.z, self.group, *gradients, *variables, tol, most
+        )
 
     def _move_to(self, a: np.ndarray, b: np.ndarray, only_down: bool = False) -> bool:
         """Take new variables, if need be only where they lower the objective."""
@@ -119,6 +131,7 @@ class Block:
                 signs = np.zeros(len(rows))
                 signs[:n_a] = self.z[rows_a]
                 fixed = np.vstack([fixed, signs])
+            self.n_factors += 1
             change = _constrained_minimum(P, gradient, fixed)
             if change is None or not gradient @ change < 0:
                 return step, False
@@ -166,6 +179,7 @@ class Block:
             if point.mu <= mu and (residual <= small or residual >= former):
                 break
             former = residual
+            self.n_factors += 1
             if not point.step():  # as near as rounding allows
                 break
         x, (price,) = point.x, point.prices
@@ -220,6 +234,7 @@ class _BlockSystem:
         self.Q, self.R = block.Q, block.R
         cuts = [0, *(np.flatnonzero(np.diff(block.group)) + 1), len(block.group)]
         self.groups = [slice(i, j) for i, j in itertools.pairwise(cuts)]
+        self.roots = [_root(self.R[rows, rows]) for rows in self.groups]
         members = (np.unique(block.group)[:, None] == block.group).astype(np.float64)
         signs = np.stack([block.z, np.zeros(len(block.z))])
         self.fixed = np.concatenate([np.stack([members] * 2, axis=1), signs[None]])
@@ -241,13 +256,18 @@ class _BlockSystem:
         self.weight = weight
         S = self.Q.copy()
         self.inner = []
-        for rows in self.groups:
+        for rows, root in zip(self.groups, self.roots, strict=True):
             R = self.R[rows, rows]
             lower = _cholesky(R, weight[1, rows])
-            half = scipy.linalg.solve_triangular(
-                lower, R, lower=True, check_finite=False
-            )
-            S[rows, rows] += R - half.T @ half
+            if root is None:
+                half = _solve_lower(lower, R)
+                S[rows, rows] += R - half.T @ half
+            else:  # G (I + G'W^-1 G)^-1 G' for R = GG'
+                scaled = root / np.sqrt(weight[1, rows])[:, None]
+                half = _solve_lower(
+                    _cholesky(scaled.T @ scaled, np.ones(root.shape[1])), root.T
+                )
+                S[rows, rows] += half.T @ half
             self.inner.append(lower)
         self.lower = _cholesky(S, weight[0])
         self.by_fixed = self._solve(self.columns)
@@ -278,6 +298,23 @@ class _BlockSystem:
 
     def advance(self, length: float, change: Any) -> None:
         self.multipliers = self.multipliers + length * change
+
+
+def _root(R: np.ndarray) -> np.ndarray | None:
+    """G of few columns with GG' = R, or None where there is no such or no need."""
+    if len(R) < _LOW_RANK_FROM:
+        return None
+    tol = _RANK_TOL * np.diag(R).max()
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(R, tol=tol, lower=True)
+    if rank > len(R) // 2:
+        return None
+    root = np.empty((len(R), rank))
+    root[order - 1] = np.tril(factor)[:, :rank]
+    return root
+
+
+def _solve_lower(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return scipy.linalg.solve_triangular(lower, right, lower=True, check_finite=False)
 
 
 def _cholesky(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
