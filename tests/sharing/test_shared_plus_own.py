@@ -99,5 +99,5 @@ def test_words_among_the_features_become_indicators():
 def test_gaps_are_refused_with_the_name_of_the_form():
     gaps = XT.copy()
     gaps[0, 0] = np.nan
-    with pytest.raises(ValueError, match="Input X contains NaN.\nSharedPlusOwn does"):
+    with pytest.raises(ValueError, match=r"Input X contains NaN\.\nSharedPlusOwn does"):
         SharedPlusOwn(EXACT, task=-1).fit(gaps, Y)
