@@ -25,8 +25,8 @@ COMPILE := $(INSTALL) --no-build-isolation --no-deps
 
 .DELETE_ON_ERROR:
 .PHONY: demo test test-all lint types test-suite test-slow test-doctest \
-        test-kernels-debug test-ray test-oldest coverage docs wheel cross-check \
-        test-aarch64 bench-speed bench-quality help clean
+        test-kernels-debug test-sanitized test-ray test-oldest coverage docs wheel \
+        cross-check test-aarch64 fuzz endurance bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
@@ -37,6 +37,9 @@ help:
 	@echo "make wheel           source archive and wheel, tried in an empty environment"
 	@echo "make cross-check     compile the kernels for ARM, Windows and macOS"
 	@echo "make test-aarch64    the kernels' tests on an emulated ARM processor"
+	@echo "make test-sanitized  kernels' tests and a round of fuzzing, with sanitizers"
+	@echo "make fuzz            look for faults, for a night [FUZZ_SECONDS=...]"
+	@echo "make endurance       threads that predict and fit side by side, for minutes"
 	@echo "make test-oldest     the quick tests with the lowest versions that we take"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
@@ -81,6 +84,30 @@ test-doctest: $(STAMPS)/test
 test-kernels-debug: $(STAMPS)/debug
 	$(ONE_THREAD) KINLEARN_DEBUG_BUILD=1 PYTHONPATH=build/debug-site $(BIN)/pytest -n 2 -q tests/_kernels \
 	  -W error::pytest.PytestUnraisableExceptionWarning
+
+# Same kernels with AddressSanitizer and UndefinedBehaviorSanitizer, which end a process
+# at the first fault; by malloc each of Python's own objects has its guards too. Leaks are
+# not looked for: Python itself leaves much behind. tests/endurance does.
+SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
+  KINLEARN_SANITIZED_BUILD=1 PYTHONPATH=build/sanitized-site $(ONE_THREAD)
+SANITIZED_SECONDS ?= 300
+
+# Not among the others: it needs gcc and Linux, and minutes to compile.
+test-sanitized: $(STAMPS)/sanitized
+	$(SANITIZED) $(BIN)/pytest -n 2 -q tests/_kernels
+	$(SANITIZED) $(BIN)/python -m tests.fuzz --seconds $(SANITIZED_SECONDS) --limit 120 \
+	  $(FUZZ_ARGS)
+
+# For a night, or FUZZ_SECONDS; FUZZ_ARGS="--cases 1000 --only Trees --seed 0" and the like.
+FUZZ_SECONDS ?= 28800
+fuzz: $(STAMPS)/test
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
+
+# What the slow tests do for seconds, for minutes.
+endurance: $(STAMPS)/test
+	$(ONE_THREAD) ENDURANCE_SECONDS=300 $(BIN)/pytest -q tests/endurance
 
 # Not among the others: Ray is large, and starts new processes for every call.
 # Its tests skip themselves without it, which must not pass for success here.
@@ -172,6 +199,14 @@ $(STAMPS)/debug: $(STAMPS)/test
 	@rm -rf build/debug-site
 	@$(COMPILE) --target build/debug-site \
 	  -Cbuild-dir=$(BUILD)/debug -Csetup-args=-Dbounds_checks=true .
+	@touch $@
+
+$(STAMPS)/sanitized: $(STAMPS)/test
+	@echo "Compiling the kernels with sanitizers ..."
+	@rm -rf build/sanitized-site
+	@CC=gcc $(COMPILE) --target build/sanitized-site -Cbuild-dir=$(BUILD)/sanitized \
+	  -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_lundef=false \
+	  -Csetup-args=-Db_sanitize=address,undefined .
 	@touch $@
 
 # What those versions depend on is taken as it was on a day not long after they came
