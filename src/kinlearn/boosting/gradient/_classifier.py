@@ -76,7 +76,7 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         Whether scores begin with a line through the features (penalised regression by
         the same loss, with slopes that all tasks have in common), and trees boost what
         it leaves. "auto": where generalised cross-validation promises less error, and
-        rows times features times features are at most some 250 million; see
+        rows times features times features are at most some 130 million; see
         :doc:`/models/gradient-boosting`.
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Columns that hold categories: names, positions or a mask of the columns of X, in

@@ -46,7 +46,7 @@ _BITS_OF_VALUES = 10  # 8 deviations of 128 steps
 _ROWS = 2**12  # at a time
 
 # With linear_part="auto" there is none beyond: products, and sums by task.
-_MOST_PRODUCTS = 2**28
+_MOST_PRODUCTS = 2**27
 _MOST_TASK_SUMS = 2**22
 
 
