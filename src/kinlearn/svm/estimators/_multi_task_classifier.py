@@ -188,6 +188,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         **MultiTaskSVMBase._class_constraints,
     }
 
+    _seconds_by_pair = 4e-9
+
     def __init__(
         self,
         C: float = 1.0,
@@ -258,7 +260,7 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
             The fitted classifier.
         """
         self._validate_params()
-        data = self._fit_data(X, y, sample_weight, labels="classes")
+        data = self._fit_data(X, y, sample_weight, labels="classes", order="C")
         cost = self.C * self._row_weights(data)
         if self.class_weight is not None:
             cost = cost * class_weights(self.class_weight, data.classes[data.y])

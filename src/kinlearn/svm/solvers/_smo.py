@@ -77,7 +77,7 @@ def solve_smo(
     """
     solver = TaskSMO(
         kernel.rows(problem.rows, problem.group, problem.n_groups),
-        int(cache_size * 2**20),
+        int(min(cache_size, 2**30) * 2**20),  # more than any machine has
         problem.y,
         problem.low,
         problem.high,
