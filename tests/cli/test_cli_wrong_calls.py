@@ -180,6 +180,8 @@ CALLS = [
     (f"{RELATE} --out pupils.csv", "is the input, too"),
     (f"{RELATE} --out new.xlsx", ".csv, .tsv, .parquet"),
     (f"{RELATE} --out folder/x/new.csv", "There is no folder folder/x"),
+    (f"{COMPARE} --no-kin --store {'n' * 300}", "File name too long. Name another"),
+    (f"{COMPARE} --no-kin --store {'n' * 300}/x", "the name is too long"),
     # model files
     (PREDICT.replace("model.skops", "nowhere.skops"), "kin fit ... --save"),
     (PREDICT.replace("model.skops", "folder"), "is a folder"),

@@ -139,3 +139,28 @@ def test_models_stay_far_below_the_limit(path):
     with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
     assert unpacked < 50 * path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("columns", [1, 2]),
+        ("columns", [{"name": "a"}]),
+        ("columns", [{"name": 3, "kind": "value"}]),
+        ("order", "abc"),
+        ("order", ["nowhere"]),
+        ("privileged", [None]),
+        ("tasks", [[1], [2]]),
+        ("classes", [None, {}]),
+        ("classes", {"no": 1}),
+        ("kind", "prophecy"),
+        ("named", "yes"),
+        ("versions", {"numpy": 2}),
+        ("task", 5),
+        ("target", ["a"]),
+    ],
+)
+def test_odd_manifests_are_one_clear_error(model, path, field, value):
+    kinlearn.save(model, path, about={field: value})  # with a right checksum
+    with pytest.raises(ValueError, match=f"lacks '{field}'.* in its manifest"):
+        open_model(path)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn, TextIO
 
-from kinlearn.cli._errors import UserError, one_line
+from kinlearn.cli._errors import UserError, file_error, one_line
 
 __all__ = ["main", "run"]
 
@@ -61,6 +61,11 @@ def run(arguments: list[str]) -> int:
             return _fail(one_line(error), 2)
         except typer.TyperException as error:
             return _fail(_usage(error), 2)
+        except OSError as error:
+            if debug:
+                raise
+            path = one_line(error.filename or "a file", 100)
+            return _fail(one_line(file_error(error, path, "use")), 2)
         except Exception as error:  # the last line of defence
             if debug:
                 raise

@@ -197,11 +197,47 @@ def open_model(
     if key is not None:
         _check_signature(path, manifest, key)
     wrong = [k for k, t in _FIELDS.items() if not isinstance(manifest.get(k, 0), t)]
+    wrong = wrong or _odd_fields(manifest)
     if wrong:
         raise ValueError(
-            f"{path} lacks {show_values(wrong, 3)} in its manifest. {_REMEDY}"
+            f"{path} lacks {show_values(wrong, 3)} in its manifest, or has something "
+            f"else there. {_REMEDY}"
         )
     return SavedModel(_build(path, entries, tuple(trusted)), manifest)
+
+
+def _odd_fields(manifest: dict[str, Any]) -> list[str]:
+    """Fields of a manifest that hold something else than they should."""
+
+    def texts(values: Any) -> bool:
+        return isinstance(values, list) and all(isinstance(v, str) for v in values)
+
+    def plain(values: Any) -> bool:
+        return isinstance(values, list) and all(
+            isinstance(v, str | bool | int | float) for v in values
+        )
+
+    columns = manifest["columns"]
+    named = all(
+        isinstance(column, dict)
+        and isinstance(column.get("name"), str)
+        and isinstance(column.get("kind"), str)
+        for column in columns
+    )
+    good = {
+        "versions": all(isinstance(v, str) for v in manifest["versions"].values()),
+        "classes": manifest["classes"] is None or plain(manifest["classes"]),
+        "tasks": plain(manifest["tasks"]),
+        "columns": named,
+        "order": texts(manifest.get("order", [])),
+        "privileged": texts(manifest.get("privileged", [])),
+        "named": isinstance(manifest.get("named", True), bool),
+        "kind": manifest["kind"] in (None, "classification", "regression"),
+    }
+    if named and "order" in manifest and good["order"]:
+        found = {column["name"] for column in columns} | {manifest["task"]}
+        good["order"] = set(manifest["order"]) <= found
+    return [name for name, is_good in good.items() if not is_good]
 
 
 def _check_signature(path: Path, manifest: dict[str, Any], key: bytes) -> None:

@@ -42,13 +42,24 @@ __all__ = ["OneModel", "SharingForm", "inner_has"]
 
 
 def inner_has(name: str) -> Callable[[Any], bool]:
-    """Condition: the wrapped estimator has a method."""
+    """Condition: the wrapped estimator has a method, and what was fitted allows it."""
 
     def check(self: Any) -> bool:
-        getattr(self.estimator, name)  # its AttributeError names the method
+        # its AttributeError names the method
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        reason = self._reason_against(name) if hasattr(self, "_reason_against") else ""
+        if reason:
+            raise AttributeError(reason)
         return True
 
     return check
+
+
+def _by_rows(rest: Any) -> Any:
+    """An array that stands column by column, row by row: sums have the same digits."""
+    if isinstance(rest, np.ndarray) and rest.flags.f_contiguous:
+        return np.ascontiguousarray(rest)
+    return rest
 
 
 class SharingForm(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
@@ -132,17 +143,18 @@ class SharingForm(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
             if sample_weight is not None:
                 self._label_sets = self._label_sets.counting(task, codes, sample_weight)
             self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
-        return TrainingRows(rest, task, y, sample_weight)
+        return TrainingRows(_by_rows(rest), task, y, sample_weight)
 
     def _open_for_predict(self, X: Table) -> tuple[Any, np.ndarray]:
         check_is_fitted(self)
-        return split_known_task(
+        rest, task = split_known_task(
             X,
             self._columns,
             self.tasks_,
             unknown_task=self.unknown_task,
             estimator=type(self).__name__,
         )
+        return _by_rows(rest), task
 
     def predict(self, X: Table) -> np.ndarray:
         """Predict class labels or numbers.
@@ -291,6 +303,7 @@ class OneModel(SharingForm):
             method,
             len(task),
             len(self.classes_) if is_classifier(self.estimator) else None,
+            X,
         )
         if not is_classifier(self.estimator) or self._label_sets.complete:
             return found

@@ -20,6 +20,7 @@ from kinlearn.tables import TableEncoder
 from kinlearn.tables.internal import FrameTable, comes_from, encoding_for, open_table
 from kinlearn.tasks import TaskMixin
 from kinlearn.utils._sklearn import safe_indexing
+from kinlearn.utils._values import name_largest
 
 __all__ = [
     "CategoriesError",
@@ -281,15 +282,30 @@ def _with_values(X: Any) -> Any:
 
 
 def checked_predictions(
-    found: Any, model: Any, method: str, n_rows: int, n_classes: int | None = None
+    found: Any,
+    model: Any,
+    method: str,
+    n_rows: int,
+    n_classes: int | None = None,
+    X: Any = None,
 ) -> Any:
-    """What an estimator predicted, refused if it has another shape than it must."""
+    """What an estimator predicted, refused if it has another shape than it must.
+
+    If X is given, it must be finite too.
+    """
     name = type(model).__name__
     shape = np.shape(found)
     if shape[:1] != (n_rows,):
         raise ValueError(
             f"{name}.{method} returned an array of shape {shape} for {n_rows} rows. "
             "It must return a prediction for each row."
+        )
+    values = np.asarray(found)
+    if X is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = np.argwhere(~np.isfinite(values))[0][0]
+        raise ValueError(
+            f"{name}.{method} returned {values[row].ravel()[0]:g} for row {row}: "
+            f"numbers are too large for it. {name_largest(X)}"
         )
     if method != "predict_proba" or n_classes is None:
         return found

@@ -263,6 +263,22 @@ class PerTask(CallbackSupportMixin, SharingForm):
             out[index] = values
         return out
 
+    def _reason_against(self, method: str) -> str:
+        """Why a method has no meaning for the classes that fit saw; or nothing."""
+        n_classes = len(getattr(self, "classes_", (0, 1)))
+        if method != "decision_function" or n_classes == 2:
+            return ""
+        if n_classes == 1:
+            return "decision_function is not defined for one class. Use predict."
+        if hasattr(self.estimator, "predict_proba"):
+            return ""
+        if (np.diff(self._label_sets.observed.indptr) == n_classes).all():
+            return ""
+        return (
+            "decision_function is not defined here: the rows of some tasks show only "
+            f"some of the {n_classes} classes. Use predict."
+        )
+
     def _by_probability(self, method: str) -> np.ndarray:
         """Which tasks are predicted by probabilities, with those of other models."""
         if not hasattr(self.estimator, "predict_proba"):
@@ -295,20 +311,14 @@ class PerTask(CallbackSupportMixin, SharingForm):
         """Predictions of one task's model, in terms of the union of the labels."""
         if method == "predict":
             found = model.predict(X)
-            return checked_predictions(found, model, method, X.shape[0])
+            return checked_predictions(found, model, method, X.shape[0], X=X)
         columns = np.searchsorted(self.classes_, model.classes_)
         if method == "predict_proba":
             out = np.zeros((X.shape[0], len(self.classes_)))
             out[:, columns] = checked_predictions(
-                model.predict_proba(X), model, method, X.shape[0], len(columns)
+                model.predict_proba(X), model, method, X.shape[0], len(columns), X
             )
             return out
         if len(self.classes_) == 2 and len(columns) == 1:
             return np.full(X.shape[0], 2.0 * columns[0] - 1.0)
-        if len(columns) < len(self.classes_):
-            raise ValueError(
-                "decision_function is not defined here: the rows of some tasks show "
-                f"only some of the {len(self.classes_)} classes. Use predict_proba or "
-                "predict."
-            )
         return model.decision_function(X)

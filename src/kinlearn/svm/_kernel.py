@@ -52,6 +52,7 @@ _DENSE_CELLS = 2**25
 _WHOLE_ROWS = 1200
 _PACK_COLUMNS = 64
 _VARIANCE_ROWS = 1024
+_LEAST_SPREAD = 1e-200
 _MEDIAN_ROWS = 1000
 _EXPANDED_CELLS = 2**22  # of the kernel with support vectors, at a time
 
@@ -377,6 +378,11 @@ def _variance(X: Any, weight: np.ndarray | None) -> float:
     return squares / total
 
 
+def _inverse(spread: float) -> float:
+    """Its inverse; 1 where rows hardly differ, so that this would be infinite."""
+    return 1.0 / spread if spread > _LEAST_SPREAD else 1.0
+
+
 def make_space(
     X: Any,
     kernel: str,
@@ -410,7 +416,7 @@ def make_space(
         return Space(kernel)
     if gamma == "scale":
         variance = _variance(X, weight)
-        gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        gamma = _inverse(X.shape[1] * variance)
     elif gamma == "auto":
         gamma = 1.0 / X.shape[1]
     elif gamma == "median":
@@ -421,7 +427,7 @@ def make_space(
         median = np.median(between_rows) if between_rows.size else 0.0
         if median <= 0.0:  # more than half of the rows are the same
             median = between_rows.mean() if between_rows.size else 0.0
-        gamma = 1.0 / median if median > 0 else 1.0
+        gamma = _inverse(median)
     return Space(kernel, float(gamma), float(coef0), int(degree))
 
 

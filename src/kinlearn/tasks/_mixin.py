@@ -15,6 +15,7 @@ from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import LaterData, TaskData, TaskRows
 from kinlearn.tasks._label_sets import LabelSets
 from kinlearn.tasks._paths import TaskPaths
+from kinlearn.tasks._targets import LARGEST
 from kinlearn.tasks._validation import (
     check_later_data,
     check_task_data,
@@ -131,6 +132,9 @@ class TaskMixin(AllOrNothing):
 
     # what suits the method: trees, and those that need one scale, set their own
     _table_encoding: ClassVar[dict[str, Any]] = {"categories": "indicators"}
+    # what features may reach: products of these stay finite; methods that only sort
+    # values take any
+    _largest: ClassVar[float] = LARGEST
 
     _task_parameter_constraints = {
         "task": [str, Integral, None],
@@ -170,8 +174,11 @@ class TaskMixin(AllOrNothing):
         return {
             "accept_sparse": tags.input_tags.sparse,
             "allow_nan": tags.input_tags.allow_nan,
-            "order": order,
+            # one order unless the method needs another: sums of rows that stand
+            # otherwise in memory differ in their last digits
+            "order": order or "C",
             "estimator": type(self).__name__,
+            "largest": self._largest,
         }
 
     def _task_path(self) -> tuple[tuple[Any, ...], Any]:

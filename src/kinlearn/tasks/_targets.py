@@ -13,6 +13,7 @@ from kinlearn.utils._typing import ArrayLike
 from kinlearn.utils._values import are_missing, show_values
 
 __all__ = [
+    "LARGEST",
     "check_class_weight",
     "check_total_weight",
     "class_codes",
@@ -21,7 +22,7 @@ __all__ = [
 ]
 
 # Sums of squares of such weights are finite, and their inverses too.
-_LEAST, _MOST = 1e-100, 1e100
+_LEAST, LARGEST = 1e-100, 1e100
 
 
 def _vector(y: Any, estimator: str) -> np.ndarray:
@@ -189,6 +190,14 @@ def numbers(
             f"y holds a number too large for float64 ({error})."
         ) from error
     _check_all_there(checked, estimator, task, tasks)
+    row = int(np.abs(checked).argmax()) if checked.size else 0
+    if checked.size and abs(checked[row]) > LARGEST:
+        first = name_task(row, task, tasks)
+        raise ValueError(
+            f"y holds {checked[row]:g} in row {row}{f', {first}' if first else ''}, "
+            f"whose square is too large for float64. {estimator} takes targets up to "
+            f"{LARGEST:g}: put them in a larger unit."
+        )
     return checked
 
 
@@ -269,7 +278,7 @@ def check_total_weight(weight: np.ndarray | None) -> None:
             f"The weights of the {len(weight)} rows sum to {total:g}. At least one row "
             "must count; look at sample_weight and class_weight."
         )
-    if not _LEAST <= total <= _MOST:
+    if not _LEAST <= total <= LARGEST:
         raise ValueError(
             f"The weights of the {len(weight)} rows sum to {total:g}, too "
             f"{'large' if total > 1 else 'small'} to reckon with. Scale sample_weight, "

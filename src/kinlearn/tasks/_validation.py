@@ -16,7 +16,12 @@ from kinlearn.tasks._paths import (
     known_path_codes,
     read_paths,
 )
-from kinlearn.tasks._targets import class_codes, numbers
+from kinlearn.tasks._targets import (
+    LARGEST,
+    check_total_weight,
+    class_codes,
+    numbers,
+)
 from kinlearn.tasks._task_column import (
     check_rows,
     encode_tasks,
@@ -42,14 +47,21 @@ def _check_finite(
     *,
     allow_nan: bool,
     estimator: str,
+    largest: float = np.inf,
 ) -> None:
-    """Refuse inf (and NaN) with the column, the row and the task at fault."""
+    """Refuse inf (and NaN) with the column, the row and the task at fault.
+
+    So are numbers beyond `largest`, whose products would not be finite.
+    """
+    values = X.data if sp.issparse(X) else X
     try:
-        assert_all_finite(X.data if sp.issparse(X) else X, allow_nan=allow_nan)
-        return
+        assert_all_finite(values, allow_nan=allow_nan)
+        if not _reaches(values, largest):
+            return
+        bad: Any = lambda block: np.abs(block) > largest  # noqa: E731
     except ValueError:
-        cells = X.tocoo() if sp.issparse(X) else X
-    bad = np.isinf if allow_nan else lambda block: ~np.isfinite(block)
+        bad = np.isinf if allow_nan else lambda block: ~np.isfinite(block)
+    cells = X.tocoo() if sp.issparse(X) else X
     if sp.issparse(cells):
         hits = np.flatnonzero(bad(cells.data))
         rows, cols, value = cells.row[hits], cells.col[hits], cells.data[hits[0]]
@@ -59,18 +71,32 @@ def _check_finite(
     column = names[cols[0]]
     first = name_task(rows[0], task, tasks)
     of_task = f", {first}" if first else ""
-    what = "NaN" if np.isnan(value) else "infinity or a value too large"
-    remedy = (
-        "Impute or drop these rows, for example with "
-        "kinlearn.keep_task(SimpleImputer(), task=...)"
-        if np.isnan(value)
-        else "Replace it with a finite number or NaN"
-    )
+    what = f"infinity or a value too large for {X.dtype}"
+    remedy = "Replace it with a finite number or NaN"
+    if np.isnan(value):
+        what = f"NaN for {X.dtype}"
+        remedy = (
+            "Impute or drop these rows, for example with "
+            "kinlearn.keep_task(SimpleImputer(), task=...)"
+        )
+    elif np.isfinite(value):
+        what = f"{value:g}, whose products are too large for {X.dtype},"
+        remedy = f"Put the column in a larger unit: up to {largest:g} is accepted"
     raise ValueError(
-        f"Input X contains {what} for {X.dtype} in column {column!r} (first: row "
+        f"Input X contains {what} in column {column!r} (first: row "
         f"{rows[0]}{of_task}; {len(rows)} such cells in all). {estimator} does not "
         f"accept it. {remedy}."
     )
+
+
+def _reaches(values: np.ndarray, largest: float) -> bool:
+    """Whether a number is beyond it; those of other types than float64 are not."""
+    if not values.size or values.dtype != np.float64 or largest == np.inf:
+        return False
+    with np.errstate(invalid="ignore"):
+        return np.fmax.reduce(values, axis=None) > largest or (
+            np.fmin.reduce(values, axis=None) < -largest
+        )
 
 
 def _target_code(target: Any, task: TaskColumn, tasks: np.ndarray) -> int | None:
@@ -110,6 +136,7 @@ def check_task_data(
     groups: Sequence[str | int] = (),
     need_features: bool = True,
     estimator: str = "This estimator",
+    largest: float = LARGEST,
 ) -> TaskData:
     """Check training data once, and give it the form that kernels take.
 
@@ -154,6 +181,8 @@ def check_task_data(
         Whether there must be a column beside the task and the privileged ones.
     estimator : str, default="This estimator"
         Name for messages.
+    largest : float, default=1e100
+        What the features may reach, up or down.
 
     Returns
     -------
@@ -220,7 +249,13 @@ def check_task_data(
             continue
         fields[name] = table.matrix(positions, **options)
         _check_finite(
-            fields[name], column_names, codes, tasks, allow_nan=nan, estimator=estimator
+            fields[name],
+            column_names,
+            codes,
+            tasks,
+            allow_nan=nan,
+            estimator=estimator,
+            largest=largest,
         )
     if labels is not None and "y" not in fields:
         fields |= _targets(y, labels, table, codes, tasks, estimator)
@@ -231,6 +266,7 @@ def check_task_data(
             dtype=np.float64,
             ensure_non_negative=True,
         )
+        check_total_weight(fields["sample_weight"])
     if named is not None:
         fields.setdefault("categorical", named)
     return TaskData(
@@ -274,6 +310,7 @@ def check_task_rows(
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
     estimator: str = "This estimator",
+    largest: float = LARGEST,
 ) -> TaskRows:
     """Check rows to predict for against what fit saw.
 
@@ -330,6 +367,7 @@ def check_task_rows(
         tasks,
         allow_nan=allow_nan,
         estimator=estimator,
+        largest=largest,
     )
     return TaskRows(X=matrix, task=codes, groups=groups)
 
@@ -388,6 +426,7 @@ def check_later_data(
         weight = check_sample_weight(
             sample_weight, codes, dtype=np.float64, ensure_non_negative=True
         )
+        check_total_weight(weight)
     return LaterData(
         X=rows.X,
         task=freeze(task),

@@ -425,6 +425,63 @@ def check_tables_of_mixed_columns(estimator: Any) -> None:
         _assert_same(other, by_library[0])
 
 
+def check_same_bits_in_any_order_of_memory(estimator: Any) -> None:
+    """Rows one after the other, or columns, give the same model to the last bit."""
+    X, y, task = make_problem(estimator)
+    X = X + np.linspace(0.0, 0.1, X.size).reshape(X.shape)  # digits to be rounded
+    packed = with_task(X, task)
+    assert packed.flags.c_contiguous
+    by_column = np.asfortranarray(packed)
+    model = set_up(estimator, task=-1).fit(packed, y)
+    again = set_up(estimator, task=-1).fit(by_column, y)
+    found, wanted = _predictions(again, by_column), _predictions(model, packed)
+    for method, values in wanted.items():
+        assert_array_equal(found[method], values, err_msg=method)
+
+
+def check_extreme_values(estimator: Any) -> None:
+    """Very large and very small numbers end in finite predictions, or a clear error.
+
+    In one column of X, dense and sparse, in the weights of some rows, and of all.
+    """
+    X, y, task = make_problem(estimator, n_samples=60)
+    cases: list[tuple[str, Any, Any]] = []
+    weighted = has_fit_parameter(estimator, "sample_weight")
+    for size in (1e99, 1e300, 1e-300, 5e-324):
+        with np.errstate(under="ignore"):
+            wide = X * [1.0, size, 1.0, 1.0]
+        cases.append((f"{size:g}", wide, None))
+        if size == 1e300 and get_tags(estimator).input_tags.sparse:
+            cases.append((f"{size:g} in sparse X", sp.csr_array(wide), None))
+        if weighted and size != 1e99:
+            some = np.where(np.arange(len(y)) % 9 == 0, size, 1.0)
+            cases.append((f"{size:g} as a weight", X, some))
+    if weighted:
+        cases.append(("1e-300 as every weight", X, np.full(len(y), 1e-300)))
+    for name, features, weight in cases:
+        _check_finite_or_refused(estimator, name, features, y, task, weight)
+
+
+def _check_finite_or_refused(
+    estimator: Any, name: str, X: Any, y: Any, task: Any, weight: Any
+) -> None:
+    packed = with_task(X, task)
+    given = {} if weight is None else {"sample_weight": weight}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = set_up(estimator, task=-1).fit(packed, y, **given)
+            found = _predictions(model, packed)
+        except (ValueError, TypeError) as error:
+            text = str(error)
+            assert "array must not contain" not in text, f"{name}: {text}"
+            assert "internal" not in text, f"{name}: {text}"
+            return
+    for method, values in found.items():
+        finite = values.dtype.kind != "f" or np.isfinite(values).all()
+        assert finite, f"{method} is not finite with {name}."
+
+
 FOR_ALL = [
     check_same_predictions_from_every_container,
     check_renamed_tasks,
@@ -443,7 +500,37 @@ FOR_ALL = [
     check_cross_validation_and_search,
     check_tables_of_mixed_columns,
     check_interrupted_fit,
+    check_extreme_values,
+    check_same_bits_in_any_order_of_memory,
 ]
-FOR_CLASSIFIERS = [check_label_sets, check_task_with_one_class]
+
+
+def check_methods_that_are_there_work(estimator: Any) -> None:
+    """What `hasattr` promises of a fitted classifier can be called."""
+    X, y, task = make_problem(estimator, n_samples=60)
+    packed = with_task(X, task)
+    three = (X[:, 0] * 3).astype(int) % 3
+    cases: list[Any] = [
+        (np.zeros_like(y), "connected"),
+        (np.where(task == 1, np.minimum(three, 1), three), "observed"),
+    ]
+    for labels, rule in cases:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                model = set_up(estimator, task=-1, label_sets=rule)
+                model.fit(packed, labels)
+            except ValueError:
+                continue  # it may want two classes
+            for method in ("predict", "predict_proba", "decision_function"):
+                if hasattr(model, method):
+                    assert len(getattr(model, method)(packed)) == len(labels)
+
+
+FOR_CLASSIFIERS = [
+    check_label_sets,
+    check_task_with_one_class,
+    check_methods_that_are_there_work,
+]
 FOR_UNKNOWN_TASKS = [check_unknown_tasks]
 FOR_N_JOBS = [check_n_jobs_changes_nothing]

@@ -11,15 +11,28 @@ new objects; it does not write into those of an earlier one.
 """
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
 from typing import Any
 
+from numpy.linalg import LinAlgError
+
 from kinlearn.utils._loaded import CheckedWhenLoaded
+from kinlearn.utils._values import name_largest
 
-__all__ = ["AllOrNothing", "is_all_or_nothing", "mark_all_or_nothing"]
+__all__ = [
+    "AllOrNothing",
+    "is_all_or_nothing",
+    "mark_all_or_nothing",
+    "raise_overflow",
+]
 
+# What SciPy and NumPy say when sums or products of finite numbers were not finite.
+_OVERFLOW = re.compile(
+    "array must not contain infs or NaNs|SVD did not converge|Singular matrix"
+)
 _METHODS = (
     "fit",
     "partial_fit",
@@ -42,14 +55,27 @@ def is_all_or_nothing(method: Any) -> bool:
     return getattr(method, "_all_or_nothing", None) is method
 
 
+def raise_overflow(
+    error: BaseException, estimator: Any, args: tuple, kwargs: dict[str, Any]
+) -> None:
+    """Say in our words that numbers were too large, where linear algebra says it."""
+    if type(error) in (ValueError, LinAlgError) and _OVERFLOW.search(str(error)):
+        X = args[0] if args else kwargs.get("X")
+        raise ValueError(
+            f"{type(estimator).__name__} met numbers that are too large for it, or of "
+            f"too different sizes. {name_largest(X)}"
+        ) from error
+
+
 def _all_or_nothing(method: Callable) -> Callable:
     @wraps(method)
     def whole(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(estimator))
         try:
             return method(estimator, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             estimator.__dict__ = before  # in one step, which nothing interrupts
+            raise_overflow(error, estimator, args, kwargs)
             raise
 
     return mark_all_or_nothing(whole)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Self
 
 import sklearn
 
-from kinlearn.utils._all_or_nothing import mark_all_or_nothing
+from kinlearn.utils._all_or_nothing import mark_all_or_nothing, raise_overflow
 
 __all__ = [
     "CallbackSupportMixin",
@@ -81,8 +81,9 @@ def with_callbacks(method: Callable) -> Any:
                 return method(estimator, *args, **kwargs)
             finally:
                 _tear_down(estimator)
-        except BaseException:
+        except BaseException as error:
             estimator.__dict__ = before  # in one step, which nothing interrupts
+            raise_overflow(error, estimator, args, kwargs)
             raise
 
     return mark_all_or_nothing(method_with_callbacks)

@@ -12,6 +12,7 @@ __all__ = [
     "MISSING_TYPES",
     "are_missing",
     "as_float32",
+    "name_largest",
     "no_formula",
     "show_values",
     "visible",
@@ -45,6 +46,23 @@ def no_formula(cell: Any) -> Any:
     except ValueError:
         return f"'{cell}"
     return cell
+
+
+def name_largest(X: Any) -> str:
+    """Which column of X has the largest number, and what to do about it."""
+    names = getattr(X, "columns", None)
+    try:
+        size = abs(X if hasattr(X, "max") else np.asarray(X, dtype=float)).max(axis=0)
+        size = size.toarray() if hasattr(size, "toarray") else size
+        size = np.ravel(np.asarray(size, dtype=np.float64))
+        column = int(np.nanargmax(size))
+    except (AttributeError, IndexError, TypeError, ValueError):
+        return "Look at the largest ones of X and y, and scale them."
+    name = column if names is None else str(names[column])
+    return (
+        f"The largest ones of X are in column {name!r} (up to {size[column]:g}); put "
+        "it, or the targets, in a larger unit, or scale them."
+    )
 
 
 def show_values(values: Any, limit: int = 5) -> str:

@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 
 from kinlearn.audit.run._store import open_store
+from kinlearn.exceptions import KinlearnWarning
 
 IDENTITY = {
     "data": "d" * 64,
@@ -136,3 +137,70 @@ def test_nan_never_gets_in(tmp_path):
         pytest.raises(ValueError, match="not JSON compliant"),
     ):
         store.append("k", {"x": float("nan")})
+
+
+def test_a_full_disk_keeps_what_was_finished(tmp_path):
+    with open_store(tmp_path, IDENTITY) as store:
+        store.append("first", {"x": 1})
+        store._connection.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(ValueError, match=r"the disk is full.*finished is kept"):
+            store.append("second", {"x": "long" * 10_000})
+    with open_store(tmp_path, IDENTITY) as store:
+        assert store["first"] == {"x": 1}
+        assert "second" not in store
+
+
+def test_damaged_records_are_computed_again(tmp_path):
+    with open_store(tmp_path / "s", IDENTITY) as store:
+        for key in "abc":
+            store.append(key, {"x": 1})
+    with sqlite3.connect(tmp_path / "s") as connection:
+        connection.execute("UPDATE records SET value = '{\"x\": 7}' WHERE key = 'a'")
+        connection.execute("UPDATE records SET elapsed = 'text' WHERE key = 'b'")
+    connection.close()
+    with pytest.warns(KinlearnWarning, match="2 damaged records.*; 1 are as they"):
+        store = open_store(tmp_path / "s", IDENTITY)
+    with store:
+        assert "a" not in store
+        assert "c" in store
+        store.append("a", {"x": 2})
+    with (
+        pytest.warns(KinlearnWarning, match="1 damaged"),
+        open_store(tmp_path / "s", IDENTITY) as store,
+    ):
+        assert store["a"] == {"x": 2}
+
+
+@pytest.mark.parametrize("name", ["identity", "started"])
+@pytest.mark.parametrize("change", ["DELETE FROM about", "UPDATE about SET value='{'"])
+def test_a_damaged_head_is_one_clear_error(tmp_path, name, change):
+    with open_store(tmp_path / "s", IDENTITY):
+        pass
+    with sqlite3.connect(tmp_path / "s") as connection:
+        connection.execute(f"{change} WHERE name = '{name}'")
+    connection.close()
+    with pytest.raises(ValueError, match=r"it is damaged\. Delete it, or name another"):
+        open_store(tmp_path / "s", IDENTITY)
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "file/below", "deep/" * 900 + "s"])
+def test_names_that_cannot_be_are_one_clear_error(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"cannot be opened: .* Name another") as error:
+        open_store(tmp_path / name, IDENTITY)
+    assert len(str(error.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("attempt to write a readonly database", "it may only be read"),
+        ("unable to open database file", "its folder cannot be written to"),
+        ("disk I/O error", "cannot be read or written. What was finished is kept"),
+    ],
+)
+def test_errors_of_the_disk_are_told_in_our_words(tmp_path, theirs, ours):
+    with open_store(tmp_path, IDENTITY) as store:
+        error = store._explain(sqlite3.OperationalError(theirs))
+    assert ours in str(error)
+    assert theirs not in str(error).replace("disk I/O error", "")

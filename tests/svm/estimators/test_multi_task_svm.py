@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC, SVR
 
 from kinlearn import with_task
-from kinlearn.exceptions import FeatureScaleWarning
+from kinlearn.exceptions import FeatureScaleWarning, KinlearnWarning
 from kinlearn.model_selection import TaskStratifiedKFold
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR, SVMPlusClassifier
 from kinlearn.svm._problem import Problem
@@ -620,3 +620,13 @@ def test_ctrl_c_stops_within_a_second(fit_intercept):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6000, 40)), rng.normal(size=6000)
     assert seconds_to_stop(lambda: model.fit(X, y)) < 1
+
+
+@pytest.mark.parametrize("kind", [MultiTaskSVC, MultiTaskSVR])
+def test_a_fit_of_minutes_is_announced_before_it_begins(kind, monkeypatch):
+    monkeypatch.setattr(kind, "_seconds_by_pair", 1.0)
+    X = np.arange(20.0)[:, None]
+    y = (X[:, 0] > 9).astype(int)
+    with pytest.warns(KinlearnWarning, match=r"20 rows .*at least 7 minutes on one"):
+        kind().fit(X, y)
+    kind(max_iter=1000).fit(X, y)  # whoever limits it knows

@@ -460,6 +460,7 @@ def test_search_and_calibration_see_the_privileged_columns():
     assert_allclose(proba.sum(axis=1), 1)
 
 
+@pytest.mark.filterwarnings("ignore:SVMPlusClassifier begins to fit")
 def test_ctrl_c_stops_within_a_second():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 20))

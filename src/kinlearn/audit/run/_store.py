@@ -2,22 +2,27 @@
 
 A record is plain data under a key. The file is an SQLite database; a record is
 on the disk when `append` returns, so a run that is killed at any moment finds
-everything that it had finished. Both stores keep records as JSON text, so that
-a result is the same whether it was computed in one go or not.
+everything that it had finished. It has a checksum: a damaged record is computed again.
+Both stores keep records as JSON text, so that a result is the same whether it was
+computed in one go or not.
 """
 
 import json
 import sqlite3
 import time
+import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from kinlearn.exceptions import KinlearnWarning
+
 __all__ = ["FileStore", "LevelRecords", "MemoryStore", "open_store"]
 
-_FORMAT = "kinlearn-audit-store/1"
+_FORMAT = "kinlearn-audit-store/2"
 _FILE_IN_FOLDER = "sharing.sqlite"
 
 
@@ -80,16 +85,29 @@ class FileStore(MemoryStore):
     def __init__(self, path: str | PathLike[str], identity: dict[str, Any]) -> None:
         super().__init__(identity)
         self.path = Path(path)
-        if self.path.is_dir():
-            self.path /= _FILE_IN_FOLDER
-        self._check_header()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
         try:
+            if self.path.is_dir():
+                self.path /= _FILE_IN_FOLDER
+            self._check_header()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise ValueError(
+                f"store={_short(self.path)!r} cannot be opened: {why}. Name another "
+                "file, in a folder that you may write to."
+            ) from error
+        self._connection: Any = None
+        try:
+            self._connection = sqlite3.connect(
+                self.path, timeout=1, isolation_level=None
+            )
             self._open(identity)
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             self.close()
             raise self._explain(error) from error
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            self.close()
+            raise self._explain(sqlite3.DatabaseError("malformed")) from error
         except BaseException:
             self.close()
             raise
@@ -110,7 +128,20 @@ class FileStore(MemoryStore):
                 f"Another run is writing to {str(self.path)!r}. Wait for it, stop it, "
                 "or name another store."
             )
-        return ValueError(f"store={str(self.path)!r} cannot be used: {error}.")
+        text = str(error)
+        kept = "What was finished is kept: repeat the call to go on."
+        ways = {
+            "full": f"the disk is full. Free some space. {kept}",
+            "disk I/O error": f"the disk cannot be read or written. {kept}",
+            "readonly": "it may only be read. Check the rights of the file and its "
+            "folder, or name another store.",
+            "unable to open": "its folder cannot be written to. Check the rights, or "
+            "name another store.",
+            "malformed": "it is damaged. Delete it, or name another store.",
+            "not a database": "it is damaged. Delete it, or name another store.",
+        }
+        why = next((way for word, way in ways.items() if word in text), f"{text}.")
+        return ValueError(f"store={_short(self.path)!r} cannot be used: {why}")
 
     def _open(self, identity: dict[str, Any]) -> None:
         run = self._connection.execute
@@ -124,7 +155,7 @@ class FileStore(MemoryStore):
             run("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT)")
             run(
                 "CREATE TABLE records (key TEXT PRIMARY KEY, value TEXT, "
-                "session INTEGER, elapsed REAL)"
+                "session INTEGER, elapsed REAL, checksum INTEGER)"
             )
             about: dict[str, Any] = {
                 "format": _FORMAT,
@@ -148,10 +179,25 @@ class FileStore(MemoryStore):
             )
         self._compare(about["identity"], json.loads(json.dumps(identity)))
         self.started = about["started"]
-        for key, text, session, elapsed in run("SELECT * FROM records ORDER BY rowid"):
+        self._read_records()
+
+    def _read_records(self) -> None:
+        n_damaged = 0
+        read = self._connection.execute("SELECT * FROM records ORDER BY rowid")
+        for key, text, session, elapsed, checksum in read:
+            if _checksum(key, text, session, elapsed) != checksum:
+                n_damaged += 1
+                continue
             self._texts[key] = text
             self._elapsed[session] = max(elapsed, self._elapsed.get(session, 0.0))
         self._session = 1 + max(self._elapsed, default=-1)
+        if n_damaged:
+            warnings.warn(
+                f"store={_short(self.path)!r} holds {n_damaged} damaged records, which "
+                f"are computed again; {len(self._texts)} are as they were.",
+                KinlearnWarning,
+                stacklevel=2,
+            )
 
     def _compare(self, stored: dict[str, Any], now: dict[str, Any]) -> None:
         changes = list(_differences(stored, now))
@@ -164,11 +210,28 @@ class FileStore(MemoryStore):
 
     def _write(self, key: str, text: str, elapsed: float) -> None:
         row = (key, text, self._session, elapsed)
-        self._connection.execute("INSERT INTO records VALUES (?, ?, ?, ?)", row)
+        try:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)",
+                (*row, _checksum(*row)),
+            )
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
 
     def close(self) -> None:
         """Let go of the file."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _short(path: Path) -> str:
+    """A path for a message, the end of it where it is very long."""
+    text = str(path)
+    return text if len(text) <= 100 else f"...{text[-97:]}"
+
+
+def _checksum(*row: Any) -> int:
+    return zlib.crc32(json.dumps(row, default=repr).encode())
 
 
 def _differences(

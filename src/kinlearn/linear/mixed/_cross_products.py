@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 _CHUNK = 8192
+_LEAST_SCALE = 1e-150  # its square is no zero
 _CONSTANT = 1e-10  # spread of a column, relative to its size, that is rounding
 _DEPENDENT = 1e-10  # of a column's square: what others do not explain
 _PROPORTIONAL = 1e-12  # the same, of one other column
@@ -528,8 +529,9 @@ def _scaled(basis: Basis, FF: np.ndarray, ZZ: list[np.ndarray], n: float) -> Bas
 
     def scales(squares: np.ndarray, shift: np.ndarray) -> np.ndarray:
         size, mean = np.sqrt(np.maximum(squares, 0.0) / n), np.abs(shift)
-        constant = np.where(mean > 0.0, mean, 1.0)
-        return np.where(size > _CONSTANT * mean, size, constant)
+        constant = np.where(mean > _LEAST_SCALE, mean, 1.0)
+        varies = size > np.maximum(_CONSTANT * mean, _LEAST_SCALE)
+        return np.where(varies, size, constant)
 
     term_scale = []
     for sums, term, shift in zip(ZZ, basis.terms, basis.term_shift, strict=True):

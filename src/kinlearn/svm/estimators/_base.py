@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from kinlearn.exceptions import FeatureScaleWarning
+from kinlearn.exceptions import FeatureScaleWarning, KinlearnWarning
 from kinlearn.svm._analytic import analytic_C, analytic_epsilon
 from kinlearn.svm._kernel import KERNELS
 from kinlearn.svm._problem import (
@@ -36,12 +36,16 @@ __all__ = [
 ]
 
 _SCALE_RATIO = 1e4
+_LONG_TIME = 60.0  # seconds of a fit that are worth a warning
 _ASYMMETRY = 1e-5  # of the greatest cell; rounding in single precision is less
 _ROWS = 256  # that are compared with columns at a time
 _POSITIVE = Interval(Real, 0, None, closed="neither")
+# Beyond, products of penalties, weights and kernels would be 0 or infinite.
+_MODERATE = Interval(Real, 1e-100, 1e100, closed="both")
+_SHIFT = Interval(Real, -1e100, 1e100, closed="both")
 _NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
 _GAMMA = [
-    Interval(Real, 0, None, closed="left"),
+    Interval(Real, 0, 1e100, closed="both"),
     StrOptions({"scale", "auto", "median"}),
 ]
 
@@ -50,16 +54,16 @@ class SVMMixin(CallbackSupportMixin):
     """Parameters that all machines have, their problems, and the loop over these."""
 
     _parameter_constraints: dict = {
-        "C": [_POSITIVE],
+        "C": [_MODERATE],
         "kernel": [StrOptions(set(KERNELS))],
         "gamma": _GAMMA,
         "degree": [_NOT_NEGATIVE],
-        "coef0": [Real],
+        "coef0": [_SHIFT],
         "correction_kernel": [StrOptions(set(KERNELS)), None],
         "correction_gamma": [*_GAMMA, None],
         "correction_degree": [_NOT_NEGATIVE, None],
-        "correction_coef0": [Real, None],
-        "correction_penalty": [_POSITIVE],
+        "correction_coef0": [_SHIFT, None],
+        "correction_penalty": [Interval(Real, 1e-100, None, closed="left")],
         "tol": [_POSITIVE],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "cache_size": [_POSITIVE],
@@ -70,9 +74,31 @@ class SVMMixin(CallbackSupportMixin):
         "multi_class": [StrOptions({"ovo", "ovr"})],
     }
     _number_constraints: dict = {
-        "C": [_POSITIVE, StrOptions({"analytic"})],
+        "C": [_MODERATE, StrOptions({"analytic"})],
         "epsilon": [Interval(Real, 0, None, closed="left"), StrOptions({"analytic"})],
     }
+
+    # Seconds of one processor for each pair of rows, measured on easy problems of 3 to
+    # 6 thousand rows in as many tasks; hard problems take several times as long.
+    _seconds_by_pair: ClassVar[float]
+
+    def _warn_of_long_time(self, problems: Sequence[Problem]) -> None:
+        """Say before it begins that a fit will take minutes or hours."""
+        pairs = sum(float(len(problem.rows)) ** 2 for problem in problems)
+        seconds = self._seconds_by_pair * pairs
+        linear = self.kernel == "linear"  # its solver's time grows with the rows
+        if seconds < _LONG_TIME or self.max_iter >= 0 or linear:
+            return
+        rows = max(len(problem.rows) for problem in problems)
+        hours = f"{seconds / 3600:.0f} hours" if seconds > 7200 else ""
+        warn_caller(
+            f"{type(self).__name__} begins to fit {rows:,} rows ({len(problems)} "
+            "machines). Its time grows with the square of the rows: expect at least "
+            f"{hours or f'{seconds / 60:.0f} minutes'} on one processor. Fit to fewer "
+            "rows, limit it by max_iter, or take a method whose time grows with the "
+            "rows: kinlearn.linear, .trees or .boosting.",
+            KinlearnWarning,
+        )
 
     def _weigh_classes(self, data: TaskData) -> TaskData:
         """The same with weights of rows times those of their classes.
@@ -131,6 +157,7 @@ class SVMMixin(CallbackSupportMixin):
         solve: Callable[[Problem, Any], Solution],
     ) -> list[Solution]:
         """Solve each problem from where it starts; X and y are for callbacks."""
+        self._warn_of_long_time(problems)
         solutions = []
         with rounds_with_callbacks(self, X, y, len(problems), "machine") as on_machine:
             for m, (problem, start) in enumerate(zip(problems, starts, strict=True)):

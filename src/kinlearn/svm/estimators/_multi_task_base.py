@@ -280,7 +280,7 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _values(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Tasks of the rows, and the machines' values for them."""
-        rows = self._predict_data(X)
+        rows = self._predict_data(X, order="C")
         X = indexable(rows.X)
         return rows.task, self._machines.common(X) + self._machines.task_part(
             X, rows.task
@@ -288,12 +288,12 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _task_values(self, X: Table) -> np.ndarray:
         """What the rows' tasks add to the common part of the machines' values."""
-        rows = self._predict_data(X)
+        rows = self._predict_data(X, order="C")
         return self._machines.task_part(indexable(rows.X), rows.task)
 
     def _common_values(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Tasks of the rows, and the common part of the machines' values."""
-        rows = self._predict_data(X)
+        rows = self._predict_data(X, order="C")
         return rows.task, self._machines.common(indexable(rows.X))
 
     def __sklearn_tags__(self) -> Any:

@@ -188,6 +188,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         **MultiTaskSVMBase._class_constraints,
     }
 
+    _seconds_by_pair = 4e-9
+
     def __init__(
         self,
         C: float = 1.0,
@@ -258,15 +260,15 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
             The fitted classifier.
         """
         self._validate_params()
-        data = self._fit_data(X, y, sample_weight, labels="classes")
+        data = self._fit_data(X, y, sample_weight, labels="classes", order="C")
         data = self._weigh_classes(data)
-        if not self._row_weights(data).any():
+        cost = self.C * self._row_weights(data)
+        if not (cost > 0).any():
             raise ValueError(
                 f"{type(self).__name__} needs rows with a positive weight; "
                 f"class_weight={self.class_weight!r} leaves none. Give a class of y "
                 "more than 0."
             )
-        cost = self.C * self._row_weights(data)
         problems = self._class_problems(data.y, len(data.classes), cost, data.task)
         weight = np.array([_task_weights(p, data.n_tasks) for p in problems])
         self._solve_all(X, y, data, problems, cost, weight.reshape(-1, data.n_tasks))

@@ -150,6 +150,8 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
         **MultiTaskSVMBase._number_constraints,
     }
 
+    _seconds_by_pair = 1.5e-8
+
     def __init__(
         self,
         C: float | Literal["analytic"] = 1.0,
@@ -216,7 +218,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskSVMBase):
             The fitted regressor.
         """
         self._validate_params()
-        data = self._fit_data(X, y, sample_weight, labels="numbers")
+        data = self._fit_data(X, y, sample_weight, labels="numbers", order="C")
         weight = self._row_weights(data)
         features = "precomputed" not in (self.kernel, self.correction_kernel)
         self._set_cost_and_tube(data, weight, data.task, features)

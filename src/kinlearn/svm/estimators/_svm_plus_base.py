@@ -71,6 +71,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
     }
 
     table_encoder_: TableEncoder | None = None
+    _seconds_by_pair = 7e-7
 
     # --------------------------------------------------------------- reading
 
@@ -92,6 +93,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
             labels=labels,
             encoding=None if self.kernel == "precomputed" else NUMBERS,
             accept_sparse=True,
+            order="C",  # sums of the same numbers, whatever X comes in
             estimator=type(self).__name__,
         )
         remember_columns(self, without_task(data.columns))
@@ -201,7 +203,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
             decision[0] == correction[0] and decision[1] is correction[1]
         )
         n_stores = 1 if same or correction is None else 2
-        most = int(self.cache_size * 2**20 / n_stores / (4 * max(n, 1)))
+        most = int(min(self.cache_size, 2**30) * 2**20 / n_stores / (4 * max(n, 1)))
         most = max(most, min(n, 512))  # what a block works with must fit in
         store = StoredRows(decision[0], decision[1], problem.rows, most)
         other = store if same else None
@@ -254,6 +256,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
             tasks=np.zeros(1, dtype=int),
             encoder=self.table_encoder_,
             accept_sparse=True,
+            order="C",  # sums of the same numbers, whatever X comes in
             estimator=type(self).__name__,
         ).X
         X = indexable(X)

@@ -32,6 +32,8 @@ from kinlearn.svm.solvers._plus_block import Block
 
 __all__ = ["solve_plus", "start_plus"]
 
+# Solutions in a row that are no better than an earlier one.
+_PATIENCE, _PATIENCE_OF_BLOCKS = 30, 3000
 _BLOCK = 512  # samples: two matrices of that size fit into the processor's cache
 # Up to so many rows of the dual, blocks that take too long are left for all rows at
 # once: 72 MB for each of six matrices.
@@ -285,10 +287,15 @@ def solve_plus(
     if start is not None:
         _start_from(state, start, size)
     n_iter, work, block = 0, 0.0, np.arange(m if m <= size else 0)
+    best, in_vain = np.inf, 0
     while True:
         violation = state.certify()
         if violation <= tol or n_iter >= max_iter:
             break
+        in_vain = 0 if violation < best else in_vain + 1
+        best = min(best, violation)
+        if in_vain > (_PATIENCE if m <= size else _PATIENCE_OF_BLOCKS):
+            break  # numbers of very different sizes: rounding, move after move
         goal = 0.1 * tol  # costs little here, and few rows show each digit
         if size < m <= _MOST_AT_ONCE and work > _AT_ONCE * m**3:
             state.take_whole()

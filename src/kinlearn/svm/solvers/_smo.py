@@ -88,7 +88,7 @@ def solve_smo(
     source = kernel.rows(rows, group, n_groups)
     solver = TaskSMO(
         source,
-        int(cache_size * 2**20),
+        int(min(cache_size, 2**30) * 2**20),  # more than any machine has
         problem.y,
         problem.low,
         problem.high,

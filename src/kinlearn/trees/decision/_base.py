@@ -24,6 +24,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
     """
 
     _table_encoding = CODES
+    _largest = np.inf
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

@@ -127,6 +127,9 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     The thesis resamples all rows together. Here a task keeps its number of rows
     in each sample, since a tree without a row of a task could not predict it.
 
+    Samples are drawn by the positions of rows, so that the order of the rows decides
+    the forest together with `random_state`; without `bootstrap` it decides nothing.
+
     Examples
     --------
     >>> import numpy as np
