@@ -91,7 +91,7 @@ test-kernels-debug: $(STAMPS)/debug
 SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
   UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
-  KINLEARN_SANITIZED_BUILD=1 PYTHONPATH=build/sanitized-site $(ONE_THREAD)
+  KINLEARN_SANITIZED_BUILD=1 PYTHONPATH=$(CURDIR)/build/sanitized-site $(ONE_THREAD)
 SANITIZED_SECONDS ?= 300
 
 # Not among the others: it needs gcc and Linux, and minutes to compile.

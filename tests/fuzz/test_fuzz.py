@@ -91,7 +91,7 @@ def test_what_failed_once_does_not_fail_again():
 
 @pytest.mark.slow
 @needs_linux
-@pytest.mark.parametrize("name", ["Crash"])
+@pytest.mark.parametrize("name", ["Crash", "Hang", "Greedy"])
 def test_what_would_end_the_round_ends_a_case_alone(name):
     with Child(1, {"KINLEARN_FUZZ_PLANTED": "1"}) as child:
         case = {"estimator": name, "params": {}, "inputs": {}}
