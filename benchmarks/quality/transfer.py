@@ -179,8 +179,8 @@ def default(problem, seed, **params):
     )
 
 
-def ados(problem, seed):
-    """ADOS, then scikit-learn's AdaBoost."""
+def ados(problem, seed, *, selection="weights"):
+    """ADOS, or random source rows in its place, then scikit-learn's AdaBoost."""
     import warnings
 
     from imblearn.pipeline import make_pipeline
@@ -189,7 +189,9 @@ def ados(problem, seed):
     from kinlearn.transfer import AuxiliaryOverSampler
 
     warnings.simplefilter("ignore", kinlearn.exceptions.KinlearnWarning)
-    sampler = AuxiliaryOverSampler(task=-1, target=1, random_state=seed)
+    sampler = AuxiliaryOverSampler(
+        task=-1, target=1, selection=selection, random_state=seed
+    )
     return make_pipeline(sampler, AdaBoostClassifier(n_estimators=ROUNDS))
 
 
@@ -313,5 +315,19 @@ ADOS_CONTENDERS = (
     _ADABOOST,
     _SMOTE,
     Contender("kinlearn ADOS + AdaBoost", ados, kind="ours", **_IMBALANCED),
+    Contender(
+        "kinlearn ADOS, better half + AdaBoost",
+        ados,
+        {"selection": "better_half"},
+        kind="ours",
+        **_IMBALANCED,
+    ),
+    Contender(
+        "random source rows + AdaBoost",
+        ados,
+        {"selection": "random"},
+        kind="ours",
+        **_IMBALANCED,
+    ),
     _ours("rare", correction="rare_printed"),
 )

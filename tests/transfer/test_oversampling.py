@@ -22,6 +22,7 @@ from tests.reference import tradaboost as reference
 
 
 def sampler(**params):
+    params = {"selection": "weights", **params}  # as printed
     return AuxiliaryOverSampler(task=-1, target=1, random_state=0, **params)
 
 
@@ -82,7 +83,7 @@ def test_every_container_gives_the_same_rows():
     columns = [*"abcde", "task"]
     frame = pd.DataFrame(X, columns=columns)
     named = AuxiliaryOverSampler(
-        task="task", target="t", n_repeats=2, random_state=0
+        task="task", target="t", n_repeats=2, selection="weights", random_state=0
     )  # strings, sorted as the numbers are
     frame["task"] = np.where(X[:, -1] == 1, "t", "s")
     for make in (
@@ -184,3 +185,30 @@ def test_it_works_in_pipelines_and_finds_the_rare_class():
         answer = boosted.fit(X[own], y[own]).predict(X[test])
         alone.append(balanced_accuracy_score(y[test], answer))
     assert np.mean(with_source) > np.mean(alone) + 0.05
+
+
+def test_rows_are_drawn_from_the_half_with_the_higher_weights():
+    X, y = pair(1500)
+    printed, drawn = sampler(), sampler(selection="better_half")
+    printed.fit_resample(X, y)
+    drawn.fit_resample(X, y)
+    assert_array_equal(drawn.source_scores_, printed.source_scores_)
+    rare = np.flatnonzero((X[:, -1] == 0) & (y == 1))
+    scores = drawn.source_scores_[rare]
+    taken = drawn.source_indices_
+    assert len(set(taken)) == len(taken) == len(printed.source_indices_)
+    assert drawn.source_scores_[taken].min() >= np.median(scores)
+    assert (
+        drawn.source_scores_[taken].mean()
+        < scores[np.argsort(-scores)][: len(taken)].mean()
+    )  # not the best alone
+
+
+def test_a_random_choice_looks_at_no_weights():
+    X, y = pair(1500)
+    ours = sampler(selection="random")
+    X_more, y_more = ours.fit_resample(X, y)
+    assert_array_equal(ours.source_scores_, 0)
+    assert_array_equal(np.bincount(y_more), [60, 60])
+    other = sampler(selection="random", n_repeats=1).fit_resample(X, y)
+    assert_array_equal(other[0], X_more)  # no learner took part

@@ -22,6 +22,9 @@ from kinlearn.utils._values import warn_caller
 __all__ = ["AuxiliaryOverSampler"]
 
 _STRATEGIES = {"auto", "not majority", "minority"}
+# Fraction of a class's source rows, the best first, that is drawn from; 0 is as many as
+# are taken.
+_POOLS = {"weights": 0.0, "better_half": 0.5, "random": 1.0}
 
 
 class AuxiliaryOverSampler(BoostsEstimator):
@@ -32,8 +35,9 @@ class AuxiliaryOverSampler(BoostsEstimator):
     the target: all rows of its rarest class, and as many of each other. Every
     source row that a learner gets wrong is multiplied by
     :math:`\beta_{src} = 1 / (1 + \sqrt{2 \ln n / N})`. Source rows that agree
-    with the target keep the highest weights, on average over the draws, and are
-    added to the target's rows of their class.
+    with the target keep the highest weights, on average over the draws. From the half
+    of them with the higher weights, rows are drawn and added to the target's rows of
+    their class.
 
     It has the interface of imbalanced-learn's samplers and works in its
     pipelines.
@@ -61,6 +65,11 @@ class AuxiliaryOverSampler(BoostsEstimator):
         one that no row of the target shows (its rows are then drawn, as nothing tells
         which are like the target's); a callable: returns such a dict from the target's
         labels.
+    selection : {"better_half", "weights", "random"}, default="better_half"
+        Which source rows of a class are taken: those of the highest weight, as in the
+        thesis; a random draw of the half with the higher weights; or a random draw of
+        all, without looking at the weights. Rows of the highest weight are often
+        near copies of each other: see Notes.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, and which of equally good source rows are taken.
 
@@ -69,12 +78,13 @@ class AuxiliaryOverSampler(BoostsEstimator):
     sampling_strategy_ : dict
         Rows to add, by class.
     source_indices_ : int array
-        Rows of X that were taken from the source, best first within each class.
+        Rows of X that were taken from the source; best first within each class, with
+        ``selection="weights"``.
     sample_indices_ : int array
         Row of X behind each row of the result: the target's, then those taken.
     source_scores_ : float array of shape (n_samples,)
-        Mean weight of each source row; 0 for rows of the target, and for
-        classes that none of its rows shows.
+        Mean weight of each source row; 0 for rows of the target, for classes that
+        none of its rows shows, and with ``selection="random"``.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -102,6 +112,11 @@ class AuxiliaryOverSampler(BoostsEstimator):
 
     - Its algorithm prints *src* where its text has target: the learners are
       trained on target rows.
+    - The thesis takes the rows of the highest weight, ``selection="weights"``. Learners
+      of ten rare rows prefer rows that are like these ten and like each other: on most
+      of the real problems that we tried, a random choice among all source rows of the
+      class is better than that. A draw from the better half is as good as a random
+      one, not better; it leaves out what the learners agree to be of another class.
     - A draw ends where the learner's error reaches 1/2, or 0.
     - Rows of equal weight are taken in random order. Many are equal: all that
       no learner ever got wrong.
@@ -138,6 +153,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
             dict,
             callable,
         ],
+        "selection": [StrOptions(set(_POOLS))],
         "random_state": ["random_state"],
     }
     # imbalanced-learn reads from it what a sampler does
@@ -155,6 +171,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
         | float
         | dict[Any, int]
         | Callable[[np.ndarray], Any] = "auto",
+        selection: Literal["better_half", "weights", "random"] = "better_half",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -163,6 +180,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
         self.n_estimators = n_estimators
         self.n_repeats = n_repeats
         self.sampling_strategy = sampling_strategy
+        self.selection = selection
         self.random_state = random_state
 
     def fit(self, X: Table, y: ArrayLike) -> Self:
@@ -259,7 +277,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
         present = np.unique(data.y[rows])
         source = source[np.isin(data.y[source], present)]
         scores = np.zeros(data.n_samples)
-        if not len(source) or len(present) < 2:
+        if not len(source) or len(present) < 2 or self.selection == "random":
             return scores
         place = np.full(len(data.classes), -1, dtype=np.int32)
         place[present] = np.arange(len(present), dtype=np.int32)
@@ -309,6 +327,9 @@ class AuxiliaryOverSampler(BoostsEstimator):
         for code, number in sorted(wanted.items()):
             rows = rng.permutation(source[data.y[source] == code])
             rows = rows[np.argsort(-self.source_scores_[rows], kind="stable")]
+            pool = max(number, int(np.ceil(_POOLS[self.selection] * len(rows))))
+            if self.selection != "weights":
+                rows = rng.permutation(rows[:pool])
             taken.append(rows[:number])
             if len(rows) < number:
                 short.append(f"{len(rows)} of {number} for class {names[code]!r}")

@@ -7,9 +7,9 @@ from sklearn.linear_model import LinearRegression
 
 from kinlearn.datasets import make_linear_classification, make_linear_regression
 
-# spec 4, as printed there
+# thesis, chapter 4, as printed there
 D20 = (
-    "1 1 1 1 1 1 1 1 1 1",
+    "1 1 1 1 1 1 1 1 1",
     "1 1 1 1 1 1 1 0 1 0 1",
     "1 1 1 1 1 1 0 1 0 1 0 0 0 0 1",
 )

@@ -174,7 +174,7 @@ class MultiTaskAdaBoostClassifier(
 
     References
     ----------
-    J. B. Faddoul, "Modèles d'ensembles pour l'apprentissage multi-tâche, avec
+    J. B. Faddoul, "Méthodes d'ensembles pour l'apprentissage multi-tâche, avec
     des tâches hétérogènes et sans restrictions", thesis, Lille, 2012.
 
     J. Zhu, H. Zou, S. Rosset, T. Hastie, "Multi-class AdaBoost", Statistics and Its

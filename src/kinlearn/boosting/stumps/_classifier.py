@@ -201,7 +201,7 @@ class AbstainingAdaBoostClassifier(
 
     References
     ----------
-    J. B. Faddoul, "Modèles d'ensembles pour l'apprentissage multi-tâche, avec
+    J. B. Faddoul, "Méthodes d'ensembles pour l'apprentissage multi-tâche, avec
     des tâches hétérogènes et sans restrictions", thesis, Lille, 2012.
 
     R. Schapire, Y. Singer, "Improved boosting algorithms using confidence-rated

@@ -134,7 +134,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
 
     References
     ----------
-    J. B. Faddoul, "Modèles d'ensembles pour l'apprentissage multi-tâche, avec
+    J. B. Faddoul, "Méthodes d'ensembles pour l'apprentissage multi-tâche, avec
     des tâches hétérogènes et sans restrictions", thesis, Lille, 2012.
 
     Examples
