@@ -22,6 +22,7 @@ import numpy as np
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.commandline import print_line
 from benchmarks.environment import RECORDS
+from benchmarks.field import ranks
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import kin_ablation, kin_versions
 from benchmarks.quality.protocol import PROTOCOLS
@@ -37,10 +38,17 @@ from benchmarks.quality.statistics import corrected_interval
 
 __all__ = ["KINDS", "PAGES", "redrawn"]
 
-_DOCS = Path(__file__).parents[2] / "docs" / "benchmarks"
+_DOCS = Path(__file__).parents[2] / "docs"
 PAGES = tuple(
     _DOCS / f"{name}.md"
-    for name in ("gradient_boosting", "intervals", "kin", "kin_cells")
+    for name in (
+        "benchmarks/gradient_boosting",
+        "benchmarks/index",
+        "benchmarks/intervals",
+        "benchmarks/kin",
+        "benchmarks/kin_cells",
+        "papers/reproduced",
+    )
 )
 
 OURS = "kinlearn gradient boosting (defaults)"
@@ -196,6 +204,63 @@ def _verdicts(names, folder):
         f"significantly worse on {len(worse)}"
         f"{': ' if worse else ''}{', '.join(worse)}.\n"
     )
+
+
+def _published(names, folder):
+    """What contenders have on each protocol, beside the published figures."""
+    rows = [["protocol", "splits", "measured", "published", "commit"]]
+    for protocol in PROTOCOLS.select(names):
+        records = read_records(Path(folder) / f"{protocol.name}.jsonl")
+        metric = protocol.metrics[0]
+        scores = results_of(protocol, records, metric).scores
+        if not scores:
+            continue
+        # the splits that all of these have: others would not compare
+        common = set.intersection(*(set(each) for each in scores.values()))
+        measured = [
+            f"{name} {np.mean([each[s] for s in common]):.{metric.digits}f}"
+            for name, each in scores.items()
+            if common
+        ]
+        published = [
+            f"{each.name} {each.values[metric.name]:g}"
+            for each in protocol.published
+            if metric.name in each.values
+        ]
+        commits = {
+            record["commit"]
+            for record in finished(records).values()
+            if record.get("commit") and record["contender"] in scores
+        }
+        row = [protocol.name, f"{len(common)} of {protocol.n_splits}",
+               f"{metric.label}: {', '.join(measured)}", ", ".join(published) or "-",
+               ", ".join(sorted(commits)) or "-"]  # fmt: skip
+        rows.append(row)
+    return _markdown(rows)
+
+
+def _field(names, folder):
+    """Mean ranks on data in small groups, by regime."""
+    records = read_records(Path(folder) / "field.jsonl")
+    found = ranks(records)
+    contenders = {
+        name
+        for sets in found.values()
+        for name in set.intersection(*(set(scores) for scores in sets.values()))
+    }
+    means = {
+        name: [
+            np.mean([scores[name][1] for scores in sets.values()])
+            for sets in found.values()
+        ]
+        for name in contenders
+    }
+    rows = [["contender", *(f"mean rank, {regime}" for regime in found)]]
+    for name in sorted(means, key=lambda each: (means[each], each)):
+        rows.append([name, *(f"{rank:.1f}" for rank in means[name])])
+    sets = ", ".join(dict.fromkeys(name for each in found.values() for name in each))
+    splits = {(record["set"], record["split"]) for record in records}
+    return f"{_markdown(rows)}\n- {sets}; {len(splits)} splits in each regime.\n"
 
 
 def _measured(names, folder):
@@ -403,6 +468,8 @@ KINDS = {
     "means": _means,
     "verdicts": _verdicts,
     "measured": _measured,
+    "published": _published,
+    "field": _field,
 }
 
 

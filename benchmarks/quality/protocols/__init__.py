@@ -2,24 +2,30 @@
 
 from benchmarks.quality.protocols import (
     abstaining,
+    al_stouhi_printed,
+    cai_printed,
     clustering,
     kin,
     landmine,
     losses,
     mtboost,
     school,
+    simm,
     svm,
     transfer,
 )
 
 __all__ = [
     "abstaining",
+    "al_stouhi_printed",
+    "cai_printed",
     "clustering",
     "kin",
     "landmine",
     "losses",
     "mtboost",
     "school",
+    "simm",
     "svm",
     "transfer",
 ]
