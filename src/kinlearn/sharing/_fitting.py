@@ -24,6 +24,7 @@ from kinlearn.utils._values import name_largest
 
 __all__ = [
     "CategoriesError",
+    "NotFiniteError",
     "TrainingRows",
     "category_codes",
     "checked_predictions",
@@ -39,6 +40,10 @@ _ROUNDING = 1e-6  # of probabilities
 _INNER = ("estimator", "regressor", "classifier", "base_estimator")
 _BOOSTERS = ("lightgbm", "xgboost", "catboost")
 _CHOSEN = ("categorical_features", "categorical_feature", "cat_features")
+
+
+class NotFiniteError(ValueError):
+    """An estimator predicted NaN or infinity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,7 +308,7 @@ def checked_predictions(
     values = np.asarray(found)
     if X is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
         row = np.argwhere(~np.isfinite(values))[0][0]
-        raise ValueError(
+        raise NotFiniteError(
             f"{name}.{method} returned {values[row].ravel()[0]:g} for row {row}: "
             f"numbers are too large for it. {name_largest(X)}"
         )

@@ -10,7 +10,11 @@ from sklearn.utils import check_array
 
 from kinlearn.linear.internal import add_own_parts, fit_shared_and_own
 from kinlearn.sharing._base import OneModel, SharingForm
-from kinlearn.sharing._fitting import TrainingRows, plain_numbers
+from kinlearn.sharing._fitting import (
+    TrainingRows,
+    checked_predictions,
+    plain_numbers,
+)
 from kinlearn.utils._sklearn import Interval
 from kinlearn.utils._typing import LabelRule, TaskColumn
 
@@ -146,9 +150,10 @@ class SharedPlusOwn(OneModel):
         d, own = X.shape[1], np.zeros((1, X.shape[1] + 1))
         if len(self.tasks_) > 1:
             own = float(self.own_weight) * coef[d:].reshape(len(self.tasks_), d + 1)
-        out = X @ coef[:d] + self.estimator_.intercept_
-        add_own_parts(out, X, task, own)
-        return out
+        with np.errstate(over="ignore", invalid="ignore"):  # said below
+            out = X @ coef[:d] + self.estimator_.intercept_
+            add_own_parts(out, X, task, own)
+        return checked_predictions(out, self.estimator_, method, len(out), X=X)
 
     def _fit_features(self, rows: TrainingRows) -> tuple[Any, list[int]]:
         return self._features(rows.rest, rows.task), []

@@ -44,7 +44,13 @@ class TaskColumns:
     levels: tuple[int, ...] = ()
 
     def check(self, n_columns: int) -> None:
-        """Refuse positions outside of the columns."""
+        """Refuse positions outside of the columns of a loaded model.
+
+        Parameters
+        ----------
+        n_columns : int
+            How many columns its X has.
+        """
         used = [*self.privileged, *self.groups, *self.levels]
         used += [] if self.task is None else [self.task]
         demand(

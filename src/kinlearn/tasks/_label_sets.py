@@ -82,7 +82,13 @@ class LabelSets:
     class_weight: np.ndarray
 
     def check(self, n_tasks: int, n_classes: int) -> None:
-        """Refuse sets that do not fit a model of so many tasks and classes."""
+        """Refuse sets that do not fit a loaded model.
+
+        Parameters
+        ----------
+        n_tasks, n_classes : int
+            How many tasks and classes the model has.
+        """
         demand(self.n_classes == n_classes, "n_classes")
         n = len(self.codes)
         check_starts("indptr", self.indptr, n_tasks, n)

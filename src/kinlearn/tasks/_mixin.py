@@ -15,7 +15,6 @@ from kinlearn.tasks._columns import TaskColumns
 from kinlearn.tasks._data import LaterData, TaskData, TaskRows
 from kinlearn.tasks._label_sets import LabelSets
 from kinlearn.tasks._paths import TaskPaths
-from kinlearn.tasks._targets import LARGEST
 from kinlearn.tasks._validation import (
     check_later_data,
     check_task_data,
@@ -132,9 +131,9 @@ class TaskMixin(AllOrNothing):
 
     # what suits the method: trees, and those that need one scale, set their own
     _table_encoding: ClassVar[dict[str, Any]] = {"categories": "indicators"}
-    # what features may reach: products of these stay finite; methods that only sort
-    # values take any
-    _largest: ClassVar[float] = LARGEST
+    # what features, targets and total weights may reach: methods whose products would
+    # not be finite set it to `kinlearn.tasks.internal.LARGEST`
+    _largest: ClassVar[float] = np.inf
 
     _task_parameter_constraints = {
         "task": [str, Integral, None],

@@ -143,6 +143,7 @@ def numbers(
     estimator: str,
     task: np.ndarray | None = None,
     tasks: np.ndarray | None = None,
+    largest: float = np.inf,
 ) -> np.ndarray:
     """The target as finite float64 numbers.
 
@@ -156,6 +157,8 @@ def numbers(
         Task code of each row, for messages.
     tasks : ndarray, default=None
         Task values that the codes stand for.
+    largest : float, default=inf
+        What they may reach, up or down.
 
     Returns
     -------
@@ -190,13 +193,13 @@ def numbers(
             f"y holds a number too large for float64 ({error})."
         ) from error
     _check_all_there(checked, estimator, task, tasks)
-    row = int(np.abs(checked).argmax()) if checked.size else 0
-    if checked.size and abs(checked[row]) > LARGEST:
+    if checked.size and np.abs(checked).max() > largest:
+        row = int(np.abs(checked).argmax())
         first = name_task(row, task, tasks)
         raise ValueError(
             f"y holds {checked[row]:g} in row {row}{f', {first}' if first else ''}, "
             f"whose square is too large for float64. {estimator} takes targets up to "
-            f"{LARGEST:g}: put them in a larger unit."
+            f"{largest:g}: put them in a larger unit."
         )
     return checked
 

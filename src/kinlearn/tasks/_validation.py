@@ -17,7 +17,6 @@ from kinlearn.tasks._paths import (
     read_paths,
 )
 from kinlearn.tasks._targets import (
-    LARGEST,
     check_total_weight,
     class_codes,
     numbers,
@@ -136,7 +135,7 @@ def check_task_data(
     groups: Sequence[str | int] = (),
     need_features: bool = True,
     estimator: str = "This estimator",
-    largest: float = LARGEST,
+    largest: float = np.inf,
 ) -> TaskData:
     """Check training data once, and give it the form that kernels take.
 
@@ -181,8 +180,8 @@ def check_task_data(
         Whether there must be a column beside the task and the privileged ones.
     estimator : str, default="This estimator"
         Name for messages.
-    largest : float, default=1e100
-        What the features may reach, up or down.
+    largest : float, default=inf
+        What the features and targets may reach, up or down, and weights in all.
 
     Returns
     -------
@@ -232,7 +231,7 @@ def check_task_data(
         nan = allow_nan and name == "X"
         if encoding is not None and not table.is_numeric(positions):
             if labels is not None and "y" not in fields:
-                fields |= _targets(y, labels, table, codes, tasks, estimator)
+                fields |= _targets(y, labels, table, codes, tasks, estimator, largest)
             settings = {**encoding, "fill": not nan, "target_type": labels or "auto"}
             if name == "X" and named is not None:
                 settings["categorical"] = np.flatnonzero(named).tolist()
@@ -258,7 +257,7 @@ def check_task_data(
             largest=largest,
         )
     if labels is not None and "y" not in fields:
-        fields |= _targets(y, labels, table, codes, tasks, estimator)
+        fields |= _targets(y, labels, table, codes, tasks, estimator, largest)
     if sample_weight is not None:
         fields["sample_weight"] = check_sample_weight(
             sample_weight,
@@ -266,7 +265,8 @@ def check_task_data(
             dtype=np.float64,
             ensure_non_negative=True,
         )
-        check_total_weight(fields["sample_weight"])
+        if largest < np.inf:
+            check_total_weight(fields["sample_weight"])
     if named is not None:
         fields.setdefault("categorical", named)
     return TaskData(
@@ -287,13 +287,14 @@ def _targets(
     codes: np.ndarray,
     tasks: np.ndarray,
     estimator: str,
+    largest: float,
 ) -> dict[str, Any]:
     """Checked targets, and for classes their labels."""
     fields = {}
     if labels == "classes":
         fields["classes"], fields["y"] = class_codes(y, estimator, codes, tasks)
     else:
-        fields["y"] = numbers(y, estimator, codes, tasks)
+        fields["y"] = numbers(y, estimator, codes, tasks, largest)
     check_consistent_length(table.native, fields["y"])
     return fields
 
@@ -310,7 +311,7 @@ def check_task_rows(
     allow_nan: bool = False,
     order: Literal["C", "F"] | None = None,
     estimator: str = "This estimator",
-    largest: float = LARGEST,
+    largest: float = np.inf,
 ) -> TaskRows:
     """Check rows to predict for against what fit saw.
 
@@ -329,7 +330,7 @@ def check_task_rows(
         without, or refuse them; None refuses them where there is no choice.
     encoder : TableEncoder or None, default=None
         What made numbers of the features in fit, if they were none.
-    accept_sparse, allow_nan, order, estimator : as in check_task_data
+    accept_sparse, allow_nan, order, estimator, largest : as in check_task_data
         What the caller takes, and its name.
 
     Returns
@@ -389,6 +390,7 @@ def check_later_data(
     `classes` is None if y holds numbers. With `new_classes`, rows of new tasks may have
     classes that fit did not see. Options are those of :func:`check_task_rows`.
     """
+    largest = options.get("largest", np.inf)
     rows = check_task_rows(
         X,
         columns=columns,
@@ -407,7 +409,7 @@ def check_later_data(
     every_class: Any = None
     class_place: Any = None
     if classes is None:
-        labels = numbers(y, estimator, codes, found)
+        labels = numbers(y, estimator, codes, found, largest)
     else:
         named, labels = class_codes(y, estimator, codes, found)
         every_class, places = _join_classes(classes, named)
@@ -426,7 +428,8 @@ def check_later_data(
         weight = check_sample_weight(
             sample_weight, codes, dtype=np.float64, ensure_non_negative=True
         )
-        check_total_weight(weight)
+        if largest < np.inf:
+            check_total_weight(weight)
     return LaterData(
         X=rows.X,
         task=freeze(task),

@@ -8,6 +8,7 @@ from kinlearn.tasks._paths import (
     read_paths,
     split_path,
 )
+from kinlearn.tasks._targets import LARGEST
 from kinlearn.tasks._task_column import (
     encode_values,
     lookup_values,
@@ -15,6 +16,7 @@ from kinlearn.tasks._task_column import (
 )
 
 __all__ = [
+    "LARGEST",
     "TaskPaths",
     "encode_values",
     "lookup_values",

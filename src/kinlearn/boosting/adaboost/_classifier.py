@@ -191,7 +191,6 @@ class MultiTaskAdaBoostClassifier(
     """
 
     _table_encoding = CODES
-    _largest = np.inf
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

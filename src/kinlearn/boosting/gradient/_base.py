@@ -71,7 +71,6 @@ class GradientBoostingBase(
     """Rounds of trees that split features and tasks."""
 
     _table_encoding = CODES
-    _largest = np.inf
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

@@ -218,7 +218,6 @@ class AbstainingAdaBoostClassifier(
     """
 
     _table_encoding = CODES
-    _largest = np.inf
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

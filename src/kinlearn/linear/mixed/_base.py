@@ -27,6 +27,7 @@ from kinlearn.linear.mixed._groupings import (
 from kinlearn.linear.mixed._terms import COVARIANCES, Term
 from kinlearn.tables.internal import AnyTable, find_column, open_table
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
+from kinlearn.tasks.internal import LARGEST
 from kinlearn.utils import import_optional
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
@@ -87,6 +88,7 @@ def with_levels(
 class MixedBase(TaskMixin, BaseEstimator, metaclass=ABCMeta):
     """Parameters, groupings and tables of effects of all mixed models."""
 
+    _largest = LARGEST
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
         "groups": [list, tuple, None],

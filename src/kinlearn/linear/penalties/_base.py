@@ -37,6 +37,7 @@ from kinlearn.linear.penalties._solution import Solution
 from kinlearn.linear.penalties._solvers import Start, start_of
 from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
+from kinlearn.tasks.internal import LARGEST
 from kinlearn.utils import group_rows
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table, TaskColumn
@@ -64,6 +65,7 @@ class MultiTaskLinearBase(AddedTasksMixin, BaseEstimator, metaclass=ABCMeta):
     """Fitting, paths, and the relations of tasks."""
 
     _table_encoding = NUMBERS
+    _largest = LARGEST
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

@@ -68,6 +68,8 @@ _BOOSTER: dict[str, Any] = {
     "max_depth": None,
     "subsample": 1.0,
     "early_stopping": False,
+    # linear candidates do what a line does: with it, losses were 0.4 % higher
+    "linear_part": False,
 }
 _STAGES = (12, 25, 37, 50, 75, 100, 125, 175, 250)
 _STAGES_OF_LARGE_TREES = (6, 12, 20, 30, 40, 50, 60, 100)

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
+from kinlearn.sharing._fitting import NotFiniteError
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._combine import calibration, loss_of, losses_of
 from kinlearn.sharing.kin._models import MeanOf
@@ -33,6 +34,7 @@ _FEWEST_TO_DROP = 3  # candidates that must be done before
 _ROWS_TO_DROP = 2_000
 _ROWS_OF_LOOK = 4_000  # at most so many tell
 _LEAST_WEIGHT, _LEAST_OF_A_TASK = 0.01, 0.05
+_NOT_FINITE = "its predictions were not finite"
 _ROWS_TO_WEIGH = 8  # one in so many shows how long the weights of all will take
 
 
@@ -239,6 +241,8 @@ class Trials:
             self._run(candidate)
         except _LeftOut as reason:
             self.dropped[candidate.name] = str(reason)
+        except NotFiniteError:
+            self.dropped[candidate.name] = _NOT_FINITE
         except (TypeError, ValueError) as error:
             if candidate.may_fail:
                 self.dropped[candidate.name] = f"it failed: {error}"
@@ -269,8 +273,7 @@ class Trials:
             candidate = replace(candidate, settings=self._around(chosen, candidate))
         trial = self._out_of_fold(candidate)
         if trial is None:
-            self.dropped[candidate.name] = "its predictions were not finite"
-            return
+            raise _LeftOut(_NOT_FINITE)
         self._chosen[candidate.name] = trial.params
         if model is not None:
             if trial.params != chosen:

@@ -20,6 +20,7 @@ from kinlearn.svm._problem import (
     signs_of_pair,
 )
 from kinlearn.tasks import TaskData, class_weights
+from kinlearn.tasks.internal import LARGEST
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
 from kinlearn.utils._sklearn import Interval, StrOptions
@@ -69,6 +70,7 @@ class SVMMixin(CallbackSupportMixin):
         "cache_size": [_POSITIVE],
         "warm_start": ["boolean"],
     }
+    _largest = LARGEST  # kernels are of products
     _class_constraints: dict = {
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "multi_class": [StrOptions({"ovo", "ovr"})],

@@ -95,6 +95,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
             accept_sparse=True,
             order="C",  # sums of the same numbers, whatever X comes in
             estimator=type(self).__name__,
+            largest=self._largest,
         )
         remember_columns(self, without_task(data.columns))
         self.table_encoder_ = data.encoder
@@ -258,6 +259,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
             accept_sparse=True,
             order="C",  # sums of the same numbers, whatever X comes in
             estimator=type(self).__name__,
+            largest=self._largest,
         ).X
         X = indexable(X)
         coef = self.coef_ if self._space.kernel == "linear" else None

@@ -206,9 +206,12 @@ def solve_tasks(
     if moved.converged:
         return moved
     most = -1 if max_iter < 0 else max_iter - moved.n_iter
-    found = solve_dense(
-        problem, kernel, tol=tol, max_iter=most, fit_intercept=fit_intercept
-    )
+    try:
+        found = solve_dense(
+            problem, kernel, tol=tol, max_iter=most, fit_intercept=fit_intercept
+        )
+    except (LinAlgError, ValueError):  # numbers of too different sizes for a factor
+        found = replace(moved, n_iter=0)
     total = moved.n_iter + found.n_iter
     if not found.converged:
         best = min(moved, found, key=lambda solution: solution.violation)

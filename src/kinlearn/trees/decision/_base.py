@@ -24,7 +24,6 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
     """
 
     _table_encoding = CODES
-    _largest = np.inf
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,

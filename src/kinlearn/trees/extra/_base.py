@@ -66,7 +66,6 @@ class MultiTaskExtraTreesBase(
     """What the classifier and the regressor share."""
 
     _table_encoding = CODES
-    _largest = np.inf
 
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
