@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from kinlearn.utils import row_groups
+from kinlearn.utils._loaded import demand
 
 __all__ = ["Calibration", "deal_rows", "log_fractions", "softmax_over"]
 
@@ -32,6 +33,10 @@ class Calibration:
 
     factor: float = 1.0
     of_fractions: float = 0.0
+
+    def check(self) -> None:
+        """Refuse numbers of a loaded model that are not finite."""
+        demand(np.isfinite([self.factor, self.of_fractions]).all(), "calibration")
 
     @classmethod
     def learn(

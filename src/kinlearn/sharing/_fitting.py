@@ -309,8 +309,8 @@ def checked_predictions(
     if X is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
         row = np.argwhere(~np.isfinite(values))[0][0]
         raise NotFiniteError(
-            f"{name}.{method} returned {values[row].ravel()[0]:g} for row {row}: "
-            f"numbers are too large for it. {name_largest(X)}"
+            f"{name}.{method} returned {values[row].ravel()[0]:g} for row {row}. "
+            f"{name_largest(X)}".rstrip()
         )
     if method != "predict_proba" or n_classes is None:
         return found

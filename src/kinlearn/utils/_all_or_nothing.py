@@ -63,7 +63,7 @@ def raise_overflow(
         X = args[0] if args else kwargs.get("X")
         raise ValueError(
             f"{type(estimator).__name__} met numbers that are too large for it, or of "
-            f"too different sizes. {name_largest(X)}"
+            f"too different sizes. {name_largest(X) or 'Scale X, y and the weights.'}"
         ) from error
 
 

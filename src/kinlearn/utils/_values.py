@@ -14,6 +14,7 @@ __all__ = [
     "as_float32",
     "name_largest",
     "no_formula",
+    "plain_option",
     "show_values",
     "visible",
     "warn_caller",
@@ -48,21 +49,38 @@ def no_formula(cell: Any) -> Any:
     return cell
 
 
+_LARGE = 1e30  # whose higher powers are not finite
+
+
 def name_largest(X: Any) -> str:
-    """Which column of X has the largest number, and what to do about it."""
+    """Which column of X has the largest number, and what to do about it.
+
+    Nothing if X has no large numbers, which then are not what is wrong.
+    """
     names = getattr(X, "columns", None)
     try:
+        if hasattr(X, "select_dtypes"):
+            X = X.select_dtypes("number")
+            names = X.columns
         size = abs(X if hasattr(X, "max") else np.asarray(X, dtype=float)).max(axis=0)
         size = size.toarray() if hasattr(size, "toarray") else size
         size = np.ravel(np.asarray(size, dtype=np.float64))
         column = int(np.nanargmax(size))
-    except (AttributeError, IndexError, TypeError, ValueError):
+    except (AttributeError, IndexError, NotImplementedError, TypeError, ValueError):
         return "Look at the largest ones of X and y, and scale them."
+    if size[column] < _LARGE:
+        return ""
     name = column if names is None else str(names[column])
     return (
-        f"The largest ones of X are in column {name!r} (up to {size[column]:g}); put "
-        "it, or the targets, in a larger unit, or scale them."
+        "Numbers are too large for it: the largest ones of X are in column "
+        f"{name!r} (up to {size[column]:g}); put it, or the targets, in a larger unit, "
+        "or scale them."
     )
+
+
+def plain_option(option: Any) -> bool | str:
+    """A parameter that is a word or a boolean, which may be one of NumPy's."""
+    return option if isinstance(option, str) else bool(option)
 
 
 def show_values(values: Any, limit: int = 5) -> str:

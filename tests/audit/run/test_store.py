@@ -156,7 +156,10 @@ def test_damaged_records_are_computed_again(tmp_path):
             store.append(key, {"x": 1})
     with sqlite3.connect(tmp_path / "s") as connection:
         connection.execute("UPDATE records SET value = '{\"x\": 7}' WHERE key = 'a'")
-        connection.execute("UPDATE records SET elapsed = 'text' WHERE key = 'b'")
+        # one byte that is no text
+        connection.execute(
+            "UPDATE records SET value = CAST(x'ff00fe' AS TEXT) WHERE key = 'b'"
+        )
     connection.close()
     with pytest.warns(KinlearnWarning, match="2 damaged records.*; 1 are as they"):
         store = open_store(tmp_path / "s", IDENTITY)

@@ -140,3 +140,24 @@ def test_a_new_task_brings_classes_of_its_own():
     assert [*model.classes_] == ["cold", "dry", "no", "warm", "wet", "yes"]
     assert model.score(both, of_both) > 0.8
     assert model.score(X[new], own[new]) > 0.8
+
+
+def test_a_class_that_comes_later_is_rare_where_nothing_is_known_of_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.where(X[:, 0] + rng.normal(size=600) > 2.3, "b", "a").astype(object)
+    task = np.arange(600) % 4
+    late = task == 3
+    y[np.flatnonzero(late)[:7]] = "zz"
+    rows = with_task(X, task)
+    model = MultiTaskAdaBoostClassifier(
+        task=-1,
+        n_estimators=10,
+        calibration_folds=3,
+        init_weights="task_class",
+        unknown_task="share",
+        random_state=0,
+    ).fit(rows[~late], y[~late])
+    model.add_task(rows[late], y[late])
+    found = model.predict_proba(with_task(X, np.full(600, 9))).mean(axis=0)
+    assert found[2] <= found[1] < found[0]

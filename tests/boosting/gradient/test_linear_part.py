@@ -312,3 +312,13 @@ def test_extreme_numbers_give_finite_lines():
         assert np.isfinite(found).all()
     y[0] = 1e6
     assert np.isfinite(make_model().fit(X, y).predict(X)).all()
+
+
+def test_booleans_of_numpy_are_those_of_python():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+    for wanted in (False, True):
+        model = MultiTaskGradientBoostingRegressor(
+            n_estimators=2, linear_part=np.bool_(wanted)
+        )
+        assert model.fit(X, y if wanted else X[:, 0]).linear_part_ is wanted

@@ -58,3 +58,22 @@ def test_rows_of_fit_are_wanted():
         model.task_correlations(Z[some], y[some])
     with pytest.raises(ValueError, match="n_permutations == 0, must be >= 1"):
         model.task_correlations(Z, y, n_permutations=0)
+
+
+def test_rows_without_weight_are_absent():
+    rng = np.random.default_rng(3)
+    X = with_task(rng.normal(size=(90, 3)), np.arange(90) % 3)
+    y = (X[:, 0] > 0).astype(int)
+    weight = np.ones(90)
+    weight[np.flatnonzero(X[:, -1] == 0)[3:]] = 0.0
+    model = MTBoostClassifier(task=-1, n_estimators=5, random_state=0)
+    model.fit(X, y, weight)
+    options = {"n_permutations": 3, "n_resamples": 3, "random_state": 0}
+    found = model.task_correlations(X, y, weight, **options)
+    other = np.where(weight > 0, y, 1 - y)
+    again = model.task_correlations(X, other, weight, **options)
+    assert_array_equal(found.p_value, again.p_value)
+    assert_array_equal(found.low, again.low)
+    assert found.chance == again.chance
+    with pytest.raises(ValueError, match="y has 7, which fit did not see"):
+        model.task_correlations(X, np.where(weight > 0, y * 7, y), weight, **options)

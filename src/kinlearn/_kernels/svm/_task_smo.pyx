@@ -35,6 +35,7 @@ from kinlearn._kernels.svm._rows cimport (
     n_chunks,
 )
 
+cdef f64_t ROUNDING = 1e-13
 cdef f64_t TAU = 1e-12  # curvature that stands for one that is not positive
 
 cdef enum:
@@ -228,11 +229,15 @@ cdef class TaskSMO:
             self.down[i] = self.eps if b > 0.0 else -self.eps
 
     cdef void _set_beta(self, intp_t i, f64_t value) noexcept nogil:
-        """Bounds and zero are met exactly: rounding would leave rows a little free."""
-        cdef f64_t slack = 1e-13 * (self.high[i] - self.low[i])
-        if value > self.high[i] - slack:
+        """Bounds and zero are met exactly: rounding would leave rows a little free.
+
+        Rounding is relative to what is added; by the bounds it would be, for a large C,
+        all that rows have.
+        """
+        cdef f64_t slack = ROUNDING * fabs(self.beta[i])
+        if value > self.high[i] - slack - ROUNDING * fabs(self.high[i]):
             value = self.high[i]
-        elif value < self.low[i] + slack:
+        elif value < self.low[i] + slack + ROUNDING * fabs(self.low[i]):
             value = self.low[i]
         elif fabs(value) < slack:
             value = 0.0

@@ -101,6 +101,8 @@ class FileStore(MemoryStore):
             self._connection = sqlite3.connect(
                 self.path, timeout=1, isolation_level=None
             )
+            # damage may leave bytes that are no text: the checksum tells
+            self._connection.text_factory = _text
             self._open(identity)
         except sqlite3.Error as error:
             self.close()
@@ -228,6 +230,10 @@ def _short(path: Path) -> str:
     """A path for a message, the end of it where it is very long."""
     text = str(path)
     return text if len(text) <= 100 else f"...{text[-97:]}"
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="replace")
 
 
 def _checksum(*row: Any) -> int:

@@ -43,7 +43,7 @@ from kinlearn.utils import (
     rounds_with_callbacks,
 )
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
-from kinlearn.utils._loaded import check_below, check_numbers
+from kinlearn.utils._loaded import check_below, check_finite, check_numbers
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, TaskColumn
 
@@ -120,6 +120,8 @@ class MultiTaskAdaBoostClassifier(
 
     Attributes
     ----------
+    algorithm_ : {"samme", "m1"}
+        How they vote.
     estimators_ : list of classifiers
         The trees; their last column is the task's code, their classes are codes.
         Trees of rounds that were added count the tasks of the rows that were added.
@@ -286,6 +288,7 @@ class MultiTaskAdaBoostClassifier(
         self._votes = TreeVotes.of_fit(votes, len(data.classes))
         self._label_sets = sets
         self.task_classes_ = sets.by_task(self.tasks_, self.classes_)
+        self.algorithm_ = self.algorithm
         self._calibration: Calibration | None = None
         self._log_fractions = self._offsets(task, labels, weight)
         if self.calibration_folds is not None:
@@ -559,8 +562,10 @@ class MultiTaskAdaBoostClassifier(
     ) -> None:
         """Fractions of the classes in new tasks; known ones keep theirs."""
         of_all = self._log_fractions[-1]
+        # a class that was not there is as rare as the rarest
         offsets = np.zeros((later.n_tasks + 1, len(later.classes)))
         known = np.append(later.place, later.n_tasks)
+        offsets[known] = self._log_fractions.min(axis=1, keepdims=True)
         offsets[np.ix_(known, later.class_place)] = self._log_fractions
         if of_all.any():
             mass = np.zeros((later.n_tasks, len(later.classes)))
@@ -612,6 +617,11 @@ class MultiTaskAdaBoostClassifier(
         for model, classes in zip(self.estimators_, self._votes.classes, strict=True):
             check_numbers("classes_", model.classes_, "i", (None,))
             check_below("classes_", model.classes_, len(classes))
+        shape = (n_tasks + 1, n_classes)
+        check_numbers("log_fractions", self._log_fractions, np.float64, shape)
+        check_finite("log_fractions", self._log_fractions)
+        if self._calibration is not None:
+            self._calibration.check()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -52,7 +52,7 @@ def _same(value: np.ndarray, _: np.ndarray) -> np.ndarray:
 class TreeVoter(TaskMixin):
     """Predictions by the votes of `estimators_`."""
 
-    algorithm: str
+    algorithm_: str
     estimators_: list[Any]
     _votes: TreeVotes
     _calibration: Calibration | None
@@ -96,7 +96,7 @@ class TreeVoter(TaskMixin):
         return votes.filled(self._label_sets, of)
 
     def _probabilities(self, votes: _Votes) -> np.ndarray:
-        if self._calibration is None and self.algorithm == "m1":
+        if self._calibration is None and self.algorithm_ == "m1":
             return self._fractions(votes)
         calibration = self._calibration or Calibration()
 

@@ -29,6 +29,7 @@ from kinlearn.boosting.gradient._start import (
 )
 from kinlearn.boosting.gradient.linear_part import find_start_with_line
 from kinlearn.utils import Threads
+from kinlearn.utils._values import plain_option
 
 __all__ = [
     "MOST_COUNTED",
@@ -95,7 +96,7 @@ class Settings:
             subsample=estimator.subsample,
             task_splits=estimator.task_splits,
             task_values=estimator.task_values,
-            linear_part=estimator.linear_part,
+            linear_part=plain_option(estimator.linear_part),
             seed=seed,
             **constraints,
         )

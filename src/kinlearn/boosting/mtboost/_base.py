@@ -37,7 +37,7 @@ from kinlearn.tables.internal import NUMBERS
 from kinlearn.tasks import LabelSets, TaskMixin
 from kinlearn.utils import check_takes_weights, quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin
-from kinlearn.utils._loaded import check_finite, check_numbers
+from kinlearn.utils._loaded import check_finite, check_numbers, demand
 from kinlearn.utils._sklearn import (
     HasMethods,
     Interval,
@@ -427,7 +427,10 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
     def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
         check_numbers("weights_", self.weights_, np.float64, (None, None))
         check_finite("weights_", self.weights_)
-        self.hypotheses_.check(n_features, n_tasks, len(self.weights_))
+        if self.hypotheses_ is None:  # no round helped
+            demand(len(self.weights_) == 0, "weights_")
+        else:
+            self.hypotheses_.check(n_features, n_tasks, len(self.weights_))
 
     def _outputs(self, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Outputs of the learners, some rows at a time: (slice of rows, outputs)."""

@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from kinlearn.utils._values import show_values
+
 __all__ = ["TaskCorrelations", "study_correlations"]
 
 
@@ -73,9 +75,20 @@ def study_correlations(
     """
     rng = check_random_state(random_state)
     found = model.task_correlation_
+    counts = weight > 0  # other rows stay where they are
+    task = np.where(counts, task, -1)
     strata = task
     if hasattr(model, "classes_"):  # a class of a task must not be lost
-        strata = len(model.classes_) * task + np.searchsorted(model.classes_, y)
+        codes = np.searchsorted(model.classes_, y[counts])
+        known = model.classes_[np.minimum(codes, len(model.classes_) - 1)]
+        if (known != y[counts]).any():
+            raise ValueError(
+                f"task_correlations of {type(model).__name__} needs the labels of fit; "
+                f"y has {show_values(np.setdiff1d(y[counts], model.classes_))}, which "
+                "fit did not see."
+            )
+        strata = task.copy()
+        strata[counts] = len(model.classes_) * task[counts] + codes
 
     def refit(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
         fitted = clone(model).fit(X, labels, sample_weight=weights)
@@ -104,9 +117,9 @@ def study_correlations(
 
 
 def _within(strata: np.ndarray, draw: Any) -> np.ndarray:
-    """Rows in new places, drawn within each stratum."""
+    """Rows in new places, drawn within each stratum; those of -1 in their own."""
     out = np.arange(len(strata))
-    for stratum in np.unique(strata):
+    for stratum in np.unique(strata[strata >= 0]):
         mine = np.flatnonzero(strata == stratum)
         out[mine] = draw(mine)
     return out

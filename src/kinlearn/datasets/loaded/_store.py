@@ -132,7 +132,11 @@ class Request:
             return
         found = sha256_of(path)
         beside = path.with_name(path.name + CHECKSUM_SUFFIX)
-        fetched = beside.read_text(encoding="ascii").strip() if beside.is_file() else ""
+        fetched = (
+            beside.read_text(encoding="ascii", errors="replace").strip()
+            if beside.is_file()
+            else ""
+        )
         if found not in (expected, fetched):
             raise OSError(
                 f"The file {path} of the data set {self.name!r} has the SHA-256 "

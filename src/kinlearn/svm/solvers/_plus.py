@@ -300,6 +300,8 @@ def solve_plus(
         if size < m <= _MOST_AT_ONCE and work > _AT_ONCE * m**3:
             state.take_whole()
             size, block = m, np.arange(m)
+            best, in_vain = np.inf, 0
+            continue  # with exact gradients
         if m > size:
             block = _pick_block(state, size, block)
             goal = max(0.5 * tol, 0.1 * violation)

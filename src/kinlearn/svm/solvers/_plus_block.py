@@ -306,7 +306,7 @@ def _root(R: np.ndarray) -> np.ndarray | None:
         return None
     tol = _RANK_TOL * np.diag(R).max()
     factor, order, rank, _ = scipy.linalg.lapack.dpstrf(R, tol=tol, lower=True)
-    if rank > len(R) // 2:
+    if not 0 < rank <= len(R) // 2:
         return None
     root = np.empty((len(R), rank))
     root[order - 1] = np.tril(factor)[:, :rank]

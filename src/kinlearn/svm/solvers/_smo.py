@@ -12,6 +12,7 @@ __all__ = ["feasible_start", "solve_smo"]
 # double precision, from which moves go on, unless the error of the rows' values cannot
 # show in `tol`: by the usual sum of so many roundings of either sign, or by some rows.
 _CELL = 2.0**-24  # of a cell
+_MOST_SINGLE = 1e37  # cells, of which there are sums; no move is made beyond
 _SINGLE = 4.0  # more where the data are in single precision as well
 _NEGLIGIBLE = 0.05
 _LOOKS = 128
@@ -82,10 +83,19 @@ def solve_smo(
     Returns
     -------
     Solution
-        What was found.
+        What was found; nothing, and infinite violation, where cells are too large.
     """
     rows, group, n_groups = problem.rows, problem.group, problem.n_groups
     source = kernel.rows(rows, group, n_groups)
+    most = np.abs(source.diagonals()).max(initial=0.0)
+    if not most < _MOST_SINGLE:
+        if not np.isfinite(most):
+            raise ValueError(
+                "The kernel of the rows is not finite. Scale the features, or make "
+                "gamma, coef0 or degree less."
+            )
+        origin = np.zeros(len(rows)), np.zeros(n_groups)
+        return Solution(*origin, 0, 0.0, np.inf, converged=False, stalled=True)
     solver = TaskSMO(
         source,
         int(min(cache_size, 2**30) * 2**20),  # more than any machine has

@@ -33,6 +33,7 @@ from kinlearn.utils._callbacks import (
 from kinlearn.utils._loaded import check_finite, check_numbers
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
+from kinlearn.utils._values import plain_option
 
 __all__ = ["MultiTaskExtraTreesBase"]
 
@@ -366,11 +367,14 @@ class MultiTaskExtraTreesBase(
 
     def _choose_what_is_auto(self, rows: Any) -> None:
         """Fix settings, line and offsets, by pilot forests where "auto" is set."""
-        best, offsets = Candidate(rows.settings, line=self.linear_part is True), None
+        best, offsets = (
+            Candidate(rows.settings, line=plain_option(self.linear_part) is True),
+            None,
+        )
         auto_leaf = self.min_samples_leaf == "auto"
         auto_prob = self.task_split_prob == "auto" and rows.n_tasks > 1
         auto = auto_leaf or auto_prob
-        if auto or (self.task_offset is True and rows.n_tasks > 1):
+        if auto or (plain_option(self.task_offset) is True and rows.n_tasks > 1):
             growth = rows.pilot_rows()
             pilot = Pilot(
                 growth,
@@ -414,8 +418,8 @@ class MultiTaskExtraTreesBase(
         leaves: tuple[float, ...] = (s.min_weight_leaf,)
         probs: tuple[float, ...] = (s.task_split_prob,)
         draws: tuple = ((s.max_features, s.n_cuts),)
-        offsets: tuple = (self.task_offset is True,)
-        lines: tuple = (self.linear_part is True,)
+        offsets: tuple = (plain_option(self.task_offset) is True,)
+        lines: tuple = (plain_option(self.linear_part) is True,)
         if auto_leaf:
             leaves = Space.leaves_for(growth.total_weight)
         if auto_prob:
