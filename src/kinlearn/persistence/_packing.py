@@ -36,6 +36,10 @@ _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
 _FOREST = "kinlearn.trees.extra._model"
 _KIN = "kinlearn.sharing.kin."
 # What importances and later tasks need; a forest inside of Kin has neither.
+_APART = (
+    "does not hang together. The model is damaged, or somebody changed it: save it "
+    "again."
+)
 _NOT_FOR_PREDICTION = ("weight", "impurity", "split_cut", "split_mean", "split_class")
 _DERIVED = ("right", "slot")  # of the nodes of a forest, which follow from its leaves
 _SAMPLE = 1 << 16  # bytes that decide on the order in which an array is written
@@ -341,7 +345,7 @@ class PackedForest:
             nodes["threshold"] = -np.inf
             split = np.flatnonzero(columns["feature"] != -1)
             if len(split) != len(columns["threshold"]):
-                raise ValueError("a forest in it does not hang together")
+                raise UnsoundModelError(f"a forest in it {_APART}")
             nodes["threshold"][split] = columns.pop("threshold")
         for name, column in columns.items():
             nodes[name] = column
@@ -386,7 +390,7 @@ def _check_tree(tree: Any, owner: Any) -> None:
         and tree.n_features == getattr(owner, "n_features_in_", tree.n_features)
         and np.isfinite(tree.value).all()
     ):
-        raise UnsoundModelError("a tree in it does not hang together")
+        raise UnsoundModelError(f"a tree in it {_APART}")
 
 
 def _check_machine(machine: Any) -> None:
@@ -407,9 +411,7 @@ def _check_machine(machine: Any) -> None:
         and len(machine._intercept_) == n_classes * (n_classes - 1) // 2
         and _within(machine.support_, machine.shape_fit_[0])
     ):
-        raise UnsoundModelError(
-            f"{type(machine).__name__} in it does not hang together"
-        )
+        raise UnsoundModelError(f"{type(machine).__name__} in it {_APART}")
 
 
 def _within(positions: np.ndarray, length: Any) -> bool:
@@ -479,4 +481,4 @@ def _check_trees(nodes: np.ndarray, arrays: dict[str, Any], owner: Any) -> None:
         and _within(nodes["feature_idx"], len(owner._bin_mapper.bin_thresholds_))
         and _within(nodes["bitset_idx"][sets], arrays["sets"][tree[sets]])
     ):
-        raise UnsoundModelError("the trees of a booster in it do not hang together")
+        raise UnsoundModelError(f"the booster in it {_APART}")

@@ -134,6 +134,9 @@ class TaskMixin(AllOrNothing):
     # what features, targets and total weights may reach: methods whose products would
     # not be finite set it to `kinlearn.tasks.internal.LARGEST`
     _largest: ClassVar[float] = np.inf
+    # one order of memory: sums of rows that stand otherwise differ in last digits;
+    # None where every sum is exact, and X need not be copied
+    _order: ClassVar[Literal["C", "F"] | None] = "C"
 
     _task_parameter_constraints = {
         "task": [str, Integral, None],
@@ -173,9 +176,7 @@ class TaskMixin(AllOrNothing):
         return {
             "accept_sparse": tags.input_tags.sparse,
             "allow_nan": tags.input_tags.allow_nan,
-            # one order unless the method needs another: sums of rows that stand
-            # otherwise in memory differ in their last digits
-            "order": order or "C",
+            "order": order or self._order,
             "estimator": type(self).__name__,
             "largest": self._largest,
         }

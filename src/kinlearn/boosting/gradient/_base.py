@@ -72,6 +72,8 @@ class GradientBoostingBase(
 
     _table_encoding = CODES
 
+    _order = None
+
     _parameter_constraints: dict = {
         **TaskMixin._task_parameter_constraints,
         **TaskMixin._categorical_constraints,
