@@ -39,7 +39,7 @@ help:
 	@echo "make test-aarch64    the kernels' tests on an emulated ARM processor"
 	@echo "make test-sanitized  kernels' tests and a round of fuzzing, with sanitizers"
 	@echo "make fuzz            look for faults, for a night [FUZZ_SECONDS=...]"
-	@echo "make endurance       threads that predict and fit side by side, for minutes"
+	@echo "make endurance       threads, memory and workers that are killed, for an hour"
 	@echo "make test-oldest     the quick tests with the lowest versions that we take"
 	@echo "make docs            build the documentation into docs/_build/html"
 	@echo "make bench-speed     time us against the peers [NAME=...]"
@@ -105,9 +105,10 @@ FUZZ_SECONDS ?= 28800
 fuzz: $(STAMPS)/test
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
 
-# What the slow tests do for seconds, for minutes.
+# What the slow tests do for seconds, for an hour.
 endurance: $(STAMPS)/test
-	$(ONE_THREAD) ENDURANCE_SECONDS=300 $(BIN)/pytest -q tests/endurance
+	$(ONE_THREAD) ENDURANCE_SECONDS=300 ENDURANCE_FITS=500 ENDURANCE_PREDICTIONS=5000 \
+	  $(BIN)/pytest -q tests/endurance tests/dask/test_dask_killed_workers.py
 
 # Not among the others: Ray is large, and starts new processes for every call.
 # Its tests skip themselves without it, which must not pass for success here.

@@ -532,3 +532,9 @@ def test_ctrl_c_ends_a_long_fit():
         model.fit(with_task(X, task))
     timer.join()
     assert time.perf_counter() - pressed[0] < 5  # on a busy machine
+
+
+def test_too_many_tasks_are_refused_before_the_work_begins():
+    X = with_task(np.ones((5_001, 2)), np.arange(5_001))
+    with pytest.raises(ValueError, match=r"5,000 tasks; here are 5,001\. .* join"):
+        MultiTaskSymmetricNMF(task=-1).fit(X)

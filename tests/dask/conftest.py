@@ -38,7 +38,7 @@ def client():
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",
-            memory_limit="590MB",
+            memory_limit="900MB",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -18,10 +18,10 @@ def _random_rows(block_info=None):
 
 
 def test_data_larger_than_the_memory_of_a_worker(client):
-    n, d = 600_000, 256  # 614 MB in float32
+    n, d = 900_000, 256  # 922 MB in float32
     X = da.map_blocks(
         _random_rows,
-        chunks=((n // 32,) * 32, (d,)),
+        chunks=((n // 48,) * 48, (d,)),
         dtype=np.float32,
         meta=np.empty((0, 0), np.float32),
     )

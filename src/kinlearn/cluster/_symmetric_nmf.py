@@ -46,6 +46,7 @@ from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
 
 __all__ = ["MultiTaskSymmetricNMF"]
 
+_MOST_TASKS = 5_000
 _STARTS_OF_A_TRIAL = 3
 _UNJUDGED_LAMBDA = 0.1  # the default of lambda_inter
 
@@ -188,7 +189,8 @@ class MultiTaskSymmetricNMF(
       penalty takes all pairs of clusters; the thesis compares each with the first.
 
     With ``"shared"`` and ``"cosine"`` on sparse X the affinity is never made: time and
-    memory grow with the entries of X, not with the square of the rows. Tasks with fewer
+    memory grow with the entries of X, not with the square of the rows; with that of the
+    tasks they do, and more than 5,000 are refused. Tasks with fewer
     rows than clusters have no penalty. The partition depends neither on the order of
     the rows nor on the names of the tasks, but for equal rows of a task, and for rows
     of a precomputed affinity that nothing distinguishes.
@@ -292,6 +294,12 @@ class MultiTaskSymmetricNMF(
         self._validate_params()
         refuse_texts(X)
         data = self._fit_data(X)
+        if len(data.tasks) > _MOST_TASKS:
+            raise ValueError(
+                f"MultiTaskSymmetricNMF is for up to {_MOST_TASKS:,} tasks; here are "
+                f"{len(data.tasks):,}. Its time and memory grow with their square: "
+                "join small collections to larger ones."
+            )
         rows = check_rows(data.X, self.affinity, self.feature_names_, fitting=True)
         if data.n_samples < self.n_clusters:
             raise ValueError(
