@@ -28,8 +28,8 @@ needs_glibc = pytest.mark.skipif(
 LEAKS = """
 from tests.endurance.memory import growth
 kept = []
-print(growth(lambda: kept.append(bytearray(1000)), 40))
-print(growth(lambda: bytearray(1000), 40))
+print(growth(lambda: kept.append(bytearray(1000)), 4000))
+print(growth(lambda: bytearray(1000), 4000))
 """
 
 
