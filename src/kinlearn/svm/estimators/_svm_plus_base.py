@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.svm._kernel import Space, StoredRows, correction_space, decision_space
+from kinlearn.svm._group_kernels import correction_space
+from kinlearn.svm._kernel import CorrectionSpace, Space, decision_space
+from kinlearn.svm._matrices import StoredRows
 from kinlearn.svm._problem import Problem, Solution, class_pairs
 from kinlearn.svm.estimators._base import (
     SVMMixin,
@@ -111,7 +113,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
 
     def _make_spaces(
         self, data: TaskData
-    ) -> tuple[tuple[Space, Any], tuple[Space, Any] | None]:
+    ) -> tuple[tuple[Space, Any], tuple[CorrectionSpace, Any] | None]:
         """Both kernels with the data they work on; None where slacks are free."""
         name = type(self).__name__
         X, weight = indexable(data.X), data.sample_weight
@@ -122,7 +124,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         decision = decision_space(self, X, weight)
         if self.group is None and data.privileged is None:
             return (decision, X), None
-        correction_kernel = self.correction_kernel or self.kernel
+        correction_kernel = self._correction_kind
         if data.privileged is None:
             if (correction_kernel == "precomputed") != (self.kernel == "precomputed"):
                 raise ValueError(
@@ -140,7 +142,8 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
                 names = data.columns.all_names[list(data.columns.privileged)]
                 if Z.shape[1] == len(names):  # else a table that was encoded and scaled
                     warn_of_scales(Z, names, name, self.group, self.privileged)
-        correction = correction_space(self, Z, weight)
+        groups = None if self.group is None else data.tasks.tolist()
+        correction = correction_space(self, Z, weight, groups, "group")
         return (decision, X), (correction, Z)
 
     def _check_square(self, matrix: Any, what: str, role: str) -> None:
@@ -196,7 +199,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         self,
         problem: Problem,
         decision: tuple[Space, Any],
-        correction: tuple[Space, Any] | None,
+        correction: tuple[CorrectionSpace, Any] | None,
         start: tuple[np.ndarray, np.ndarray] | None,
     ) -> Solution:
         n = len(problem.rows)
@@ -209,7 +212,8 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         store = StoredRows(decision[0], decision[1], problem.rows, most)
         other = store if same else None
         if correction is not None and not same:
-            other = StoredRows(correction[0], correction[1], problem.rows, most)
+            group = problem.group
+            other = StoredRows(*correction, problem.rows, most, group)
         return solve_plus(
             problem,
             store,
