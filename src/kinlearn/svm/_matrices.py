@@ -127,6 +127,10 @@ class StoredRows:
         Rows that may be kept, if there are too many to keep all.
     group : int array of shape (n,), default=None
         Their groups, between which it need not be right; None is one.
+    centred : bool, default=False
+        Whether a function of both rows may be taken from each cell: what the solver
+        multiplies them with sums to 0 in each group, so that only rounding changes.
+        Done where the whole matrix is made.
 
     Attributes
     ----------
@@ -141,8 +145,10 @@ class StoredRows:
         rows: np.ndarray,
         most: int,
         group: np.ndarray | None = None,
+        centred: bool = False,
     ) -> None:
         self._source = space, X, rows, group
+        self._centred = centred
         self._cache: RowCache | None = None  # None: the whole matrix is here
         if len(rows) > _WHOLE_ROWS:
             self._cache = RowCache(space.rows(X, rows, group), most * len(rows) * 4)
@@ -154,6 +160,8 @@ class StoredRows:
         """Have the whole matrix, in double precision, from now on."""
         space, *source = self._source
         self._cache, self.cells = None, space.matrix(*source)
+        if self._centred:
+            _centre(self.cells, source[-1])
 
     @property
     def whole(self) -> bool:
@@ -169,3 +177,20 @@ class StoredRows:
     ) -> None:
         """The matrix between rows, times the factors of both; 0 between groups."""
         gather(self.cells, self.slots(rows), rows, factor, group, out)
+
+
+def _centre(K: np.ndarray, group: np.ndarray | None) -> None:
+    """Take the means of rows and columns from a kernel matrix, group by group.
+
+    A kernel that is the same for all rows, or nearly, then is 0, where products with
+    its large cells would be rounding alone.
+    """
+    whole = np.zeros(len(K), dtype=np.intp)
+    group = whole if group is None else group
+    for code in np.unique(group):
+        rows = np.flatnonzero(group == code)
+        block = K[np.ix_(rows, rows)]
+        block -= block[0, 0]  # exact where all cells are the same
+        mean = block.mean(axis=0)
+        block -= mean[:, None] + mean - mean.mean()
+        K[np.ix_(rows, rows)] = block

@@ -106,6 +106,21 @@ def test_constant_privileged_column_makes_all_slacks_the_largest_one():
     assert_allclose(other.decision_function(x), expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+@pytest.mark.parametrize("constant", [1e3, 1e5])
+def test_a_large_constant_privileged_column_is_a_constant(kernel, constant):
+    """Its kernel has large cells, whose products are rounding alone."""
+    x, _, y, value = problem(60)
+    X = np.column_stack([x, np.ones(60), np.full(60, constant)])
+    options = {"C": 10.0, "gamma": 0.2, "correction_kernel": kernel}
+    for make, target in ((classifier, y), (regressor, value)):
+        plain = make(**options, privileged=3).fit(X[:, :4], target)
+        large = make(**options, privileged=3).fit(X[:, [0, 1, 2, 4]], target)
+        assert large.violation_.max() <= 1e-7
+        assert_allclose(large.dual_objective_, plain.dual_objective_, rtol=1e-6)
+        assert_allclose(large.predict(x), plain.predict(x), atol=1e-4)
+
+
 def test_large_penalty_is_one_slack_for_each_group():
     x, privileged, y, _ = problem(40)
     group = np.arange(40) % 3

@@ -213,7 +213,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         other = store if same else None
         if correction is not None and not same:
             group = problem.group
-            other = StoredRows(*correction, problem.rows, most, group)
+            other = StoredRows(*correction, problem.rows, most, group, centred=True)
         return solve_plus(
             problem,
             store,
