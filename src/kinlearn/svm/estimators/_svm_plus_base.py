@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -61,6 +62,12 @@ def without_task(columns: TaskColumns) -> TaskColumns:
         return columns
     unseen = tuple(sorted((*columns.privileged, columns.task)))
     return replace(columns, task=None, privileged=unseen)
+
+
+def _is_constant(Z: Any) -> bool:
+    """Whether all rows are the same."""
+    spread = Z.max(axis=0) - Z.min(axis=0)
+    return not (spread.nnz if sp.issparse(spread) else spread.any())
 
 
 class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
@@ -144,6 +151,12 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
                     warn_of_scales(Z, names, name, self.group, self.privileged)
         groups = None if self.group is None else data.tasks.tolist()
         correction = correction_space(self, Z, weight, groups, "group")
+        if data.privileged is not None and Z.shape[1] and _is_constant(Z):
+            # whatever the kernel, it is one number, which changes nothing but rounding
+            return (decision, X), (Space("linear"), np.zeros((len(data.y), 1)))
+        linear = correction.kernel == "linear" and not sp.issparse(Z)
+        if data.privileged is not None and linear:
+            Z = Z - Z.mean(axis=0, dtype=np.float64)  # nor does what all rows share
         return (decision, X), (correction, Z)
 
     def _check_square(self, matrix: Any, what: str, role: str) -> None:
