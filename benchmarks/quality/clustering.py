@@ -139,7 +139,6 @@ CONTENDERS = (
         affinity="cosine",
         lambda_inter=0.0,
     ),
-    _contender("kinlearn, lambda auto", _ours, "ours", lambda_inter="auto"),
     _contender("kinlearn, each task alone", _ours, "ours", lambda_inter=0.0),
     _contender("thesis updates, lambda 0.25", _thesis),
     _contender("single-task NMF", _each_task_alone(_plain_nmf)),

@@ -18,7 +18,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from kinlearn import with_task
 from kinlearn.cluster import MultiTaskSymmetricNMF, _affinity, _solver
 from kinlearn.datasets import make_term_tasks
-from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.metrics import clustering_accuracy_score
 from kinlearn.testing import _checks
 from tests.reference.symmetric_nmf import thesis_objective
@@ -299,48 +298,6 @@ def test_given_shares_help_a_small_cluster():
     assert np.mean(scores[1::2]) > np.mean(scores[::2]) + 0.1
 
 
-def test_lambda_by_stability():
-    X, _, task = _noisy()
-    model = _fit(X, task, lambda_inter="auto")
-    assert list(model.stability_) == [0.01, 0.1, 0.25, 0.5, 1.0]
-    plain = _fit(X, task, lambda_inter=model.lambda_inter_)
-    assert adjusted_rand_score(plain.labels_, model.labels_) > 0.9
-    order = np.random.default_rng(0).permutation(len(task))
-    again = _fit(X[order], task[order], lambda_inter="auto")
-    assert again.lambda_inter_ == model.lambda_inter_
-    assert_array_equal(again.labels_, model.labels_[order])
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_auto_shares_where_tasks_alone_are_too_small(seed):
-    X, y, task = _documents(8, rows=4, shared=1.0, focus=0.3, length=25, seed=seed)
-    model = _fit(X, task, lambda_inter="auto")
-    assert model.lambda_inter_ > 0.1
-    assert model.stability_[model.lambda_inter_] > model.stability_[0.01] + 0.1
-    least = _fit(X, task, lambda_inter=0.01)
-    assert clustering_accuracy_score(y, model.labels_) > (
-        clustering_accuracy_score(y, least.labels_) + 0.05
-    )
-
-
-def test_auto_says_that_nothing_could_be_judged():
-    X, _, _ = _documents(2, rows=4)
-    alone = np.arange(16)  # a task has one row, which agrees with nothing
-    with pytest.warns(TaskFallbackWarning, match=r"any weight.* 0\.1 is used") as found:
-        model = _fit(X, alone, lambda_inter="auto")
-    assert found[0].filename == __file__
-    assert set(model.stability_.values()) == {0.0}
-    assert model.lambda_inter_ == MultiTaskSymmetricNMF().lambda_inter
-    plain = _fit(X, alone)
-    assert_array_equal(model.labels_, plain.labels_)
-
-
-def test_lambda_by_stability_of_one_task():
-    X, _, _ = _noisy()
-    model = MultiTaskSymmetricNMF(lambda_inter="auto", random_state=0).fit(X)
-    assert model.lambda_inter_ == 1.0
-
-
 def test_the_best_start_is_kept():
     X, _, task = _noisy(seed=3)
     model = _fit(X, task, n_init=6, n_jobs=2)
@@ -373,15 +330,6 @@ def test_isolated_rows_do_not_count_as_far_from_a_minimum():
     X = np.zeros((12, 4))
     X[:8] = np.random.default_rng(0).random((8, 4))
     assert _fit(X, np.repeat([0, 1], 6), tol=0, max_iter=5000).optimality_ < 1e-6
-
-
-def test_auto_keeps_names_in_common():
-    X, y, task = _documents(4, rows=30, shared=0.5, seed=2)
-    model = _fit(X, task, lambda_inter="auto")
-    assert clustering_accuracy_score(y, model.labels_) > 0.95
-    assert not hasattr(
-        model.set_params(lambda_inter=0.1).fit(with_task(X, task)), "stability_"
-    )
 
 
 @pytest.mark.parametrize("scale", [1e160, 1e-200])

@@ -67,6 +67,32 @@ def symmetric_kl(p, q):
     return forth + back
 
 
+def directed_kl(p, q):
+    """What is lost when q stands in for p."""
+    return sum(x * math.log(x / y) for x, y in zip(p, q, strict=True))
+
+
+def mutual_information(p, q):
+    """I(value; which of the two), both being as likely, in bits."""
+    joint = {(k, t): s[k] / 2 for t, s in enumerate((p, q)) for k in range(len(p))}
+    value = [joint[k, 0] + joint[k, 1] for k in range(len(p))]
+    return sum(
+        both * math.log2(both / (value[k] * 0.5))
+        for (k, _), both in joint.items()
+        if both > 0
+    )
+
+
+def logdet(A, B):
+    """Mean of both LogDet divergences of covariance matrices."""
+
+    def one_way(P, Q):
+        ratio = P @ np.linalg.inv(Q)
+        return np.trace(ratio) - np.log(np.linalg.det(ratio)) - len(P)
+
+    return (one_way(A, B) + one_way(B, A)) / 2
+
+
 def squared_mmd(A, B, gamma, *, biased):
     """The double sums of Gretton et al. (2012), equations 3 and 5."""
 

@@ -1,6 +1,7 @@
 """KS, KL and Hellinger: between marginals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +11,7 @@ from kinlearn import with_task
 from kinlearn.relatedness import task_distances
 from tests.reference import task_distances as twin
 
-MARGINAL = ["ks", "kl", "hellinger"]
+MARGINAL = ["ks", "kl", "kl_directed", "hellinger", "mutual_information"]
 
 
 def _problem(seed=0, sizes=(40, 7, 1, 90), n_features=3):
@@ -99,6 +100,45 @@ def test_kl_equals_brute_force(aggregate, n_bins, smoothing):
     expected = getattr(_pairwise(X, task, distance), aggregate)(axis=0)
     options = {"n_bins": n_bins, "smoothing": smoothing, "aggregate": aggregate}
     assert_allclose(_values(X, task, "kl", **options), expected, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "max"])
+@pytest.mark.parametrize("n_bins", [2, 6, 20])
+def test_directed_kl_and_mutual_information_equal_brute_force(aggregate, n_bins):
+    X, task = _problem()
+
+    def directed(j, samples, a, b):
+        shares = _shares(samples, n_bins, 0.5)
+        return twin.directed_kl(shares[a], shares[b])
+
+    def information(j, samples, a, b):
+        shares = _shares(samples, n_bins, 0.0)
+        return twin.mutual_information(shares[a], shares[b])
+
+    options = {"n_bins": n_bins, "aggregate": aggregate}
+    for method, distance in (
+        ("kl_directed", directed),
+        ("mutual_information", information),
+    ):
+        expected = getattr(_pairwise(X, task, distance), aggregate)(axis=0)
+        values = _values(X, task, method, **options)
+        assert_allclose(values, expected, rtol=1e-9, atol=1e-14)
+
+
+def test_a_task_inside_of_another_is_near_one_way_alone():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=500), rng.uniform(-0.2, 0.2, size=500)])
+    task = np.repeat(["wide", "narrow"], 500)
+    distances = task_distances(
+        with_task(pd.DataFrame({"x": X}), task), task="task", method="kl_directed"
+    )
+    assert distances.directed
+    assert distances["wide", "narrow"] > 1.5 * distances["narrow", "wide"]
+    both = task_distances(
+        with_task(pd.DataFrame({"x": X}), task), task="task", method="kl"
+    )
+    total = distances["wide", "narrow"] + distances["narrow", "wide"]
+    assert_allclose(both["wide", "narrow"], total)
 
 
 def test_rare_values_of_a_discrete_feature_keep_their_bin():

@@ -3,11 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    PredefinedSplit,
+    StratifiedKFold,
+)
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kinlearn import keep_task
@@ -190,7 +197,7 @@ def test_default_grids_go_by_features_as_the_last_step_sees_them():
 
 def test_other_estimators_are_refused():
     X, y, _ = problem()
-    for other in (SVC(), PrivilegedFeatureSelectionClassifier()):
+    for other in (SVC(), GridSearchCV(SVC(), {})):
         with pytest.raises(
             TypeError, match=f"ends with one; got {type(other).__name__}"
         ):
@@ -211,3 +218,135 @@ def test_what_fails_is_told_instead_of_guessed():
         tune_in_two_stages(model, X, y, cv=3, plain_grid={"C": [1.0]}, scoring=nothing)
     with pytest.raises(ValueError, match="cv=91 folds cannot be made of 90 rows"):
         tune_in_two_stages(model, X, y, cv=91)
+
+
+FEW = {
+    "plain_grid": {"C": [0.1, 10.0], "gamma": [0.1, 1.0]},
+    "correction_grid": {"correction_penalty": [0.1, 10.0]},
+}
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
+def test_rows_for_validation_are_a_predefined_split(kind):
+    X, y, _ = problem()
+    X = X.assign(task=np.arange(90) % 3)
+    left, right = np.arange(60), np.arange(60, 90)
+    if kind == "frame":
+        split = X.iloc[left], X.iloc[right]
+    else:
+        X = X.to_numpy(dtype=float)
+        X = sp.csr_array(X) if kind == "sparse" else X
+        split = X[left], X[right]
+    model = MultiTaskSVC(task=5)
+    given = tune_in_two_stages(
+        model, split[0], y[left], X_val=split[1], y_val=y[right], **FEW
+    )
+    folds = PredefinedSplit(np.where(np.arange(90) < 60, -1, 0))
+    same = tune_in_two_stages(model, X, y, cv=folds, **FEW)
+    assert given.best_params == same.best_params
+    for name in ("plain_results", "correction_results"):
+        one, two = getattr(given, name), getattr(same, name)
+        assert_allclose(one["split0_test_score"], two["split0_test_score"])
+    # the best one is fitted to the rows of training alone
+    by_hand = MultiTaskSVC(task=5, **given.best_params).fit(split[0], y[left])
+    assert_allclose(
+        given.best_estimator.decision_function(split[1]),
+        by_hand.decision_function(split[1]),
+    )
+
+
+def test_half_of_a_validation_set_is_an_error():
+    X, y, _ = problem()
+    model = MultiTaskSVC(task="task")
+    with pytest.raises(ValueError, match="X_val is given without y_val"):
+        tune_in_two_stages(model, X, y, X_val=X)
+    with pytest.raises(ValueError, match="the other rows have 5"):
+        tune_in_two_stages(model, X, y, X_val=X.drop(columns="u"), y_val=y)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_weights_count_rows_in_fits_and_scores(piped):
+    X, y, _ = problem()
+    X = X.drop(columns="task")
+    weight = np.where(np.arange(90) < 45, 1, 2)
+    rows = np.repeat(np.arange(90), weight)
+    fold = np.arange(90) % 2
+    model = SVMPlusClassifier(privileged=["p", "q"])
+    if piped:
+        model = make_pipeline(
+            FunctionTransformer(feature_names_out="one-to-one"), model
+        )
+        model.set_output(transform="pandas")
+    weighted = tune_in_two_stages(model, X, y, weight, cv=PredefinedSplit(fold), **FEW)
+    repeated = tune_in_two_stages(
+        model, X.iloc[rows], y[rows], cv=PredefinedSplit(fold[rows]), **FEW
+    )
+    assert weighted.best_params == repeated.best_params
+    for name in ("plain_results", "correction_results"):
+        one, two = getattr(weighted, name), getattr(repeated, name)
+        assert_allclose(one["mean_test_score"], two["mean_test_score"], atol=0.01)
+    plain = tune_in_two_stages(model, X, y, cv=PredefinedSplit(fold), **FEW)
+    assert not np.allclose(
+        plain.plain_results["mean_test_score"],
+        weighted.plain_results["mean_test_score"],
+    )
+    assert_allclose(
+        weighted.best_estimator.decision_function(X),
+        repeated.best_estimator.decision_function(X),
+        atol=0.01,
+    )
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_selector_is_tuned_with_its_machine(piped):
+    X, y, _ = problem()
+    X = X.drop(columns="task").to_numpy()
+    selector = PrivilegedFeatureSelectionClassifier(SVMPlusClassifier(tol=1e-6), keep=1)
+    model = make_pipeline(StandardScaler(), selector) if piped else selector
+    folds = list(StratifiedKFold(3).split(X, y))
+    result = tune_in_two_stages(
+        model,
+        X,
+        y,
+        cv=folds,
+        plain_grid={"C": [1.0, 10.0], "gamma": [0.2], "n_features": [2, 4]},
+        correction_grid={"correction_penalty": [0.1, 10.0]},
+    )
+    assert set(result.best_params) == {
+        "C",
+        "gamma",
+        "n_features",
+        "correction_penalty",
+    }
+    found = result.best_estimator[-1] if piped else result.best_estimator
+    assert len(found.selected_) == result.best_params["n_features"]
+    assert 1 in found.selected_
+    assert result.best_params["C"] == found.estimator_.C
+    # the plain SVM has the selected features alone
+    best = int(np.argmin(result.plain_results["rank_test_score"]))
+    scores = []
+    for train, test in folds:
+        scaler = StandardScaler() if piped else FunctionTransformer()
+        here, there = scaler.fit_transform(X[train]), scaler.transform(X[test])
+        chosen = clone(selector).set_params(n_features=result.best_params["n_features"])
+        columns = chosen.fit(here, y[train]).selected_
+        plain = SVC(C=result.best_params["C"], gamma=0.2, tol=1e-6)
+        plain.fit(here[:, columns], y[train])
+        scores.append(plain.score(there[:, columns], y[test]))
+    assert_allclose(result.plain_results["mean_test_score"][best], np.mean(scores))
+
+
+def test_default_grids_of_a_selector_and_of_a_matrix():
+    X, y, value = problem()
+    X = X.drop(columns="task").to_numpy()
+    result = tune_in_two_stages(PrivilegedFeatureSelectionClassifier(), X, y, cv=2)
+    assert set(result.best_params) == {
+        "C",
+        "gamma",
+        "correction_penalty",
+        "correction_gamma",
+    }
+    # no neighbours are looked for in a kernel matrix, nor grids made that are given
+    K = X @ X.T
+    result = tune_in_two_stages(MultiTaskSVR(kernel="precomputed"), K, value, cv=2)
+    assert set(result.best_params) == {"C", "correction_penalty"}

@@ -406,7 +406,8 @@ def relate(
     method: Annotated[
         str,
         typer.Option(
-            help="mmd, ks, kl, hellinger, proxy_a, label_shift; several with commas."
+            help="mmd, ks, kl, kl_directed, hellinger, mutual_information, logdet, "
+            "proxy_a, label_shift; several with commas."
         ),
     ] = "mmd",
     out: Annotated[

@@ -18,7 +18,10 @@ METHODS = {
     "mmd": "maximum mean discrepancy",
     "ks": "Kolmogorov-Smirnov",
     "kl": "symmetric Kullback-Leibler",
+    "kl_directed": "directed Kullback-Leibler",
     "hellinger": "Hellinger",
+    "logdet": "LogDet of covariances",
+    "mutual_information": "mutual information",
     "proxy_a": "proxy A-distance",
     "label_shift": "label shift",
 }
@@ -105,9 +108,12 @@ def _table(distances: TaskDistances, rows: pd.Series, task: str, title: str) -> 
 
 
 def _pairs(found: dict[str, TaskDistances]) -> pd.DataFrame:
-    """Every pair once, with a column for each method."""
+    """Every pair once, with a column for each method, or two where ways differ."""
     first = next(iter(found.values()))
     a, b = np.triu_indices(first.n_tasks, k=1)
     columns = {"task": first.tasks[a], "other": first.tasks[b]}
-    columns |= {method: d.values[a, b] for method, d in found.items()}
+    for method, d in found.items():
+        columns[method] = d.values[a, b]
+        if d.directed:
+            columns[f"{method}_back"] = d.values[b, a]
     return pd.DataFrame(columns)

@@ -153,7 +153,7 @@ class Problem:
         V[self.order] = 2.0 * np.sqrt(mean / k) * rng.random((len(self.order), k))
         return V
 
-    def _by_task(self, rows: np.ndarray) -> np.ndarray:
+    def sums(self, rows: np.ndarray) -> np.ndarray:
         """Sums over the rows of each task."""
         out = np.zeros((len(self.weight), *rows.shape[1:]))
         np.add.at(out, self.task, rows)
@@ -202,10 +202,10 @@ class Problem:
     ) -> np.ndarray:
         """The objective by component of tasks; `product` is W V if it is known."""
         product = self.affinity.product(V) if product is None else product
-        fit = self._by_task((V * product).sum(axis=1))
+        fit = self.sums((V * product).sum(axis=1))
         grams = self._grams(V, V)
         cells = 0.5 * (grams * self._mixed(grams)).sum(axis=(1, 2))
-        sums = self._by_task(V)
+        sums = self.sums(V)
         penalty = np.einsum("tj,tjm,tm->t", sums, self.penalty, sums)
         rest = np.bincount(
             self.component, weights=cells + penalty - fit, minlength=len(self.constant)
@@ -215,7 +215,7 @@ class Problem:
     def gradient(self, V: np.ndarray) -> np.ndarray:
         """The gradient of the objective."""
         mixed = self.mixed_grams(V)[self.task]
-        push = np.einsum("tjm,tm->tj", self.penalty, self._by_task(V))[self.task]
+        push = np.einsum("tjm,tm->tj", self.penalty, self.sums(V))[self.task]
         return 2.0 * (np.einsum("ij,ijm->im", V, mixed) + push) - (
             2.0 * self.affinity.product(V)
         )
@@ -236,7 +236,7 @@ class Problem:
         change = self._grams(D, V)
         change = self._mixed(change + change.transpose(0, 2, 1))[self.task]
         mixed = self.mixed_grams(V)[self.task]
-        push = np.einsum("tjm,tm->tj", self.penalty, self._by_task(D))[self.task]
+        push = np.einsum("tjm,tm->tj", self.penalty, self.sums(D))[self.task]
         out = np.einsum("ij,ijm->im", V, change) + np.einsum("ij,ijm->im", D, mixed)
         return 2.0 * (out + push - self.affinity.product(D))
 
@@ -287,7 +287,7 @@ class Problem:
         until `stop`, which is called between sweeps, is True.
         """
         k = self.n_clusters
-        state = [self.mixed_grams(V), self._by_task(V), self.weight, self.penalty]
+        state = [self.mixed_grams(V), self.sums(V), self.weight, self.penalty]
         sweep = self.affinity.sweeper(self.order, V, [*state, np.empty(k * (k + 3))])
         least = tol * float(self.constant.sum())
         n_iter, converged = 0, False
@@ -396,11 +396,12 @@ def solve_starts(
     problem: Problem,
     seeds: Sequence[np.random.SeedSequence],
     *,
-    tol: float,
-    max_iter: int,
     n_jobs: int,
+    descend: Callable[..., Solution],
 ) -> Iterator[Solution]:
     """Yield the solutions of random starts in order, solved on threads.
+
+    ``descend(V, stop=...)`` solves one from V, until `stop` returns True.
 
     The caller's thread only waits, so Ctrl-C reaches it at once; then all starts
     end after their sweep.
@@ -409,7 +410,7 @@ def solve_starts(
 
     def solve(seed: np.random.SeedSequence) -> Solution:
         V = problem.start(np.random.default_rng(seed))
-        return problem.settle(V, tol=tol, max_iter=max_iter, stop=lambda: bool(stopped))
+        return descend(V, stop=lambda: bool(stopped))
 
     pool = ThreadPoolExecutor(n_jobs)
     try:

@@ -134,6 +134,7 @@ TRUSTED = frozenset(
         "kinlearn.svm.estimators._machines.Machines",
         "kinlearn.svm.estimators._multi_task_classifier.MultiTaskSVC",
         "kinlearn.svm.estimators._multi_task_regressor.MultiTaskSVR",
+        "kinlearn.svm._group_kernels.GroupSpaces",
         "kinlearn.svm._kernel.Space",
         "kinlearn.svm._problem.Problem",
         "kinlearn.svm._problem.Solution",

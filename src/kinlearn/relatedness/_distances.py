@@ -9,8 +9,15 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from kinlearn.relatedness._joint import mmd, proxy_a
-from kinlearn.relatedness._marginals import hellinger, ks, label_shift, symmetric_kl
+from kinlearn.relatedness._joint import logdet, mmd, proxy_a
+from kinlearn.relatedness._marginals import (
+    directed_kl,
+    hellinger,
+    ks,
+    label_shift,
+    mutual_information,
+    symmetric_kl,
+)
 from kinlearn.tasks import check_task_data, task_codes
 from kinlearn.utils import import_optional
 from kinlearn.utils._typing import ArrayLike, RandomState, Table, TaskColumn
@@ -20,12 +27,16 @@ __all__ = ["TaskDistances", "task_distances"]
 _METHODS: dict[str, Callable] = {
     "hellinger": hellinger,
     "kl": symmetric_kl,
+    "kl_directed": directed_kl,
     "ks": ks,
     "label_shift": label_shift,
+    "logdet": logdet,
     "mmd": mmd,
+    "mutual_information": mutual_information,
     "proxy_a": proxy_a,
 }
-_SKIP_NAN = ("hellinger", "kl", "ks")
+_SKIP_NAN = ("hellinger", "kl", "kl_directed", "ks", "mutual_information")
+_DIRECTED = ("kl_directed",)
 _MAX_TASKS = 10_000
 _SHOWN_TASKS = 8
 # scipy's optimal order takes 0.5 s for 1,000 tasks and grows with the cube
@@ -34,17 +45,19 @@ _OPTIMAL_ORDER_TASKS = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TaskDistances:
-    """Distances between tasks: a symmetric matrix that knows its tasks.
+    """Distances between tasks: a matrix that knows its tasks.
 
     Parameters
     ----------
     values : array-like of shape (n_tasks, n_tasks)
-        Symmetric, non-negative and finite, with zeros on the diagonal. A
-        read-only copy is kept.
+        Non-negative and finite, with zeros on the diagonal, and symmetric unless
+        `directed`. A read-only copy is kept.
     tasks : array-like of shape (n_tasks,)
         The tasks' names, all different.
     method : str
         What was measured.
+    directed : bool, default=False
+        Whether the way back may be longer: rows are where it begins.
 
     See Also
     --------
@@ -70,6 +83,7 @@ class TaskDistances:
     values: np.ndarray
     tasks: np.ndarray
     method: str
+    directed: bool = False
     _place: dict = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,10 +102,12 @@ class TaskDistances:
                 f"{np.isnan(values).sum()} NaN, {np.isinf(values).sum()} infinite and "
                 f"{(values < 0).sum()} negative entries."
             )
-        if values.diagonal().any() or not np.allclose(values, values.T, atol=0):
+        symmetric = self.directed or np.allclose(values, values.T, atol=0)
+        if values.diagonal().any() or not symmetric:
             raise ValueError(
                 "values must be symmetric with zeros on its diagonal. For an "
-                "affinity A, pass a distance such as A.max() - A."
+                "affinity A, pass a distance such as A.max() - A; for distances that "
+                "differ by direction set directed=True."
             )
         place = {task: t for t, task in enumerate(tasks.tolist())}
         if len(place) < len(tasks):
@@ -117,7 +133,7 @@ class TaskDistances:
             ) from None
 
     def __getitem__(self, pair: tuple[Any, Any]) -> float:
-        """Distance between two tasks, named in any order."""
+        """Distance from one task to another; in any order unless `directed`."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(
                 f"Name two tasks, as in distances['a', 'b']; got {pair!r}. The whole "
@@ -147,8 +163,9 @@ class TaskDistances:
     def order(self) -> np.ndarray:
         """Order of the tasks in which similar ones are neighbours.
 
-        The leaves of an average-linkage clustering; up to 1,000 tasks they are
-        turned so that neighbours are as near as the tree allows.
+        The leaves of an average-linkage clustering, for directed distances by the mean
+        of both ways; up to 1,000 tasks they are turned so that neighbours are as near
+        as the tree allows.
 
         Returns
         -------
@@ -159,7 +176,7 @@ class TaskDistances:
         if self.n_tasks < 3:
             return np.arange(self.n_tasks)
         tree = linkage(
-            squareform(self.values, checks=False),
+            squareform(0.5 * (self.values + self.values.T), checks=False),
             method="average",
             optimal_ordering=self.n_tasks <= _OPTIMAL_ORDER_TASKS,
         )
@@ -245,10 +262,18 @@ def task_distances(
           transform of them.
         - "kl": symmetric Kullback-Leibler (Jeffreys) divergence between binned
           marginals, the sum of both directions.
+        - "kl_directed": each direction by itself: the row's task is the truth, and
+          the distance what is lost when the column's task stands in for it. Large
+          where the row's task has rows that the column's task lacks.
+        - "mutual_information": what a binned feature tells about which of the two
+          tasks a row is of, in 0 .. 1 bits; both tasks count the same.
         - "hellinger": Hellinger distance between binned marginals, in 0 .. 1.
         - "proxy_a": proxy A-distance 2 (1 - 2 err), in 0 .. 2, where err is the
           balanced cross-validated error of a linear classifier that
           separates the two tasks.
+        - "logdet": LogDet divergence (Stein's loss) between the covariances of
+          the features, the mean of both directions. Sees how features vary and
+          go together, not where they lie.
         - "label_shift": distance between the distributions of y.
     n_jobs : int, default=None
         Workers of "proxy_a", and threads of "ks" and of Wasserstein distances.
@@ -259,13 +284,16 @@ def task_distances(
     **options
         Options of the method:
 
-        - aggregate : {"mean", "max"}, default="mean". How "ks", "kl" and
-          "hellinger" make one number of all features.
-        - n_bins : int, default=20. Bins of a feature at the most, for "kl" and
-          "hellinger". They are cut at quantiles of all tasks together, each task
-          with the same weight; a feature with few distinct values gets a bin for
-          each.
-        - smoothing : float, default=0.5. Rows that "kl" adds to every bin.
+        - aggregate : {"mean", "max"}, default="mean". How "ks", "kl",
+          "kl_directed", "mutual_information" and "hellinger" make one number of all
+          features.
+        - n_bins : int, default=20. Bins of a feature at the most, for "hellinger",
+          "mutual_information" and both "kl". They are cut at quantiles of all tasks
+          together, each task with the same weight; a feature with few distinct
+          values gets a bin for each.
+        - smoothing : float, default=0.5. Rows that both "kl" add to every bin.
+        - shrinkage : float, default=0.1. How far "logdet" takes covariances towards
+          the unit matrix, so that those of few rows have an inverse.
         - gamma : float, default=None. Of the kernel of "mmd",
           ``exp(-gamma * ||x - x'||**2)``. None is the median heuristic,
           ``1 / (2 m**2)`` with the median distance m between two rows.
@@ -276,8 +304,8 @@ def task_distances(
           takes the mean over all pairs of rows, or over random Fourier features,
           in time linear in the rows. "auto" is exact up to 10,000 rows.
         - n_components : int, default=1000. Number of random frequencies.
-        - scale : bool, default=True. Whether "mmd" and "proxy_a" scale the
-          features to unit variance first.
+        - scale : bool, default=True. Whether "mmd", "proxy_a" and "logdet" scale
+          the features to unit variance first.
         - estimator : classifier, default=None. Of "proxy_a"; None is a linear
           SVM with balanced classes.
         - cv : int, default=5. Number of folds of "proxy_a".
@@ -290,7 +318,7 @@ def task_distances(
     Returns
     -------
     TaskDistances
-        Symmetric matrix with the tasks' names.
+        Matrix with the tasks' names; symmetric, but for "kl_directed".
 
     See Also
     --------
@@ -298,12 +326,13 @@ def task_distances(
 
     Notes
     -----
-    "kl" is a divergence and "proxy_a" an error rate: neither obeys the triangle
-    inequality.
+    "kl", "kl_directed" and "logdet" are divergences and "proxy_a" an error rate: none
+    obeys the triangle inequality; nor does "mutual_information", though its root does.
 
-    Missing values are left out of their marginal by "ks", "kl" and "hellinger".
-    A feature of which a task has no value at all is left out of this task's
-    pairs. "mmd" and "proxy_a" compare whole rows and refuse NaN.
+    Missing values are left out of their marginal by "ks", "hellinger",
+    "mutual_information" and both "kl". A feature of which a task has no value at all is
+    left out of this task's pairs. "mmd", "proxy_a" and "logdet" compare whole rows and
+    refuse NaN.
 
     Small samples differ by chance, so tasks of few rows look far from
     everything, by "kl" more than by the others. Only the unbiased "mmd" and
@@ -372,4 +401,4 @@ def task_distances(
         )
         _check_n_tasks(data.n_tasks)
         tasks, values = data.tasks, measure(data, **options)
-    return TaskDistances(values, tasks, method)
+    return TaskDistances(values, tasks, method, directed=method in _DIRECTED)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist, squareform
+from scipy.special import xlogy
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -27,7 +28,14 @@ from kinlearn.utils._ecdf import (
     wasserstein_distances,
 )
 
-__all__ = ["hellinger", "ks", "label_shift", "symmetric_kl"]
+__all__ = [
+    "directed_kl",
+    "hellinger",
+    "ks",
+    "label_shift",
+    "mutual_information",
+    "symmetric_kl",
+]
 
 _CLASS_DISTANCES = ("total_variation", "hellinger")
 _NUMBER_DISTANCES = ("wasserstein", "mean_difference")
@@ -176,6 +184,23 @@ def hellinger(
     return _binned(data, between, n_bins, aggregate)
 
 
+def _check_smoothing(smoothing: float) -> None:
+    if not isinstance(smoothing, Real) or not 0 < float(smoothing) < np.inf:
+        raise ValueError(
+            "smoothing must be a number greater than 0 (an empty bin would make the "
+            f"divergence infinite); got {smoothing!r}."
+        )
+
+
+def _directed_between(counts: np.ndarray) -> np.ndarray:
+    """Kullback-Leibler divergences of the columns' tasks from those of the rows."""
+    fractions = counts / counts.sum(axis=1, keepdims=True)
+    logs = np.log(fractions)
+    divergence = (fractions * logs).sum(axis=1)[:, None] - fractions @ logs.T
+    np.fill_diagonal(divergence, 0.0)
+    return np.maximum(divergence, 0.0)
+
+
 def symmetric_kl(
     data: TaskData,
     *,
@@ -188,22 +213,49 @@ def symmetric_kl(
     NaN is left out of its marginal; `smoothing` rows are added to every bin of every
     task.
     """
-    if not isinstance(smoothing, Real) or not 0 < float(smoothing) < np.inf:
-        raise ValueError(
-            "smoothing must be a number greater than 0 (an empty bin would make the "
-            f"divergence infinite); got {smoothing!r}."
-        )
+    _check_smoothing(smoothing)
 
     def between(counts: np.ndarray) -> np.ndarray:
-        fractions = counts + smoothing
-        fractions /= fractions.sum(axis=1, keepdims=True)
-        logs = np.log(fractions)
-        same = (fractions * logs).sum(axis=1)
-        cross = fractions @ logs.T
-        # sum of (p - q)(log p - log q), multiplied out
-        divergence = same[:, None] + same - cross - cross.T
-        np.fill_diagonal(divergence, 0.0)
-        return np.maximum(divergence, 0.0)
+        divergence = _directed_between(counts + smoothing)
+        return divergence + divergence.T
+
+    return _binned(data, between, n_bins, aggregate)
+
+
+def directed_kl(
+    data: TaskData,
+    *,
+    n_bins: int = 20,
+    smoothing: float = 0.5,
+    aggregate: Literal["mean", "max"] = "mean",
+) -> np.ndarray:
+    """Kullback-Leibler divergences from one task to another; see `task_distances`."""
+    _check_smoothing(smoothing)
+
+    def between(counts: np.ndarray) -> np.ndarray:
+        return _directed_between(counts + smoothing)
+
+    return _binned(data, between, n_bins, aggregate)
+
+
+def mutual_information(
+    data: TaskData, *, n_bins: int = 20, aggregate: Literal["mean", "max"] = "mean"
+) -> np.ndarray:
+    """What a binned feature tells about which of two tasks a row is of, in bits.
+
+    Both tasks count the same, however many rows they have.
+    """
+
+    def between(counts: np.ndarray) -> np.ndarray:
+        fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        own = xlogy(fractions, fractions).sum(axis=1)
+        out = np.zeros((len(counts),) * 2)
+        for t, mine in enumerate(fractions):
+            both = 0.5 * (mine + fractions[t:])
+            bits = 0.5 * (own[t] + own[t:]) - xlogy(both, both).sum(axis=1)
+            out[t, t:] = out[t:, t] = np.maximum(bits, 0.0) / np.log(2.0)
+        np.fill_diagonal(out, 0.0)
+        return out
 
     return _binned(data, between, n_bins, aggregate)
 

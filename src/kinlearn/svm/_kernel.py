@@ -1,37 +1,34 @@
-"""Kernels with their parameters as numbers, and rows of their matrices for the solvers.
+"""Kernels with their parameters as numbers, and sources of rows of their matrices."""
 
-`Space` is one kernel; `TaskKernel` is that of SVM+MTL, of which SMO sees some rows at a
-time; `StoredRows` has those that block descent of SVM+ works with.
-"""
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from kinlearn._kernels.svm._plus import gather
-from kinlearn._kernels.svm._rows import Kernel, KernelRows, RowCache
-from kinlearn._kernels.svm._task_smo import TaskRows
+from kinlearn._kernels.svm._rows import Kernel, KernelRows, RowSource
 from kinlearn.utils._loaded import demand
 
 __all__ = [
     "KERNELS",
     "SINGLE_FROM",
+    "CorrectionGamma",
+    "CorrectionKernel",
+    "CorrectionSpace",
     "Gamma",
     "KernelName",
     "Space",
-    "StoredRows",
-    "TaskKernel",
-    "correction_space",
     "decision_space",
     "make_space",
 ]
 
-KernelName: TypeAlias = Literal["linear", "rbf", "poly", "precomputed"]
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+KernelName: TypeAlias = Literal["linear", "rbf", "poly", "precomputed"] | KernelFunction
 Gamma: TypeAlias = float | Literal["scale", "auto", "median"]
+CorrectionKernel: TypeAlias = KernelName | Mapping[Any, KernelName]
+CorrectionGamma: TypeAlias = Gamma | Mapping[Any, Gamma]
 
 KERNELS = {
     "linear": Kernel.LINEAR,
@@ -47,14 +44,43 @@ SINGLE_FROM = 3000
 _SINGLE_LIMIT = 32.0
 # Sparse data of at most so many cells is packed densely: BLAS is that much faster.
 _DENSE_CELLS = 2**25
-# Up to so many rows SVM+ makes the whole matrix, in double precision: it is cheap
-# there, and large C (1e6) needs more digits than single precision has.
-_WHOLE_ROWS = 1200
 _PACK_COLUMNS = 64
 _VARIANCE_ROWS = 1024
 _LEAST_SPREAD = 1e-200
 _MEDIAN_ROWS = 1000
 _EXPANDED_CELLS = 2**22  # of the kernel with support vectors, at a time
+
+
+class CorrectionSpace(Protocol):
+    """The kernel of corrections: a `Space` for all groups, or `GroupSpaces`.
+
+    Attributes
+    ----------
+    kernel : str
+        Which one; "mixed" where groups have different ones.
+    """
+
+    @property
+    def kernel(self) -> str: ...
+
+    def of(self, group: int | None) -> "Space":
+        """The kernel of a group by its code; None is a group that came later."""
+
+    def moved(self, place: np.ndarray, n_groups: int) -> "CorrectionSpace":
+        """The same where groups get the codes `place`, among others that are new."""
+
+    def check(self, n_groups: int = 1) -> None:
+        """Refuse what no fit leaves behind."""
+
+    def rows(
+        self, X: Any, order: np.ndarray, group: np.ndarray | None = None
+    ) -> RowSource:
+        """The source of rows of the matrix; right within groups, which it needs."""
+
+    def matrix(
+        self, X: Any, rows: np.ndarray, group: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The same as a whole, in double precision."""
 
 
 @dataclass(frozen=True)
@@ -63,25 +89,38 @@ class Space:
 
     Attributes
     ----------
-    kernel : {"linear", "rbf", "poly", "precomputed"}
+    kernel : {"linear", "rbf", "poly", "precomputed", "callable"}
         Which one.
     gamma, coef0 : float
         ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``.
     degree : int
         Of poly.
+    function : callable or None
+        Of "callable": ``function(X, Z)`` is the kernel between rows of X and of Z.
     """
 
     kernel: str
     gamma: float = 1.0
     coef0: float = 0.0
     degree: int = 3
+    function: KernelFunction | None = None
 
-    def check(self) -> None:
+    def of(self, group: int | None) -> "Space":
+        """The kernel of a group: of each the same."""
+        return self
+
+    def moved(self, place: np.ndarray, n_groups: int) -> "Space":
+        """The same for other groups."""
+        return self
+
+    def check(self, n_groups: int = 1) -> None:
         """Refuse parameters that no fit leaves behind."""
-        demand(self.kernel in KERNELS, "kernel")
+        demand(self.kernel in KERNELS or callable(self.function), "kernel")
         demand(np.isfinite([self.gamma, self.coef0, self.degree]).all(), "gamma")
 
-    def rows(self, X: Any, order: np.ndarray) -> KernelRows:
+    def rows(
+        self, X: Any, order: np.ndarray, group: np.ndarray | None = None
+    ) -> KernelRows:
         """The source of rows of the kernel matrix for the native solvers.
 
         Parameters
@@ -90,14 +129,18 @@ class Space:
             The data; for a precomputed kernel the matrix.
         order : intp array of shape (n_rows,)
             Which rows of X, in which order.
+        group : ignored
+            The kernel is the same in each.
 
         Returns
         -------
         KernelRows
             Keeps a copy of dense data, and holds on to other data.
         """
-        kind = KERNELS[self.kernel]
         order = np.ascontiguousarray(order, dtype=np.intp)
+        if self.function is not None:
+            return KernelRows(Kernel.PRECOMPUTED, matrix=self.matrix(X, order))
+        kind = KERNELS[self.kernel]
         if self.kernel == "precomputed":
             return KernelRows(kind, matrix=_matrix(X), base=order)
         options = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
@@ -153,6 +196,8 @@ class Space:
         float64 array of shape (n, m)
             The kernel; not for precomputed ones, which are a part of X.
         """
+        if self.function is not None:
+            return _called(self.function, X, Z)
         if self.kernel == "rbf":
             out = euclidean_distances(X, Z, squared=True).astype(np.float64, copy=False)
             out *= -self.gamma
@@ -163,8 +208,14 @@ class Space:
             out = (self.gamma * out + self.coef0) ** self.degree
         return out
 
-    def matrix(self, X: Any, rows: np.ndarray) -> np.ndarray:
+    def matrix(
+        self, X: Any, rows: np.ndarray, group: np.ndarray | None = None
+    ) -> np.ndarray:
         """The kernel between rows of X, in double precision and C order."""
+        if self.function is not None:
+            K = _called(self.function, X[rows], X[rows])
+            _check_own_kernel(K, self.function)
+            return np.ascontiguousarray(K)
         if self.kernel != "precomputed":
             part = X[rows].astype(np.float64, copy=False)
             return np.ascontiguousarray(self.between(part, part))
@@ -216,149 +267,52 @@ class Space:
         return out
 
 
-@dataclass(frozen=True)
-class TaskKernel:
-    """The kernel of SVM+MTL, Q = K + [same task] K* / correction_penalty.
-
-    Attributes
-    ----------
-    decision, correction : Space
-        Kernels.
-    X, X_correction : ndarray or sparse matrix
-        Rows of the training data, or precomputed matrices; may be the same.
-    penalty : float
-        Weight of the tasks' corrections, the thesis's gamma.
-    """
-
-    decision: Space
-    correction: Space
-    X: Any
-    X_correction: Any
-    penalty: float
-
-    @property
-    def same(self) -> bool:
-        """Whether the correcting kernel is the decision kernel again."""
-        return self.decision == self.correction and self.X is self.X_correction
-
-    def rows(self, rows: np.ndarray, task: np.ndarray, n_tasks: int) -> TaskRows:
-        """Rows of Q, for rows of the data and their tasks."""
-        inverse_penalty = 1.0 / self.penalty
-        correction = None
-        if inverse_penalty > 0.0 and not self.same:
-            correction = self.correction.rows(self.X_correction, rows)
-        decision = self.decision.rows(self.X, rows)
-        return TaskRows(decision, correction, inverse_penalty, task, n_tasks)
-
-    def matrix(self, rows: np.ndarray, task: np.ndarray) -> np.ndarray:
-        """The whole of Q in double precision, for rows of the data and their tasks."""
-        Q = self.decision.matrix(self.X, rows)
-        if 1.0 / self.penalty > 0.0:
-            same = task[:, None] == task
-            other = Q if self.same else self.correction.matrix(self.X_correction, rows)
-            Q = Q + np.where(same, other / self.penalty, 0.0)
-        return Q
-
-    def values(
-        self,
-        rows: np.ndarray,
-        task: np.ndarray,
-        n_tasks: int,
-        beta: np.ndarray,
-        at: np.ndarray,
-    ) -> np.ndarray:
-        """Q times coefficients in double precision, for some rows.
-
-        Parameters
-        ----------
-        rows : intp array of shape (n,)
-            Rows of the data, task by task.
-        task : int array of shape (n,)
-            Their tasks.
-        n_tasks : int
-            Number of tasks.
-        beta : float64 array of shape (n,)
-            Coefficients, mostly zeros.
-        at : intp array of shape (k,), ascending
-            Which rows.
-
-        Returns
-        -------
-        float64 array of shape (k,)
-            The product.
-        """
-        out = self.decision.product(self.X, rows[at], rows, beta)
-        if 1.0 / self.penalty > 0.0:
-            codes = np.arange(n_tasks + 1)
-            bounds = np.searchsorted(task, codes), np.searchsorted(task[at], codes)
-            for (left, right), (start, stop) in zip(
-                *map(pairwise, bounds), strict=True
-            ):
-                goal, own = rows[at[start:stop]], rows[left:right]
-                out[start:stop] += (
-                    self.correction.product(
-                        self.X_correction, goal, own, beta[left:right]
-                    )
-                    / self.penalty
-                )
-        return out
-
-
-class StoredRows:
-    """Rows of a kernel matrix that stay in memory while a block works with them.
-
-    Parameters
-    ----------
-    space : Space
-        The kernel.
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        The data; for a precomputed kernel the matrix.
-    rows : intp array of shape (n,)
-        The rows of X that count, in the order of the matrix.
-    most : int
-        Rows that may be kept, if there are too many to keep all.
-
-    Attributes
-    ----------
-    cells : float32 or float64 array of shape (n_slots, n)
-        What is kept; `slots` returns where a row is.
-    """
-
-    def __init__(self, space: Space, X: Any, rows: np.ndarray, most: int) -> None:
-        self._source = space, X, rows
-        self._cache: RowCache | None = None  # None: the whole matrix is here
-        if len(rows) > _WHOLE_ROWS:
-            self._cache = RowCache(space.rows(X, rows), most * len(rows) * 4)
-            self.cells = self._cache.stored()
-        else:
-            self.make_whole()
-
-    def make_whole(self) -> None:
-        """Have the whole matrix, in double precision, from now on."""
-        space, X, rows = self._source
-        self._cache, self.cells = None, space.matrix(X, rows)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the whole matrix is here."""
-        return self._cache is None
-
-    def slots(self, rows: np.ndarray) -> np.ndarray:
-        """Rows of `cells` with rows of the matrix; they stay until the next call."""
-        return rows if self._cache is None else self._cache.hold(rows)
-
-    def block(
-        self, rows: np.ndarray, factor: np.ndarray, group: np.ndarray, out: np.ndarray
-    ) -> None:
-        """The matrix between rows, times the factors of both; 0 between groups."""
-        gather(self.cells, self.slots(rows), rows, factor, group, out)
-
-
 def _matrix(K: Any) -> np.ndarray:
     if sp.issparse(K):
         K = K.toarray()
     dtype = np.float32 if K.dtype == np.float32 else np.float64
     return np.ascontiguousarray(K, dtype=dtype)
+
+
+def _called(function: KernelFunction, X: Any, Z: Any) -> np.ndarray:
+    """What a kernel function returns, if that is a matrix of finite numbers."""
+    found = function(X, Z)
+    K = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
+    what = f"The kernel function {_name_of(function)}"
+    if K.shape != (X.shape[0], Z.shape[0]):
+        raise ValueError(
+            f"{what} returned an array of shape {K.shape} for {X.shape[0]} and "
+            f"{Z.shape[0]} rows. It must return one number for each pair of rows: "
+            f"shape {(X.shape[0], Z.shape[0])}."
+        )
+    if not np.isfinite(K).all():
+        i, j = np.argwhere(~np.isfinite(K))[0]
+        raise ValueError(
+            f"{what} returned {K[i, j]} for a pair of rows. A kernel is finite: scale "
+            "the features, or mend the function."
+        )
+    return K
+
+
+def _check_own_kernel(K: np.ndarray, function: KernelFunction) -> None:
+    """Refuse a matrix that no kernel between rows and themselves can have."""
+    gap = np.abs(K - K.T).max(initial=0.0)
+    if gap > 1e-5 * np.abs(K).max(initial=0.0):
+        raise ValueError(
+            f"The kernel function {_name_of(function)} is not symmetric: for two rows "
+            f"it differs by {gap:.3g} with their order. Make it symmetric, such as by "
+            "the mean of both orders."
+        )
+    if K.diagonal().min(initial=0.0) < 0:
+        raise ValueError(
+            f"The kernel function {_name_of(function)} is {K.diagonal().min():.3g} for "
+            "a row and itself, which must not be below 0. Give a positive "
+            "semi-definite kernel."
+        )
+
+
+def _name_of(function: KernelFunction) -> str:
+    return getattr(function, "__name__", repr(function))
 
 
 def _variance(X: Any, weight: np.ndarray | None) -> float:
@@ -385,7 +339,7 @@ def _inverse(spread: float) -> float:
 
 def make_space(
     X: Any,
-    kernel: str,
+    kernel: KernelName,
     gamma: Gamma = "scale",
     coef0: float = 0.0,
     degree: int = 3,
@@ -397,7 +351,7 @@ def make_space(
     ----------
     X : ndarray or sparse matrix of shape (n_samples, n_features)
         Training data.
-    kernel : {"linear", "rbf", "poly", "precomputed"}
+    kernel : {"linear", "rbf", "poly", "precomputed"} or callable
         Which one.
     gamma : float, "scale", "auto" or "median", default="scale"
         "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features, "median" is 1
@@ -412,6 +366,8 @@ def make_space(
     Space
         The kernel.
     """
+    if callable(kernel):
+        return Space("callable", function=kernel)
     if kernel in ("linear", "precomputed"):
         return Space(kernel)
     if gamma == "scale":
@@ -435,21 +391,4 @@ def decision_space(machine: Any, X: Any, weight: np.ndarray | None) -> Space:
     """The decision kernel by an estimator's parameters."""
     return make_space(
         X, machine.kernel, machine.gamma, machine.coef0, machine.degree, weight
-    )
-
-
-def correction_space(machine: Any, Z: Any, weight: np.ndarray | None) -> Space:
-    """The correcting kernel; what is None is that of the decision kernel."""
-
-    def inherit(name: str) -> Any:
-        value = getattr(machine, f"correction_{name}")
-        return getattr(machine, name) if value is None else value
-
-    return make_space(
-        Z,
-        inherit("kernel"),
-        inherit("gamma"),
-        inherit("coef0"),
-        inherit("degree"),
-        weight,
     )

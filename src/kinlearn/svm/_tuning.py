@@ -12,22 +12,17 @@ from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length
 
-from kinlearn.svm._analytic import analytic_C, analytic_epsilon
-from kinlearn.svm._kernel import make_space
-from kinlearn.svm.estimators import MultiTaskSVMBase, SVMPlusBase, without_task
-from kinlearn.tables.internal import NUMBERS
+from kinlearn.svm._tuning_grids import Place, other_columns, read_grids
+from kinlearn.svm.estimators import without_task
+from kinlearn.tables.internal import NUMBERS, append_rows, open_table
 from kinlearn.tasks import TaskData, check_task_data, check_task_rows
 from kinlearn.utils import deal_to_folds
 from kinlearn.utils._callbacks import set_callbacks
 from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["TwoStageResult", "tune_in_two_stages"]
-
-_FACTORS = (0.1, 1.0, 10.0)  # of the gamma that "scale" gives
-_COSTS = (0.1, 1.0, 10.0, 100.0)
-_PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
-_OF_CORRECTION = "correction_"
 
 
 @dataclass(frozen=True)
@@ -63,16 +58,22 @@ _UNSUPERVISED = {**NUMBERS, "categories": "indicators"}
 class _PlainMachine(BaseEstimator):
     """The estimator as a plain SVM: one function, free slacks, features alone.
 
-    It takes the same X, so that folds, scorers and searches see the same rows.
+    It takes the same X, so that folds, scorers and searches see the same rows. A
+    selector sets `privileged`, as that of an SVM+: these columns are left out.
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, privileged: Any = None) -> None:
         self.estimator = estimator
+        self.privileged = privileged
 
-    def fit(self, X: Table, y: ArrayLike, **weights: Any) -> Self:
+    def fit(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         params = self.estimator.get_params(deep=False)
+        if self.privileged is not None:
+            params["privileged"] = self.privileged
         data = check_task_data(
-            X, accept_sparse=True, encoding=_UNSUPERVISED, **_columns(params)
+            X, accept_sparse=True, encoding=_UNSUPERVISED, **other_columns(params)
         )
         self._encoder = data.encoder
         self._columns = without_task(data.columns)
@@ -80,7 +81,7 @@ class _PlainMachine(BaseEstimator):
         alone["correction_penalty"] = 1e12  # one task alone corrects nothing
         alone = {name: value for name, value in alone.items() if name in params}
         self.estimator_ = clone(self.estimator).set_params(**alone)
-        self.estimator_.fit(data.X, y, **weights)
+        self.estimator_.fit(data.X, y, sample_weight)
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
         return self
@@ -102,100 +103,43 @@ class _PlainMachine(BaseEstimator):
     def decision_function(self, X: Table) -> np.ndarray:
         return self.estimator_.decision_function(self._features(X))
 
-    def score(self, X: Table, y: ArrayLike, **weights: Any) -> float:
-        return self.estimator_.score(self._features(X), y, **weights)
+    def score(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        return self.estimator_.score(self._features(X), y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         return get_tags(self.estimator)
 
 
-def _columns(params: dict[str, Any]) -> dict[str, Any]:
-    """Which columns are no features, as `check_task_data` calls them."""
-    task = params.get("task") if params.get("group") is None else params["group"]
-    return {
-        "task": task,
-        "privileged": params.get("privileged"),
-        "task_role": "Task" if params.get("group") is None else "Group",
-    }
+class _WeightedPipeline(BaseEstimator):
+    """A pipeline whose last step takes weights, by the name that searches know."""
 
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
 
-def _machine(estimator: Any) -> SVMPlusBase | MultiTaskSVMBase:
-    """The estimator itself, or the last step of a pipeline."""
-    machine = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if isinstance(machine, SVMPlusBase | MultiTaskSVMBase):
-        return machine
-    raise TypeError(
-        "tune_in_two_stages needs SVMPlusClassifier, SVMPlusRegressor, MultiTaskSVC or "
-        "MultiTaskSVR, or a Pipeline that ends with one; got "
-        f"{type(machine).__name__}. Tune others with GridSearchCV."
-    )
+    def fit(self, X: Table, y: ArrayLike, sample_weight: ArrayLike) -> Self:
+        name = self.estimator.steps[-1][0]
+        weights = {f"{name}__sample_weight": sample_weight}
+        self.estimator_ = clone(self.estimator).fit(X, y, **weights)
+        if is_classifier(self):
+            self.classes_ = self.estimator_.classes_
+        return self
 
+    def predict(self, X: Table) -> np.ndarray:
+        return self.estimator_.predict(X)
 
-def _prefix(estimator: Any) -> str:
-    """What stands before the names of the machine's parameters."""
-    if isinstance(estimator, Pipeline):
-        return f"{estimator.steps[-1][0]}__"
-    return ""
+    @available_if(lambda self: hasattr(self.estimator, "decision_function"))
+    def decision_function(self, X: Table) -> np.ndarray:
+        return self.estimator_.decision_function(X)
 
+    def score(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        return self.estimator_.score(X, y, sample_weight=sample_weight)
 
-def _data(
-    estimator: Any, machine: SVMPlusBase | MultiTaskSVMBase, X: Table, y: ArrayLike
-) -> TaskData:
-    """The checked rows as the machine gets to see them."""
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        X = clone(estimator[:-1]).fit_transform(X, y)
-    return check_task_data(
-        X,
-        y,
-        labels="classes" if is_classifier(machine) else "numbers",
-        accept_sparse=True,
-        encoding=NUMBERS,
-        estimator=type(machine).__name__,
-        **_columns(machine.get_params(deep=False)),
-    )
-
-
-def _default_grids(
-    machine: SVMPlusBase | MultiTaskSVMBase, data: TaskData
-) -> tuple[dict[str, list], dict[str, list]]:
-    """Grids for what the kernels and the kind of target have."""
-    params = machine.get_params(deep=False)
-    X = data.X
-    Z = X if data.privileged is None else data.privileged
-    plain: dict[str, list] = {"C": list(_COSTS)}
-    if not is_classifier(machine):
-        plain["C"] = [analytic_C(data.y)]
-        width = analytic_epsilon(X, data.y, data.task)
-        plain["epsilon"] = [factor * width for factor in (0.3, 1.0, 3.0)]
-    correction: dict[str, list] = {"correction_penalty": list(_PENALTIES)}
-    kernel = params["kernel"]
-    if kernel in ("rbf", "poly"):
-        scale = make_space(X, kernel).gamma
-        plain["gamma"] = [factor * scale for factor in _FACTORS]
-    if (params["correction_kernel"] or kernel) in ("rbf", "poly"):
-        scale = make_space(Z, "rbf").gamma
-        correction["correction_gamma"] = [factor * scale for factor in _FACTORS]
-    return plain, correction
-
-
-def _read_grid(
-    grid: dict[str, Any] | Sequence[dict[str, Any]], second: bool, estimator: Any
-) -> list[dict[str, Any]]:
-    """A list of grids with short names: each stage has other parameters."""
-    grids = [grid] if isinstance(grid, dict) else grid
-    prefix = _prefix(estimator)
-    grids = [{k.removeprefix(prefix): v for k, v in each.items()} for each in grids]
-    for each in grids:
-        strange = [n for n in each if n.startswith(_OF_CORRECTION) != second]
-        if strange:
-            stage = "correction_grid" if second else "plain_grid"
-            other = "plain_grid" if second else "correction_grid"
-            raise ValueError(
-                f"{stage} of {type(_machine(estimator)).__name__} holds "
-                f"{strange[0]!r}, which belongs into {other}: the names of the second "
-                f"stage begin with {_OF_CORRECTION!r}."
-            )
-    return grids
+    def __sklearn_tags__(self) -> Any:
+        return get_tags(self.estimator)
 
 
 def _folds(
@@ -238,11 +182,32 @@ def _check_scores(results: dict[str, Any]) -> None:
         )
 
 
+def _with_validation(rows: tuple, validation: tuple) -> tuple[Any, Any, Any, list]:
+    """Rows and those for validation as one, and the one fold that tells them apart."""
+    (X, y, weight), (X_val, y_val, weight_val) = rows, validation
+    if X_val is None or y_val is None:
+        there, gone = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+        raise ValueError(f"{there} is given without {gone}. Give both, or neither.")
+    check_consistent_length(X, y, weight)
+    check_consistent_length(X_val, y_val, weight_val)
+    both = append_rows(X, X_val)
+    n, m = open_table(X).n_rows, open_table(X_val).n_rows
+    if weight is not None or weight_val is not None:
+        weights = zip((weight, weight_val), (n, m), strict=True)
+        weight = np.concatenate([np.ones(k) if w is None else w for w, k in weights])
+    fold = np.arange(n), np.arange(n, n + m)
+    return both, np.concatenate([np.asarray(y), np.asarray(y_val)]), weight, [fold]
+
+
 def tune_in_two_stages(
     estimator: Any,
     X: Table,
     y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
     *,
+    X_val: Table | None = None,
+    y_val: ArrayLike | None = None,
+    sample_weight_val: ArrayLike | None = None,
     plain_grid: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
     correction_grid: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
     cv: Any = 5,
@@ -261,18 +226,28 @@ def tune_in_two_stages(
     ----------
     estimator : estimator
         :class:`SVMPlusClassifier`, :class:`SVMPlusRegressor`, :class:`MultiTaskSVC`
-        or :class:`MultiTaskSVR`, with its columns named, or a
+        or :class:`MultiTaskSVR`, with its columns named, a
+        :class:`PrivilegedFeatureSelectionClassifier` over an SVM+, or a
         :class:`~sklearn.pipeline.Pipeline` that ends with one, such as
         ``make_pipeline(keep_task(StandardScaler(), task=-1), MultiTaskSVC(task=-1))``.
+        The plain SVM of a selector sees the selected features alone.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
         Rows with all columns.
     y : array-like of shape (n_samples,)
         Labels or numbers.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, in fits and, where `scoring` takes them, in scores.
+    X_val, y_val : default=None
+        Rows for validation, with the columns of X: candidates are fitted to all of X
+        and scored on these, in place of `cv`, and the best one is fitted to X again.
+    sample_weight_val : array-like of shape (n_validation,), default=None
+        Weights of the rows for validation; None with `sample_weight` is 1.
     plain_grid : dict or list of dict, default=None
-        Grid of the first search: parameters of the machine by their own names, those
-        of other steps by ``step__name``. None is C in 0.1, 1, 10, 100 (regression:
-        analytic C, and epsilon in 0.3, 1 and 3 times the analytic one), and for rbf
-        and poly gamma in 0.1, 1 and 10 times that of "scale".
+        Grid of the first search: parameters of the machine by their own names, and of a
+        selector (`n_features`, `ranking`, ...), those of other steps by
+        ``step__name``. None is C in 0.1, 1, 10, 100 (regression: analytic C, and
+        epsilon in 0.3, 1 and 3 times the analytic one), and for rbf and poly gamma in
+        0.1, 1 and 10 times that of "scale".
     correction_grid : dict or list of dict, default=None
         Grid of the second search, of parameters whose names begin with
         ``correction_``. None is `correction_penalty` in 0.01, 0.1, 1, 10, 100, and
@@ -280,7 +255,8 @@ def tune_in_two_stages(
     cv : int, splitter or iterable, default=5
         Folds, the same ones in both searches. With tasks or groups, a number gives
         each fold its fraction of every task, in the proportions of its classes, as
-        :class:`kinlearn.model_selection.TaskStratifiedKFold` does.
+        :class:`kinlearn.model_selection.TaskStratifiedKFold` does. A
+        :class:`~sklearn.model_selection.PredefinedSplit` says which rows validate.
     scoring : str, callable or None, default=None
         What to maximise; None is the estimator's own score.
     n_jobs : int or None, default=None
@@ -308,52 +284,67 @@ def tune_in_two_stages(
     >>> result.best_estimator.predict(X[:, :2]).shape
     (60,)
     """
-    machine, prefix = _machine(estimator), _prefix(estimator)
-    data = _data(estimator, machine, X, y)
-    defaults = _default_grids(machine, data)
-    plain_grid = defaults[0] if plain_grid is None else plain_grid
-    correction_grid = defaults[1] if correction_grid is None else correction_grid
-    plain = _read_grid(plain_grid, False, estimator)
-    correction = _read_grid(correction_grid, True, estimator)
-    folds = _folds(cv, X, y, data)
+    place = Place.of(estimator)
+    data = place.data(X, y)
+    plain, correction = read_grids(place, data, plain_grid, correction_grid)
+    everything, target, weight = X, y, sample_weight
+    if X_val is None and y_val is None:
+        folds = _folds(cv, X, y, data)
+    else:
+        everything, target, weight, folds = _with_validation(
+            (X, y, sample_weight), (X_val, y_val, sample_weight_val)
+        )
+    weights = {} if weight is None else {"sample_weight": np.asarray(weight)}
     # A fit or a score that fails ends the search with its own message.
     options = {
         "cv": folds,
         "scoring": scoring,
         "n_jobs": n_jobs,
         "error_score": "raise",
+        "refit": False,
     }
 
     def run(
-        model: Any, grid: list[dict[str, Any]], prefix: str, **more: Any
-    ) -> tuple[Any, dict[str, Any]]:
-        grid = [
-            {k if "__" in k else prefix + k: v for k, v in each.items()}
-            for each in grid
-        ]
-        search = GridSearchCV(model, grid, **options, **more)
+        model: Any, grids: list[dict[str, Any]], alone: bool
+    ) -> tuple[GridSearchCV, dict[str, Any]]:
+        """A search, and the best parameters by the names that the grids have."""
+        outer = ""
+        if weights and isinstance(model, Pipeline):
+            model, outer = _WeightedPipeline(model), "estimator__"
+        short = {outer + place.long_name(k, alone): k for each in grids for k in each}
+        long = {name: key for key, name in short.items()}
+        grids = [{long[k]: v for k, v in each.items()} for each in grids]
+        search = GridSearchCV(model, grids, **options)
         set_callbacks(search, callbacks)
         with warnings.catch_warnings():
             # callbacks see the fits of the search; what is inside one is short
             warnings.filterwarnings("ignore", ".*does not support callbacks")
             warnings.filterwarnings("ignore", ".*scores are non-finite")
-            search.fit(X, y)
+            search.fit(everything, target, **weights)
         _check_scores(search.cv_results_)
-        return search, {
-            k.removeprefix(prefix): v for k, v in search.best_params_.items()
-        }
+        return search, {short[k]: v for k, v in search.best_params_.items()}
 
-    alone = _PlainMachine(machine)
-    if prefix:
-        alone = clone(estimator).set_params(**{prefix.removesuffix("__"): alone})
-    first, best = run(alone, plain, f"{prefix}estimator__", refit=False)
-    tuned = {k if "__" in k else prefix + k: v for k, v in best.items()}
-    second, corrected = run(clone(estimator).set_params(**tuned), correction, prefix)
+    def with_params(model: Any, params: dict[str, Any]) -> Any:
+        params = {place.long_name(k, False): v for k, v in params.items()}
+        return clone(model).set_params(**params)
+
+    alone = place.with_machine(_PlainMachine(place.machine))
+    first, best = run(alone, plain, True)
+    second, corrected = run(with_params(place.estimator, best), correction, False)
+    model = with_params(place.estimator, {**best, **corrected})
     return TwoStageResult(
-        best_estimator=second.best_estimator_,
+        best_estimator=_fit(model, X, y, sample_weight),
         best_params={**best, **corrected},
         best_score=float(second.best_score_),
         plain_score=float(first.best_score_),
         plain_results=first.cv_results_,
         correction_results=second.cv_results_,
     )
+
+
+def _fit(model: Any, X: Table, y: ArrayLike, weight: ArrayLike | None) -> Any:
+    if weight is None:
+        return model.fit(X, y)
+    if isinstance(model, Pipeline):
+        return model.fit(X, y, **{f"{model.steps[-1][0]}__sample_weight": weight})
+    return model.fit(X, y, sample_weight=weight)

@@ -24,6 +24,7 @@ __all__ = [
     "FrameTable",
     "SparseTable",
     "append_column",
+    "append_rows",
     "find_column",
     "open_table",
 ]
@@ -457,6 +458,23 @@ def find_column(key: str | int, table: AnyTable, role: str) -> int:
         f"{role} column must be a column name, a position or None; got {key!r} of "
         f"type {type(key).__name__}."
     )
+
+
+def append_rows(X: Table, more: Table) -> Table:
+    """Two tables of the same kind and columns as one."""
+    one, two = open_table(X), open_table(more)
+    if one.n_columns != two.n_columns or one.names != two.names:
+        raise ValueError(
+            f"X has {one.n_columns} columns ({show_values(one.names or (), 10)}), the "
+            f"other rows have {two.n_columns} ({show_values(two.names or (), 10)}). "
+            "Give both the same columns in the same order."
+        )
+    if isinstance(one, FrameTable) and isinstance(two, FrameTable):
+        return nw.concat([one.frame, two.frame]).to_native()
+    natives: Any = [one.native, two.native]
+    if sp.issparse(one.native) or sp.issparse(two.native):
+        return sp.vstack(natives, format="csr")
+    return np.concatenate(natives)
 
 
 def _exact_dtype(values: np.ndarray, dtype: np.dtype) -> np.dtype:

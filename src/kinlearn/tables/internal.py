@@ -9,6 +9,7 @@ from kinlearn.tables._containers import (
     AnyTable,
     FrameTable,
     append_column,
+    append_rows,
     find_column,
     open_table,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "CategoryColumn",
     "FrameTable",
     "append_column",
+    "append_rows",
     "comes_from",
     "drop_new_codes",
     "encoding_for",

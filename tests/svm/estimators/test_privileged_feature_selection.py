@@ -111,3 +111,44 @@ def test_an_estimator_with_groups_is_refused():
     model = PrivilegedFeatureSelectionClassifier(SVMPlusClassifier(group=-1))
     with pytest.raises(ValueError, match=r"ranks every column .* has group=-1"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("ranking", ["fisher", "information_gain", "cmim"])
+def test_kept_features_are_selected_and_the_best_of_the_others(ranking):
+    X, y = problem()
+    X = np.digitize(X, [-1, 0, 1]).astype(float)
+    free = PrivilegedFeatureSelectionClassifier(n_features=4, ranking=ranking).fit(X, y)
+    worst = sorted(free.ranking_[-2:].tolist())
+    model = PrivilegedFeatureSelectionClassifier(
+        n_features=4, ranking=ranking, keep=worst
+    ).fit(X, y)
+    assert_array_equal(np.sort(model.ranking_), np.arange(12))
+    assert_array_equal(model.ranking_[:2], worst)
+    assert set(worst) <= set(model.selected_.tolist())
+    if ranking == "cmim":  # the others add to what is kept
+        information = [
+            min(plain.information(X[:, j], y, X[:, c]) for c in worst)
+            if j not in worst
+            else -1
+            for j in range(12)
+        ]
+        gain = [plain.information(X[:, j], y) for j in range(12)]
+        assert model.ranking_[2] == np.argmax(np.minimum(information, gain))
+    else:
+        rest = free.ranking_[~np.isin(free.ranking_, worst)]
+        assert_array_equal(model.ranking_[2:], rest)
+
+
+def test_kept_features_by_name_and_from_the_end():
+    X, y = problem()
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    named = PrivilegedFeatureSelectionClassifier(n_features=2, keep="f11").fit(frame, y)
+    placed = PrivilegedFeatureSelectionClassifier(n_features=2, keep=[-1, 11]).fit(X, y)
+    assert_array_equal(named.selected_, placed.selected_)
+    assert 11 in named.selected_
+    with pytest.raises(ValueError, match="keep names 2 features, but n_features=1"):
+        PrivilegedFeatureSelectionClassifier(n_features=1, keep=[0, 1]).fit(X, y)
+    with pytest.raises(ValueError, match="Kept column 12 is out of range"):
+        PrivilegedFeatureSelectionClassifier(keep=12).fit(X, y)
+    with pytest.raises(TypeError, match="keep must be a column name"):
+        PrivilegedFeatureSelectionClassifier(keep=1.5).fit(X, y)

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
 from kinlearn.exceptions import FeatureScaleWarning
-from kinlearn.svm import SVMPlusClassifier, SVMPlusRegressor, analytic_C
+from kinlearn.svm import SVMPlusClassifier, SVMPlusRegressor, _matrices, analytic_C
 from tests.interrupt import seconds_to_stop
 from tests.reference import svm_plus as qp
 
@@ -104,6 +104,37 @@ def test_constant_privileged_column_makes_all_slacks_the_largest_one():
     other = classifier(C=0.1 * total, gamma=0.2, privileged=3, class_weight={1: 3.0})
     other.fit(X, y, weight)
     assert_allclose(other.decision_function(x), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+@pytest.mark.parametrize("constant", [1e3, 1e5])
+@pytest.mark.parametrize("whole_rows", [10, 1200])
+def test_a_large_constant_privileged_column_is_a_constant(
+    kernel, constant, whole_rows, monkeypatch
+):
+    """Its kernel has large cells, whose products are rounding alone."""
+    monkeypatch.setattr(_matrices, "_WHOLE_ROWS", whole_rows)
+    x, _, y, value = problem(60)
+    X = np.column_stack([x, np.ones(60), np.full(60, constant)])
+    options = {"C": 10.0, "gamma": 0.2, "correction_kernel": kernel}
+    for make, target in ((classifier, y), (regressor, value)):
+        plain = make(**options, privileged=3).fit(X[:, :4], target)
+        large = make(**options, privileged=3).fit(X[:, [0, 1, 2, 4]], target)
+        assert large.violation_.max() <= 1e-7
+        assert_allclose(large.dual_objective_, plain.dual_objective_, rtol=1e-6)
+        assert_allclose(large.predict(x), plain.predict(x), atol=1e-4)
+
+
+def test_privileged_columns_far_from_0_are_those_near_it():
+    """What all rows have in common cancels, but for rounding."""
+    x, privileged, y, value = problem(60)
+    here = np.column_stack([x, privileged])
+    there = np.add(here, [0, 0, 0, 1e6, 1e6])
+    options = {"C": 10.0, "gamma": 0.2, "correction_kernel": "linear"}
+    for make, target in ((classifier, y), (regressor, value)):
+        near = make(**options, privileged=[3, 4], tol=1e-5).fit(here, target)
+        far = make(**options, privileged=[3, 4], tol=1e-5).fit(there, target)
+        assert_allclose(far.dual_objective_, near.dual_objective_, rtol=1e-4)
 
 
 def test_large_penalty_is_one_slack_for_each_group():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kinlearn.svm import SVMPlusClassifier, SVMPlusRegressor, _kernel
+from kinlearn.svm import SVMPlusClassifier, SVMPlusRegressor, _matrices
 from kinlearn.svm.solvers import _plus
 
 
@@ -36,7 +36,7 @@ def test_warm_start_goes_on_where_it_stopped(make, privileged):
 
 
 def test_warm_start_with_few_rows_in_memory(monkeypatch):
-    monkeypatch.setattr(_kernel, "_WHOLE_ROWS", 50)
+    monkeypatch.setattr(_matrices, "_WHOLE_ROWS", 50)
     monkeypatch.setattr(_plus, "_BLOCK", 64)
     X, value = problem(300)
     y = value > 0.5

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kinlearn.svm._kernel import Space, TaskKernel
+from kinlearn.svm._kernel import Space
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.svm._problem import classification, regression
 from kinlearn.svm.solvers import solve_dense, solve_smo, solve_tasks
 from tests.reference.svm_dual import multi_task_kernel, multi_task_svc, multi_task_svr

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn import with_task
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
-from kinlearn.svm._kernel import Space, TaskKernel
+from kinlearn.svm._kernel import Space
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.svm._problem import classification, regression
 from kinlearn.svm.solvers import solve_linear
 from tests.reference.svm_dual import multi_task_kernel, multi_task_svc, multi_task_svr

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kinlearn.svm import _kernel
-from kinlearn.svm._kernel import StoredRows, make_space
+from kinlearn.svm import _matrices
+from kinlearn.svm._kernel import make_space
+from kinlearn.svm._matrices import StoredRows
 from kinlearn.svm._problem import classification, regression
 from kinlearn.svm.solvers import _plus, _plus_block, solve_plus
 from tests.reference import svm_plus as qp
@@ -157,7 +158,7 @@ def test_blocks_and_few_rows_kept_find_the_same(monkeypatch, kind, n_groups, mos
         problem = regression(group, group.max() + 1, y, cost, 0.1)
     k, k_star = make_space(X, "rbf"), make_space(extra, "rbf")
     whole = solve(problem, X, extra, k, k_star, 0.5, tol=1e-6)
-    monkeypatch.setattr(_kernel, "_WHOLE_ROWS", 10)  # rows on demand, in float32
+    monkeypatch.setattr(_matrices, "_WHOLE_ROWS", 10)  # rows on demand, in float32
     monkeypatch.setattr(_plus, "_BLOCK", 64)
     found = solve(problem, X, extra, k, k_star, 0.5, tol=1e-4, most=most)
     assert found.converged
@@ -185,7 +186,7 @@ def test_blocks_that_take_too_long_end_with_all_rows_at_once(monkeypatch):
     problem = classification(group, 1, np.sign(signal), np.full(n, 10.0))
     spaces = make_space(X, "linear"), make_space(extra, "rbf")
     whole = solve(problem, X, extra, *spaces, 0.1)
-    monkeypatch.setattr(_kernel, "_WHOLE_ROWS", 100)  # as if n were 2,000
+    monkeypatch.setattr(_matrices, "_WHOLE_ROWS", 100)  # as if n were 2,000
     monkeypatch.setattr(_plus, "_BLOCK", 60)
     found = solve(problem, X, extra, *spaces, 0.1, max_iter=200_000)
     assert found.converged

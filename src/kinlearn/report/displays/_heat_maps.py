@@ -219,9 +219,12 @@ class TaskAffinityDisplay(AuditDisplay, _HeatMap):
 DISTANCE_TITLES = {
     "hellinger": "Hellinger distance",
     "kl": "Symmetric KL divergence",
+    "kl_directed": "KL divergence, from row to column",
     "ks": "Kolmogorov-Smirnov statistic",
     "label_shift": "Label shift",
+    "logdet": "LogDet divergence",
     "mmd": "Maximum mean discrepancy",
+    "mutual_information": "Mutual information",
     "proxy_a": "Proxy A-distance",
 }
 

@@ -1,6 +1,6 @@
 """What all support vector machines declare, check and do in their fits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -56,12 +56,12 @@ class SVMMixin(CallbackSupportMixin):
 
     _parameter_constraints: dict = {
         "C": [_MODERATE],
-        "kernel": [StrOptions(set(KERNELS))],
+        "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": _GAMMA,
         "degree": [_NOT_NEGATIVE],
         "coef0": [_SHIFT],
-        "correction_kernel": [StrOptions(set(KERNELS)), None],
-        "correction_gamma": [*_GAMMA, None],
+        "correction_kernel": [StrOptions(set(KERNELS)), callable, Mapping, None],
+        "correction_gamma": [*_GAMMA, Mapping, None],
         "correction_degree": [_NOT_NEGATIVE, None],
         "correction_coef0": [_SHIFT, None],
         "correction_penalty": [Interval(Real, 1e-100, None, closed="left")],
@@ -83,6 +83,13 @@ class SVMMixin(CallbackSupportMixin):
     # Seconds of one processor for each pair of rows, measured on easy problems of 3 to
     # 6 thousand rows in as many tasks; hard problems take several times as long.
     _seconds_by_pair: ClassVar[float]
+
+    @property
+    def _correction_kind(self) -> Any:
+        """The correcting kernel, or "mixed" where groups have their own."""
+        if isinstance(self.correction_kernel, Mapping):
+            return "mixed"
+        return self.kernel if self.correction_kernel is None else self.correction_kernel
 
     def _warn_of_long_time(self, problems: Sequence[Problem]) -> None:
         """Say before it begins that a fit will take minutes or hours."""

@@ -1,6 +1,6 @@
 """Feature selection that goes on learning from what it drops (Cai 2011, chapter 3)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -18,6 +18,7 @@ from kinlearn.svm.estimators._rankings import (
     one_hot_categories,
 )
 from kinlearn.svm.estimators._svm_plus_classifier import SVMPlusClassifier
+from kinlearn.tables.internal import find_column, open_table
 from kinlearn.tasks import (
     TaskData,
     check_task_data,
@@ -56,7 +57,10 @@ class PrivilegedFeatureSelectionClassifier(
         parameter `privileged`. None is ``SVMPlusClassifier()``. It has no `group`,
         since every column is ranked as a feature.
     n_features : int or float, default=0.5
-        How many features to select, or which fraction of them.
+        How many features to select, or which fraction of them; those of `keep` count.
+    keep : str, int or list of them, default=None
+        Names or positions of features that are selected whatever they score, such as
+        those that are measured anyway.
     ranking : {"fisher", "information_gain", "cmim"}, default="fisher"
         How features are ranked.
 
@@ -64,7 +68,7 @@ class PrivilegedFeatureSelectionClassifier(
           than two classes, its mean over pairs of them.
         - "information_gain": the mutual information with the class.
         - "cmim": conditional mutual information maximisation: the next feature is the
-          one with the most information that none of those before has.
+          one with the most information that none of those before, `keep` first, has.
     n_bins : int, default=8
         For the rankings by information, features of more values than this are cut
         into so many bins of about equal weight.
@@ -76,7 +80,7 @@ class PrivilegedFeatureSelectionClassifier(
     selected_ : intp array of shape (n_selected,)
         Positions of the selected features, ascending.
     ranking_ : intp array of shape (n_features,)
-        Positions of all features, the best one first.
+        Positions of all features, those of `keep` and then the best one first.
     scores_ : ndarray of shape (n_features,)
         Score of each feature; for "cmim", when it was chosen.
     correcting_values_ : ndarray
@@ -119,6 +123,7 @@ class PrivilegedFeatureSelectionClassifier(
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "keep": "no_validation",
         "n_features": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
@@ -132,11 +137,13 @@ class PrivilegedFeatureSelectionClassifier(
         estimator: Any = None,
         *,
         n_features: int | float = 0.5,
+        keep: str | int | Sequence[str] | Sequence[int] | None = None,
         ranking: Literal["fisher", "information_gain", "cmim"] = "fisher",
         n_bins: int = 8,
     ) -> None:
         self.estimator = estimator
         self.n_features = n_features
+        self.keep = keep
         self.ranking = ranking
         self.n_bins = n_bins
 
@@ -171,7 +178,7 @@ class PrivilegedFeatureSelectionClassifier(
             X, y, sample_weight, labels="classes", accept_sparse=True, estimator=name
         )
         self.classes_ = data.classes
-        self.ranking_, self.scores_ = self._rank(data)
+        self.ranking_, self.scores_ = self._rank(data, self._kept(X))
         n_columns = len(self.ranking_)
         n_selected = self._n_selected(n_columns)
         self.selected_ = np.sort(self.ranking_[:n_selected])
@@ -185,6 +192,27 @@ class PrivilegedFeatureSelectionClassifier(
         self.estimator_.fit(data.X, data.classes[data.y], **weights)
         return self
 
+    def _kept(self, X: Table) -> list[int]:
+        """Positions of the features that are selected in any case."""
+        keep = [] if self.keep is None else self.keep
+        if isinstance(keep, str | Integral):
+            keep = [keep]
+        if not isinstance(keep, list | tuple | np.ndarray):
+            raise TypeError(
+                "keep must be a column name, a position, a list of them or None; got "
+                f"{keep!r} of type {type(keep).__name__}."
+            )
+        table = open_table(X)
+        found = [find_column(key, table, "Kept") for key in list(keep)]
+        selected = self._n_selected(table.n_columns)
+        if len(set(found)) > selected:
+            raise ValueError(
+                f"keep names {len(set(found))} features, but "
+                f"n_features={self.n_features} selects {selected} of "
+                f"{table.n_columns}. Raise n_features, or keep fewer."
+            )
+        return sorted(set(found))
+
     def _n_selected(self, n_columns: int) -> int:
         if isinstance(self.n_features, Integral):
             if self.n_features > n_columns:
@@ -195,8 +223,8 @@ class PrivilegedFeatureSelectionClassifier(
             return int(self.n_features)
         return max(1, round(self.n_features * n_columns))
 
-    def _rank(self, data: TaskData) -> tuple[np.ndarray, np.ndarray]:
-        """Features, the best one first, and their scores."""
+    def _rank(self, data: TaskData, kept: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Features, those to be kept and then the best one first, and their scores."""
         weight = data.sample_weight
         weight = np.ones(data.n_samples) if weight is None else weight
         rows = np.flatnonzero(weight)
@@ -214,9 +242,10 @@ class PrivilegedFeatureSelectionClassifier(
             hot, feature = one_hot_categories(X, weight, self.n_bins)
             categories = hot, feature, X.shape[1], y, weight
             if self.ranking == "cmim":
-                return cmim_order(*categories, self._n_selected(X.shape[1]))
+                return cmim_order(*categories, self._n_selected(X.shape[1]), kept)
             scores = information_gain(*categories)
-        return np.argsort(-scores, kind="stable"), scores
+        order = np.argsort(-scores, kind="stable")
+        return np.concatenate([kept, order[~np.isin(order, kept)]]).astype(int), scores
 
     @property
     def correcting_values_(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.svm._kernel import TaskKernel
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.svm._problem import Problem, Solution
 from kinlearn.svm.estimators._machines import Correction, Machines
 from kinlearn.svm.solvers import feasible_start, solve_tasks
@@ -128,6 +128,7 @@ def keep_bounding_rows(
 
 def solve_correction(
     machines: Machines,
+    t: int | None,
     rows: Correction,
     problems: Sequence[Problem],
     bias: np.ndarray,
@@ -139,6 +140,8 @@ def solve_correction(
     ----------
     machines : Machines
         The common part, the correcting kernel and its price.
+    t : int or None
+        The task's code in them; None is a new task.
     rows : Correction
         The rows; the solver starts from their coefficients.
     problems : list of Problem
@@ -159,9 +162,8 @@ def solve_correction(
     """
     common = machines.common(rows.vectors)
     _, corrected = machines.blocks.split(rows.vectors)
-    kernel = TaskKernel(
-        machines.correction, machines.correction, corrected, corrected, np.inf
-    )
+    space = machines.correction.of(t)
+    kernel = TaskKernel(space, space, corrected, corrected, np.inf)
     # Q is K* / correction_penalty: solved for beta / correction_penalty, with K* alone.
     inverse_penalty = machines.inverse_penalty
     beta, bias = np.zeros_like(rows.dual_coef), bias.copy()

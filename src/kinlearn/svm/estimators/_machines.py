@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.svm._kernel import Space, TaskKernel
+from kinlearn.svm._kernel import CorrectionSpace, Space
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.utils import group_rows
 from kinlearn.utils._loaded import (
     check_below,
@@ -156,7 +157,7 @@ class Machines:
 
     Attributes
     ----------
-    decision, correction : Space
+    decision, correction : Space, CorrectionSpace
         Kernels.
     blocks : Blocks
         Which columns each works on.
@@ -187,7 +188,7 @@ class Machines:
     """
 
     decision: Space
-    correction: Space
+    correction: CorrectionSpace
     blocks: Blocks
     inverse_penalty: float
     support: np.ndarray
@@ -295,7 +296,7 @@ class Machines:
             "common_intercept", self.common_intercept, np.float64, (n_machines,)
         )
         self.decision.check()
-        self.correction.check()
+        self.correction.check(n_tasks)
         without = self.decision.kernel == self.correction.kernel == "precomputed"
         check_vectors("vectors", self.vectors, n, 0 if without else width)
         for name in ("dual_coef", "intercept", "common_intercept"):
@@ -364,7 +365,7 @@ class Machines:
             _, vectors = self.blocks.split(rests_on.vectors)
             support = self.support[self.indptr[t] : self.indptr[t + 1]]
             coef = None if self.task_coef is None else self.task_coef[:, t]
-            values = self.correction.expand(
+            values = self.correction.of(t).expand(
                 X[rows], vectors, support, rests_on.dual_coef, coef
             )
             factor = self.inverse_penalty if coef is None else 1.0
@@ -432,6 +433,7 @@ class Machines:
         old = {int(place[code]): correction for code, correction in self.later.items()}
         return replace(
             self,
+            correction=self.correction.moved(place, n_tasks),
             indptr=np.concatenate([[0], np.cumsum(length)]),
             intercept=intercept,
             task_coef=task_coef,

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.svm._kernel import TaskKernel, correction_space, decision_space
+from kinlearn.svm._group_kernels import correction_space
+from kinlearn.svm._kernel import decision_space
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.svm._problem import Problem, Solution, class_pairs
 from kinlearn.svm.estimators._base import (
     SVMMixin,
@@ -60,7 +62,7 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
     def _make_kernel(self, data: TaskData) -> tuple[TaskKernel, Blocks]:
         """Kernels with parameters as numbers, and the columns they work on."""
         name = type(self).__name__
-        correction_kernel = self.correction_kernel or self.kernel
+        correction_kernel = self._correction_kind
         blocks = Blocks.find(self.kernel, correction_kernel, data.X.shape, name)
         X, X_correction = blocks.split(indexable(data.X))
         spaces = [
@@ -78,7 +80,9 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
             else:
                 warn_of_scales(block, data.feature_names[columns], name, self.task)
         decision = decision_space(self, X, data.sample_weight)
-        correction = correction_space(self, X_correction, data.sample_weight)
+        tasks = None if self.task is None else data.tasks.tolist()
+        weight = data.sample_weight
+        correction = correction_space(self, X_correction, weight, tasks, "task")
         kernel = TaskKernel(
             decision, correction, X, X_correction, float(self.correction_penalty)
         )
@@ -202,6 +206,7 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
                 bias = machines.intercept[:, former[code]] - machines.common_intercept
             corrections[code], biases[code], found = solve_correction(
                 machines,
+                former.get(code),
                 rows,
                 self._problems(rows.y, rows.cost),
                 bias,
@@ -300,6 +305,6 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # with a task column or features X is not square, and cannot be cut as one
-        given = self.kernel == (self.correction_kernel or self.kernel) == "precomputed"
+        given = self.kernel == self._correction_kind == "precomputed"
         tags.input_tags.pairwise = given and self.task is None
         return tags

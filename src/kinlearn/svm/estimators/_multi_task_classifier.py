@@ -5,7 +5,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from kinlearn.svm._kernel import Gamma, KernelName
+from kinlearn.svm._kernel import (
+    CorrectionGamma,
+    CorrectionKernel,
+    Gamma,
+    KernelName,
+)
 from kinlearn.svm._problem import Problem, class_scores
 from kinlearn.svm.estimators._multi_task_base import MultiTaskSVMBase
 from kinlearn.utils._callbacks import with_callbacks
@@ -34,8 +39,9 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         Cost of errors.
     task : str, int or None, default=None
         Name or position of the task column; None is one task for all rows.
-    kernel : {"linear", "rbf", "poly", "precomputed"}, default="rbf"
-        Kernel of the common function. For "precomputed" see Notes.
+    kernel : {"linear", "rbf", "poly", "precomputed"} or callable, default="rbf"
+        Kernel of the common function. For "precomputed" see Notes. A callable gets two
+        arrays of rows and returns the kernel between these, of shape (len(X), len(Z)).
     gamma : float, {"scale", "auto", "median"}, default="scale"
         Of rbf and poly: "scale" is 1 / (n_features * X.var()), with the variance by
         `sample_weight` and `class_weight` (see Notes), "auto" is 1 / n_features,
@@ -44,10 +50,13 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         Of poly, ``(gamma x.z + coef0)^degree``.
     coef0 : float, default=0.0
         Of poly.
-    correction_kernel : str or None, default=None
+    correction_kernel : str, callable, mapping or None, default=None
         Kernel of the tasks' corrections; None is `kernel`.
+        A mapping from tasks to kernels, as in ``{"ann": "linear"}``, gives each task
+        its own; those that it does not name have `kernel`.
     correction_gamma, correction_degree, correction_coef0 : default=None
         Parameters of the correcting kernel; None is that of the decision kernel.
+        `correction_gamma` may be a mapping from tasks as well.
     correction_penalty : float, default=1.0
         Price of corrections (the thesis's gamma).
     fit_intercept : bool, default=True
@@ -199,8 +208,8 @@ class MultiTaskSVC(ClassifierMixin, MultiTaskSVMBase):
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        correction_kernel: KernelName | None = None,
-        correction_gamma: Gamma | None = None,
+        correction_kernel: CorrectionKernel | None = None,
+        correction_gamma: CorrectionGamma | None = None,
         correction_degree: int | None = None,
         correction_coef0: float | None = None,
         correction_penalty: float = 1.0,

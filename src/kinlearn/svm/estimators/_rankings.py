@@ -3,6 +3,7 @@
 All take dense or sparse X, and never make a sparse one dense. Weights count rows.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,7 @@ def cmim_order(
     y: np.ndarray,
     weight: np.ndarray,
     n_select: int,
+    given: Sequence[int] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Features in the order of conditional mutual information maximisation.
 
@@ -220,6 +222,8 @@ def cmim_order(
         Weights of the rows.
     n_select : int
         How many to choose so; the others follow by their scores.
+    given : sequence of int, default=()
+        Features that are chosen before, whatever they score.
 
     Returns
     -------
@@ -235,15 +239,18 @@ def cmim_order(
     score = information_gain(hot, feature, d, y, weight)
     open_ = np.ones(d, dtype=bool)
     order = []
-    for _ in range(min(n_select, d)):
+    wanted = list(given)
+    for step in range(min(n_select, d)):
         best = int(np.argmax(np.where(open_, score, -1.0)))
+        if step < len(wanted):
+            best = wanted[step]
         order.append(best)
         open_[best] = False
         part = columns[:, starts[best] : starts[best + 1]].toarray()
         part = np.column_stack([1 - part.sum(axis=1), part])
         cells = (part[:, :, None] * by_class[:, None, :]).reshape(len(y), -1)
-        given = _conditional_information(hot, feature, d, cells, n_classes)
-        score = np.where(open_, np.minimum(score, given), score)
+        information = _conditional_information(hot, feature, d, cells, n_classes)
+        score = np.where(open_, np.minimum(score, information), score)
     rest = np.flatnonzero(open_)
     rest = rest[np.argsort(-score[rest], kind="stable")]
     return np.concatenate([np.array(order, dtype=np.intp), rest]), score

@@ -6,10 +6,13 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.svm._kernel import Space, StoredRows, correction_space, decision_space
+from kinlearn.svm._group_kernels import correction_space
+from kinlearn.svm._kernel import CorrectionSpace, Space, decision_space
+from kinlearn.svm._matrices import StoredRows
 from kinlearn.svm._problem import Problem, Solution, class_pairs
 from kinlearn.svm.estimators._base import (
     SVMMixin,
@@ -59,6 +62,12 @@ def without_task(columns: TaskColumns) -> TaskColumns:
         return columns
     unseen = tuple(sorted((*columns.privileged, columns.task)))
     return replace(columns, task=None, privileged=unseen)
+
+
+def _is_constant(Z: Any) -> bool:
+    """Whether all rows are the same."""
+    spread = Z.max(axis=0) - Z.min(axis=0)
+    return not (spread.nnz if sp.issparse(spread) else spread.any())
 
 
 class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
@@ -111,7 +120,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
 
     def _make_spaces(
         self, data: TaskData
-    ) -> tuple[tuple[Space, Any], tuple[Space, Any] | None]:
+    ) -> tuple[tuple[Space, Any], tuple[CorrectionSpace, Any] | None]:
         """Both kernels with the data they work on; None where slacks are free."""
         name = type(self).__name__
         X, weight = indexable(data.X), data.sample_weight
@@ -122,7 +131,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         decision = decision_space(self, X, weight)
         if self.group is None and data.privileged is None:
             return (decision, X), None
-        correction_kernel = self.correction_kernel or self.kernel
+        correction_kernel = self._correction_kind
         if data.privileged is None:
             if (correction_kernel == "precomputed") != (self.kernel == "precomputed"):
                 raise ValueError(
@@ -140,7 +149,14 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
                 names = data.columns.all_names[list(data.columns.privileged)]
                 if Z.shape[1] == len(names):  # else a table that was encoded and scaled
                     warn_of_scales(Z, names, name, self.group, self.privileged)
-        correction = correction_space(self, Z, weight)
+        groups = None if self.group is None else data.tasks.tolist()
+        correction = correction_space(self, Z, weight, groups, "group")
+        if data.privileged is not None and Z.shape[1] and _is_constant(Z):
+            # whatever the kernel, it is one number, which changes nothing but rounding
+            return (decision, X), (Space("linear"), np.zeros((len(data.y), 1)))
+        linear = correction.kernel == "linear" and not sp.issparse(Z)
+        if data.privileged is not None and linear:
+            Z = Z - Z.mean(axis=0, dtype=np.float64)  # nor does what all rows share
         return (decision, X), (correction, Z)
 
     def _check_square(self, matrix: Any, what: str, role: str) -> None:
@@ -196,7 +212,7 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         self,
         problem: Problem,
         decision: tuple[Space, Any],
-        correction: tuple[Space, Any] | None,
+        correction: tuple[CorrectionSpace, Any] | None,
         start: tuple[np.ndarray, np.ndarray] | None,
     ) -> Solution:
         n = len(problem.rows)
@@ -209,7 +225,8 @@ class SVMPlusBase(SVMMixin, AllOrNothing, BaseEstimator):
         store = StoredRows(decision[0], decision[1], problem.rows, most)
         other = store if same else None
         if correction is not None and not same:
-            other = StoredRows(correction[0], correction[1], problem.rows, most)
+            group = problem.group
+            other = StoredRows(*correction, problem.rows, most, group, centred=True)
         return solve_plus(
             problem,
             store,

@@ -6,7 +6,12 @@ from typing import Literal, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from kinlearn.svm._kernel import Gamma, KernelName
+from kinlearn.svm._kernel import (
+    CorrectionGamma,
+    CorrectionKernel,
+    Gamma,
+    KernelName,
+)
 from kinlearn.svm._problem import regression
 from kinlearn.svm.estimators._svm_plus_base import SVMPlusBase
 from kinlearn.utils._callbacks import with_callbacks
@@ -46,8 +51,10 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
     group : str, int or None, default=None
         Name or position of a column with groups, which need not be known in
         prediction. It may be absent there.
-    kernel : {"linear", "rbf", "poly", "precomputed"}, default="rbf"
-        Kernel of the regression function; see SVMPlusClassifier for "precomputed".
+    kernel : {"linear", "rbf", "poly", "precomputed"} or callable, default="rbf"
+        Kernel of the regression function; see SVMPlusClassifier for "precomputed". A
+        callable gets two arrays of rows and returns the kernel between these, of shape
+        (len(X), len(Z)).
     gamma : float, {"scale", "auto", "median"}, default="scale"
         Of rbf and poly: "scale" is 1 / (n_features * X.var()), with the variance by
         `sample_weight` (a weight of 2 is the row twice, other than in scikit-learn),
@@ -57,11 +64,14 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         Of poly, ``(gamma x.z + coef0)^degree``.
     coef0 : float, default=0.0
         Of poly.
-    correction_kernel : str or None, default=None
+    correction_kernel : str, callable, mapping or None, default=None
         Kernel of the correcting functions; None is `kernel`.
+        A mapping from groups to kernels, as in ``{"ann": "linear"}``, gives each group
+        its own; those that it does not name have `kernel`.
     correction_gamma, correction_degree, correction_coef0 : default=None
         Parameters of the correcting kernel; None is that of the regression kernel. A
         rule such as "scale" is applied to the columns that the kernel works on.
+        `correction_gamma` may be a mapping from groups as well.
     correction_penalty : float, default=1.0
         Price of correcting functions that are not constant (the paper's gamma).
     tol : float, default=1e-3
@@ -151,8 +161,8 @@ class SVMPlusRegressor(RegressorMixin, SVMPlusBase):
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        correction_kernel: KernelName | None = None,
-        correction_gamma: Gamma | None = None,
+        correction_kernel: CorrectionKernel | None = None,
+        correction_gamma: CorrectionGamma | None = None,
         correction_degree: int | None = None,
         correction_coef0: float | None = None,
         correction_penalty: float = 1.0,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from kinlearn.svm._kernel import TaskKernel
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.svm._problem import Problem, Solution
 from kinlearn.svm.solvers._smo import solve_smo
 from kinlearn.svm.solvers._task_dual import TaskSegments, free_rows, solve_interior

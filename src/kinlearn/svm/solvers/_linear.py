@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
-from kinlearn.svm._kernel import TaskKernel
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.svm._problem import Problem, Solution
 from kinlearn.svm.solvers._task_dual import (
     TaskSegments,

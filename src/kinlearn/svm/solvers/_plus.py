@@ -26,7 +26,7 @@ from itertools import pairwise
 import numpy as np
 
 from kinlearn._kernels.svm._plus import accumulate, certify
-from kinlearn.svm._kernel import StoredRows
+from kinlearn.svm._matrices import StoredRows
 from kinlearn.svm._problem import Problem, Solution
 from kinlearn.svm.solvers._plus_block import Block
 

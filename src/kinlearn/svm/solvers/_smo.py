@@ -3,7 +3,8 @@
 import numpy as np
 
 from kinlearn._kernels.svm._task_smo import TaskSMO
-from kinlearn.svm._kernel import SINGLE_FROM, TaskKernel
+from kinlearn.svm._kernel import SINGLE_FROM
+from kinlearn.svm._matrices import TaskKernel
 from kinlearn.svm._problem import Problem, Solution
 
 __all__ = ["feasible_start", "solve_smo"]
@@ -87,7 +88,8 @@ def solve_smo(
     """
     rows, group, n_groups = problem.rows, problem.group, problem.n_groups
     source = kernel.rows(rows, group, n_groups)
-    most = np.abs(source.diagonals()).max(initial=0.0)
+    diagonal = np.abs(source.diagonals())
+    most = diagonal.max(initial=0.0)
     if not most < _MOST_SINGLE:
         if not np.isfinite(most):
             raise ValueError(
@@ -108,14 +110,15 @@ def solve_smo(
         fit_intercept,
     )
     limit = max_iter if max_iter >= 0 else max(10_000_000, 100 * len(rows))
-    cell = _CELL * (np.abs(source.diagonals()).mean() if len(rows) else 0.0)
+    # a cell is at most the root of both rows' diagonals
+    rounding = _CELL * np.sqrt(most * diagonal)
     if len(rows) >= SINGLE_FROM:
-        cell *= _SINGLE
+        rounding *= _SINGLE
     beta, intercept = solver.solve(limit, shrinking)
     best, n_worse = np.inf, 0
     everywhere = np.arange(len(rows))
     some = everywhere[:: max(len(rows) // _LOOKS, 1)]
-    while cell * np.linalg.norm(beta) > _NEGLIGIBLE * tol:
+    while np.linalg.norm(rounding * beta) > _NEGLIGIBLE * tol:
         if solver.converged and len(some) < len(rows):
             exact = kernel.values(rows, group, n_groups, beta, some)
             if np.abs(solver.values[some] - exact).max() <= _NEGLIGIBLE * tol:

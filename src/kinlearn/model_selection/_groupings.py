@@ -1,0 +1,275 @@
+"""Which column makes good groups, and numbers cut into groups (Cai 2011, 4.5)."""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv, cross_val_score
+
+from kinlearn.exceptions import UnknownTaskWarning
+from kinlearn.tables.internal import append_column, find_column, open_table
+from kinlearn.tasks import class_codes, numbers
+from kinlearn.tasks.internal import encode_values
+from kinlearn.utils._typing import ArrayLike, Table
+
+__all__ = ["Grouping", "equal_groups", "rank_groupings"]
+
+_MOST_VALUES = 10  # of a column that is taken without being named
+_NAME = "rank_groupings"
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A column as a grouping, and what it was worth.
+
+    Attributes
+    ----------
+    column : str, int or None
+        Name or position of the column; None is no grouping.
+    score : float
+        Mean score on held-out rows of the estimator with these groups as its tasks.
+    error : float
+        Standard error of the mean over the folds.
+    correlation : float
+        How strongly the column and the target go together: the absolute coefficient of
+        Pearson; for text the correlation ratio; the greatest one of several classes.
+    sizes : tuple of int
+        Rows of each group.
+    edges : tuple of float or None
+        Where a number was cut: values up to the first edge are group 0.
+    """
+
+    column: str | int | None
+    score: float
+    error: float
+    correlation: float
+    sizes: tuple[int, ...]
+    edges: tuple[float, ...] | None = None
+
+
+def equal_groups(values: ArrayLike, n_groups: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Cut a number into groups of about equal size.
+
+    Equal values stay together, so that groups of a number with few values can differ
+    in size, and there can be fewer of them.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples,)
+        Finite numbers.
+    n_groups : int, default=3
+        Groups at the most.
+
+    Returns
+    -------
+    groups : int64 array of shape (n_samples,)
+        Group of each value, 0 and up.
+    edges : float64 array of shape (at most n_groups - 1,)
+        The largest value of each group but the last: groups of new values are
+        ``numpy.searchsorted(edges, new)``.
+
+    Examples
+    --------
+    >>> from kinlearn.model_selection import equal_groups
+    >>> groups, edges = equal_groups([31, 67, 45, 52, 58, 39], n_groups=3)
+    >>> groups
+    array([0, 2, 1, 1, 2, 0])
+    >>> edges
+    array([39., 52.])
+    """
+    if not isinstance(n_groups, Integral) or n_groups < 1:
+        raise ValueError(f"n_groups must be a whole number from 1; got {n_groups!r}.")
+    values = numbers(values, "equal_groups")
+    distinct, counts = np.unique(values, return_counts=True)
+    reached = np.cumsum(counts)
+    edges: list[int] = []
+    for k in range(1, n_groups):
+        goal = len(values) * k / n_groups
+        # the nearest place between two values, beyond the cuts so far
+        first = edges[-1] + 1 if edges else 0
+        rest = reached[first:-1]
+        if not len(rest):
+            break
+        edges.append(first + int(np.argmin(np.abs(rest - goal))))
+    cuts = distinct[edges].astype(np.float64)
+    return np.searchsorted(cuts, values), cuts
+
+
+def _task_params(estimator: Any) -> list[str]:
+    """Names of the parameters that hold the task column, or that of the groups."""
+    names = list(estimator.get_params(deep=True))
+    for last in ("task", "group"):
+        found = [name for name in names if name.rpartition("__")[2] == last]
+        if found:
+            return found
+    raise TypeError(
+        f"{_NAME} needs an estimator with the parameter task or group, such as "
+        f"MultiTaskSVC(); {type(estimator).__name__} has neither."
+    )
+
+
+def _correlation(column: np.ndarray, text: bool, targets: np.ndarray) -> float:
+    """The greatest over the targets, which are centred columns."""
+    if text:
+        means = np.stack(
+            [targets[column == c].mean(axis=0) for c in range(column.max() + 1)]
+        )
+        explained = np.square(means[column]).sum(axis=0)
+        return float(np.sqrt((explained / np.square(targets).sum(axis=0)).max()))
+    centred = column - column.mean()
+    lengths = np.linalg.norm(centred) * np.linalg.norm(targets, axis=0)
+    return float(np.abs(centred @ targets / lengths).max())
+
+
+def _targets(y: ArrayLike, classes: bool) -> np.ndarray:
+    """Columns that correlations are taken with: y, or indicators of classes."""
+    if not classes:
+        columns = numbers(y, _NAME)[:, None]
+    else:
+        labels, codes = class_codes(y, _NAME)
+        columns = np.eye(len(labels))[codes][:, : 1 if len(labels) == 2 else None]
+    return columns - columns.mean(axis=0)
+
+
+def rank_groupings(
+    estimator: Any,
+    X: Table,
+    y: ArrayLike,
+    *,
+    columns: Sequence[str | int] | None = None,
+    n_groups: int = 3,
+    cv: Any = 5,
+    scoring: str | Callable[..., Any] | None = None,
+    n_jobs: int | None = None,
+) -> list[Grouping]:
+    """Rank columns by what their groups are worth as tasks.
+
+    Any column can split the rows into groups: age bands, sites, stages. Whether a
+    model of several tasks gains by it depends on the column. Each one is made the
+    task column in turn, and the estimator is scored on the same held-out rows. The
+    column stays a feature.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With a parameter `task` or `group`, such as
+        :class:`kinlearn.svm.MultiTaskSVC`, or a pipeline that has some; these are set.
+    X : array-like or data frame of shape (n_samples, n_columns)
+        Features, without a task column.
+    y : array-like of shape (n_samples,)
+        Classes or numbers.
+    columns : list of str or int, default=None
+        Candidates; None is every column of finite numbers, and those of text with at
+        most 10 values. Constant ones are left out.
+    n_groups : int, default=3
+        Into how many groups of equal size numbers with more values are cut.
+    cv : int, splitter or iterable, default=5
+        Folds, the same for all.
+    scoring : str, callable or None, default=None
+        What to maximise; None is the estimator's own score.
+    n_jobs : int or None, default=None
+        Fits at a time.
+
+    Returns
+    -------
+    list of Grouping
+        The best one first. One of them has ``column=None``: the estimator without
+        groups, which a grouping must beat.
+
+    See Also
+    --------
+    kinlearn.audit.compare_sharing : Says with intervals whether tasks gain by sharing.
+
+    Notes
+    -----
+    The winner of many candidates looks better than it is: score it again on rows that
+    had no part in the choice.
+
+    A strong correlation with the target means that groups differ in their level, which
+    a feature can tell as well; it need not mean that they follow different rules. In
+    the thesis columns of high correlation gained by models of each group, one of low
+    correlation by sharing, and an irrelevant one by neither.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.model_selection import rank_groupings
+    >>> from kinlearn.svm import MultiTaskSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(150, 3))
+    >>> y = X[:, 0] * np.sign(X[:, 2]) > 0  # the sign of column 2 turns the rule
+    >>> model = MultiTaskSVC(kernel="linear", correction_penalty=0.1)
+    >>> ranked = rank_groupings(model, X, y, n_groups=2)
+    >>> ranked[0].column, ranked[0].sizes
+    (2, (75, 75))
+    """
+    params = _task_params(estimator)
+    classes = is_classifier(estimator)
+    targets = _targets(y, classes)
+    table = open_table(X)
+    folds = list(
+        check_cv(cv, np.asarray(y), classifier=classes).split(X, np.asarray(y))
+    )
+
+    def scored(X: Table, task: str | int | None) -> tuple[float, float]:
+        model = clone(estimator).set_params(**dict.fromkeys(params, task))
+        with warnings.catch_warnings():
+            # small groups may lie in one fold
+            warnings.simplefilter("ignore", UnknownTaskWarning)
+            scores = cross_val_score(
+                model,
+                X,
+                y,
+                cv=folds,
+                scoring=scoring,
+                n_jobs=n_jobs,
+                error_score="raise",
+            )
+        return float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores)))
+
+    found = [Grouping(None, *scored(X, None), 0.0, (table.n_rows,))]
+    for key, place in _candidates(columns, table):
+        text = not table.is_numeric([place])
+        values = np.asarray(table.column(place), dtype=object if text else np.float64)
+        if not text and columns is None and not np.isfinite(values).all():
+            continue
+        codes, n_values = _codes(values, text)
+        if n_values < 2 or (columns is None and text and n_values > _MOST_VALUES):
+            continue
+        groups, edges = codes, None
+        if not text and n_values > n_groups:
+            groups, cuts = equal_groups(values, n_groups)
+            edges = tuple(cuts.tolist())
+        name = "grouping"
+        while table.names is not None and name in table.names:
+            name += "_"
+        grouped = append_column(table, groups, name)
+        task = -1 if table.names is None else name
+        correlation = _correlation(codes if text else values, text, targets)
+        sizes = tuple(np.bincount(groups).tolist())
+        found.append(Grouping(key, *scored(grouped, task), correlation, sizes, edges))
+    return sorted(found, key=lambda grouping: -grouping.score)
+
+
+def _candidates(
+    columns: Sequence[str | int] | None, table: Any
+) -> Iterable[tuple[str | int, int]]:
+    """Names and positions of the columns that are tried."""
+    if columns is None:
+        names = range(table.n_columns) if table.names is None else table.names
+        return list(zip(names, range(table.n_columns), strict=True))
+    return [(key, find_column(key, table, "Grouping")) for key in columns]
+
+
+def _codes(values: np.ndarray, text: bool) -> tuple[np.ndarray, int]:
+    """Codes of the values, and how many different ones there are."""
+    if text:
+        values = np.array([str(value) for value in values.tolist()], dtype=object)
+    else:
+        values = numbers(values, _NAME)
+    distinct, codes = encode_values(values)
+    return codes, len(distinct)

@@ -1,0 +1,111 @@
+"""Numbers cut into groups of equal size, and columns ranked as groupings."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kinlearn import keep_task, with_task
+from kinlearn.model_selection import equal_groups, rank_groupings
+from kinlearn.svm import MultiTaskSVC, MultiTaskSVR, SVMPlusClassifier
+
+
+def test_distinct_numbers_are_cut_into_equal_groups():
+    rng = np.random.default_rng(0)
+    for n, k in ((10, 2), (11, 3), (100, 7), (5, 5)):
+        values = rng.normal(size=n)
+        groups, edges = equal_groups(values, k)
+        sizes = np.bincount(groups)
+        assert len(sizes) == k
+        assert sizes.max() - sizes.min() <= 1
+        assert_array_equal(np.sort(values)[np.cumsum(sizes)[:-1] - 1], edges)
+        assert_array_equal(np.searchsorted(edges, values), groups)
+        assert (np.diff(groups[np.argsort(values)]) >= 0).all()
+
+
+def test_equal_values_stay_together():
+    groups, edges = equal_groups([1, 1, 1, 1, 1, 2, 3, 3], 3)
+    assert_array_equal(groups, [0, 0, 0, 0, 0, 1, 2, 2])
+    assert_array_equal(edges, [1, 2])
+    groups, edges = equal_groups([5, 5, 5], 3)
+    assert_array_equal(groups, [0, 0, 0])
+    assert len(edges) == 0
+    with pytest.raises(ValueError, match="n_groups must be a whole number"):
+        equal_groups([1.0], 0)
+
+
+def problem(n=150):
+    """The column "side" turns the rule, "dose" moves it, "noise" does nothing."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["u", "dose"])
+    X["side"] = rng.choice(["left", "right"], size=n)
+    X["noise"] = rng.choice(["a", "b", "c"], size=n)
+    X["flat"] = 1.0
+    X["street"] = [f"p{i % 15}" for i in range(n)]
+    value = X["u"] * np.where(X["side"] == "left", 2, -2) + X["dose"]
+    return X, value.to_numpy() + 0.3 * rng.normal(size=n)
+
+
+MODEL = MultiTaskSVC(kernel="linear", correction_penalty=0.1, C=3)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_the_column_that_turns_the_rule_is_the_best(library):
+    X, value = problem()
+    y = value > 0
+    ranked = rank_groupings(MODEL, library.DataFrame(X.to_dict("list")), y, cv=3)
+    assert ranked[0].column == "side"
+    columns = {each.column: each for each in ranked}
+    assert set(columns) == {None, "u", "dose", "side", "noise"}
+    scores = [each.score for each in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert columns["side"].score > columns[None].score + 0.15
+    assert columns["side"].edges is None
+    assert sum(columns["side"].sizes) == 150
+    dose = columns["dose"]
+    assert max(dose.sizes) - min(dose.sizes) == 0
+    assert len(dose.edges) == 2
+    # by hand: the pearson coefficients of table 4.3, and the score with groups
+    expected = abs(np.corrcoef(X["dose"], y)[0, 1])
+    assert_allclose(dose.correlation, expected)
+    side = abs(np.corrcoef(X["side"] == "left", y)[0, 1])
+    assert_allclose(columns["side"].correlation, side)
+
+
+def test_scores_are_those_of_the_estimator_with_the_groups_as_tasks():
+    X, value = problem(90)
+    X = X[["u", "dose"]].to_numpy()
+    y = value > 0
+    folds = list(StratifiedKFold(3).split(X, y))
+    ranked = rank_groupings(MODEL, X, y, columns=[1], n_groups=2, cv=folds)
+    found = {each.column: each for each in ranked}
+    groups, edges = equal_groups(X[:, 1], 2)
+    by_hand = cross_val_score(
+        MODEL.set_params(task=-1), with_task(X, groups), y, cv=folds
+    )
+    assert_allclose(found[1].score, by_hand.mean())
+    assert_allclose(found[1].error, by_hand.std(ddof=1) / np.sqrt(3))
+    assert found[1].edges == tuple(edges)
+
+
+def test_pipelines_groups_and_numbers():
+    X, value = problem(60)
+    X = X[["u", "dose", "side"]]
+    scaled = make_pipeline(keep_task(StandardScaler()), MODEL)
+    y = value > 0
+    frame = X[["u", "dose"]].assign(side=(X["side"] == "left").astype(float))
+    ranked = rank_groupings(scaled, frame, y, cv=2)
+    assert ranked[0].column == "side"
+    ranked = rank_groupings(SVMPlusClassifier(kernel="linear"), frame, y, cv=2)
+    assert len(ranked) == 4
+    ranked = rank_groupings(
+        MultiTaskSVR(kernel="linear", correction_penalty=0.1), X, value, cv=2
+    )
+    assert ranked[0].column == "side"
+    with pytest.raises(TypeError, match="needs an estimator with the parameter task"):
+        rank_groupings(LogisticRegression(), X, y)
