@@ -83,8 +83,8 @@ def best_of_root(codes, n_bins, task, edge, root, size_of_row):
     return sum(children) + (0.0 if one_task else value)
 
 
-def adaboost_of_two_level_trees(x, y, weight, n_rounds, n_roots):
-    """AdaBoost (Freund & Schapire) over trees of two levels, numbers for features.
+def adaboost_of_small_trees(x, y, weight, n_rounds, n_roots, levels=2):
+    """AdaBoost (Freund & Schapire) over trees of one or two levels, of numbers.
 
     The root is one of the `n_roots` stumps with the largest edge; below it each branch
     has its best stump. Returns the scores of the rows after all rounds.
@@ -128,6 +128,9 @@ def adaboost_of_two_level_trees(x, y, weight, n_rounds, n_roots):
                 edge = sum(abs(sum(dist[i] * y[i] for i in part)) for part in parts)
                 roots.append((-edge, f, cut, parts))
         best = (-1.0, {})
+        if levels == 1:
+            best = stump(range(n))
+            roots = []
         for *_, parts in sorted(roots, key=lambda r: r[:3])[:n_roots]:
             (one, left), (two, right) = map(stump, parts)
             if one + two > best[0] + 1e-12:

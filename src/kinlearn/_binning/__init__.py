@@ -12,7 +12,7 @@ from kinlearn._binning._bins import (
 )
 from kinlearn._binning._feature_bytes import FeatureBytes, feature_bytes
 from kinlearn._binning._partitions import find_bins
-from kinlearn._binning._sparse import bin_sparse
+from kinlearn._binning._sparse import bin_sparse, by_columns, check_cells
 
 __all__ = [
     "MAX_BINS",
@@ -20,6 +20,8 @@ __all__ = [
     "FeatureBytes",
     "bin_features",
     "bin_sparse",
+    "by_columns",
+    "check_cells",
     "feature_bytes",
     "feature_edges",
     "find_bins",

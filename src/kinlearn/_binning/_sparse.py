@@ -6,9 +6,33 @@ import numpy as np
 
 from kinlearn._binning._bins import Bins, bin_features, edges_between, join_bins
 
-__all__ = ["bin_sparse"]
+__all__ = ["bin_sparse", "by_columns", "check_cells"]
+
+_MOST_CELLS = 2**32  # bins have a byte for each, stored or not
 
 _THIN = 0.25  # of the cells are stored; beyond, columns are sorted faster one by one
+
+
+def check_cells(X: Any, method: str, instead: str, n_bytes: int = 1) -> None:
+    """Refuse a sparse X of so many cells that so many bytes for each are too many."""
+    n, d = X.shape
+    if n * d * n_bytes > _MOST_CELLS:
+        a_byte = "a byte" if n_bytes == 1 else f"{n_bytes} bytes"
+        raise ValueError(
+            f"X is sparse and has {n} x {d} cells; {method} needs {a_byte} for "
+            f"each, and takes at most {_MOST_CELLS / 2**30:g} GiB. Choose fewer "
+            f"columns, or reduce them (TruncatedSVD), or take {instead}, which work on "
+            "what is stored."
+        )
+
+
+def by_columns(X: Any) -> Any:
+    """Sparse X column by column, each cell stored once."""
+    X = X.tocsc()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def bin_sparse(

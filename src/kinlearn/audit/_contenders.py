@@ -168,13 +168,14 @@ def default_entries(
     if isinstance(scaler, TableEncoder):
         scaler = None  # every model encodes such a table in the way that suits it
     entries = []
+    sparse = sp.issparse(problem.X)
+    size = problem.n_rows, problem.n_tasks, problem.n_features, sparse
     for default in DEFAULT_MODELS:
-        size = problem.n_rows, problem.n_tasks, problem.n_features
         if not default.suits(problem.kind, *size):
             continue
         if default.on_request and not on_request:
             continue
-        if sp.issparse(problem.X) and not get_tags(default.estimator).input_tags.sparse:
+        if sparse and not get_tags(default.estimator).input_tags.sparse:
             continue
         prepare = scaler if default.scaled else None
         for form in default.forms:

@@ -82,6 +82,7 @@ TRUSTED = frozenset(
         "kinlearn.boosting.mtboost._classifier.MTBoostClassifier",
         "kinlearn.boosting.mtboost._regressor.MTBoostRegressor",
         "kinlearn.boosting.stumps._predictions.StumpScores",
+        "kinlearn.boosting.stumps._indicators.IndicatorScores",
         "kinlearn.boosting.stumps._model.TwoTaskStumps",
         "kinlearn.boosting.mtboost._covariance.TaskCovariance",
         "kinlearn.boosting.adaboost._votes.TreeVotes",

@@ -76,8 +76,17 @@ class DefaultModel:
     least_rows: int = 0
     on_request: bool = False
 
-    def suits(self, kind: str, n_rows: int, n_tasks: int, n_features: int = 0) -> bool:
+    def suits(
+        self,
+        kind: str,
+        n_rows: int,
+        n_tasks: int,
+        n_features: int = 0,
+        sparse: bool = False,
+    ) -> bool:
         """Whether it takes part in a comparison of this size."""
+        if sparse and self.family in _UNPACKING and n_features > _BINNED:
+            return False
         return (
             kind == self.kind
             and n_rows >= self.least_rows
@@ -87,7 +96,8 @@ class DefaultModel:
         )
 
 
-_TREES, _BOOSTING = "extra trees", "gradient boosting"
+_TREES, _BOOSTING, _FOREST = "extra trees", "gradient boosting", "random forest"
+_UNPACKING = {_TREES, _FOREST}  # every cell of a sparse X
 _BLIND_FOREST = {"n_estimators": 100, "task_split_prob": 0.0, "min_samples_leaf": 3}
 _BIG_FOREST = {"n_estimators": 50, "task_split_prob": 0.5, "min_samples_leaf": 20}
 _SLOPES = {"slopes": "all", "covariance": "scaled_identity", "alpha": 1.0}
@@ -150,7 +160,7 @@ DEFAULT_MODELS = (
         MultiTaskExtraTreesClassifier,
     ),
     DefaultModel(
-        "random forest",
+        _FOREST,
         "classification",
         _MULTI,
         MultiTaskRandomForestClassifier(),

@@ -5,12 +5,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+from kinlearn._binning import _sparse
 from kinlearn.boosting import (
     MultiTaskGradientBoostingClassifier,
     MultiTaskGradientBoostingRegressor,
     shap_rows,
 )
-from kinlearn.boosting.gradient import _bins
+from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.tasks import with_task
 
 SMALL = {"task": -1, "n_estimators": 8, "min_samples_leaf": 5, "random_state": 0}
@@ -34,8 +35,8 @@ def test_bins_are_those_of_dense_rows(form, max_bins):
     X, *_ = make_rows()
     weight = np.random.default_rng(0).integers(0, 3, size=len(X)).astype(float)
     for given in (None, weight):
-        dense = _bins.Binned.of(X, given, max_bins=max_bins)
-        thin = _bins.Binned.of(form(X), given, max_bins=max_bins)
+        dense = Binned.of(X, given, max_bins=max_bins)
+        thin = Binned.of(form(X), given, max_bins=max_bins)
         assert_array_equal(thin.features.edges, dense.features.edges)
         there = np.ones(len(X), dtype=bool) if given is None else given > 0
         assert_array_equal(thin.bins[there], dense.bins[there])
@@ -88,7 +89,7 @@ def test_cells_stored_twice_are_added():
 
 
 def test_too_many_cells_are_refused(monkeypatch):
-    monkeypatch.setattr(_bins, "_MOST_CELLS", 1000)
+    monkeypatch.setattr(_sparse, "_MOST_CELLS", 1000)
     X, task, y = make_rows()
     model = MultiTaskGradientBoostingRegressor(**SMALL)
     with pytest.raises(ValueError, match=r"300 x 6 cells; .* Choose fewer columns"):

@@ -166,17 +166,24 @@ def test_every_stump_is_the_best_there_is_when_all_roots_are_tried(seed):
         assert_allclose((share * sign * answer).sum(), best, rtol=1e-6)
 
 
-@pytest.mark.parametrize("n_roots", [1, 5, 1000])
-def test_one_task_is_adaboost_over_two_level_trees(n_roots):
+@pytest.mark.parametrize(
+    ("n_roots", "levels"), [(1, 2), (5, 2), (1000, 2), (1, 1), (9, 1)]
+)
+def test_one_task_is_adaboost_over_small_trees(n_roots, levels):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 3)).round(1)
     y = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=40) > 0.5).astype(int)
     weight = rng.random(40) + 0.5  # no two stumps are equal
     model = AbstainingAdaBoostClassifier(
-        8, n_roots=n_roots, smoothing=0.0, init_weights="uniform"
+        8, n_roots=n_roots, levels=levels, smoothing=0.0, init_weights="uniform"
     ).fit(X, y, sample_weight=weight)
-    expected = twin.adaboost_of_two_level_trees(
-        X.tolist(), np.where(y == 1, 1, -1).tolist(), weight.tolist(), 8, n_roots
+    expected = twin.adaboost_of_small_trees(
+        X.tolist(),
+        np.where(y == 1, 1, -1).tolist(),
+        weight.tolist(),
+        8,
+        n_roots,
+        levels,
     )
     assert_allclose(model.decision_function(X), expected, rtol=1e-5, atol=1e-7)
 

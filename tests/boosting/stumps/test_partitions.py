@@ -57,6 +57,7 @@ def assert_same_model(found, expected):
         {"weighting": "conservative", "init_weights": "uniform"},
         {"root": "stochastic", "n_roots": 5, "init_weights": "task"},
         {"root": "best_per_task", "n_roots": 7, "max_bins": 8},
+        {"levels": 1},
     ],
 )
 @pytest.mark.parametrize("missing", [False, True])
@@ -75,6 +76,7 @@ def test_stumps_are_those_of_all_rows(params, missing):
         {"init_weights": "uniform", "smoothing": 0.1},
         {"root": "stochastic", "n_roots": 5, "init_weights": "task"},
         {"root": "best_per_task", "n_roots": 7, "max_bins": 8},
+        {"levels": 1},
     ],
 )
 @pytest.mark.parametrize("missing", [False, True])

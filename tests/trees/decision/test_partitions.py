@@ -135,6 +135,14 @@ def test_class_weights_are_those_of_all_rows():
             assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
 
 
+def test_values_are_drawn_together_as_those_of_all_rows():
+    X, y, weight = problem(3, weights=1.0)
+    whole, divided = fit_both(X, y, weight, shrinkage=5.0)
+    assert_array_equal(divided.predict_proba(X), whole.predict_proba(X))
+    plain, _ = fit_both(X, y, weight)
+    assert not np.allclose(plain.predict_proba(X), whole.predict_proba(X))
+
+
 def test_sums_are_asked_for_in_portions(monkeypatch):
     monkeypatch.setattr("kinlearn.trees.decision.partitions._growth._MOST_TOGETHER", 0)
     X, y, _ = problem(2)

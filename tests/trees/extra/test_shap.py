@@ -74,6 +74,14 @@ def test_exported_trees_answer_as_the_forest(kind, leaf_smoothing, n_tasks):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_leaves_that_are_drawn_together_are_exported(kind):
+    X, y = problem(kind)
+    model = fitted(kind, X, y, shrinkage=8.0)
+    found = twin.predict(to_shap(model, X), shap_rows(model, X))
+    assert_allclose(found, answer(model, X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("leaf_smoothing", [None, 5.0])
 def test_categories_become_runs_of_codes(kind, leaf_smoothing):
     X, y = problem(kind)

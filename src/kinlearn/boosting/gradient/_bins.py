@@ -10,6 +10,8 @@ from kinlearn._binning import (
     MAX_BINS,
     Bins,
     bin_sparse,
+    by_columns,
+    check_cells,
     feature_edges,
     in_units,
     join_bins,
@@ -20,7 +22,6 @@ from kinlearn.utils._loaded import check_finite, check_numbers, check_starts, de
 
 __all__ = ["Binned", "FeatureBins"]
 
-_MOST_CELLS = 2**32  # of sparse X: bins have a byte for each, stored or not
 _COLUMNS = 4  # copied at once, by all threads: a walk through X for each costs more
 _ROWS = 2048  # whose numbers and bins stay in the cache
 
@@ -91,7 +92,7 @@ class FeatureBins:
     def assign(self, X: Any, threads: Threads | None = None) -> np.ndarray:
         """Bins of rows, C-contiguous; that of a missing value is the number of bins."""
         if sp.issparse(X):
-            return np.ascontiguousarray(self._assign_sparse(_by_columns(X)))
+            return np.ascontiguousarray(self._assign_sparse(by_columns(X)))
         n_bins = self.n_bins
         top = n_bins.astype(np.uint8)
         bins = Bins(self.edges, self.indptr)
@@ -173,25 +174,12 @@ class Binned:
 def _bin_sparse(
     X: Any, weight: np.ndarray | None, max_bins: int
 ) -> tuple[FeatureBins, np.ndarray]:
-    n, d = X.shape
-    if n * d > _MOST_CELLS:
-        raise ValueError(
-            f"X is sparse and has {n} x {d} cells; gradient boosting needs a byte for "
-            f"each, and takes at most {_MOST_CELLS / 2**30:g} GiB. Choose fewer "
-            "columns, or reduce them (TruncatedSVD), or take MTBoostClassifier, "
-            "MTBoostRegressor or AbstainingAdaBoostClassifier, which work on what is "
-            "stored."
-        )
-    bins, codes = bin_sparse(_by_columns(X), weight, max_bins)
-    features = FeatureBins(bins.edges, bins.indptr, np.zeros(d, dtype=bool))
+    check_cells(
+        X,
+        "gradient boosting",
+        "MTBoostClassifier, MTBoostRegressor or AbstainingAdaBoostClassifier",
+    )
+    bins, codes = bin_sparse(by_columns(X), weight, max_bins)
+    features = FeatureBins(bins.edges, bins.indptr, np.zeros(X.shape[1], dtype=bool))
     codes = np.minimum(codes, features.n_bins.astype(np.uint8), out=codes)
     return features, np.ascontiguousarray(codes)
-
-
-def _by_columns(X: Any) -> Any:
-    """Sparse X column by column, each cell stored once."""
-    X = X.tocsc()
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X

@@ -17,10 +17,16 @@ from kinlearn.boosting._start_weights import (
     weighted_label_sets,
 )
 from kinlearn.boosting.stumps._categories import category_ranks, to_ranks
+from kinlearn.boosting.stumps._indicators import (
+    Indicators,
+    IndicatorScores,
+    find_indicators,
+)
+from kinlearn.boosting.stumps._later import LaterRounds
 from kinlearn.boosting.stumps._predictions import StumpScores, StumpVoter, class_mass
 from kinlearn.boosting.stumps._rounds import Boosted, StumpRun, StumpSettings, Watch
 from kinlearn.boosting.stumps._rows import BoostedRows
-from kinlearn.boosting.stumps._search import CHOOSERS, RootChoice, RootTests
+from kinlearn.boosting.stumps._search import CHOOSERS, RootChoice
 from kinlearn.exceptions import TaskFallbackWarning
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import LabelSets, TaskMixin, TaskRows
@@ -35,7 +41,7 @@ _MOST_ROUNDS = 5000
 
 
 class AbstainingAdaBoostClassifier(
-    ClassifierMixin, CallbackSupportMixin, StumpVoter, BaseEstimator
+    ClassifierMixin, CallbackSupportMixin, LaterRounds, StumpVoter, BaseEstimator
 ):
     r"""Boosting over two-task stumps, which abstain on all other tasks.
 
@@ -72,6 +78,10 @@ class AbstainingAdaBoostClassifier(
         With "conservative", abstained weight counts as half right and half wrong
         in the vote of MTAA, and grows by :math:`\cosh \alpha`. Its Z is never
         smaller.
+    levels : {1, 2}, default=2
+        Of a stump. With 1 it is a test at the root alone, which labels one task:
+        AdaBoost.MH over decision stumps, in which tasks share nothing but the order of
+        the rounds; the thesis's rival.
     root : {"best", "best_per_task", "stochastic"}, default="best"
         How candidates for the root are chosen among all pairs of task and test:
         those of the lowest score, those of each task, or by a draw with
@@ -229,6 +239,7 @@ class AbstainingAdaBoostClassifier(
         ],
         "algorithm": [StrOptions({"auto", "mtaa", "mh"})],
         "weighting": [StrOptions({"optimal", "conservative"})],
+        "levels": [Interval(Integral, 1, 2, closed="both")],
         "root": [StrOptions(set(CHOOSERS))],
         "n_roots": [Interval(Integral, 1, None, closed="left")],
         "smoothing": [Interval(Real, 0, 1, closed="left"), None],
@@ -249,6 +260,7 @@ class AbstainingAdaBoostClassifier(
         task: TaskColumn = None,
         algorithm: Literal["auto", "mtaa", "mh"] = "auto",
         weighting: Literal["optimal", "conservative"] = "optimal",
+        levels: Literal[1, 2] = 2,
         root: Literal["best", "best_per_task", "stochastic"] = "best",
         n_roots: int = 30,
         smoothing: float | None = None,
@@ -268,6 +280,7 @@ class AbstainingAdaBoostClassifier(
         self.task = task
         self.algorithm = algorithm
         self.weighting = weighting
+        self.levels = levels
         self.root = root
         self.n_roots = n_roots
         self.smoothing = smoothing
@@ -293,8 +306,9 @@ class AbstainingAdaBoostClassifier(
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column; NaN in a feature is a missing value.
-        y : array-like of shape (n_samples,)
-            Labels.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels; or, of rows that have any number of labels, a column of 0 and 1 for
+            each label.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; weight 0 is absence.
 
@@ -304,13 +318,21 @@ class AbstainingAdaBoostClassifier(
             The fitted classifier.
         """
         self._validate_params()
-        data = self._fit_data(X, y, sample_weight, labels="classes")
+        indicators = find_indicators(y)
         self._category_ranks: Any = None
         rng = check_random_state(self.random_state)
         self._seed = rng.randint(2**31 - 1)
-        label_sets = weighted_label_sets(data)
-        self.algorithm_ = self._choose_algorithm(label_sets)
-        run = self._prepare(data, label_sets, rng)
+        if indicators is None:
+            data = self._fit_data(X, y, sample_weight, labels="classes")
+            label_sets = weighted_label_sets(data)
+            self.algorithm_ = self._choose_algorithm(label_sets)
+        else:
+            self._check_indicators()
+            data = indicators.fill_in(self._fit_data(X, None, sample_weight))
+            label_sets = indicators.label_sets(data, self.label_sets)
+            self.algorithm_ = "mh"
+            self.classes_, self._label_sets = indicators.classes, label_sets
+        run = self._prepare(data, label_sets, rng, indicators)
         n_tasks = len(run.rows.tasks)
         n_rounds = self._n_rounds(n_tasks)
         self._rounds_per_task = n_rounds / max(n_tasks, 1)
@@ -322,86 +344,14 @@ class AbstainingAdaBoostClassifier(
         self._calibration = None
         if self.calibration_folds is not None:
             self._calibrate(run, label_sets, len(boosted.stumps))
-        self._keep(boosted, label_sets, class_mass(data, len(data.classes)))
+        if indicators is None:
+            mass = class_mass(data, len(data.classes))
+            scores = StumpScores.of(mass, label_sets, boosted.stumps)
+        else:
+            mass, total = indicators.mass(data)
+            scores = IndicatorScores.of_rows(mass, total, label_sets, boosted.stumps)
+        self._keep(boosted, scores)
         return self
-
-    def add_task(
-        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Add tasks that come after fit, by rounds of their own.
-
-        Earlier rounds stay as they are, and predictions for other tasks do not change.
-        Rounds are added that predict the new tasks alone, as many for each as fit had
-        for each task. Their roots are tests of the model, the `n_roots` that mattered
-        most at its roots, and predict nothing themselves: what was learned for the
-        others divides the space for the new task. Below, tests are free.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows of new tasks only, with the columns of fit.
-        y : array-like of shape (n_samples,)
-            Labels; they may be of classes that fit did not see.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; weight 0 is absence.
-
-        Returns
-        -------
-        self
-            The classifier with these tasks.
-
-        Examples
-        --------
-        >>> from kinlearn.boosting import AbstainingAdaBoostClassifier
-        >>> from kinlearn.datasets import make_linear_classification
-        >>> X, y = make_linear_classification(random_state=0)
-        >>> late = X[:, -1] == 2
-        >>> model = AbstainingAdaBoostClassifier(50, task=-1).fit(X[~late], y[~late])
-        >>> model = model.add_task(X[late], y[late])
-        >>> 2 in model.tasks_ and bool(model.score(X[late], y[late]) > 0.9)
-        True
-        """
-        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
-        return self._add_later(later)
-
-    def partial_fit(
-        self,
-        X: Table,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add rows, of known or new tasks, by further rounds.
-
-        The first call is a fit. In later ones new tasks are added as by
-        :meth:`add_task`. Then rounds are added for the rows of known tasks, weighted as
-        if all rounds so far had been fitted to them: with the rows of fit, boosting
-        goes on as if it had not ended. (With ``weighting="conservative"``, what rounds
-        that abstained added to weights is not made up for.) For tasks without rows,
-        predictions do not change.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-            Rows with the task column.
-        y : array-like of shape (n_samples,)
-            Labels; after the first call, classes that it did not have are for new
-            tasks, and for a task that stumps vote on none that it did not have.
-        classes : array-like of shape (n_classes,), default=None
-            All classes; in the first call, y must hold each of them.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; weight 0 is absence.
-
-        Returns
-        -------
-        self
-            The classifier.
-        """
-        if hasattr(self, "stumps_"):
-            later = self._later_data(X, y, sample_weight, new_classes=True)
-            return self._add_later(later)
-        self._check_first_classes(y, classes)
-        return self.fit(X, y, sample_weight)
 
     # ---------------------------------------------------------------- fitting
 
@@ -416,6 +366,19 @@ class AbstainingAdaBoostClassifier(
         fitting = "mtaa" if most <= 2 else "mh"
         return fitting if self.algorithm == "auto" else self.algorithm
 
+    def _check_indicators(self) -> None:
+        for name, wrong in (
+            ("algorithm", self.algorithm == "mtaa"),
+            ("init_weights", self.init_weights == "task_class"),
+            ("calibration_folds", self.calibration_folds is not None),
+        ):
+            if wrong:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for rows with one label each, "
+                    "and y has several columns. Leave it at its default, or give y one "
+                    "column."
+                )
+
     def _n_rounds(self, n_tasks: int) -> int:
         if self.n_estimators == "auto":
             return int(np.clip(50 * n_tasks, 100, _MOST_ROUNDS))
@@ -429,6 +392,7 @@ class AbstainingAdaBoostClassifier(
             smoothing=self.smoothing,
             max_bins=self.max_bins,
             n_jobs=self.n_jobs,
+            levels=self.levels,
         )
 
     def _start(self) -> str:
@@ -446,6 +410,7 @@ class AbstainingAdaBoostClassifier(
         data: Any,
         label_sets: LabelSets,
         rng: np.random.RandomState,
+        indicators: Indicators | None = None,
         **before: Any,
     ) -> StumpRun:
         """Rows that are ready to be boosted, some of them held back."""
@@ -458,12 +423,14 @@ class AbstainingAdaBoostClassifier(
             self._category_ranks = category_ranks(data, ~held)
             data = replace(data, X=self._ordered(data.X))
         sizes = self._sizes(label_sets)
+        start = self._start()
+        watched = BoostedRows.of(data, label_sets, held, start, indicators)
         return StumpRun(
             data=data,
-            rows=BoostedRows.of(data, label_sets, ~held, self._start()),
+            rows=BoostedRows.of(data, label_sets, ~held, start, indicators),
             sizes=sizes,
             settings=self._settings(),
-            watch=self._watch(data, label_sets, held, sizes, before.get("scores")),
+            watch=self._watch(data, watched, sizes, before.get("scores")),
             **before,
         )
 
@@ -482,19 +449,17 @@ class AbstainingAdaBoostClassifier(
     def _watch(
         self,
         data: Any,
-        label_sets: LabelSets,
-        held: np.ndarray,
+        rows: BoostedRows,
         sizes: np.ndarray,
         scores: np.ndarray | None,
     ) -> Watch | None:
-        if not held.any():
+        if not len(rows.order):
             return None
-        rows = BoostedRows.of(data, label_sets, held, self._start())
         patience = self.n_iter_no_change or max(20, 5 * len(np.unique(data.task)))
         scores = None if scores is None else scores[rows.order]
         return Watch(data.X[rows.order], rows, int(sizes.max()), patience, scores)
 
-    def _keep(self, boosted: Boosted, label_sets: LabelSets, mass: np.ndarray) -> None:
+    def _keep(self, boosted: Boosted, scores: StumpScores) -> None:
         """Set what is known of the rounds and of the tasks."""
         self.stumps_ = boosted.stumps
         self.n_estimators_ = len(boosted.stumps)
@@ -502,11 +467,8 @@ class AbstainingAdaBoostClassifier(
         self.normalizers_ = boosted.normalizers
         self._saw_missing = boosted.saw_missing
         # rows of weight 0 show nothing, as they are not there
-        self.task_classes_ = label_sets.by_task(self.tasks_, self.classes_)
-        self._class_scores = replace(
-            StumpScores.of(mass, label_sets, self.stumps_),
-            calibration=self._calibration,
-        )
+        self.task_classes_ = scores.label_sets.by_task(self.tasks_, self.classes_)
+        self._class_scores = replace(scores, calibration=self._calibration)
         self.fallback_tasks_ = self._class_scores.fallbacks(self.tasks_, self.classes_)
         self._warn_of_fallbacks()
 
@@ -541,63 +503,6 @@ class AbstainingAdaBoostClassifier(
             scores[at], offset, label_sets.allowed(task), data.y[at], weight[at]
         )
 
-    # ---------------------------------------------------- what comes after fit
-
-    def _add_later(self, later: Any) -> Self:
-        later = replace(later, X=self._ordered(later.X))
-        mass = class_mass(later, len(later.classes))
-        mass[np.ix_(later.place, later.class_place)] += self._class_scores.mass
-        label_sets = self._later_label_sets(later)
-        boosted = Boosted(
-            self.stumps_.with_tasks(later.place, self._sizes(label_sets)),
-            self.estimator_weights_,
-            self.normalizers_,
-            self._saw_missing,
-        )
-        rng = check_random_state(self.random_state)
-        for kind in (True, False):  # new tasks, then known ones
-            rows = np.flatnonzero(later.is_new[later.task] == kind)
-            if len(rows) == 0:
-                continue
-            some, stumps = later.take(rows), boosted.stumps
-            before: dict[str, Any] = {}
-            if kind:
-                before["tests"] = RootTests.of(
-                    stumps, boosted.normalizers, self.n_roots
-                )
-            else:
-                before["scores"] = np.zeros((len(rows), int(stumps.sizes.max())))
-                stumps.add_scores(some.X, some.task, before["scores"])
-            run = self._prepare(some, label_sets, rng, n_before=len(stumps), **before)
-            n_rounds = np.ceil(self._rounds_per_task * len(run.rows.tasks))
-            boosted = boosted.followed_by(run.play(int(n_rounds), quiet_round))
-        self._remember_later(later)
-        self._keep(boosted, label_sets, mass)
-        return self
-
-    def _later_label_sets(self, later: Any) -> LabelSets:
-        """Classes of each task with those of later rows, if they can be boosted."""
-        old = self._class_scores.label_sets
-        counted = later.take(later.sample_weight > 0)
-        label_sets = counted.find_label_sets(old, self.label_sets)
-        n_labels = np.diff(label_sets.indptr)
-        names = later.tasks.tolist()
-        grown = n_labels[later.place] > np.diff(old.indptr)
-        for t in np.flatnonzero(grown & self._class_scores.voted).tolist():
-            raise ValueError(
-                f"y holds a class that task {self.tasks_.tolist()[t]!r} did not have "
-                "so far, and stumps vote on it already. Fit anew with all rows to add "
-                "a class to a task."
-            )
-        if self.algorithm_ == "mtaa" and n_labels.max() > 2:
-            raise ValueError(
-                f"The model was fitted with algorithm='mtaa', for tasks with two "
-                f"classes, and task {names[int(n_labels.argmax())]!r} has "
-                f"{n_labels.max()}. Fit anew with algorithm='mh', which takes tasks of "
-                "any number of classes."
-            )
-        return label_sets
-
     def _warn_of_fallbacks(self) -> None:
         if self.fallback_tasks_:
             first = next(iter(self.fallback_tasks_))
@@ -612,6 +517,7 @@ class AbstainingAdaBoostClassifier(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting.stumps._classifier import AbstainingAdaBoostClassifier
+from kinlearn.boosting.stumps._indicators import IndicatorScores
 
 __all__ = ["export_text"]
 
@@ -129,5 +130,8 @@ def _prediction(
         return f"{name}: abstains"
     if model.algorithm_ == "mtaa":
         return f"{name}: {labels[int(value[0] > 0)]}"
+    if isinstance(model._class_scores, IndicatorScores):
+        each = zip(labels, value, strict=True)
+        return f"{name}: " + ", ".join(f"{k} {v:+.{decimals}f}" for k, v in each)
     best = int(np.argmax(value))
     return f"{name}: {labels[best]} ({value[best]:+.{decimals}f})"

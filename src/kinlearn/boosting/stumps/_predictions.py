@@ -140,10 +140,11 @@ class StumpScores:
             stumps.add_scores(rows.X[np.tile(unknown, len(tasks))], task, votes)
             proba = self.proba(self._of_classes(votes, task), task)
             total += proba.reshape(len(tasks), *total.shape).sum(axis=0)
-        mean = total / len(self.voted)
-        floor = np.exp(max(self.lowest, -700.0))
-        scores[unknown] = np.log(np.maximum(mean, floor))
+        scores[unknown] = self._scores_of(total / len(self.voted))
         return scores
+
+    def _scores_of(self, proba: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(proba, np.exp(max(self.lowest, -700.0))))
 
     # ------------------------------------------------------------ predictions
 
@@ -160,6 +161,10 @@ class StumpScores:
             scores = scores.copy()
             scores[of_votes] = self.calibration.apply(some, offset)
         return softmax_over(scores, self.label_sets.allowed(task))
+
+    def chosen(self, scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """The classes with the largest scores."""
+        return classes[np.argmax(scores, axis=1)]
 
 
 class StumpVoter(TaskMixin):
@@ -213,7 +218,8 @@ class StumpVoter(TaskMixin):
         -------
         ndarray of shape (n_samples, n_classes)
             A column for each of ``classes_``; zero for classes that the task does
-            not have. They only rank rows, unless they were calibrated
+            not have. For indicators, each label has a probability by itself, and rows
+            need not sum to 1. They only rank rows, unless they were calibrated
             (`calibration_folds`): then, where classes began with equal weight, the
             most probable one need not be the predicted one.
         """
@@ -223,7 +229,7 @@ class StumpVoter(TaskMixin):
         )
 
     def predict(self, X: Table) -> np.ndarray:
-        """The class with the largest score.
+        """The class with the largest score, or indicators of several labels a row.
 
         Parameters
         ----------
@@ -233,11 +239,12 @@ class StumpVoter(TaskMixin):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Classes, each one of its task's.
+            Classes, each one of its task's. If y had indicators, of shape (n_samples,
+            n_classes): 1 for the labels that are more probable than not.
         """
         rows = self._predict_data(X)
         scores = self._class_scores.scores(self.stumps_, rows)
-        return self.classes_[np.argmax(scores, axis=1)]
+        return self._class_scores.chosen(scores, self.classes_)
 
     def staged_decision_function(self, X: Table) -> Iterator[np.ndarray]:
         """Scores of the classes after each round.
@@ -285,7 +292,7 @@ class StumpVoter(TaskMixin):
             Classes.
         """
         for scores, _ in self._staged(X):
-            yield self.classes_[np.argmax(scores, axis=1)]
+            yield self._class_scores.chosen(scores, self.classes_)
 
     def _staged(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = self._predict_data(X)

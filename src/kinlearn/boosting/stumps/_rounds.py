@@ -161,6 +161,11 @@ class Watch:
     def _error(self) -> float:
         """Weight of wrong predictions; where nobody votes, that of a guess."""
         rows, scores = self._rows, self._scores
+        if rows.own is not None:  # labels that are wrong, as a fraction of the task's
+            sizes = np.repeat(rows.n_labels, np.diff(rows.indptr))
+            some = scores[np.arange(scores.shape[1]) < sizes[:, None]]
+            wrong = np.where(some == 0, 0.5, (some > 0) != rows.own)
+            return float(np.repeat(rows.start / sizes, sizes) @ wrong)
         n_labels = np.repeat(rows.n_labels, np.diff(rows.indptr))
         if scores.shape[1] == 1:  # signs: the vote for the second class
             prediction = (scores[:, 0] > 0).astype(np.int32)
@@ -183,6 +188,7 @@ class StumpSettings:
     smoothing: float | None
     max_bins: int  # largest number of bins of a feature
     n_jobs: int | None  # threads
+    levels: int = 2  # of a stump
 
     def epsilon(self, n_weights: float) -> float:
         """What is added in votes, if there are so many weights."""
@@ -242,6 +248,7 @@ def make_search(
 ) -> StumpSearch:
     """The weak learner of the algorithm; other options are those of `StumpSearch`."""
     options |= {"choice": settings.choice, "smoothing": settings.epsilon(n_weights)}
+    options["levels"] = settings.levels
     if settings.algorithm == "mtaa":
         return BinarySearch(weighting=settings.weighting, **options)
     return MulticlassSearch(labels=labels, n_labels=n_labels, **options)

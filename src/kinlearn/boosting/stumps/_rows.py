@@ -38,6 +38,7 @@ __all__ = [
     "TableRows",
     "exact_parts",
     "exact_total",
+    "split_weights",
 ]
 
 # Integer weights with a larger sum are not counted as repeated rows.
@@ -81,13 +82,24 @@ class BoostedRows:
     # (n,) how many rows each stands for; all one if weights are not integers
     unit: np.ndarray
     n_labels: np.ndarray  # (n_boosted,) classes of each task
+    # (n_weights,) whether a row has each label of its task, where it may have several;
+    # then `label` means nothing
+    own: np.ndarray | None = None
 
     @classmethod
-    def of(cls, data: Any, label_sets: LabelSets, rows: np.ndarray, init: str) -> Self:
+    def of(
+        cls,
+        data: Any,
+        label_sets: LabelSets,
+        rows: np.ndarray,
+        init: str,
+        indicators: Any = None,
+    ) -> Self:
         """The rows in the form in which they are boosted."""
         weight = row_weights(data)
         n_labels = np.diff(label_sets.indptr)
-        taken = np.flatnonzero(rows & (weight > 0) & (n_labels[data.task] > 1))
+        fewest = 2 if indicators is None else 1
+        taken = np.flatnonzero(rows & (weight > 0) & (n_labels[data.task] >= fewest))
         tasks = np.unique(data.task[taken])
         code = np.full(data.n_tasks, -1, dtype=np.int32)
         code[tasks] = np.arange(len(tasks), dtype=np.int32)
@@ -95,25 +107,48 @@ class BoostedRows:
         order = taken[by_task]
         task, y, weight = data.task[order], data.y[order], weight[order]
         whole = weight.sum() < MOST_WHOLE and bool((weight == np.rint(weight)).all())
-        place = np.zeros((data.n_tasks, label_sets.n_classes), dtype=np.int32)
-        owner = np.repeat(np.arange(data.n_tasks), n_labels)
-        place[owner, label_sets.codes] = (
-            np.arange(len(owner)) - label_sets.indptr[owner]
-        )
+        if indicators is None:
+            place = np.zeros((data.n_tasks, label_sets.n_classes), dtype=np.int32)
+            owner = np.repeat(np.arange(data.n_tasks), n_labels)
+            place[owner, label_sets.codes] = (
+                np.arange(len(owner)) - label_sets.indptr[owner]
+            )
+            own, label = None, place[task, y]
+        else:
+            own = indicators.own(label_sets, task, order)
+            label = np.zeros(len(order), dtype=np.int32)
         return cls(
             tasks=tasks,
             indptr=indptr,
             order=order.astype(np.int32),
-            label=place[task, y],
+            label=label,
             start=start_weights(task, y, weight, init) if len(order) else weight,
             unit=weight if whole else np.ones(len(order)),
             n_labels=n_labels[tasks].astype(np.int32),
+            own=own,
         )
 
     @property
     def task(self) -> np.ndarray:
         """Task code of each row."""
         return np.repeat(self.tasks, np.diff(self.indptr)).astype(np.int32)
+
+
+def split_weights(
+    first: np.ndarray, n_labels: np.ndarray, own: np.ndarray, whole: np.ndarray
+) -> LabelWeights:
+    """Weights of rows that may have several labels, as the kernels read sums.
+
+    A row has a weight for each label of its task, which becomes two: that for the
+    label, if the row has it, and that against it.
+    """
+    sizes = np.repeat(n_labels, np.diff(first)).astype(np.intp)
+    at = np.arange(len(whole))
+    label = (at - np.repeat(first[:-1], np.diff(first))) % sizes
+    place = 2 * at - label + np.where(own, 0, sizes)
+    weight = np.zeros(2 * len(whole))
+    weight[place] = whole
+    return LabelWeights(2 * first, n_labels, None, weight)
 
 
 @dataclass(frozen=True)
@@ -169,6 +204,7 @@ class RoundRows(Weighed, ABC):
     unit: np.ndarray | None  # (n_weights,) how many rows each stands for; None is one
     first: np.ndarray  # (n_tasks + 1,) where the weights of each task begin
     own: np.ndarray  # (n_weights,) whether a row has the label; for signs the second
+    several: bool = False  # whether a row may have several labels
 
     @staticmethod
     def fields_of(
@@ -178,15 +214,17 @@ class RoundRows(Weighed, ABC):
         binary: bool,
         start: np.ndarray,
         unit: np.ndarray | None,
+        own: np.ndarray | None = None,
     ) -> dict[str, Any]:
         """All fields, from those that have a place for each row."""
         n_rows = np.diff(indptr)
         sizes = np.ones_like(n_labels) if binary else n_labels
         of_row = np.repeat(sizes, n_rows)
         first = np.concatenate([[0], np.cumsum(n_rows * sizes)]).astype(np.intp)
+        several = own is not None
         if binary:
             own = label == 1
-        else:
+        elif own is None:
             begin = np.cumsum(of_row) - of_row
             place = np.arange(first[-1]) - np.repeat(begin, of_row)
             own = place == np.repeat(label, of_row)
@@ -201,6 +239,7 @@ class RoundRows(Weighed, ABC):
             "unit": unit,
             "first": first,
             "own": own,
+            "several": several,
         }
 
     @property
@@ -331,7 +370,9 @@ class RoundRows(Weighed, ABC):
         return out
 
     def _labels(self, whole: np.ndarray) -> LabelWeights:
-        return LabelWeights(self.first, self.n_labels, self.label, whole)
+        if not self.several:
+            return LabelWeights(self.first, self.n_labels, self.label, whole)
+        return split_weights(self.first, self.n_labels, self.own, whole)
 
     def _task_sums(self, whole: np.ndarray, side: np.ndarray | None) -> np.ndarray:
         """Weights by task: for each label, then against each."""
@@ -367,7 +408,7 @@ class TableRows(RoundRows):
     @classmethod
     def of(cls, rows: BoostedRows, cells: Cells, binary: bool) -> Self:
         """Rows of one table."""
-        names = ("indptr", "label", "n_labels", "start", "unit")
+        names = ("indptr", "label", "n_labels", "start", "unit", "own")
         fields = {name: getattr(rows, name) for name in names}
         n = len(rows.order) if binary else 0
         return cls(

@@ -156,6 +156,7 @@ class StumpSearch(ABC):
     run: Callable[[Callable[[int, int], Any]], list[Any]]
     at_once: int  # roots that statistics are requested for together
     smoothing: float  # fraction of all weight that is added in votes
+    levels: int = 2  # 1: roots without children
     given: np.ndarray | None = None  # roots in the place of those of the rows
 
     n_lanes = 1  # roots that are searched together
@@ -197,6 +198,10 @@ class StumpSearch(ABC):
             roots = self._find_roots(sums, number, all_weight)
         if not len(roots):
             return None
+        if self.levels == 1:
+            best = int(np.argmax(roots["edge"]))
+            no_children = np.full(2, -1, dtype=np.int32)
+            return self._stump(request, roots[best : best + 1], no_children, all_weight)
         edges, groups = self._find_children(request, sums, roots)
         worth = np.maximum(edges, 0).sum(axis=0, dtype=np.float64)
         if table.n_tasks > 1:
@@ -257,7 +262,7 @@ class StumpSearch(ABC):
         table = self.table
         task, feature, cut = (int(root[name][0]) for name in ("task", "feature", "cut"))
         test = feature, cut, bool(root["missing_left"][0])
-        owner = task if table.n_tasks > 1 else -1
+        owner = task if table.n_tasks > 1 or self.levels == 1 else -1
         wanted = [(owner, feature, -1)] if owner >= 0 else []
         places = [0] if owner >= 0 else []
         for branch, group in enumerate(groups.tolist()):

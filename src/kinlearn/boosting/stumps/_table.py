@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from kinlearn._binning import Bins, bin_features, bin_sparse, feature_edges, join_bins
 from kinlearn._kernels.boosting.stumps._search_multiclass import LabelWeights
 from kinlearn._kernels.boosting.stumps._stumps import BLOCK, Cells, sort_entries
-from kinlearn.boosting.stumps._rows import BoostedRows, Sums
+from kinlearn.boosting.stumps._rows import BoostedRows, Sums, split_weights
 
 __all__ = ["LabelTable", "SortedCells", "search_ranges", "sort_cells"]
 
@@ -176,11 +176,17 @@ class LabelTable:
     cells: Cells
     rows: BoostedRows
     first: np.ndarray  # (n_tasks + 1,) where the weights of each task begin
+    _last: dict[str, Any] = field(default_factory=dict)
 
     def weights(self, sums: Sums) -> LabelWeights:
         """Of all rows."""
         rows = self.rows
-        return LabelWeights(self.first, rows.n_labels, rows.label, sums.cells)
+        if rows.own is None:
+            return LabelWeights(self.first, rows.n_labels, rows.label, sums.cells)
+        if self._last.get("of") is not sums.cells:  # each root wants them again
+            split = split_weights(self.first, rows.n_labels, rows.own, sums.cells)
+            self._last.update({"of": sums.cells, "weights": split})
+        return self._last["weights"]
 
     def divided(
         self, sums: Sums, left: np.ndarray

@@ -296,8 +296,11 @@ class KinBase(
             c
             for c in candidates
             if get_tags(c.estimator).input_tags.sparse
-            # it would make a byte of each cell, stored or not
+            # these would unpack each cell, stored or not
             and not isinstance(c.estimator, GradientBoostingBase)
+            and not isinstance(
+                getattr(c.estimator, "estimator", c.estimator), MultiTaskExtraTreesBase
+            )
         ]
         if not able:
             raise ValueError(

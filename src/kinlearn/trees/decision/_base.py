@@ -1,18 +1,25 @@
 """What the multi-task decision tree and its forest have in common."""
 
 import sys
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskData, TaskMixin
-from kinlearn.trees.decision._growth import CRITERIA, Rows, Settings
+from kinlearn.trees._sparse import dense_blocks
+from kinlearn.trees._weights import later_weights
+from kinlearn.trees.decision._growth import CRITERIA, Rows, Settings, check_tasks_weigh
+from kinlearn.trees.decision._later import add_rows, renumbered
+from kinlearn.trees.decision._model import MultiTaskTree, narrowed
+from kinlearn.trees.decision._shrinkage import shrunk
 from kinlearn.utils._sklearn import Interval, StrOptions
-from kinlearn.utils._typing import Table
+from kinlearn.utils._typing import ArrayLike, Table
 
 __all__ = ["MultiTaskTreeModel"]
 
@@ -22,6 +29,9 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
 
     A subclass defines which trees it has (`_trees`) and how it is fitted.
     """
+
+    # with `shrinkage`, the trees before their values were drawn together
+    _grown: list[MultiTaskTree] | None = None
 
     _table_encoding = CODES
 
@@ -41,6 +51,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             StrOptions({"sqrt", "log2"}),
             None,
         ],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -64,13 +75,122 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         self._label_sets = data.label_sets.weighed(weight)
         return rows
 
-    def _add_proba(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
+    def _keep(self, grown: list[MultiTaskTree], n_classes: int) -> None:
+        """Set the trees, with the values that they predict."""
+        self._trees = [shrunk(tree, self.shrinkage, n_classes) for tree in grown]
+        self._grown = grown if self.shrinkage else None
+
+    def _kept(self) -> list[MultiTaskTree]:
+        """The trees as they were grown."""
+        return list(self._trees if self._grown is None else self._grown)
+
+    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        for tree in [*self._trees, *(self._grown or [])]:
+            tree.check(n_features, n_tasks, n_classes)
+
+    def add_task(
+        self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add tasks that come after fit, without growing anew.
+
+        The tests stay as they are. The new tasks' rows go down, and are decided as in
+        fit: where one label has enough of a task's rows, or at a leaf. Known tasks are
+        predicted as before. Every tree of a forest takes all the rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows of new tasks only, with the columns of fit.
+        y : array-like of shape (n_samples,)
+            Labels; a new task may have classes that fit did not see.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The model with these tasks.
+        """
+        later = self._later_data(X, y, sample_weight, only_new=True, new_classes=True)
+        return self._add_later(later)
+
+    def partial_fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows, of known or new tasks, without growing anew.
+
+        The first call is a fit. In later ones the tests stay: rows of a known task
+        count in the label frequencies that decide them, where the task was decided
+        before; new tasks are added as by :meth:`add_task`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+            Rows with the task column.
+        y : array-like of shape (n_samples,)
+            Labels; after the first call, classes that it did not have are for tasks
+            that it did not have.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; in the first call, y must hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        if hasattr(self, "tasks_"):
+            later = self._later_data(X, y, sample_weight, new_classes=True)
+            return self._add_later(later)
+        self._check_first_classes(y, classes)
+        return self.fit(X, y, sample_weight)
+
+    def _add_later(self, later: Any) -> Self:
+        weight = later_weights(later, self.class_weight)
+        rows = np.flatnonzero(weight > 0)
+        counts = np.bincount(later.task[rows], minlength=len(later.tasks))
+        check_tasks_weigh(later.tasks[later.is_new], counts[later.is_new])
+        of_rows = later.task[rows], later.y[rows], weight[rows]
+        trees = [
+            renumbered(tree, later.place, later.class_place) for tree in self._kept()
+        ]
+        looking, X = narrowed(trees, later.X)
+        X = X[rows].toarray() if sp.issparse(X) else np.ascontiguousarray(X[rows])
+        grown = []
+        for tree, looks in zip(trees, looking, strict=True):
+            added = add_rows(looks, X, *of_rows, later.is_new, self.purity)
+            added.steps["feature"] = tree.steps["feature"]
+            grown.append(added)
+        self._keep(grown, len(later.classes))
+        # a class is seen in a task where its rows count
+        t, y, w = of_rows
+        self._remember_later(replace(later, task=t, y=y, sample_weight=w))
+        return self
+
+    def _add_proba(self, X: Any, task: np.ndarray) -> np.ndarray:
         """Mean over the trees of the label frequencies of the rows' decisions."""
         out = np.zeros((X.shape[0], len(self.classes_)))
-        for tree in self._trees:
-            tree.add_proba(X, task, out)
-        if len(self._trees) > 1:
-            out /= len(self._trees)
+        trees, X = narrowed(self._trees, X)
+        for some, dense in dense_blocks(X):
+            for tree in trees:
+                tree.add_proba(dense, task[some], out[some])
+        if len(trees) > 1:
+            out /= len(trees)
+        return out
+
+    def _nodes(self, X: Table) -> np.ndarray:
+        """Node of each tree at which each row is decided, a column for each tree."""
+        rows = self._predict_data(X, order="C")
+        trees, features = narrowed(self._trees, rows.X)
+        out = np.empty((rows.n_samples, len(trees)), dtype=np.intp)
+        for some, dense in dense_blocks(features):
+            for number, tree in enumerate(trees):
+                out[some, number] = tree.nodes(dense, rows.task[some])
         return out
 
     def predict_proba(self, X: Table) -> np.ndarray:
@@ -78,7 +198,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -100,7 +220,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -121,6 +241,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 

@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
 from scipy.sparse import csr_array, hstack
 from sklearn.utils import check_random_state
@@ -13,9 +14,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import TaskData
+from kinlearn.trees._sparse import dense_blocks
 from kinlearn.trees.decision._base import MultiTaskTreeModel
 from kinlearn.trees.decision._growth import Sampler
-from kinlearn.trees.decision._model import MultiTaskTree
+from kinlearn.trees.decision._model import MultiTaskTree, narrowed
 from kinlearn.utils import rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._loaded import demand
@@ -29,7 +31,7 @@ _PORTION = 8192
 
 
 class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
-    """Multi-task decision trees on resampled rows, with random features.
+    r"""Multi-task decision trees on resampled rows, with random features.
 
     Every tree is a :class:`MultiTaskDecisionTreeClassifier` that is grown on a
     bootstrap sample and chooses each test from a few features drawn at random.
@@ -62,6 +64,9 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         each task, so that every tree knows every task.
     oob_score : bool, default=False
         Whether to score each row by the trees that did not see it.
+    shrinkage : float, default=0.0
+        How far the label frequencies that decide a task are drawn towards those of its
+        rows at the nodes above, see Notes; 0 is not at all.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
@@ -127,8 +132,22 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
     The thesis resamples all rows together. Here a task keeps its number of rows
     in each sample, since a tree without a row of a task could not predict it.
 
+    With `shrinkage` :math:`\lambda`, what is predicted for a task is not the label
+    frequencies f at the node that decides, but the sum, from the root on, of the
+    changes of f from node to node, each divided by :math:`1 + \lambda / w`, where w is
+    the weight of the task's rows at the upper node (Agarwal et al.). Few rows count
+    less, and the trees need not be grown anew.
+
     Samples are drawn by the positions of rows, so that the order of the rows decides
     the forest together with `random_state`; without `bootstrap` it decides nothing.
+
+    References
+    ----------
+    J. B. Faddoul, "Méthodes d'ensembles pour l'apprentissage multi-tâche, avec
+    des tâches hétérogènes et sans restrictions", thesis, Lille, 2012.
+
+    A. Agarwal, Y. S. Tan, O. Ronen, C. Singh, B. Yu, "Hierarchical shrinkage: improving
+    the accuracy and interpretability of tree-based methods", ICML, 2022.
 
     Examples
     --------
@@ -169,6 +188,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         max_features: int | float | Literal["sqrt", "log2"] | None = "sqrt",
         bootstrap: bool = True,
         oob_score: bool = False,
+        shrinkage: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
@@ -188,6 +208,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         self.max_features = max_features
         self.bootstrap = bootstrap
         self.oob_score = oob_score
+        self.shrinkage = shrinkage
         self.class_weight = class_weight
         self.unknown_task = unknown_task
         self.label_sets = label_sets
@@ -204,7 +225,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column; NaN in a feature is a missing value.
         y : array-like of shape (n_samples,)
             Labels.
@@ -242,7 +263,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
             for number, tree in zip(numbers, grown, strict=True):
                 with on_round(number):
                     kept.append(tree)
-        self.trees_ = kept
+        self._keep(kept, len(data.classes))
         self._bags = (self.bootstrap, data.n_samples)
         if self.oob_score:
             self._score_out_of_bag(data, sampler)
@@ -265,7 +286,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
                 f"are there again, but they were grown with bootstrap={self._bags[0]} "
                 f"on {self._bags[1]} rows. Keep both, or set warm_start=False."
             )
-        return list(self.trees_)
+        return self._kept()
 
     def _draw_seed(self) -> None:
         self._seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -274,17 +295,19 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         return stream_state(self._seed, number)
 
     def _score_out_of_bag(self, data: TaskData, sampler: Sampler) -> None:
-        X = np.ascontiguousarray(data.X)
+        X = data.X if sp.issparse(data.X) else np.ascontiguousarray(data.X)
+        trees, X = narrowed(self.trees_, X)
         n_trees = np.zeros((data.n_samples, 1))
         for number in range(len(self.trees_)):
             n_trees[self._out_of_bag(sampler, number)] += 1
 
         def mean(task: np.ndarray) -> np.ndarray:
             out = np.zeros((data.n_samples, len(data.classes)))
-            for number, tree in enumerate(self.trees_):
+            for number, tree in enumerate(trees):
                 rows = self._out_of_bag(sampler, number)
                 proba = np.zeros((len(rows), out.shape[1]))
-                tree.add_proba(X[rows], task[rows], proba)
+                for some, dense in dense_blocks(X[rows]):
+                    tree.add_proba(dense, task[rows[some]], proba[some])
                 out[rows] += proba
             with np.errstate(invalid="ignore"):
                 return out / n_trees
@@ -318,12 +341,15 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 
     def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
         demand(len(self.trees_) > 0, "trees_")
-        for tree in self.trees_:
-            tree.check(n_features, n_tasks, n_classes)
+        super()._check_arrays(n_features, n_tasks, n_classes)
 
     @property
     def _trees(self) -> list[MultiTaskTree]:
         return self.trees_
+
+    @_trees.setter
+    def _trees(self, trees: list[MultiTaskTree]) -> None:
+        self.trees_ = trees
 
     def _add_proba(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
         # Rows, not trees, are dealt out to the threads: each row's sum is then
@@ -344,7 +370,7 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -352,15 +378,14 @@ class MultiTaskRandomForestClassifier(CallbackSupportMixin, MultiTaskTreeModel):
         int array of shape (n_samples, n_estimators)
             Node numbers, of inner nodes too; leaves if the task is unknown.
         """
-        rows = self._predict_data(X, order="C")
-        return np.column_stack([t.nodes(rows.X, rows.task) for t in self.trees_])
+        return self._nodes(X)
 
     def decision_path(self, X: Table) -> tuple[csr_array, np.ndarray]:
         """Nodes on each row's way, in each tree, to where its task is decided.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns

@@ -11,12 +11,24 @@ from itertools import pairwise
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
-from kinlearn._binning import Bins, bin_features, in_units, is_whole, weight_unit
+from kinlearn._binning import (
+    MAX_BINS,
+    Bins,
+    bin_features,
+    bin_sparse,
+    by_columns,
+    check_cells,
+    in_units,
+    is_whole,
+    weight_unit,
+)
 from kinlearn._kernels._random import stream_state
 from kinlearn._kernels.trees.decision._growth import Settings, grow_tree
 from kinlearn._partitions import Weighed
 from kinlearn.tasks import LabelSets, TaskData, check_class_weight, check_total_weight
+from kinlearn.trees._sparse import INSTEAD
 from kinlearn.trees.decision._model import MultiTaskTree, tree_of
 from kinlearn.utils import group_rows
 
@@ -101,7 +113,11 @@ class Rows(Weighed):
         sets = data.label_sets.observed
         cells = (data.task_class_indptr[data.task] + data.y_in_task).astype(np.int32)
         weight, unit = whole_weights(data.sample_weight)
-        bins, columns = bin_features(data.X, weight)
+        if sp.issparse(data.X):
+            check_cells(data.X, "a tree", INSTEAD, 2)  # columns, and lines
+            bins, columns = bin_sparse(by_columns(data.X), weight, MAX_BINS)
+        else:
+            bins, columns = bin_features(data.X, weight)
         factor = cell_factors(
             class_weight,
             data.classes,

@@ -1,9 +1,11 @@
 """A grown multi-task decision tree as arrays."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from kinlearn._binning import Bins
 from kinlearn._kernels.trees.decision._model import (
@@ -21,7 +23,7 @@ from kinlearn.utils._loaded import (
     demand,
 )
 
-__all__ = ["MultiTaskTree", "tree_of"]
+__all__ = ["MultiTaskTree", "decided_bits", "narrowed", "tree_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +246,30 @@ class MultiTaskTree:
             out[unknown] += shared[self.leaves(X[unknown])]
 
 
+def decided_bits(decision_indptr: np.ndarray, decision_task: np.ndarray) -> np.ndarray:
+    """By node, a bit for each task, modulo 64, that is decided there."""
+    out = np.zeros(len(decision_indptr) - 1, dtype=np.uint64)
+    node = np.repeat(np.arange(len(out)), np.diff(decision_indptr))
+    bit = np.uint64(1) << (decision_task & 63).astype(np.uint64)
+    np.bitwise_or.at(out, node, bit)
+    return out
+
+
+def narrowed(
+    trees: Sequence[MultiTaskTree], X: Any
+) -> tuple[Sequence[MultiTaskTree], Any]:
+    """Trees, and what they look at of the rows: of sparse X, few of its columns."""
+    if not issparse(X):
+        return trees, X
+    used = np.unique(np.concatenate([t.steps["feature"] for t in trees]))
+    out = []
+    for tree in trees:
+        steps = tree.steps.copy()
+        steps["feature"] = np.searchsorted(used, steps["feature"])
+        out.append(replace(tree, steps=steps))
+    return out, X.tocsr()[:, used]
+
+
 def tree_of(
     grown: tuple[np.ndarray, ...],
     bins: Bins,
@@ -265,12 +291,7 @@ def tree_of(
     if categorical is not None:
         category_sets = _add_categories(steps, nodes, sets, bins, categorical)
     decision_indptr = np.searchsorted(decisions["node"], np.arange(n_nodes + 1))
-    steps["decided"] = 0
-    np.bitwise_or.at(
-        steps["decided"],
-        decisions["node"],
-        np.uint64(1) << (decisions["task"] & 63).astype(np.uint64),
-    )
+    steps["decided"] = decided_bits(decision_indptr, decisions["task"])
 
     names = ["n_rows", "weight", "impurity", "gain", "decrease"]
     stats = np.empty(

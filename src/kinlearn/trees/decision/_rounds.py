@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -37,7 +38,7 @@ class TreeRounds:
         self._rows = first._growth_rows(data)
         self._data = data
         self._settings = first._growth_settings(data.X.shape[1])
-        self._X = np.ascontiguousarray(data.X)
+        self._X = data.X if sp.issparse(data.X) else np.ascontiguousarray(data.X)
         own = first.get_params(deep=False)
         self._fitted = {k: v for k, v in vars(first).items() if k not in own}
 
@@ -60,7 +61,7 @@ class TreeRounds:
         sets = self._data.label_sets
         tree._label_sets = sets.weighed(rows.cell_weight() * unit)
         seed = check_random_state(tree.random_state).randint(2**31 - 1)
-        tree.tree_ = rows.tree(self._settings, seed)
+        tree._keep([rows.tree(self._settings, seed)], len(tree.classes_))
         return tree
 
     def predict(self, tree: Any) -> np.ndarray:

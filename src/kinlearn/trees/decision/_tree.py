@@ -55,6 +55,9 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         Features that a node draws at random to choose from, as a number or a
         fraction; None is all of them. Those that are constant at the node do not
         count.
+    shrinkage : float, default=0.0
+        How far the label frequencies that decide a task are drawn towards those of its
+        rows at the nodes above, see Notes; 0 is not at all.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class; "balanced" gives the classes of a task equal
         weight within the task.
@@ -132,10 +135,19 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
     one row is added, as it were: half of what an unknown task is predicted, half the
     fractions of the classes in all rows.
 
+    With `shrinkage` :math:`\lambda`, what is predicted for a task is not the label
+    frequencies f at the node that decides, but the sum, from the root on, of the
+    changes of f from node to node, each divided by :math:`1 + \lambda / w`, where w is
+    the weight of the task's rows at the upper node (Agarwal et al.). Few rows count
+    less, and the trees need not be grown anew.
+
     References
     ----------
     J. B. Faddoul, "Méthodes d'ensembles pour l'apprentissage multi-tâche, avec
     des tâches hétérogènes et sans restrictions", thesis, Lille, 2012.
+
+    A. Agarwal, Y. S. Tan, O. Ronen, C. Singh, B. Yu, "Hierarchical shrinkage: improving
+    the accuracy and interpretability of tree-based methods", ICML, 2022.
 
     Examples
     --------
@@ -162,6 +174,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        shrinkage: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unknown_task: Literal["warn", "share", "error"] = "warn",
         label_sets: LabelRule = "connected",
@@ -176,6 +189,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
+        self.shrinkage = shrinkage
         self.class_weight = class_weight
         self.unknown_task = unknown_task
         self.label_sets = label_sets
@@ -189,7 +203,7 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column; NaN in a feature is a missing value.
         y : array-like of shape (n_samples,)
             Labels.
@@ -205,22 +219,24 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         data = self._fit_data(X, y, sample_weight, labels="classes")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = self._growth_settings(data.X.shape[1])
-        self.tree_ = self._growth_rows(data).tree(settings, seed)
+        tree = self._growth_rows(data).tree(settings, seed)
+        self._keep([tree], len(data.classes))
         return self
 
     @property
     def _trees(self) -> list[MultiTaskTree]:
         return [self.tree_]
 
-    def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
-        self.tree_.check(n_features, n_tasks, n_classes)
+    @_trees.setter
+    def _trees(self, trees: list[MultiTaskTree]) -> None:
+        (self.tree_,) = trees
 
     def apply(self, X: Table) -> np.ndarray:
         """Node at which each row's task is decided.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -228,15 +244,14 @@ class MultiTaskDecisionTreeClassifier(MultiTaskTreeModel):
         int array of shape (n_samples,)
             Node numbers, of inner nodes too; the leaf if the task is unknown.
         """
-        rows = self._predict_data(X, order="C")
-        return self.tree_.nodes(rows.X, rows.task)
+        return self._nodes(X)[:, 0]
 
     def decision_path(self, X: Table) -> csr_array:
         """Nodes on each row's way from the root to where its task is decided.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns

@@ -9,20 +9,24 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from kinlearn._binning import check_cells
 from kinlearn._kernels._random import stream_state
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tables.internal import CODES
-from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
+from kinlearn.tasks import TaskData, TaskMixin, TaskRows, check_total_weight
+from kinlearn.trees._sparse import INSTEAD, dense_blocks
 from kinlearn.trees.extra._baseline import Baseline, LinearPart, add_offsets
 from kinlearn.trees.extra._growth import Growth, Settings, draw_rows
+from kinlearn.trees.extra._importances import ForestImportances
 from kinlearn.trees.extra._later import add_rows, insert_tasks
 from kinlearn.trees.extra._model import Forest
+from kinlearn.trees.extra._shrinkage import shrunk
 from kinlearn.trees.extra._tuning import Candidate, Pilot, Space, choose
 from kinlearn.utils import as_float32
 from kinlearn.utils._callbacks import (
@@ -40,13 +44,23 @@ __all__ = ["MultiTaskExtraTreesBase"]
 
 _LARGEST = 1e100  # in y: a sum of squares is finite
 _MOST_FEATURES = 1_000  # of a line that is not requested
-_MOST_TASKS = 1_000  # of a matrix of affinities
 _NO_LIMIT = 2**31 - 1
 
 
 def _count(value: float, total: float) -> float:
     """A number of features or of rows' weight: as it is, or a fraction of all."""
     return value if isinstance(value, Integral) else value * total
+
+
+def _unpacked(X: Any) -> Any:
+    """Rows as trees read them: sparse ones with every cell."""
+    if not sp.issparse(X):
+        return X
+    check_cells(X, "a forest of extra trees", INSTEAD, 4)
+    with np.errstate(over="ignore"):
+        narrow = X.astype(np.float32)
+    too_large = np.isinf(narrow.data).any()  # an error, which wants to know where
+    return as_float32(X.toarray()) if too_large else narrow.toarray(order="C")
 
 
 def _largest_number(rows: Any) -> float:
@@ -62,7 +76,7 @@ def _check_size(largest: float) -> None:
 
 
 class MultiTaskExtraTreesBase(
-    CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta
+    CallbackSupportMixin, ForestImportances, BaseEstimator, metaclass=ABCMeta
 ):
     """What the classifier and the regressor share."""
 
@@ -92,6 +106,7 @@ class MultiTaskExtraTreesBase(
             Interval(Real, 0, 1, closed="neither"),
             StrOptions({"auto"}),
         ],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "bootstrap": ["boolean"],
         "oob_score": ["boolean"],
@@ -101,6 +116,8 @@ class MultiTaskExtraTreesBase(
     }
 
     _line: LinearPart | None
+    # with `shrinkage`, the forest before its values were drawn together
+    _grown: Forest | None = None
     _offsets: np.ndarray
     # Where a subclass has no such parameters.
     task_offset: bool | str = False
@@ -154,7 +171,7 @@ class MultiTaskExtraTreesBase(
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column; NaN in features is a missing value.
         y : array-like of shape (n_samples,)
             Targets.
@@ -173,6 +190,7 @@ class MultiTaskExtraTreesBase(
                 "oob_score=True needs rows out of the bag; set bootstrap=True too."
             )
         data, n_classes, weight = self._open_labels(X, y, sample_weight)
+        data = replace(data, X=_unpacked(data.X))
         check_total_weight(weight)
         total = data.n_samples if weight is None else weight.sum()
         settings = self._settings(data.X.shape[1], total)
@@ -211,6 +229,12 @@ class MultiTaskExtraTreesBase(
         `rows` is a `Growth` or a `PartitionedGrowth`; `counted` sees the trees as they
         come.
         """
+        if self.shrinkage and self.leaf_smoothing is not None:
+            raise ValueError(
+                f"shrinkage={self.shrinkage!r} and leaf_smoothing="
+                f"{self.leaf_smoothing!r} both change the leaves' values. Set one of "
+                "them: shrinkage=0, or leaf_smoothing=None."
+            )
         if rows.n_classes == 0:
             _check_size(max(rows.collect(_largest_number)))
         if not old:
@@ -223,7 +247,16 @@ class MultiTaskExtraTreesBase(
         trees = rows.grow(
             seeds, bootstrap=self.bootstrap, n_jobs=effective_n_jobs(self.n_jobs)
         )
-        self.forest_ = Forest.join(chain(old, counted(trees)))
+        self._keep(Forest.join(chain(old, counted(trees))))
+
+    def _keep(self, grown: Forest) -> None:
+        """Set the forest, with the values that it predicts."""
+        self.forest_ = shrunk(grown, self.shrinkage)
+        self._grown = grown if self.shrinkage else None
+
+    @property
+    def _as_grown(self) -> Forest:
+        return self.forest_ if self._grown is None else self._grown
 
     def add_task(
         self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -237,7 +270,7 @@ class MultiTaskExtraTreesBase(
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows of new tasks only, with the columns of fit.
         y : array-like of shape (n_samples,)
             Targets; a new task may have classes that fit did not see.
@@ -260,6 +293,7 @@ class MultiTaskExtraTreesBase(
                 "or set leaf_smoothing=None before fit."
             )
         weight = self._weigh_later(later)
+        later = replace(later, X=_unpacked(later.X))
         offsets = np.zeros(len(later.tasks))
         offsets[later.place] = self._offsets
         y = later.y
@@ -270,7 +304,7 @@ class MultiTaskExtraTreesBase(
             rest = y - trees[:, 0] / self.forest_.n_trees
             add_offsets(offsets, later.is_new, rest, later.task, weight)
             y = y - offsets[later.task]
-        self.forest_ = add_rows(
+        grown = add_rows(
             insert_tasks(self._widened(later), later.place),
             (later.X, later.task, y, weight),
             is_new=later.is_new,
@@ -278,13 +312,14 @@ class MultiTaskExtraTreesBase(
             n_classes=0 if later.classes is None else len(later.classes),
             task_smoothing=self.task_smoothing,
         )
+        self._keep(grown)
         self._offsets = offsets
         self._remember_later(replace(later, sample_weight=weight))
         return self
 
     def _widened(self, later: Any) -> Forest:
-        """The forest with values for new classes."""
-        return self.forest_
+        """The forest as it was grown, with values for new classes."""
+        return self._as_grown
 
     @abstractmethod
     def _weigh_later(self, later: Any) -> np.ndarray:
@@ -340,7 +375,7 @@ class MultiTaskExtraTreesBase(
                 f"n_estimators={self.n_estimators} is less than the {n_old} trees that "
                 "are there (warm_start=True). Raise it, or set warm_start=False."
             )
-        return [self.forest_]
+        return [self._as_grown]
 
     def _settings(self, d: int, total: float) -> Settings:
         named = {"sqrt": np.sqrt(d), "log2": np.log2(d), None: d}
@@ -435,14 +470,27 @@ class MultiTaskExtraTreesBase(
         return Space(leaves, draws, probs, offsets, lines)
 
     def _predict_values(self, X: Table) -> np.ndarray:
-        rows, n_jobs = self._predict_data(X), effective_n_jobs(self.n_jobs)
+        rows = self._predict_data(X)
+        parts = [
+            self._values_of(dense, rows.task[some])
+            for some, dense in dense_blocks(rows.X)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _values_of(self, X: np.ndarray, task: np.ndarray) -> np.ndarray:
+        n_jobs = effective_n_jobs(self.n_jobs)
 
         def unknown(some: np.ndarray) -> np.ndarray:
-            task = np.full_like(rows.task[some], -1)
-            return self.forest_.sum_values(rows.X[some], task, n_jobs=n_jobs)
+            nobody = np.full_like(task[some], -1)
+            return self.forest_.sum_values(X[some], nobody, n_jobs=n_jobs)
 
-        sums = self.forest_.sum_values(rows.X, rows.task, n_jobs=n_jobs)
-        return self._finish(sums, self.forest_.n_trees, rows.X, rows.task, unknown)
+        sums = self.forest_.sum_values(X, task, n_jobs=n_jobs)
+        return self._finish(sums, self.forest_.n_trees, X, task, unknown)
+
+    def _dense_rows(self, X: Table) -> TaskRows:
+        """Checked rows as trees read them, all at once."""
+        rows = self._predict_data(X)
+        return replace(rows, X=_unpacked(rows.X))
 
     def _score_out_of_bag(self, data: TaskData) -> None:
         """Predict each row by the trees that did not see it."""
@@ -484,6 +532,7 @@ class MultiTaskExtraTreesBase(
     def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
         n_values = max(n_classes - 1, 1) if n_classes < 3 else n_classes
         self.forest_.check(n_features, n_tasks, n_values)
+        self._as_grown.check(n_features, n_tasks, n_values)
         check_numbers("offsets", self._offsets, np.float64, (n_tasks,))
         check_finite("offsets", self._offsets)
         if self._line is not None:
@@ -494,7 +543,7 @@ class MultiTaskExtraTreesBase(
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -502,7 +551,7 @@ class MultiTaskExtraTreesBase(
         int32 array of shape (n_samples, n_estimators)
             Number of the leaf's node, counted from the start of its tree.
         """
-        rows = self._predict_data(X)
+        rows = self._dense_rows(X)
         return self.forest_.apply(rows.X, rows.task)
 
     def decision_path(self, X: Table) -> tuple[csr_array, np.ndarray]:
@@ -510,7 +559,7 @@ class MultiTaskExtraTreesBase(
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -521,95 +570,11 @@ class MultiTaskExtraTreesBase(
             The nodes of tree i are the columns ``n_nodes_ptr[i]`` to
             ``n_nodes_ptr[i + 1]``.
         """
-        rows = self._predict_data(X)
+        rows = self._dense_rows(X)
         return self.forest_.decision_path(rows.X, rows.task), self.forest_.tree_start
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Fraction of the impurity decrease by column of X; they sum to 1.
-
-        The entry of the task column is what task splits account for.
-        """
-        *features, of_task = self._importances()
-        return self._by_column(features, of_task)
-
-    @property
-    def task_importance_(self) -> float:
-        """Fraction of the impurity decrease that task splits account for."""
-        return float(self._importances()[-1])
-
-    @property
-    def task_affinity_(self) -> np.ndarray:
-        """How often task splits keep two tasks on the same side.
-
-        A split counts by the impurity decrease that it brings, as a fraction of its
-        tree's. Computed on access, of shape (n_tasks, n_tasks), in the order of
-        ``tasks_``. Task splits go by the tasks' means, so it separates tasks of
-        another level best, and tasks that differ in slope less clearly. Offsets
-        (``task_offsets_`` of the regressor) take the levels off first, so then it
-        shows only what remains. With more than 1,000 tasks it is not available; see
-        `nearest_tasks`.
-        """
-        check_is_fitted(self)
-        if len(self.tasks_) > _MOST_TASKS:
-            raise AttributeError(
-                f"task_affinity_ of {len(self.tasks_)} tasks is a large matrix; call "
-                "nearest_tasks(task) for the tasks that are close to one."
-            )
-        return self.forest_.affinity(np.arange(len(self.tasks_)), len(self.tasks_))
-
-    def nearest_tasks(self, task: Any, n: int = 5) -> dict[Any, float]:
-        """The tasks that task splits keep together with one most often.
-
-        Parameters
-        ----------
-        task : task value
-            One of ``tasks_``.
-        n : int, default=5
-            How many to list.
-
-        Returns
-        -------
-        dict
-            Task: affinity, as in ``task_affinity_``, the closest first.
-        """
-        check_is_fitted(self)
-        names = self.tasks_.tolist()
-        if task not in names:
-            raise ValueError(
-                f"Task {task!r} was not in fit, which saw {len(names)} tasks."
-            )
-        own = names.index(task)
-        affinity = self.forest_.affinity(np.array([own]), len(names))[0]
-        closest = np.argsort(-affinity, kind="stable")
-        return {
-            names[t]: float(affinity[t]) for t in closest[closest != own][: max(n, 0)]
-        }
-
-    def _importances(self) -> np.ndarray:
-        check_is_fitted(self)
-        fraction = self.forest_.importances(len(self.feature_names_))
-        base = self._variance_of_base
-        if not base.any():
-            return fraction
-        decrease = fraction * self.forest_.mean_decrease() + base
-        return decrease / decrease.sum()
-
-    def _by_column(
-        self, of_features: ArrayLike | None, of_task: float = 0.0
-    ) -> np.ndarray:
-        """Values of features and task in the order of the columns of X."""
-        out = np.zeros(self.n_features_in_)
-        columns = np.asarray(self._columns.features)
-        if self.table_encoder_ is not None:
-            columns = columns[self.table_encoder_.origin_]
-        if of_features is not None:
-            np.add.at(out, columns, of_features)  # parts of a date are one column
-        if self._columns.task is not None:
-            out[self._columns.task] = of_task
-        return out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

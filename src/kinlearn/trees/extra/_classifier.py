@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from kinlearn.tasks import TaskData, class_weights
+from kinlearn.trees._weights import later_weights
 from kinlearn.trees.extra._base import MultiTaskExtraTreesBase
 from kinlearn.trees.extra._growth import Settings
 from kinlearn.trees.extra._later import insert_classes
@@ -59,6 +60,11 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     min_samples_leaf : int, float or "auto", default="auto"
         Weight of the rows that a split must leave on each side; a float is a fraction.
         "auto" takes a number from 1 to 40, as pilot forests do best; see Notes.
+    shrinkage : float, default=0.0
+        How far a leaf's value is drawn towards the means of the nodes above it: on
+        the way from the root, each change of the mean is divided by
+        1 + `shrinkage` / w, with w the weight of the rows at the upper node (Agarwal
+        et al. 2022). 0 is not at all.
     min_impurity_decrease : float, default=0.0
         What a split must gain, weighted by the node's fraction of the rows.
     class_weight : dict, "balanced" or None, default=None
@@ -214,6 +220,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | Literal["auto"] = "auto",
+        shrinkage: float = 0.0,
         min_impurity_decrease: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         bootstrap: bool = False,
@@ -236,6 +243,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.shrinkage = shrinkage
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.bootstrap = bootstrap
@@ -287,7 +295,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
         y : array-like of shape (n_samples,)
             Labels; after the first call, classes that it did not have are for tasks
@@ -309,17 +317,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         return self.fit(X, y, sample_weight)
 
     def _weigh_later(self, later: Any) -> np.ndarray:
-        weight = later.sample_weight
-        if self.class_weight == "balanced":
-            raise ValueError(
-                'class_weight="balanced" depends on all rows together. Give the '
-                "weights of the classes as a dict, or fit anew with all rows."
-            )
-        if self.class_weight is not None:
-            labels = later.classes[later.y]
-            of_class = [self.class_weight.get(v, 1.0) for v in labels.tolist()]
-            weight = weight * np.array(of_class)
-        return weight
+        return later_weights(later, self.class_weight)
 
     def _widened(self, later: Any) -> Forest:
         """The forest with the new classes.
@@ -340,7 +338,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
                 "Leaves hold the classes of all tasks together, so a forest only takes "
                 "new classes for a task that has no others: fit anew with all rows."
             )
-        return insert_classes(self.forest_, later.class_place, len(later.classes))
+        return insert_classes(self._as_grown, later.class_place, len(later.classes))
 
     def _score(self, y_true: np.ndarray, prediction: np.ndarray) -> float:
         return accuracy_score(y_true, prediction.argmax(axis=1))
@@ -372,7 +370,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns
@@ -387,7 +385,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns

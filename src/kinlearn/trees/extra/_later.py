@@ -14,7 +14,7 @@ from kinlearn._kernels.trees.extra._predict import place_task
 from kinlearn.trees.extra._model import LEAF, Forest
 from kinlearn.utils import as_float32
 
-__all__ = ["add_rows", "insert_classes", "insert_tasks"]
+__all__ = ["Branches", "add_rows", "insert_classes", "insert_tasks"]
 
 _UNREACHED = 2
 
@@ -125,7 +125,7 @@ def _ends(forest: Forest) -> np.ndarray:
         end = further
 
 
-class _Branches:
+class Branches:
     """Sums over the leaves below each node; these lie one behind the other."""
 
     def __init__(self, forest: Forest) -> None:
@@ -146,7 +146,7 @@ def _update(
     n_classes: int,
 ) -> Forest:
     """Weights, values and impurities with the rows at these leaves."""
-    n_nodes, below = len(forest.nodes), _Branches(forest)
+    n_nodes, below = len(forest.nodes), Branches(forest)
     at, n_trees = node.ravel(), len(node)
     w, label = np.tile(weight, n_trees), np.tile(y, n_trees)
 
@@ -201,7 +201,7 @@ def _impurity(
 
 def _variance(
     forest: Forest,
-    below: _Branches,
+    below: Branches,
     sums: Callable[[np.ndarray], np.ndarray],
     w: np.ndarray,
     label: np.ndarray,

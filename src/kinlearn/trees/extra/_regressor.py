@@ -62,6 +62,11 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     min_samples_leaf : int, float or "auto", default="auto"
         Weight of the rows that a split must leave on each side; a float is a fraction.
         "auto" takes a number from 1 to 40, as pilot forests do best; see Notes.
+    shrinkage : float, default=0.0
+        How far a leaf's value is drawn towards the means of the nodes above it: on
+        the way from the root, each change of the mean is divided by
+        1 + `shrinkage` / w, with w the weight of the rows at the upper node (Agarwal
+        et al. 2022). 0 is not at all.
     min_impurity_decrease : float, default=0.0
         What a split must gain, weighted by the node's fraction of the rows.
     bootstrap : bool, default=False
@@ -210,6 +215,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | Literal["auto"] = "auto",
+        shrinkage: float = 0.0,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = False,
         oob_score: bool = False,
@@ -231,6 +237,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.shrinkage = shrinkage
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
         self.oob_score = oob_score
@@ -256,7 +263,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
         y : array-like of shape (n_samples,)
             Numbers.
@@ -311,7 +318,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_columns)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
             Rows with the task column.
 
         Returns

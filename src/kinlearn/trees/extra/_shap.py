@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.trees._sparse import dense_blocks
 from kinlearn.trees.extra._base import MultiTaskExtraTreesBase
 from kinlearn.trees.extra._model import LEAF, TASK_SPLIT, Forest
 from kinlearn.utils import as_float32
@@ -317,7 +318,7 @@ def to_shap(
     ----------
     model : MultiTaskExtraTreesClassifier or MultiTaskExtraTreesRegressor
         A fitted forest.
-    X : array-like or data frame of shape (n_samples, n_columns)
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
         Background rows, with the task column. SHAP values compare a row to their
         mean prediction. The training rows, or some thousand of them, are a good choice.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -415,7 +416,7 @@ def shap_rows(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     ----------
     model : MultiTaskExtraTreesClassifier or MultiTaskExtraTreesRegressor
         The forest that was exported.
-    X : array-like or data frame of shape (n_samples, n_columns)
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
         Rows as for its ``predict``, with the task column.
 
     Returns
@@ -441,7 +442,7 @@ def shap_rows(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
            [1., 1.]], dtype=float32)
     """
     _check_forest(model)
-    rows = model._predict_data(X)
+    rows = model._dense_rows(X)
     out = np.column_stack([as_float32(rows.X), rows.task.astype(np.float32)])
     if model.is_categorical_ is not None:
         categories = out[:, :-1][:, model.is_categorical_]
@@ -458,7 +459,7 @@ def shap_linear(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     ----------
     model : MultiTaskExtraTreesClassifier or MultiTaskExtraTreesRegressor
         The forest that was exported.
-    X : array-like or data frame of shape (n_samples, n_columns)
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
         Rows as for its ``predict``, with the task column.
 
     Returns
@@ -489,8 +490,9 @@ def shap_linear(model: MultiTaskExtraTreesBase, X: Table) -> np.ndarray:
     rows = model._predict_data(X)
     out = np.zeros((len(rows.task), rows.X.shape[1] + 1))
     if model._line is not None:
-        for j, contribution in enumerate(model._line.contributions(rows.X.T)):
-            out[:, j] = contribution
+        for some, dense in dense_blocks(rows.X):
+            for j, contribution in enumerate(model._line.contributions(dense.T)):
+                out[some, j] = contribution
     return out
 
 

@@ -12,6 +12,7 @@ from kinlearn._partitions import agree, remember_common, summarize
 from kinlearn.boosting._start_weights import check_tasks_have_weight
 from kinlearn.boosting.stumps._classifier import AbstainingAdaBoostClassifier
 from kinlearn.boosting.stumps._model import StumpBuilder
+from kinlearn.boosting.stumps._predictions import StumpScores
 from kinlearn.boosting.stumps._rounds import (
     Boosted,
     Rounds,
@@ -104,7 +105,7 @@ def fit_partitions(
     builder = StumpBuilder(bins, boosted, model._sizes(label_sets))
     if not len(boosted):
         found = Boosted(*collect_rounds(None, builder, range(0), on_round), False)
-        model._keep(found, label_sets, mass)
+        model._keep(found, StumpScores.of(mass, label_sets, found.stumps))
         return
     keys, counts = engine.reduce(merge_counts, BinnedRows.counts, binned)
     cells, arrays = CellSums.of(keys, counts, len(boosted), bins)
@@ -126,7 +127,8 @@ def fit_partitions(
         )
         play = Rounds(engine, PartitionRows, search).play
         steps = collect_rounds(play, builder, range(n_rounds), on_round)
-    model._keep(Boosted(*steps, table.has_missing), label_sets, mass)
+    found = Boosted(*steps, table.has_missing)
+    model._keep(found, StumpScores.of(mass, label_sets, found.stumps))
 
 
 def _weight_sum(partition: Any) -> tuple[float, bool]:

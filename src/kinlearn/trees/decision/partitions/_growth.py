@@ -78,7 +78,7 @@ def fit_partitions(
         grown += level.grow(seeds[i : i + at_once])
         if finished is not None:
             finished(len(grown) - i)
-    forest.trees_ = grown
+    forest._keep(grown, len(forest.classes_))
     forest._bags = (forest.bootstrap, common.n_rows)
 
 
