@@ -17,7 +17,7 @@ from kinlearn._kernels.boosting.gradient._leaf_rows import LeafRows
 from kinlearn.boosting.gradient._bins import Binned, FeatureBins
 from kinlearn.boosting.gradient._departures import leaf_values
 from kinlearn.boosting.gradient._exact import group_quantiles
-from kinlearn.boosting.gradient._model import LEAF, NODE, Tree, Trees
+from kinlearn.boosting.gradient._model import NODE, Tree, Trees
 from kinlearn.boosting.gradient._start import (
     RowsHere,
     Start,
@@ -275,21 +275,18 @@ class Rounds:
 
     def play(self) -> list[Tree]:
         """Play a round: a tree for each output."""
-        g, h = self._derivatives
-        self.threads.over_rows(
-            lambda some: self.problem.loss.fill_gradients(self.scores, some, g, h),
-            len(self.scores),
-        )
-        drawn = self._draw()
         outputs = range(self.n_outputs)
+        most = self.threads.over_rows(self._fill_gradients, len(self.scores))
+        units = [Units.of(one, self.totals) for one in merge_largest(most)]
+        drawn = self._draw()
         if self.n_jobs == 1:
-            trees = [self._tree(k, g[k], h[k], drawn, 0) for k in outputs]
+            trees = [self._tree(k, units[k], drawn, 0) for k in outputs]
         else:
             jobs = range(self.n_jobs)
 
             def grow(job: int) -> list[Tree]:
                 turns = outputs[job :: self.n_jobs]
-                return [self._tree(k, g[k], h[k], drawn, job) for k in turns]
+                return [self._tree(k, units[k], drawn, job) for k in turns]
 
             with ThreadPoolExecutor(self.n_jobs) as pool:
                 found = list(pool.map(grow, jobs))
@@ -316,18 +313,24 @@ class Rounds:
         counts = self.problem.n_rows > 0
         return drawn if (drawn & counts).any() else counts
 
-    def _tree(
-        self, k: int, g: np.ndarray, h: np.ndarray, drawn: np.ndarray | None, job: int
-    ) -> Tree:
+    def _fill_gradients(self, some: slice) -> np.ndarray:
+        """Fill the derivatives of some rows; the largest of each output."""
+        g, h = self._derivatives
+        loss = self.problem.loss
+        loss.fill_gradients(self.scores, some, g, h)
+        return np.array(
+            [
+                largest(g[k][some], h[k][some], loss.weight[some])
+                for k in range(self.n_outputs)
+            ]
+        )
+
+    def _tree(self, k: int, units: Units, drawn: np.ndarray | None, job: int) -> Tree:
         grower, settings, threads = self.growers[job], self.settings, self.threads
         growth, n_tasks = grower.growth, self.problem.n_tasks
+        g, h = (each[k] for each in self._derivatives)
         pairs = self.pairs if self.n_jobs == 1 else np.empty_like(self.pairs)
         rows = self.rows[k] if drawn is None else self.rows[k][drawn[self.rows[k]]]
-        weight = self.problem.loss.weight
-        most = threads.over_rows(
-            lambda some: largest(g[some], h[some], weight[some]), len(g)
-        )
-        units = Units.of(merge_largest(most), self.totals)
         found = threads.over_rows(
             lambda some: units.fill(pairs, g, h, self.problem.n_rows, rows[some]),
             len(rows),
@@ -443,11 +446,8 @@ def make_tree(
     nodes = np.empty(growth.n_nodes, dtype=NODE)
     gain, value, weight = np.empty((3, growth.n_nodes))
     sets = np.empty(growth.n_set_bytes, dtype=np.uint8)
-    bounds = np.empty((n_leaves, 2))
-    growth.copy_tree(nodes, gain, value, weight, sets, bounds)
-    leaf = np.flatnonzero(nodes["feature"] == LEAF)
-    values = np.empty(n_leaves)
-    values[nodes["left"][leaf]] = value[leaf]
+    values, bounds = np.empty(n_leaves), np.empty((n_leaves, 2))
+    growth.copy_tree(nodes, gain, value, weight, sets, values, bounds)
     values, table, penalty = leaf_values(
         values, bounds, sums, noise=noise, learning_rate=learning_rate, **options
     )

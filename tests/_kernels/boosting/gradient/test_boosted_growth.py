@@ -8,7 +8,7 @@ from kinlearn._kernels.boosting.gradient._boosted_growth import Growth
 from kinlearn._kernels.boosting.gradient._find_split import SplitSearch
 from kinlearn._kernels.boosting.gradient._grow_boosted import Grower
 from kinlearn._kernels.boosting.gradient._leaf_rows import LeafRows
-from kinlearn.boosting.gradient._model import NODE, SPLIT, TASK
+from kinlearn.boosting.gradient._model import LEAF, NODE, SPLIT, TASK
 
 N, N_TASKS, MAX_LEAVES = 600, 9, 12
 N_BINS = np.array([6, 9, 5, 7], dtype=np.int32)
@@ -50,9 +50,13 @@ def tree_of(growth):
         np.empty(growth.n_nodes, dtype=NODE),
         *np.empty((3, growth.n_nodes)),
         np.empty(growth.n_set_bytes, dtype=np.uint8),
+        np.empty(growth.n_leaves),
         np.empty((growth.n_leaves, 2)),
     )
     growth.copy_tree(*out)
+    nodes, _, value, *_, leaf_value, _ = out
+    leaf = nodes["feature"] == LEAF
+    assert_array_equal(leaf_value[nodes["left"][leaf]], value[leaf])
     return out
 
 

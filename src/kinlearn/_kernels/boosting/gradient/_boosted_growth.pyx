@@ -117,7 +117,7 @@ cdef class Growth:
 
     def copy_tree(
         self, Node[::1] nodes, f64_t[::1] gain, f64_t[::1] value, f64_t[::1] weight,
-        u8_t[::1] sets, f64_t[:, ::1] bounds,
+        u8_t[::1] sets, f64_t[::1] leaf_value, f64_t[:, ::1] bounds,
     ):
         """The tree as it is now.
 
@@ -128,6 +128,8 @@ cdef class Growth:
             curvature.
         sets : uint8 array of shape (n_set_bytes,), filled
             Bits of categories and tasks that go left.
+        leaf_value : float64 array of shape (n_leaves,), filled
+            The Newton steps of the leaves, by their numbers.
         bounds : float64 array of shape (n_leaves, 2), filled
             Bounds of the values in each leaf.
         """
@@ -137,6 +139,7 @@ cdef class Growth:
             gain[i], value[i], weight[i] = self.gain[i], self.value[i], self.weight[i]
         for i in range(self.n_leaves):
             nodes[self.leaves[i].place.node].left = <i32_t> i
+            leaf_value[i] = self.value[self.leaves[i].place.node]
             bounds[i, 0] = self.leaves[i].place.lower
             bounds[i, 1] = self.leaves[i].place.upper
         for i in range(self.n_set_bytes):

@@ -119,14 +119,19 @@ def fill_softmax_gradients(
 def largest(const f64_t[:] g, const f64_t[:] h, const f64_t[:] weight):
     """The largest magnitude of a gradient, and of gradient and curvature by weight."""
     cdef intp_t i
-    cdef f64_t most_g = 0, by_g = 0, by_h = 0, size
+    cdef f64_t most_g = 0, by_g = 0, by_h = 0, w = 0, here_g = 0, here_h = 0
     with nogil:
         for i in range(g.shape[0]):
-            if weight[i] > 0:
-                size = fabs(g[i])
-                most_g = max(most_g, size)
-                by_g = max(by_g, size / weight[i])
-                by_h = max(by_h, h[i] / weight[i])
+            if weight[i] != w:      # rows of one weight are divided together
+                if w > 0:
+                    by_g, by_h = fmax(by_g, here_g / w), fmax(by_h, here_h / w)
+                    most_g = fmax(most_g, here_g)
+                w, here_g, here_h = weight[i], 0, 0
+            here_g = max(here_g, fabs(g[i]))
+            here_h = max(here_h, h[i])
+        if w > 0:
+            by_g, by_h = fmax(by_g, here_g / w), fmax(by_h, here_h / w)
+            most_g = fmax(most_g, here_g)
     return most_g, by_g, by_h
 
 

@@ -19,7 +19,8 @@ from kinlearn._kernels.boosting.gradient._nodes cimport TASK, Split
 
 cdef enum:
     AHEAD = 12              # rows that are fetched before they are read
-    BLOCK = 8192            # rows that a thread parts, or adds values to, at once
+    BLOCK = 8192            # rows that a thread begins with, or adds values to, at once
+    PARTED = 2048           # that it parts at once: most leaves have few
 
 # What threads need to know to begin a tree.
 cdef struct Beginning:
@@ -88,7 +89,7 @@ cdef class LeafRows:
         self.spare = <i32_t*> malloc((n + 1) * sizeof(i32_t))
         self.start = <intp_t*> calloc(self.max_leaves, sizeof(intp_t))
         self.end = <intp_t*> calloc(self.max_leaves, sizeof(intp_t))
-        self.n_left = <intp_t*> calloc(n // BLOCK + 1, sizeof(intp_t))
+        self.n_left = <intp_t*> calloc(n // PARTED + 1, sizeof(intp_t))
         self.block_sums = <Sums*> calloc(n // BLOCK + 1, sizeof(Sums))
         if not (
             self.n_bins and self.offset and self.rows and self.spare and self.start
@@ -268,7 +269,7 @@ cdef class LeafRows:
     ) noexcept nogil:
         # In order, so that rows stay ascending.
         cdef intp_t start = self.start[leaf], n = self.size(leaf)
-        cdef intp_t n_blocks = (n + BLOCK - 1) // BLOCK, i, size, n_left = 0, done = 0
+        cdef intp_t n_blocks = (n + PARTED - 1) // PARTED, i, size, n_left = 0, done = 0
         cdef Parting what
         what.rows, what.spare, what.n = self.rows + start, self.spare, n
         what.n_left, what.task, what.bits = self.n_left, &self.task[0], bits
@@ -281,13 +282,13 @@ cdef class LeafRows:
         for i in range(n_blocks):
             if i:
                 memmove(
-                    what.rows + n_left, what.rows + i * BLOCK,
+                    what.rows + n_left, what.rows + i * PARTED,
                     self.n_left[i] * sizeof(i32_t))
             n_left += self.n_left[i]
         for i in range(n_blocks):
-            size = min(<intp_t> BLOCK, n - i * BLOCK) - self.n_left[i]
+            size = min(<intp_t> PARTED, n - i * PARTED) - self.n_left[i]
             memcpy(
-                what.rows + n_left + done, what.spare + i * BLOCK,
+                what.rows + n_left + done, what.spare + i * PARTED,
                 size * sizeof(i32_t))
             done += size
         self.start[other], self.end[other] = start + n_left, start + n
@@ -309,9 +310,9 @@ cdef void begin_block(void* argument, intp_t block) noexcept nogil:
 
 cdef void part_block(void* argument, intp_t block) noexcept nogil:
     cdef Parting* what = <Parting*> argument
-    cdef i32_t* rows = what.rows + block * BLOCK
-    cdef i32_t* spare = what.spare + block * BLOCK
-    cdef intp_t n = min(<intp_t> BLOCK, what.n - block * BLOCK), i
+    cdef i32_t* rows = what.rows + block * PARTED
+    cdef i32_t* spare = what.spare + block * PARTED
+    cdef intp_t n = min(<intp_t> PARTED, what.n - block * PARTED), i
     cdef intp_t n_left = 0, n_right = 0
     cdef i32_t r, t
     cdef bint left
