@@ -172,6 +172,18 @@ def test_labels_that_differ_from_task_to_task(rule, expected, class_weight):
     assert_allclose(divided.predict_proba(X), whole.predict_proba(X), rtol=1e-14)
 
 
+def test_values_are_drawn_together_as_those_of_all_rows():
+    X, y, weight = problem(2, weights=True)
+    whole, divided = fit_both(X, y, weight, ends=[70], numbers=False, shrinkage=4.0)
+    assert_array_equal(divided.forest_.values, whole.forest_.values)
+
+
+def test_all_cuts_need_rows_in_one_place():
+    X, y, weight = problem(2)
+    with pytest.raises(ValueError, match="whose rows lie in partitions"):
+        fit_both(X, y, weight, ends=[70], numbers=False, n_cuts="all")
+
+
 def test_nodes_are_requested_in_portions(monkeypatch):
     monkeypatch.setattr("kinlearn.trees.extra.partitions._levels._MOST_ENTRIES", 30)
     X, y, _ = problem(2, n=200)

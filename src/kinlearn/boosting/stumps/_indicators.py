@@ -19,7 +19,8 @@ _LEAST = 1e-300  # of a probability
 
 def find_indicators(y: Any) -> "Indicators | None":
     """The indicators of y, if it has several columns; else None."""
-    if isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple):
+    lists = isinstance(y, list | tuple) and len(y) > 0
+    if lists and isinstance(y[0], list | tuple | np.ndarray):
         y = np.asarray(y)
     if len(getattr(y, "shape", ())) != 2 or y.shape[1] < 2:
         return None

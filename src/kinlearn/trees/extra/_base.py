@@ -95,7 +95,7 @@ class MultiTaskExtraTreesBase(
             StrOptions({"sqrt", "log2"}),
             None,
         ],
-        "n_cuts": [Interval(Integral, 1, None, closed="left")],
+        "n_cuts": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
             Interval(Integral, 2, None, closed="left"),
@@ -385,12 +385,15 @@ class MultiTaskExtraTreesBase(
             if self.max_features in named
             else _count(self.max_features, d)
         )
+        cuts: dict[Any, int] = {"auto": 1, "all": 0}
         leaf, prob = self.min_samples_leaf, self.task_split_prob
         mask = self.is_categorical_
         return Settings(
             criterion=self._criterion,
             max_features=min(max(1, int(k)), d),
-            n_cuts=1 if self.n_cuts == "auto" else min(self.n_cuts, _NO_LIMIT),
+            n_cuts=cuts[self.n_cuts]
+            if self.n_cuts in cuts
+            else min(self.n_cuts, _NO_LIMIT),
             max_depth=min(_NO_LIMIT, self.max_depth or _NO_LIMIT),
             task_split_prob=self._task_split_probs[0] if prob == "auto" else prob,
             task_smoothing=self.task_smoothing,

@@ -50,9 +50,11 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         Features to try at each node that are not constant there: a number, a
         fraction, or a function of their number; None is all. "auto" is "sqrt", or all
         where pilot forests do better so; see Notes.
-    n_cuts : int or "auto", default="auto"
-        Random cuts of each of these features. "auto" is 1, or 5 where pilot forests
-        do better so, together with all features if `max_features` is "auto" too.
+    n_cuts : int, "auto" or "all", default="auto"
+        Random cuts of each of these features; "all" takes the best of all that there
+        are, midway between values, as other trees do. "auto" is 1, or 5 where pilot
+        forests do better so, together with all features if `max_features` is "auto"
+        too.
     max_depth : int or None, default=None
         Depth of a tree; None is no limit.
     min_samples_split : int or float, default=2
@@ -104,7 +106,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
     max_features_ : int
         Number of features tried at each node.
     n_cuts_ : int
-        Number of cuts of each.
+        Number of cuts of each; 0 is all.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -199,7 +201,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         ],
         "n_cuts": [
             *MultiTaskExtraTreesBase._parameter_constraints["n_cuts"],
-            StrOptions({"auto"}),
+            StrOptions({"auto", "all"}),
         ],
         "criterion": [StrOptions({"gini", "entropy"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -216,7 +218,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         leaf_smoothing: float | None = None,
         criterion: Literal["gini", "entropy"] = "entropy",
         max_features: int | float | Literal["auto", "sqrt", "log2"] | None = "auto",
-        n_cuts: int | Literal["auto"] = "auto",
+        n_cuts: int | Literal["auto", "all"] = "auto",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | Literal["auto"] = "auto",

@@ -246,7 +246,8 @@ class Growth:
             columns, by_row = np.ascontiguousarray(columns), np.ascontiguousarray(X)
         as_bytes = None
         if (
-            columns.strides[1] != X.itemsize
+            settings.n_cuts > 0  # all cuts are found by values
+            and columns.strides[1] != X.itemsize
             and len(X) >= _BYTES_ROWS
             and X.shape[1] <= _BYTES_FEATURES * settings.max_features
         ):

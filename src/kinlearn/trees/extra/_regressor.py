@@ -53,8 +53,9 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     max_features : int, float, {"sqrt", "log2"} or None, default=1/3
         Features to try at each node that are not constant there: a number, a
         fraction, or a function of their number; None is all.
-    n_cuts : int, default=1
-        Random cuts of each of these features.
+    n_cuts : int or "all", default=1
+        Random cuts of each of these features; "all" takes the best of all that there
+        are, midway between values, as other trees do.
     max_depth : int or None, default=None
         Depth of a tree; None is no limit.
     min_samples_split : int or float, default=2
@@ -100,7 +101,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
     max_features_ : int
         Number of features tried at each node.
     n_cuts_ : int
-        Number of cuts of each.
+        Number of cuts of each; 0 is all.
     task_offsets_ : ndarray of shape (n_tasks,)
         What is added to the trees' predictions for each task; a task not seen in fit
         has no offset.
@@ -211,7 +212,7 @@ class MultiTaskExtraTreesRegressor(RegressorMixin, MultiTaskExtraTreesBase):
         task_offset: bool | Literal["auto"] = "auto",
         linear_part: bool | Literal["auto"] = "auto",
         max_features: int | float | Literal["sqrt", "log2"] | None = 1 / 3,
-        n_cuts: int = 1,
+        n_cuts: int | Literal["all"] = 1,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | Literal["auto"] = "auto",

@@ -103,6 +103,12 @@ cdef struct Frame:
     i32_t depth
 
 
+# A value at a node, and the row's place there.
+cdef struct Placed:
+    f32_t x
+    i32_t at
+
+
 cdef struct Grower:
     Data data
     Part part
@@ -119,6 +125,9 @@ cdef struct Grower:
     # so far, the second those of the feature at hand
     f32_t* x[2]
     f32_t* present             # 1 where there is a value, 0 for NaN
+    # where all cuts are tried: values in their order, and classes below a cut
+    Placed* sorted
+    i64_t* below_hist
     i32_t* constants           # features constant at an ancestor, as they were found
     intp_t n_constants
     # more than two classes: those of the node get numbers of their own
@@ -291,6 +300,9 @@ cdef inline void allocate(
         g.part.w = <i64_t*>take(arena, n, sizeof(i64_t))
     g.present = <f32_t*>take(
         arena, n + PADDING if missing else 0, sizeof(f32_t))
+    if g.node.settings.n_cuts == 0:
+        g.sorted = <Placed*>take(arena, n, sizeof(Placed))
+        g.below_hist = <i64_t*>take(arena, n_classes, sizeof(i64_t))
     g.draws.order = <i32_t*>take(arena, d, sizeof(i32_t))
     g.draws.swaps = <i32_t*>take(arena, d, sizeof(i32_t))
     g.constants = <i32_t*>take(arena, d, sizeof(i32_t))

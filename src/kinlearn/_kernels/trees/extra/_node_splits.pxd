@@ -2,7 +2,7 @@
 
 from libc.math cimport NAN
 from libc.stdlib cimport qsort
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from kinlearn._kernels._random cimport next_below
 from kinlearn._kernels._typedefs cimport f32_t, f64_t, i32_t, i64_t, intp_t, u8_t
@@ -14,7 +14,7 @@ from kinlearn._kernels.trees.extra._feature_bytes cimport (
     MISSING, extreme, gather_bins, left_bin_counts, left_bin_sums, pack_labels,
     reads_bytes, settle, unsettle
 )
-from kinlearn._kernels.trees.extra._grower cimport Grower
+from kinlearn._kernels.trees.extra._grower cimport Grower, Placed
 from kinlearn._kernels.trees.extra._rows cimport (
     compare_i32, left_histogram, left_weighted_sums, value_t
 )
@@ -80,6 +80,48 @@ cdef inline void fetch(
         )
 
 
+cdef inline int compare_placed(const void* a, const void* b) noexcept nogil:
+    cdef f32_t x = (<const Placed*>a).x
+    cdef f32_t y = (<const Placed*>b).x
+    return (x > y) - (x < y)
+
+
+cdef inline void try_all_cuts(
+    Grower* g, i32_t feature, const f32_t* x, bint missing, i64_t missing_weight,
+    i64_t missing_total,
+) noexcept nogil:
+    # Offer a cut midway between any two neighbouring values. Sums are of integers, so
+    # the order of equal values does not matter.
+    cdef intp_t i, n = 0
+    cdef i32_t at
+    cdef i64_t w, weight = 0, total = 0
+    cdef f32_t cut
+    for i in range(g.part.n):
+        if x[i] == x[i]:
+            g.sorted[n].x = x[i]
+            g.sorted[n].at = <i32_t>i
+            n += 1
+    qsort(g.sorted, n, sizeof(Placed), &compare_placed)
+    memset(g.below_hist, 0, g.node.n_classes * sizeof(i64_t))
+    for i in range(n - 1):
+        at = g.sorted[i].at
+        w = 1 if g.part.w == NULL else g.part.w[at]
+        weight += w
+        if g.data.n_classes > 0:
+            g.below_hist[g.local_y[at]] += w
+        else:
+            total += g.part.y[at] if g.part.b == NULL else g.part.b[at]
+        if g.sorted[i].x < g.sorted[i + 1].x:
+            cut = <f32_t>(0.5 * <f64_t>g.sorted[i].x + 0.5 * <f64_t>g.sorted[i + 1].x)
+            if cut >= g.sorted[i + 1].x:
+                cut = g.sorted[i].x
+            memcpy(g.node.left_hist, g.below_hist, g.node.n_classes * sizeof(i64_t))
+            offer_sides(
+                &g.node, feature, cut, missing, weight, total, missing_weight,
+                missing_total,
+            )
+
+
 cdef inline bint try_feature(Grower* g, i32_t feature) noexcept nogil:
     # Offer the cuts of one feature; False if it is constant at the node.
     cdef f64_t best_before = g.node.best.score
@@ -98,7 +140,9 @@ cdef inline bint try_feature(Grower* g, i32_t feature) noexcept nogil:
         sum_missing(g, x, &missing_weight, &missing_total)
     elif low == high:
         return False
-    if low < high:
+    if low < high and g.node.settings.n_cuts == 0:
+        try_all_cuts(g, feature, x, missing, missing_weight, missing_total)
+    elif low < high:
         for _k in range(g.node.settings.n_cuts):
             cut = random_cut(low, high, &g.stream)
             sum_left(g, x, cut, g.node.left_hist, &weight, &total)

@@ -24,7 +24,7 @@ cdef enum Criterion:
 cdef struct Settings:
     Criterion criterion
     i32_t max_features
-    i32_t n_cuts
+    i32_t n_cuts               # at random; 0: all
     i32_t max_depth
     f64_t task_split_prob
     f64_t task_smoothing

@@ -271,6 +271,12 @@ def fit_partitions(
             if finished is not None:
                 finished(some.n_trees)
 
+    if forest.n_cuts == "all":
+        raise ValueError(
+            'n_cuts="all" sorts the values of a node, whose rows lie in partitions '
+            "here. Set a number of cuts, or take the multi-task random forest, which "
+            "tries all cuts between bins."
+        )
     rows = PartitionedGrowth(
         engine=engine,
         coded=coded,
