@@ -6,7 +6,7 @@ with an @ in front, which :func:`resolve` turns into a value for the inputs at h
 
 import math
 import random
-from itertools import pairwise
+from itertools import cycle, pairwise
 from numbers import Integral, Real
 from typing import Any
 
@@ -61,7 +61,9 @@ _OF_THEIR_OWN: dict[str, list[Any]] = {
     "slopes": [None, "all", [0], ["a"], [0, 1]],
     "covariance": ["full", "diagonal", "scaled_identity", "low_rank"],
     "shares": [None, [0.5, 0.5], "@equal shares"],
-    "lambda_inter": [0.0, 0.1, 10.0, "auto", [[0.1, 0.2], [0.2, 0.1]]],
+    "correction_kernel": [None, "linear", "rbf", "poly", "@kernels by task"],
+    "correction_gamma": [None, "scale", 0.3, "@gammas by task"],
+    "lambda_inter": [0.0, 0.1, 10.0, [[0.1, 0.2], [0.2, 0.1]]],
     "sampling_strategy": ["auto", "minority", "not majority", 0.5, 1.0, {"1": 20}],
     "target": ["@first task", "@last task", "nobody", 0, 1],
     "scoring": [None, "accuracy", "r2", "roc_auc", "nonsense"],
@@ -154,6 +156,10 @@ def resolve(value: Any, inputs: Inputs) -> Any:
             return {c: 1.0 + i for i, c in enumerate(classes)}
         case "@chain":
             return dict.fromkeys(pairwise(tasks), 1.0)
+        case "@kernels by task":
+            return dict(zip(tasks, cycle(["linear", "rbf", "poly"])))
+        case "@gammas by task":
+            return dict(zip(tasks, cycle([0.1, "scale", 3.0])))
         case "@no edges":
             return np.zeros((len(tasks), len(tasks)))
         case "@equal shares":
