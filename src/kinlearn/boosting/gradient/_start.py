@@ -12,7 +12,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from kinlearn._binning import in_units
-from kinlearn._kernels.boosting.gradient._gradients import fill_pairs, largest
+from kinlearn._kernels.boosting.gradient._gradients import (
+    fill_numbers,
+    fill_pairs,
+    largest,
+)
 from kinlearn.boosting.gradient._departures import departure_penalty, fraction_of
 from kinlearn.boosting.gradient._exact import (
     as_number,
@@ -214,8 +218,10 @@ class Units:
         return np.array(sums, dtype=np.int64)
 
     def numbers(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradients and curvatures of whole sums, which are pairs in the last axis."""
-        return sums[..., 0] * self.g, (sums[..., 1] >> self.bits) * self.h
+        """Gradients and curvatures of whole sums, of shape (n, m, 2)."""
+        g, h = np.empty((2, *sums.shape[:2]))
+        fill_numbers(sums, g, h, g_unit=self.g, h_unit=self.h, bits=self.bits)
+        return g, h
 
     def noise(self, sums: np.ndarray) -> float:
         """Variance of gradients, in units of the curvature."""

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
-from kinlearn._kernels.boosting.gradient._gradients import largest
+from kinlearn._kernels.boosting.gradient._gradients import fill_numbers, largest
 
 
 @pytest.mark.parametrize("n_equal", [1, 7, 500])
@@ -25,3 +26,13 @@ def test_largest_by_weight_is_that_of_numpy_to_the_bit(n_equal):
 def test_rows_without_weight_have_no_largest():
     assert largest(np.ones(3), np.ones(3), np.zeros(3)) == (0.0, 0.0, 0.0)
     assert largest(np.ones(0), np.ones(0), np.ones(0)) == (0.0, 0.0, 0.0)
+
+
+def test_whole_sums_become_numbers():
+    rng = np.random.default_rng(0)
+    sums = rng.integers(-(2**61), 2**61, size=(4, 9, 2))
+    sums[..., 1] = abs(sums[..., 1])
+    g, h = np.empty((2, 4, 9))
+    fill_numbers(sums, g, h, g_unit=2.0**-40, h_unit=2.0**-30, bits=11)
+    assert_array_equal(g, sums[..., 0] * 2.0**-40)
+    assert_array_equal(h, (sums[..., 1] // 2**11) * 2.0**-30)

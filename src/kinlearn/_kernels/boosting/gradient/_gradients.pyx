@@ -186,6 +186,31 @@ def fill_pairs(
     return squares, sum_h
 
 
+def fill_numbers(
+    const i64_t[:, :, ::1] sums, f64_t[:, ::1] g, f64_t[:, ::1] h, *,
+    f64_t g_unit, f64_t h_unit, int bits,
+):
+    """Gradients and curvatures of whole sums, as numbers.
+
+    Parameters
+    ----------
+    sums : int64 array of shape (n, m, 2)
+        Gradients, and curvatures with counts.
+    g, h : float64 arrays of shape (n, m), filled
+        The numbers.
+    g_unit, h_unit : float
+        What they are multiples of.
+    bits : int
+        Bits of the counts.
+    """
+    cdef intp_t i, j
+    with nogil:
+        for i in range(sums.shape[0]):
+            for j in range(sums.shape[1]):
+                g[i, j] = <f64_t> sums[i, j, 0] * g_unit
+                h[i, j] = <f64_t> (sums[i, j, 1] >> bits) * h_unit
+
+
 def departure_moments(const f64_t[:, :] g, const f64_t[:, :] h):
     """Moments of the departures of tasks from the values of their leaves.
 
