@@ -197,6 +197,8 @@ def test_a_random_choice_looks_at_no_weights():
     assert_array_equal(np.bincount(y_more), [60, 60])
     other = sampler(selection="random", n_repeats=1).fit_resample(X, y)
     assert_array_equal(other[0], X_more)  # no learner took part
+    with pytest.warns(KinlearnWarning, match="estimator is not used"):
+        sampler(selection="random", estimator=GaussianNB()).fit(X, y)
 
 
 # ------------------------------------------------------------ likely in the target

@@ -223,6 +223,12 @@ class AuxiliaryOverSampler(BoostsEstimator):
                 'selection="density" takes the ratio of densities. Give one that has, '
                 'or set selection="weights".'
             )
+        if self.selection == "random" and self.estimator is not None:
+            warn_caller(
+                'selection="random" looks at no row, so estimator is not used. Set '
+                'selection="density" or "weights" to use it.',
+                KinlearnWarning,
+            )
         data = self._fit_data(X, y, labels="classes")
         if data.target is None and data.n_tasks > 1:
             raise ValueError(
