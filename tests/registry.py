@@ -101,7 +101,8 @@ ESTIMATORS = [
     MTBoostRegressor(n_estimators=5),
     TrAdaBoostClassifier(n_estimators=5),
     TrAdaBoostRegressor(n_estimators=5),
-    AuxiliaryOverSampler(n_estimators=5, n_repeats=2),
+    AuxiliaryOverSampler(n_estimators=5, n_repeats=2, selection="weights"),
+    AuxiliaryOverSampler(selection="density"),
 ]
 
 # check of scikit-learn's that fails -> why a reader should accept it

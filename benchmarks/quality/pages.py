@@ -25,6 +25,7 @@ from benchmarks.environment import RECORDS
 from benchmarks.field import ranks
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import kin_ablation, kin_versions
+from benchmarks.quality.page_tables import TABLES, markdown
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.ranks import (
     against_better,
@@ -47,6 +48,8 @@ PAGES = tuple(
         "benchmarks/intervals",
         "benchmarks/kin",
         "benchmarks/kin_cells",
+        "benchmarks/mtboost",
+        "benchmarks/transfer",
         "papers/reproduced",
     )
 )
@@ -88,11 +91,6 @@ def _short(text):
     return text.replace(TUNED, "ours, tuned").replace(OURS, "ours")
 
 
-def _markdown(rows):
-    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
-
-
 def _interval(values, test_ratio, digits, sign=""):
     found = corrected_interval(values, test_ratio)
     form = f"{sign}.{digits}f"
@@ -128,7 +126,7 @@ def _scores_of(protocol, folder):
             gain = _interval(both, ratio, digits, "+") if both else "-"
             row.append("" if name == OURS else gain)
         rows.append([*row, f"{np.median(seconds[name]):.1f}"])
-    return _markdown(rows) + _failures(records)
+    return markdown(rows) + _failures(records)
 
 
 def _processor_seconds(protocol, records):
@@ -236,7 +234,7 @@ def _published(names, folder):
                f"{metric.label}: {', '.join(measured)}", ", ".join(published) or "-",
                ", ".join(sorted(commits)) or "-"]  # fmt: skip
         rows.append(row)
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _field(names, folder):
@@ -260,7 +258,7 @@ def _field(names, folder):
         rows.append([name, *(f"{rank:.1f}" for rank in means[name])])
     sets = ", ".join(dict.fromkeys(name for each in found.values() for name in each))
     splits = {(record["set"], record["split"]) for record in records}
-    return f"{_markdown(rows)}\n- {sets}; {len(splits)} splits in each regime.\n"
+    return f"{markdown(rows)}\n- {sets}; {len(splits)} splits in each regime.\n"
 
 
 def _measured(names, folder):
@@ -341,7 +339,7 @@ def _coverage(names, folder):
                 f"{_mean_of(some, 'endless'):.0%}",
             ]
         )
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _coverage_by_problem(names, folder):
@@ -360,7 +358,7 @@ def _coverage_by_problem(names, folder):
                 f"{_mean_of(own, 'tasks'):.3f} / {_mean_of(own, 'worst'):.3f} / {size}"
             )
         rows.append(row)
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _kin_versions(names, folder):
@@ -374,7 +372,7 @@ def _kin_versions(names, folder):
         if not names or protocol in names:
             figures = [f"{before:.4f}", f"{now:.4f}", *(f"{s:.1f}" for s in seconds)]
             rows.append([protocol, metric, version, str(n), *figures])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _mean_of_some(values):
@@ -413,7 +411,7 @@ def _kin_now(names, folder):
                 some.append([found.get(split) for split in splits])
             means = map(_mean_of_some, some)
             rows.append([protocol.name, metric.name, str(len(splits)), *means])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _kin_ablation(names, folder, effort="standard"):
@@ -431,7 +429,7 @@ def _kin_ablation(names, folder, effort="standard"):
         rows.append(
             [name, str(n), f"{loss:+.2f}", f"{error:.2f}", f"{worst:+.2f}", *parts]
         )
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _scarce_labels(names, folder):
@@ -448,7 +446,7 @@ def _scarce_labels(names, folder):
             means = (np.mean([r[k] for r in of]) for k in ("auc", "log_loss"))
             row.append(" / ".join(f"{mean:.3f}" for mean in means))
         rows.append(row)
-    return _markdown(rows)
+    return markdown(rows)
 
 
 KINDS = {
@@ -470,6 +468,7 @@ KINDS = {
     "measured": _measured,
     "published": _published,
     "field": _field,
+    **TABLES,
 }
 
 

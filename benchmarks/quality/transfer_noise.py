@@ -6,17 +6,26 @@ accuracy to the target alone, on 1,000 target rows, mean and standard error over
 draws. The target alone is boosted with the same rounds that vote. The default's
 `target_share` was chosen on draws of seeds from 100 on, and on other newsgroups than
 those of the protocols.
+
+A record is one line of JSON: the difference of each setting on one draw. Records that
+the file has are not made again.
 """
 
 import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 
+from benchmarks.commandline import print_line
+from benchmarks.jsonlines import JsonLines
 from kinlearn.datasets import make_transfer_pair
 from kinlearn.transfer import TrAdaBoostClassifier
 
+RECORDS = Path(__file__).parents[1] / "records" / "transfer_noise.jsonl"
+DESIGNS = tuple(product((20, 50, 200), (2, 5, 20), (1.0, 0.25)))
+N_DRAWS = 10
 # As the papers begin and vote.
 PAPERS = {"target_share": None, "voters": "second_half"}
 SETTINGS = {
@@ -25,7 +34,7 @@ SETTINGS = {
     "papers, dynamic": PAPERS,
     "papers, balanced": {"correction": "balanced", **PAPERS},
     "papers, dynamic, guard": {"guard": 5, **PAPERS},
-    "rare": {"correction": "rare"},
+    "rare": {"correction": "rare", "voters": "second_half"},
     "balanced": {"correction": "balanced"},
     "guard": {"guard": 5},
 }
@@ -57,37 +66,63 @@ def differences(n_target, n_features, ratio, seed, *, noise):
     # alone, by the rounds that vote with the source
     alone = {voters: score(train, voters=voters) for voters in ("all", "second_half")}
     everything = np.concatenate([source, train])
-    return [
-        score(everything, **setting) - alone[setting.get("voters", "all")]
-        for setting in SETTINGS.values()
-    ]
+    return {
+        name: score(everything, **setting) - alone[setting.get("voters", "all")]
+        for name, setting in SETTINGS.items()
+    }
 
 
-def _table(*, noise):
-    print("| target rows | features | rare : common |", " | ".join(SETTINGS), "|")
-    print("| --- " * (3 + len(SETTINGS)) + "|")
+def table(records, *, noise):
+    """Rows of a table: means and standard errors by design, then means of these.
+
+    Parameters
+    ----------
+    records : list of dict
+        Of the file.
+    noise : bool
+        Of which source.
+
+    Returns
+    -------
+    list of list of str
+        The heading first.
+    """
+    rows = [["target rows", "features", "rare : common", *SETTINGS]]
     means = []
-    for n_target, n_features, ratio in product((20, 50, 200), (2, 5, 20), (1.0, 0.25)):
+    for design in DESIGNS:
         drawn = [
-            differences(n_target, n_features, ratio, seed, noise=noise)
-            for seed in range(10)
+            [record["differences"][name] for name in SETTINGS]
+            for record in records
+            if tuple(record["design"]) == design and record["noise"] is noise
         ]
+        if not drawn:
+            continue
         means.append(np.mean(drawn, axis=0))
-        errors = np.std(drawn, axis=0) / np.sqrt(len(drawn))
+        errors = np.std(drawn, axis=0, ddof=1) / np.sqrt(len(drawn))
         cells = [f"{m:+.3f} ± {e:.3f}" for m, e in zip(means[-1], errors, strict=True)]
-        print(f"| {n_target} | {n_features} | {ratio:g} |", " | ".join(cells), "|")
-        sys.stdout.flush()
-    cells = [f"{m:+.3f}" for m in np.mean(means, axis=0)]
-    print("| mean | | |", " | ".join(cells), "|")
+        rows.append([*(f"{each:g}" for each in design), *cells])
+    means = np.mean(means, axis=0)
+    return [*rows, ["mean", "", "", *(f"{m:+.3f}" for m in means)]]
 
 
 def main():
-    """Print the two tables, in Markdown."""
-    print("A source of pure noise:\n")
-    _table(noise=True)
-    print("\nA source near the target:\n")
-    _table(noise=False)
+    """Fit what is missing, and print the two tables, in Markdown."""
+    with JsonLines(RECORDS) as store:
+        done = {(tuple(r["design"]), r["draw"], r["noise"]) for r in store.records}
+        for noise, design, draw in product((True, False), DESIGNS, range(N_DRAWS)):
+            if (design, draw, noise) in done:
+                continue
+            found = differences(*design, draw, noise=noise)
+            key = {"design": design, "draw": draw, "noise": noise}
+            store.append({**key, "differences": found})
+        for noise in (True, False):
+            print_line(f"A source {'of pure noise' if noise else 'near the target'}:\n")
+            heading, *rows = table(store.records, noise=noise)
+            for row in (heading, ["---"] * len(heading), *rows):
+                print_line(f"| {' | '.join(row)} |")
+            print_line("")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

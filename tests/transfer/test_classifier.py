@@ -215,6 +215,45 @@ def test_the_second_half_votes_without_a_source_too():
     assert_array_equal(half.votes[4:], every.votes[4:])
 
 
+@pytest.mark.parametrize(
+    ("correction", "voters"),
+    [("dynamic", "all"), (None, "all"), (1.2, "all"), ("balanced", "all"),
+     (lambda errors: 1.0, "all"), ("rare", "second_half"),
+     ("rare_printed", "second_half")],
+)  # fmt: skip
+def test_who_votes_follows_the_correction(correction, voters):
+    X, y = make_transfer_pair(200, 40, imbalance_ratio=0.2, random_state=0)
+    model = TrAdaBoostClassifier(
+        task=-1, target=1, n_estimators=9, max_depth=1, correction=correction
+    ).fit(X, y)
+    assert model.voters_ == voters
+    known = clone(model).set_params(voters=voters).fit(X, y)
+    assert_array_equal(model.predict_proba(X), known.predict_proba(X))
+
+
+def test_a_rare_class_is_found_more_often_than_if_all_rounds_vote():
+    gains = []
+    for seed in range(8):
+        X, y = make_transfer_pair(
+            600, 1560, imbalance_ratio=0.05, class_sep=1.5, random_state=seed
+        )
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(np.flatnonzero(X[:, -1] == 1))
+        rare = rows[y[rows] == 1][:12]
+        own = np.append(rare, rows[y[rows] == 0][:240])
+        both = np.append(np.flatnonzero(X[:, -1] == 0), own)
+        test = np.setdiff1d(rows, own)
+
+        def recalls(model, X=X, y=y, both=both, test=test):
+            found = model.fit(X[both], y[both]).predict(X[test])
+            return np.prod([np.mean(found[y[test] == c] == c) for c in (0, 1)]) ** 0.5
+
+        plain = TrAdaBoostClassifier(task=-1, target=1, correction="rare")
+        every = clone(plain).set_params(voters="all")
+        gains.append(recalls(plain) - recalls(every))
+    assert np.mean(gains) > 0.02
+
+
 def test_a_model_below_the_majority_warns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(560, 3))

@@ -12,11 +12,13 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
 
 from kinlearn.datasets import make_transfer_pair
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.model_selection import TargetKFold
 from kinlearn.transfer import AuxiliaryOverSampler
+from kinlearn.transfer._density import density_ratio
 from kinlearn.transfer._oversampling import _balanced_draw
 from tests.reference import tradaboost as reference
 
@@ -187,23 +189,6 @@ def test_it_works_in_pipelines_and_finds_the_rare_class():
     assert np.mean(with_source) > np.mean(alone) + 0.05
 
 
-def test_rows_are_drawn_from_the_half_with_the_higher_weights():
-    X, y = pair(1500)
-    printed, drawn = sampler(), sampler(selection="better_half")
-    printed.fit_resample(X, y)
-    drawn.fit_resample(X, y)
-    assert_array_equal(drawn.source_scores_, printed.source_scores_)
-    rare = np.flatnonzero((X[:, -1] == 0) & (y == 1))
-    scores = drawn.source_scores_[rare]
-    taken = drawn.source_indices_
-    assert len(set(taken)) == len(taken) == len(printed.source_indices_)
-    assert drawn.source_scores_[taken].min() >= np.median(scores)
-    assert (
-        drawn.source_scores_[taken].mean()
-        < scores[np.argsort(-scores)][: len(taken)].mean()
-    )  # not the best alone
-
-
 def test_a_random_choice_looks_at_no_weights():
     X, y = pair(1500)
     ours = sampler(selection="random")
@@ -212,3 +197,92 @@ def test_a_random_choice_looks_at_no_weights():
     assert_array_equal(np.bincount(y_more), [60, 60])
     other = sampler(selection="random", n_repeats=1).fit_resample(X, y)
     assert_array_equal(other[0], X_more)  # no learner took part
+    with pytest.warns(KinlearnWarning, match="estimator is not used"):
+        sampler(selection="random", estimator=GaussianNB()).fit(X, y)
+
+
+# ------------------------------------------------------------ likely in the target
+
+
+def two_sources(seed, n=900):
+    """Half of the source's rows lie where the target's do, the others elsewhere."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 210, 6))
+    near = np.arange(len(X)) % 2 == 0
+    target = np.arange(len(X)) >= n
+    X[~target & ~near, 5] += 1.5
+    y = (np.arange(len(X)) % 6 < 2).astype(int)
+    y[target] = (np.arange(210) >= 190).astype(int)
+    X[:, 0] += 2 * y
+    return np.c_[X, target], y, near
+
+
+@pytest.mark.parametrize("estimator", [None, GaussianNB()])
+def test_rows_that_are_likely_in_the_target_are_taken(estimator):
+    near_taken, near_random = [], []
+    for seed in range(3):
+        X, y, near = two_sources(seed, n=3000)
+        ours = AuxiliaryOverSampler(
+            estimator, task=-1, target=1, selection="density", random_state=0
+        )
+        ours.fit_resample(X, y)
+        near_taken.append(near[ours.source_indices_].mean())
+        ours.set_params(estimator=None, selection="random").fit_resample(X, y)
+        near_random.append(near[ours.source_indices_].mean())
+    assert np.mean(near_taken) > np.mean(near_random) + 0.2
+
+
+def test_scores_are_the_odds_of_a_model_of_the_other_half():
+    X, y, _ = two_sources(0)
+    rng = np.random.RandomState(3)
+    is_target = X[:, -1] == 1
+    ratio = density_ratio(X[:, :-1], y, is_target, GaussianNB(), rng)
+    halves, differs = 0, []
+    for k in (0, 1):  # slowly: which half a row is in shows in the model
+        cell = 2 * y + is_target
+        order = np.random.RandomState(3).permutation(len(y))
+        order = np.concatenate([order[cell[order] == c] for c in range(4)])
+        rest, train = order[k::2], order[1 - k :: 2]
+        weight = np.zeros(len(train))
+        for c in range(4):
+            weight[cell[train] == c] = len(train) / 4 / (cell[train] == c).sum()
+        model = GaussianNB().fit(X[train, :-1], is_target[train], weight)
+        near = np.clip(model.predict_proba(X[rest, :-1])[:, 1], 1e-4, 1 - 1e-4)
+        differs.append(np.abs(np.log(ratio[rest]) - np.log(near / (1 - near))).max())
+        halves += len(rest)
+    assert halves == len(y)
+    assert max(differs) < 1e-6
+
+
+def test_rows_for_the_density_may_lack_values_and_be_sparse():
+    X, y, _ = two_sources(1)
+    X[:, 5] = np.maximum(X[:, 5], 0)
+    ours = AuxiliaryOverSampler(task=-1, target=1, selection="density", random_state=0)
+    ours.fit_resample(X, y)
+    taken = ours.source_indices_
+    ours.fit_resample(sp.csr_array(X), y)
+    assert np.isin(ours.source_indices_, taken).mean() > 0.9  # but for rounding
+    X[::7, 2] = np.nan
+    ours.fit_resample(X, y)
+    assert len(set(ours.source_indices_)) == len(taken)
+
+
+def test_a_source_of_few_or_equal_rows_gives_what_it_has():
+    X, y, _ = two_sources(2)
+    X[:, :-1] = 1.0
+    ours = AuxiliaryOverSampler(task=-1, target=1, selection="density", random_state=0)
+    _, labels = ours.fit_resample(X, y)
+    assert_array_equal(np.bincount(labels), [190, 190])
+    few = np.flatnonzero((X[:, -1] == 1) | (np.arange(len(y)) < 6))
+    with pytest.warns(KinlearnWarning, match="2 of 170 for class 1"):
+        _, labels = ours.fit_resample(X[few], y[few])
+    assert_array_equal(np.bincount(labels), [190, 22])
+
+
+def test_a_ratio_of_densities_takes_probabilities():
+    X, y = pair()
+    with pytest.raises(ValueError, match="has no predict_proba, from which"):
+        AuxiliaryOverSampler(LinearSVC(), task=-1, target=1, selection="density").fit(
+            X, y
+        )
+    AuxiliaryOverSampler(LinearSVC(), task=-1, target=1, selection="weights").fit(X, y)

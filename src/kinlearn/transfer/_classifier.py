@@ -34,6 +34,8 @@ from kinlearn.utils._typing import ArrayLike, LabelRule, RandomState, Table, Tas
 
 __all__ = ["TrAdaBoostClassifier"]
 
+# Corrections that are for a rare class, whose learners are those of later rounds.
+_VOTE_LATE = {"rare", "rare_printed"}
 # Mean recall above chance of a model that finds something.
 _BETTER_THAN_CHANCE = 0.05
 # Rows of the target that are to be left out before a source is judged.
@@ -100,9 +102,11 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         Fraction of all weight that the target has to begin with. None is that of its
         rows, as in the papers: a large source then decides what is learned. The n
         in :math:`\beta_{src}` is that of the rows all the same.
-    voters : {"all", "second_half"}, default="all"
+    voters : {"auto", "all", "second_half"}, default="auto"
         Which rounds vote: all, or from N/2 to N, when the source has settled, as in
-        the papers. The same with a source and without.
+        the papers. The same with a source and without. "auto" is the second half under
+        the corrections "rare" and "rare_printed", all rounds under any other: what
+        finds a rare class is learned late.
     balance_start : bool, default=False
         Begin with equal weight for each class within each task.
     balance_rounds : bool, default=False
@@ -143,6 +147,8 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         round. A useless source falls behind the useful ones, soon with
         ``correction=None`` and slowly with the others: compare sources with each
         other, or use `guard`. One that `guard` refused is at 0.
+    voters_ : {"all", "second_half"}
+        Which rounds vote.
     target_classes_ : dict
         Target: its classes that its rows or those of its sources have, with weight.
     guard_errors_ : dict
@@ -235,6 +241,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
             None,
         ],
         "target_share": [Interval(Real, 0, 1, closed="neither"), None],
+        "voters": [StrOptions({"auto", "all", "second_half"})],
         "balance_start": ["boolean"],
         "balance_rounds": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -251,7 +258,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         n_estimators: int = 30,
         correction: str | float | Callable[[Any], Any] | None = "dynamic",
         target_share: float | None = 0.7,
-        voters: Literal["all", "second_half"] = "all",
+        voters: Literal["auto", "all", "second_half"] = "auto",
         balance_start: bool = False,
         balance_rounds: bool = False,
         max_depth: int | None = None,
@@ -304,6 +311,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         start = _start_weights(data, self.balance_start)
         rng = check_random_state(self.random_state)
         new_learner = self._learners(data, start, rng)
+        self.voters_ = voters = _find_voters(self.voters, self.correction)
 
         update = Update(
             is_wrong,
@@ -321,7 +329,7 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
                 new_learner(transfer),
                 update,
                 n_rounds=self.n_estimators,
-                voters=self.voters,
+                voters=voters,
                 on_round=on_round,
             )
 
@@ -511,6 +519,14 @@ class TrAdaBoostClassifier(ClassifierMixin, TransferBase):
         """
         best = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[best]
+
+
+def _find_voters(voters: str, correction: Any) -> str:
+    """Which rounds vote: as the parameter says, or by the correction."""
+    if voters != "auto":
+        return voters
+    late = isinstance(correction, str) and correction in _VOTE_LATE
+    return "second_half" if late else "all"
 
 
 def _start_weights(data: TaskData, balanced: bool) -> np.ndarray:

@@ -13,6 +13,7 @@ from kinlearn.exceptions import KinlearnWarning
 from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.transfer._base import BoostsEstimator
 from kinlearn.transfer._boost import Transfer, Weights, play_rounds
+from kinlearn.transfer._density import density_ratio
 from kinlearn.transfer._learners import BinnedRows, ModelLearner, TreeLearner
 from kinlearn.transfer._weight_updates import Update, is_wrong, wrong_weight
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing
@@ -22,22 +23,23 @@ from kinlearn.utils._values import warn_caller
 __all__ = ["AuxiliaryOverSampler"]
 
 _STRATEGIES = {"auto", "not majority", "minority"}
-# Fraction of a class's source rows, the best first, that is drawn from; 0 is as many as
-# are taken.
-_POOLS = {"weights": 0.0, "better_half": 0.5, "random": 1.0}
+_SELECTIONS = {"random", "density", "weights"}
 
 
 class AuxiliaryOverSampler(BoostsEstimator):
     r"""Fill up rare classes of a target with real rows of a source.
 
     SMOTE makes rows up between those of the rare class, of which there may be
-    too few. This finds rows instead. Learners are boosted on balanced draws of
-    the target: all rows of its rarest class, and as many of each other. Every
-    source row that a learner gets wrong is multiplied by
-    :math:`\beta_{src} = 1 / (1 + \sqrt{2 \ln n / N})`. Source rows that agree
-    with the target keep the highest weights, on average over the draws. From the half
-    of them with the higher weights, rows are drawn and added to the target's rows of
-    their class.
+    too few. This finds rows instead: rows of the class in the source, which are added
+    to the target's.
+
+    By default they are drawn at random, which no rule that looks at the rows was better
+    than on all problems that we tried. ``selection="density"`` takes those that are
+    likeliest in the target, compared with the source; ``"weights"`` is the thesis's
+    rule: learners are boosted on balanced draws of the target, all rows of its rarest
+    class and as many of each other. Every source row that a learner gets wrong is
+    multiplied by :math:`\beta_{src} = 1 / (1 + \sqrt{2 \ln n / N})`, and the rows of
+    the highest weight are taken, on average over the draws.
 
     It has the interface of imbalanced-learn's samplers and works in its
     pipelines.
@@ -45,18 +47,19 @@ class AuxiliaryOverSampler(BoostsEstimator):
     Parameters
     ----------
     estimator : classifier, default=None
-        What is boosted: any scikit-learn classifier whose `fit` takes
+        With "weights", what is boosted; with "density", what tells the target from the
+        source, by `predict_proba`. Any scikit-learn classifier whose `fit` takes
         `sample_weight`. None is our own weighted tree, which ends at the first
-        depth with an error below 1/2.
+        depth with an error below 1/2, or a logistic regression.
     task : str, int or None, default=None
         Name or position of the task column.
     target : task value, default=None
         The task whose classes are to be filled up; rows of all others are the
         source.
     n_estimators : int, default=30
-        Rounds of boosting on a draw.
+        Rounds of boosting on a draw, with "weights".
     n_repeats : int, default=10
-        Number of draws.
+        Number of draws, with "weights".
     sampling_strategy : str, float, dict or callable, default="auto"
         What to fill up. "auto" or "not majority": every class that the target's rows
         show to the number of rows of the largest; "minority": the rarest class alone; a
@@ -65,11 +68,10 @@ class AuxiliaryOverSampler(BoostsEstimator):
         one that no row of the target shows (its rows are then drawn, as nothing tells
         which are like the target's); a callable: returns such a dict from the target's
         labels.
-    selection : {"better_half", "weights", "random"}, default="better_half"
-        Which source rows of a class are taken: those of the highest weight, as in the
-        thesis; a random draw of the half with the higher weights; or a random draw of
-        all, without looking at the weights. Rows of the highest weight are often
-        near copies of each other: see Notes.
+    selection : {"random", "density", "weights"}, default="random"
+        Which source rows of a class are taken: any, by chance; those with the highest
+        ratio of the target's density to the source's; or those of the highest weight,
+        as in the thesis. See Notes.
     random_state : int, RandomState instance or None, default=None
         Decides the draws, and which of equally good source rows are taken.
 
@@ -78,13 +80,14 @@ class AuxiliaryOverSampler(BoostsEstimator):
     sampling_strategy_ : dict
         Rows to add, by class.
     source_indices_ : int array
-        Rows of X that were taken from the source; best first within each class, with
-        ``selection="weights"``.
+        Rows of X that were taken from the source; within each class those of the
+        highest score first.
     sample_indices_ : int array
         Row of X behind each row of the result: the target's, then those taken.
     source_scores_ : float array of shape (n_samples,)
-        Mean weight of each source row; 0 for rows of the target, for classes that
-        none of its rows shows, and with ``selection="random"``.
+        Ratio of densities, or mean weight, of each source row; 0 for rows of the
+        target, for classes that none of its rows shows, and with
+        ``selection="random"``.
     tasks_ : ndarray of shape (n_tasks,)
         Task values seen in fit.
     classes_ : ndarray of shape (n_classes,)
@@ -112,11 +115,16 @@ class AuxiliaryOverSampler(BoostsEstimator):
 
     - Its algorithm prints *src* where its text has target: the learners are
       trained on target rows.
-    - The thesis takes the rows of the highest weight, ``selection="weights"``. Learners
-      of ten rare rows prefer rows that are like these ten and like each other: on most
-      of the real problems that we tried, a random choice among all source rows of the
-      class is better than that. A draw from the better half is as good as a random
-      one, not better; it leaves out what the learners agree to be of another class.
+    - The thesis takes the rows of the highest weight. Learners of ten rare rows prefer
+      rows that are like these ten and like each other: on three pairs of newsgroups
+      random rows have a G-mean higher by 7 to 16 points, on abalone the same, on solar
+      flares 5 points less.
+    - "density" is ours. A classifier is fitted to one half of the rows and asked about
+      the other, each class of either side with the same weight, so that it tells
+      target from source and no class from another. On these newsgroups it was better
+      than random rows by 2 to 7 points, on small tables worse by up to 16: compare the
+      two by cross-validation over the target. For the logistic regression missing
+      values are the mean of their column, and categories their codes.
     - A draw ends where the learner's error reaches 1/2, or 0.
     - Rows of equal weight are taken in random order. Many are equal: all that
       no learner ever got wrong.
@@ -153,7 +161,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
             dict,
             callable,
         ],
-        "selection": [StrOptions(set(_POOLS))],
+        "selection": [StrOptions(_SELECTIONS)],
         "random_state": ["random_state"],
     }
     # imbalanced-learn reads from it what a sampler does
@@ -171,7 +179,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
         | float
         | dict[Any, int]
         | Callable[[np.ndarray], Any] = "auto",
-        selection: Literal["better_half", "weights", "random"] = "better_half",
+        selection: Literal["random", "density", "weights"] = "random",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -207,6 +215,20 @@ class AuxiliaryOverSampler(BoostsEstimator):
         """Checked data, and the rows of the target."""
         self._validate_params()
         self._check_estimator("classifier")
+        if self.selection == "density" and not (
+            self.estimator is None or hasattr(self.estimator, "predict_proba")
+        ):
+            raise ValueError(
+                f"estimator={self.estimator!r} has no predict_proba, from which "
+                'selection="density" takes the ratio of densities. Give one that has, '
+                'or set selection="weights".'
+            )
+        if self.selection == "random" and self.estimator is not None:
+            warn_caller(
+                'selection="random" looks at no row, so estimator is not used. Set '
+                'selection="density" or "weights" to use it.',
+                KinlearnWarning,
+            )
         data = self._fit_data(X, y, labels="classes")
         if data.target is None and data.n_tasks > 1:
             raise ValueError(
@@ -273,11 +295,18 @@ class AuxiliaryOverSampler(BoostsEstimator):
         source: np.ndarray,
         rng: np.random.RandomState,
     ) -> np.ndarray:
-        """Mean over the draws of the source rows' normalised weights."""
+        """Ratios of densities; or means over the draws of the normalised weights."""
         present = np.unique(data.y[rows])
         source = source[np.isin(data.y[source], present)]
         scores = np.zeros(data.n_samples)
         if not len(source) or len(present) < 2 or self.selection == "random":
+            return scores
+        if self.selection == "density":
+            both = np.concatenate([rows, source])
+            is_target = np.arange(len(both)) < len(rows)
+            scores[source] = density_ratio(
+                data.X[both], data.y[both], is_target, self.estimator, rng
+            )[~is_target]
             return scores
         place = np.full(len(data.classes), -1, dtype=np.int32)
         place[present] = np.arange(len(present), dtype=np.int32)
@@ -327,9 +356,6 @@ class AuxiliaryOverSampler(BoostsEstimator):
         for code, number in sorted(wanted.items()):
             rows = rng.permutation(source[data.y[source] == code])
             rows = rows[np.argsort(-self.source_scores_[rows], kind="stable")]
-            pool = max(number, int(np.ceil(_POOLS[self.selection] * len(rows))))
-            if self.selection != "weights":
-                rows = rng.permutation(rows[:pool])
             taken.append(rows[:number])
             if len(rows) < number:
                 short.append(f"{len(rows)} of {number} for class {names[code]!r}")

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import row_weights
+from kinlearn.boosting.mtboost._choice import Begin, choose_penalties, deal_rows
 from kinlearn.boosting.mtboost._correlations import (
     TaskCorrelations,
     study_correlations,
@@ -71,6 +72,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         **TaskMixin._task_parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "penalties": [StrOptions({"given", "auto"})],
         "sharing_penalty": [Interval(Real, 0, None, closed="neither")],
         "n_inner": [Interval(Integral, 1, None, closed="left")],
         "inner_tol": [Interval(Real, 0, None, closed="left")],
@@ -100,6 +102,10 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         if self.estimator is not None:
             check_takes_weights(self.estimator, kind)
 
+    def _labels_of(self, data: Any) -> np.ndarray | None:
+        """Codes of the classes, if there are any."""
+        return data.y if hasattr(self, "classes_") else None
+
     def _hold_back(
         self, data: Any, rng: np.random.RandomState
     ) -> tuple[np.ndarray, Any]:
@@ -107,8 +113,9 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         weight = row_weights(data)
         if not self.early_stopping:
             return weight, None
-        label = data.y if hasattr(self, "classes_") else None
-        held = hold_back(data.task, label, weight, self.validation_fraction, rng)
+        held = hold_back(
+            data.task, self._labels_of(data), weight, self.validation_fraction, rng
+        )
         return np.where(held, 0.0, weight), np.where(held, weight, 0.0)
 
     def _learner(
@@ -118,17 +125,56 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         if self.estimator is not None:
             return EstimatorLearner(self.estimator, data.X, rng, self._kind)
         levels = TaskLevels(data.task, data.n_tasks, self.task_levels)
-        return make_least_squares(data.X, weight, self.base_penalty, levels, self.form)
+        return make_least_squares(data.X, weight, self.base_penalty_, levels, self.form)
 
-    def _boost(
-        self,
-        X: Table,
-        y: ArrayLike,
-        data: Any,
-        make_loss: Callable[[np.ndarray], Loss],
-        scores: np.ndarray,
-    ) -> None:
+    def _settings(self) -> Settings:
+        """How rounds are run, with the penalty that was chosen."""
+        return Settings(
+            n_inner=self.n_inner,
+            inner_tol=self.inner_tol,
+            step=self.step,
+            penalty=self.sharing_penalty_,
+            ridge=self.covariance_ridge,
+            start=self.start,
+            kind=self._kind,
+        )
+
+    def _choose_penalties(self, data: Any, begin: Begin) -> None:
+        """Set the penalties: those that were given, or that rows held out choose."""
+        self.base_penalty_ = float(self.base_penalty)
+        self.sharing_penalty_ = float(self.sharing_penalty)
+        self.__dict__.pop("penalty_path_", None)  # of an earlier fit
+        self.__dict__.pop("path_losses_", None)
+        weight = row_weights(data)
+        if self.penalties == "given" or not begin(weight)[0](weight).n_problems:
+            return
+        rng = check_random_state(self.random_state)
+        fold = deal_rows(data.task, self._labels_of(data), weight, rng)
+        if (fold < 0).all():
+            raise ValueError(
+                f'penalties="auto" of {type(self).__name__} holds rows out, but every '
+                "task (and class) has one sample at the most. Set base_penalty and "
+                'sharing_penalty, with penalties="given".'
+            )
+        self.penalty_path_, self.path_losses_ = choose_penalties(
+            begin,
+            lambda weight: self._learner(data, weight, rng),
+            fold,
+            weight,
+            self._settings(),
+            rng,
+            base_penalty=None if self.estimator is None else self.base_penalty_,
+            n_rounds=self.n_estimators,
+            tol=self.tol,
+            patience=self.n_iter_no_change if self.early_stopping else None,
+        )
+        best = int(np.argmin(self.path_losses_.mean(axis=1)))
+        self.base_penalty_, self.sharing_penalty_ = self.penalty_path_[best].tolist()
+
+    def _boost(self, X: Table, y: ArrayLike, data: Any, begin: Begin) -> None:
         """Run the rounds and keep what they found."""
+        self._choose_penalties(data, begin)
+        make_loss, scores = begin(row_weights(data))
         with rounds_with_callbacks(self, X, y, self.n_estimators) as on_round:
             played = self._play(data, make_loss, scores, on_round)
         self._covariance = played.covariance
@@ -153,17 +199,8 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         loss = make_loss(weight)
         watched = None if held is None else make_loss(held)
         learner = self._learner(data, weight, rng)
-        settings = Settings(
-            n_inner=self.n_inner,
-            inner_tol=self.inner_tol,
-            step=self.step,
-            penalty=self.sharing_penalty,
-            ridge=self.covariance_ridge,
-            start=self.start,
-            kind=self._kind,
-        )
         found, losses = [], []
-        rounds = play_rounds(loss, learner, scores, settings, rng, covariance)
+        rounds = play_rounds(loss, learner, scores, self._settings(), rng, covariance)
         for number in range(self.n_estimators if loss.n_problems else 0):
             with on_round(number) as callbacks:
                 one = next(rounds, None)
@@ -313,7 +350,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
             scores,
             outputs,
             self.weights_,
-            self.sharing_penalty,
+            self.sharing_penalty_,
             self.covariance_ridge,
         )
         weights = np.empty((self.n_estimators_, len(new)))

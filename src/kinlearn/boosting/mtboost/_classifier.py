@@ -53,6 +53,11 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         Name or position of the task column; None is one task, and plain boosting.
     n_estimators : int, default=100
         Number of rounds.
+    penalties : {"given", "auto"}, default="given"
+        "auto" chooses `base_penalty` and `sharing_penalty` together, in place of those
+        given here, by the loss of rows held out of each task and class in three folds.
+        With an `estimator`, it chooses `sharing_penalty` alone. It takes ten to twenty
+        times as long as a fit.
     sharing_penalty : float, default=1.0
         :math:`\lambda`. The larger, the more a task must earn weights that differ
         from those of its relatives; all weights shrink as well.
@@ -127,6 +132,13 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
     weights_ : ndarray of shape (n_estimators_, n_problems)
         Weights of the learners for each task of two classes; for each class of a
         task with more, in the order of tasks and classes.
+    base_penalty_, sharing_penalty_ : float
+        The penalties, as given or chosen.
+    penalty_path_ : ndarray of shape (n_pairs, 2)
+        Pairs of `base_penalty` and `sharing_penalty` that were tried; with
+        ``penalties="auto"`` only.
+    path_losses_ : ndarray of shape (n_pairs, n_folds)
+        Their mean losses on rows held out.
     n_estimators_ : int
         Rounds that are kept.
     hypotheses_ : object
@@ -210,6 +222,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         *,
         task: TaskColumn = None,
         n_estimators: int = 100,
+        penalties: Literal["given", "auto"] = "given",
         sharing_penalty: float = 1.0,
         n_inner: int = 10,
         inner_tol: float = 0.01,
@@ -231,6 +244,7 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self.estimator = estimator
         self.task = task
         self.n_estimators = n_estimators
+        self.penalties = penalties
         self.sharing_penalty = sharing_penalty
         self.n_inner = n_inner
         self.inner_tol = inner_tol
@@ -282,7 +296,15 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         self._problems = problems = BinaryProblems.of(data, self._label_sets)
         offsets = problems.offsets(weight[problems.row])
         make_loss = problems.losses(np.full(problems.n_problems, True))
-        self._boost(X, y, data, make_loss, offsets[problems.problem])
+        self._boost(
+            X,
+            y,
+            data,
+            lambda weight: (
+                make_loss,
+                problems.offsets(weight[problems.row])[problems.problem],
+            ),
+        )
         self._scores = ClassScores.of(
             problems,
             self.weights_,

@@ -120,6 +120,10 @@ class EstimatorLearner:
         model.fit(some, label, sample_weight=root[rows] ** 2)
         return _predict(model, self._X, self._kind), model
 
+    def with_penalty(self, penalty: float) -> "EstimatorLearner":
+        """The same: these have penalties of their own, or none."""
+        return self
+
     def finish(
         self, kept: Sequence[Any], scales: np.ndarray, kind: str
     ) -> "FittedModels":

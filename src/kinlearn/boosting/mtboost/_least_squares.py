@@ -21,7 +21,8 @@ one a matrix of rows, the last one nothing. Sparse rows are never made dense.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -163,9 +164,21 @@ class LeastSquares(ABC):
 
     def __init__(self, rows: CentredRows, penalty: float, levels: TaskLevels) -> None:
         self.rows = rows
-        self.penalty = float(np.clip(penalty, *_PENALTIES))
-        self.ridge = self.penalty * rows.spread
         self.levels = levels
+        self._set_penalty(penalty)
+
+    def _set_penalty(self, penalty: float) -> None:
+        self.penalty = float(np.clip(penalty, *_PENALTIES))
+        self.ridge = self.penalty * self.rows.spread
+
+    def with_penalty(self, penalty: float) -> Self:
+        """Another penalty, with the same rows and whatever is known of them.
+
+        A form that solves by steps begins with the last solution and its factor.
+        """
+        out = copy(self)
+        out._set_penalty(penalty)
+        return out
 
     @abstractmethod
     def fit(

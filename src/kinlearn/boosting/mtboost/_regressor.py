@@ -32,6 +32,11 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         Name or position of the task column; None is one task, and plain boosting.
     n_estimators : int, default=100
         Number of rounds.
+    penalties : {"given", "auto"}, default="given"
+        "auto" chooses `base_penalty` and `sharing_penalty` together, in place of those
+        given here, by the loss of rows held out of each task in three folds.
+        With an `estimator`, it chooses `sharing_penalty` alone. It takes ten to twenty
+        times as long as a fit.
     sharing_penalty : float, default=1.0
         :math:`\lambda`. The larger, the more a task must earn weights that differ
         from those of its relatives; all weights shrink as well.
@@ -90,6 +95,13 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         Weights of the learners, in standard deviations of y.
     offsets_ : ndarray of shape (n_tasks,)
         Level of each task before the first round.
+    base_penalty_, sharing_penalty_ : float
+        The penalties, as given or chosen.
+    penalty_path_ : ndarray of shape (n_pairs, 2)
+        Pairs of `base_penalty` and `sharing_penalty` that were tried; with
+        ``penalties="auto"`` only.
+    path_losses_ : ndarray of shape (n_pairs, n_folds)
+        Their mean losses on rows held out.
     n_estimators_ : int
         Rounds that are kept.
     hypotheses_ : object
@@ -149,6 +161,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         *,
         task: TaskColumn = None,
         n_estimators: int = 100,
+        penalties: Literal["given", "auto"] = "given",
         sharing_penalty: float = 1.0,
         n_inner: int = 10,
         inner_tol: float = 0.01,
@@ -168,6 +181,7 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         self.estimator = estimator
         self.task = task
         self.n_estimators = n_estimators
+        self.penalties = penalties
         self.sharing_penalty = sharing_penalty
         self.n_inner = n_inner
         self.inner_tol = inner_tol
@@ -208,23 +222,25 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         self._check_estimator("regressor")
         data = self._fit_data(X, y, sample_weight, labels="numbers")
         weight = row_weights(data)
-        total, sums = _task_sums(data, weight)
-        self._mean = sums.sum() / total.sum()
-        self.offsets_ = (sums + self._mean) / (total + 1)
-        left = data.y - self.offsets_[data.task]
-        top = np.abs(left).max() or 1.0  # whose square might overflow, or vanish
-        spread = top * np.sqrt(float(weight @ (left / top) ** 2) / total.sum())
-        self._unit = spread if spread > 0 else 1.0
-        make_loss = self._losses(data, self.offsets_, np.full(data.n_tasks, True))
-        self._boost(X, y, data, make_loss, np.zeros(data.n_samples))
+        self._mean, self.offsets_, self._unit = _find_levels(data, weight)
+        everyone = np.full(data.n_tasks, True)
+
+        def begin(
+            weight: np.ndarray,
+        ) -> tuple[Callable[[np.ndarray], Loss], np.ndarray]:
+            _, offsets, unit = _find_levels(data, weight)
+            make_loss = self._losses(data, offsets, unit, everyone)
+            return make_loss, np.zeros(data.n_samples)
+
+        self._boost(X, y, data, begin)
         return self
 
     def _losses(
-        self, data: Any, offsets: np.ndarray, kept: np.ndarray
+        self, data: Any, offsets: np.ndarray, unit: float, kept: np.ndarray
     ) -> Callable[[np.ndarray], Loss]:
         """What makes, of weights of the rows, the loss of some of the tasks."""
         task, n_kept = (np.cumsum(kept) - 1)[data.task], int(kept.sum())
-        left = (data.y - offsets[data.task]) / self._unit
+        left = (data.y - offsets[data.task]) / unit
         rows = np.arange(data.n_samples)
         return lambda weight: SquaredLoss(rows, task, left, weight, n_kept)
 
@@ -262,13 +278,14 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     ) -> tuple[Callable[[np.ndarray], Loss], np.ndarray, np.ndarray]:
         here = np.bincount(known.task, minlength=known.n_tasks) > 0
         scores = self._known_scores(known, np.arange(known.n_samples), known.task)
-        return self._losses(known, self.offsets_, here), scores, here
+        return self._losses(known, self.offsets_, self._unit, here), scores, here
 
     def _add_later(self, later: Any, weight: np.ndarray) -> None:
         total, sums = _task_sums(later, weight)
         offsets = (sums + self._mean) / (total + 1)
         offsets[later.place] = self.offsets_
-        loss = self._losses(later, offsets, later.is_new)(weight)
+        make_loss = self._losses(later, offsets, self._unit, later.is_new)
+        loss = make_loss(weight)
         self._add_weights(later, loss, np.zeros(later.n_samples), later.is_new)
         self.offsets_ = offsets
 
@@ -320,6 +337,17 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         for t in range(self.n_estimators_):
             out += outputs[:, t] * weights[rows.task, t]
             yield out.copy()
+
+
+def _find_levels(data: Any, weight: np.ndarray) -> tuple[float, np.ndarray, float]:
+    """Mean of all rows, level of each task, and standard deviation around these."""
+    total, sums = _task_sums(data, weight)
+    mean = sums.sum() / total.sum()
+    offsets = (sums + mean) / (total + 1)
+    left = data.y - offsets[data.task]
+    top = np.abs(left).max() or 1.0  # whose square might overflow, or vanish
+    spread = top * np.sqrt(float(weight @ (left / top) ** 2) / total.sum())
+    return mean, offsets, spread if spread > 0 else 1.0
 
 
 def _task_sums(data: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
