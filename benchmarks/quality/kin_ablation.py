@@ -56,7 +56,7 @@ class _Watched:
     """Kin that keeps what its candidates did in the folds."""
 
     def _weigh(self, trials, *others):
-        self.trials = trials
+        self.trials, self.done = trials, dict(trials.done)  # which it will forget
         super()._weigh(trials, *others)
 
 
@@ -72,7 +72,7 @@ def _loss(model, names):
     """Loss of the combination of some candidates, on rows that it did not see."""
     trials = model.trials
     held = np.flatnonzero(trials.fold >= 0)
-    predictions = [trials.done[name].predictions for name in names]
+    predictions = [model.done[name].predictions for name in names]
     raw = trials.train.evidence(predictions, held)
     seen = np.empty(raw.predictions.shape[1:])
     for f in range(int(trials.fold.max()) + 1):
@@ -127,7 +127,7 @@ def run(problem, split, effort, penalties=False):
         warnings.simplefilter("ignore")
         model.fit(X, y)
     seconds = time.process_time() - start
-    names = list(model.trials.done)
+    names = list(model.done)
     groups = {name: [name] for name in names}
     groups |= {
         title: [name for name in names if any(part in name for part in parts)]
@@ -145,7 +145,7 @@ def run(problem, split, effort, penalties=False):
         "rows": len(X),
         "seconds": round(seconds, 2),
         "by_candidate": {
-            name: round(t.seconds["folds"], 3) for name, t in model.trials.done.items()
+            name: round(t.seconds["folds"], 3) for name, t in model.done.items()
         },
         "weight": {
             name: round(float(weight), 4)

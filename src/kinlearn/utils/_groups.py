@@ -1,5 +1,7 @@
 """Rows by group, numbers for rows, and counts dealt to folds."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from kinlearn._kernels._grouping import deal_cells, group_by_code
@@ -33,7 +35,7 @@ def mix_bits(h: np.ndarray) -> np.ndarray:
     return h ^ (h >> np.uint64(31))
 
 
-def row_hashes(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
+def row_hashes(columns: Iterable[np.ndarray], y: np.ndarray) -> np.ndarray:
     """A uint64 for each row that depends on its values alone; X is given by columns.
 
     So neither the order of the rows nor repeated rows (or weights instead of them)
@@ -47,7 +49,7 @@ def row_hashes(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     return h
 
 
-def row_groups(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
+def row_groups(columns: Iterable[np.ndarray], y: np.ndarray) -> np.ndarray:
     """Number the distinct rows in the order of their hashes."""
     return np.unique(row_hashes(columns, y), return_inverse=True)[1]
 

@@ -1,5 +1,7 @@
 """The weights of the Kin estimators against slow twins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,6 +11,7 @@ from kinlearn.sharing.kin._combine import (
     calibration,
     combine,
     loss_of,
+    losses_of,
     sharpen,
     temperature,
 )
@@ -219,6 +222,32 @@ def test_errors_of_rounding_rule_nobody_out(error):
     assert_allclose(crowd[0], crowd[1])
     assert crowd[2] > 0.1  # not ruled out
     assert_allclose(evidence.by_task(crowd).by_task, crowd[None].repeat(3, 0), atol=0.1)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_harm_of_the_last_candidate_is_that_of_mixing_it_in(classes):
+    rng = np.random.default_rng(0)
+    n = 60
+    task, weight = np.arange(n) % 3, rng.integers(1, 3, n)
+    if classes:
+        first = rng.uniform(0.2, 0.8, size=(3, n))
+        predictions = np.stack([first, 1 - first], axis=2)
+        y = rng.integers(0, 2, n)
+    else:
+        predictions, y = rng.normal(size=(3, n)), rng.normal(size=n)
+    found = Evidence(predictions, y, weight.astype(float), task, 3)
+    before = replace(found, predictions=predictions[:-1])
+    now = before.mixed(before.by_task(before.crowd()).by_task[task])
+    then = 0.8 * now + 0.2 * predictions[-1]
+    harm = np.repeat(losses_of(then, y) - losses_of(now, y), weight)
+    expected = harm.mean() / (harm.std() / np.sqrt(len(harm)))
+    assert_allclose(found.harm_of_last(0.2), expected)
+
+
+def test_the_same_predictions_once_more_do_no_good():
+    predictions = np.ones((2, 5))
+    found = Evidence(predictions, np.arange(5.0), np.ones(5), np.zeros(5, int), 1)
+    assert found.harm_of_last(0.1) == np.inf
 
 
 def test_combination_is_the_weighted_sum():

@@ -39,9 +39,9 @@ class ExplainMethods:
     feature_names_: np.ndarray
 
     def _remember_background(self, table: Any, weight: np.ndarray) -> None:
-        """Keep a few rows, whose last column is the task."""
+        """Keep a few rows of Kin's table, whose last column is the task."""
         rows = draw_background(weight, _N_BACKGROUND, np.random.RandomState(0))
-        self._background = table[rows]
+        self._background = table.rows(False, some=rows)
 
     def explain(
         self,

@@ -83,6 +83,7 @@ class KinBase(
         "random_state": ["random_state"],
     }
     _table_encoding = CODES  # linear models get other columns, see `_scale`
+    _order = None  # candidates get copies of rows
     _kind: str  # of y: "classification" or "regression"
     _levels: Levels | None = None  # above the task, if it has a path of columns
 
@@ -217,6 +218,7 @@ class KinBase(
             self._try(trials, candidates, progress)
             self._weigh(trials, scores, group_folds)
             names = self._with_weight(trials)
+            trials.forget_predictions()
             # set before the step begins, so that callbacks can read it
             self.refit_seconds_ = trials.seconds_to_refit(names)
             step = progress.subcontext(task_name="fit of all rows")
@@ -391,7 +393,7 @@ class KinBase(
         codes = () if data.categorical is None else np.flatnonzero(data.categorical)
         groups = None if self._levels is None else self._levels.groups[:, data.task]
         return TrainingTable(
-            Table.of(data.X, data.task, self._scale, groups),
+            Table(data.X, data.task, self._scale, groups),
             data.y,
             weight,
             weighted,
@@ -421,6 +423,23 @@ class KinBase(
         done, train = list(trials.done.values()), trials.train
         held = np.flatnonzero(trials.fold >= 0)
         raw = train.evidence([trial.predictions for trial in done], held)
+        evidence = self._weigh_in_turn(raw, trials.fold[held])
+        del raw  # large, of many rows
+        honest = self._calibrated_in_turn(*evidence, trials.fold[held])
+        self._remember_scores("seen", honest, held, scores)
+        _, y, weight = evidence
+        self._remember_errors(honest, y, train.table.task[held], weight)
+        self._remember_background(train.table, train.weight)
+        self._calibrate(evidence, self._weigh_for_unseen(trials, done, scores))
+        self._weigh_for_new_groups(trials, done, scores, group_folds)
+
+    def _weigh_in_turn(
+        self, raw: Evidence, fold: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Learn the weights by task, and combine each fold by those of the others.
+
+        Returns these combinations, targets and weights.
+        """
         self._corrections = self._corrections_by(raw)
         known = raw.corrected(self._corrections)
         self.crowd_weights_ = known.crowd()
@@ -430,21 +449,15 @@ class KinBase(
         )
         self.weights_ = without_traces(learned.by_task)
         seen = np.empty(known.predictions.shape[1:])
-        for f in range(int(trials.fold.max()) + 1):
-            test = trials.fold[held] == f
+        for f in range(int(fold.max()) + 1):
+            test = fold == f
             corrections = self._corrections_by(raw.only(~test))
             others, held_out = (
                 raw.only(rows).corrected(corrections) for rows in (~test, test)
             )
             weights = others.by_task(others.crowd()).by_task
             seen[test] = held_out.mixed(weights[held_out.task])
-        evidence = seen, known.y, known.weight
-        honest = self._calibrated_in_turn(*evidence, trials.fold[held])
-        self._remember_scores("seen", honest, held, scores)
-        self._remember_errors(honest, known.y, known.task, known.weight)
-        self._remember_background(train.table.raw, train.weight)
-        self._calibrate(evidence, self._weigh_for_unseen(trials, done, scores))
-        self._weigh_for_new_groups(trials, done, scores, group_folds)
+        return seen, known.y, known.weight
 
     def _with_weight(self, trials: Trials) -> list[str]:
         """Names of the candidates that count for some task."""
@@ -506,7 +519,7 @@ class KinBase(
         labels = getattr(self, "_label_sets", None)
         if sp.issparse(X) != self._sparse:  # as the models know it
             X = sp.csr_array(X) if self._sparse else X.toarray()
-        table = Table.of(X, task, self._scale, groups)
+        table = Table(X, task, self._scale, groups)
         shape = () if labels is None else (labels.n_classes,)
         out = np.zeros((len(task), *shape))
         for k, model in enumerate(self.models_):
@@ -515,8 +528,8 @@ class KinBase(
             if not len(some):
                 continue
             level = self._level_of[k] if self._levels is not None else -1
-            source = table.rows(self._scaled[k], level)
-            values = predict_with(model, source[some], task[some], labels)
+            source = table.rows(self._scaled[k], level, some)
+            values = predict_with(model, source, task[some], labels)
             values = corrected(values, self._corrections[k])
             out[some] += combine([values], weights[some, k : k + 1])
         return out

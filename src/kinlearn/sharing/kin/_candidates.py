@@ -43,18 +43,22 @@ EFFORTS = ("fast", "standard", "best")
 CAUTIONS = (1.0, 4.0)  # about groups of like tasks: fine, and coarse
 
 _FEWEST_OWN = 8  # rows outside a fold from which a task gets a model of its own
+_FEWEST_FOR_TREES_ALONE = 30  # in the largest task
 _FEWEST_FOR_BOOSTING = 60
 _MOST_TASKS_ALONE = {"linear": 10_000, "trees": 60, "boosting": 20}
 _MOST_FOR_MTBOOST = {"rows": 20_000, "tasks": 200}
 _ROWS_FOR_BOOSTING_ALONE = 200  # in the mean of the tasks
 _ROUNDS = 100  # of multi-task boosting
 _BOOSTERS = {"fast": 1, "standard": 4, "best": 8}  # of a kind, in the end
-_MANY_ROWS = 100_000  # from here, one setting instead of several
+_MANY_ROWS = 100_000  # from here, one setting, and forests of so many drawn rows
+_ROWS_A_FEATURE = 500  # more would not make a pooled linear model better
+_ROWS_A_TASK = 300  # nor, in the mean of the tasks, a mixed one
 _TREES_ALONE = 100
 _TREES_IN_FOLDS = 60  # of a forest: enough to weigh it
 _ROWS_FOR_MACHINES = 20_000  # of all machines together; classes have one each
 _FEW_ROWS = 5_000  # below, there is time for machines, and rows for small trees alone
 _MOST_SLOPES = 40  # features up to which each task has a slope of each
+_MOST_QUICK_SLOPES = 20  # the same of classes with the least effort
 _MOST_LEVELS = 300  # and up to which mixed models take part at all
 # Iterations at which boosters are compared; the last is where they stop.
 _RATE = 0.12  # on landmine and school, rates from 0.06 to 0.15 were as good
@@ -133,6 +137,8 @@ class Candidate:
         Whether others do where it cannot be fitted: rows of little weight, say.
     level : int
         Which level's groups it takes in place of the tasks; -1 is none.
+    most_rows : int
+        It is fitted to no more, drawn within the tasks; 0 is no limit.
     """
 
     name: str
@@ -150,6 +156,7 @@ class Candidate:
     given: bool = False
     may_fail: bool = False
     level: int = -1
+    most_rows: int = 0
 
     def taking_over(self, params: dict[str, Any]) -> "Candidate":
         """The candidate with the settings that the one it is like has chosen.
@@ -255,7 +262,8 @@ class _Maker:
         self.seed = seed
         self.effort, self.fast, self.best = effort, effort == "fast", effort == "best"
         self.several = self.n_tasks > 1
-        self.own = self.several and size.task_rows.max() >= _FEWEST_OWN
+        self.largest = int(size.task_rows.max())
+        self.own = self.several and self.largest >= _FEWEST_OWN
         self.few = n_rows < _MANY_ROWS
         self.quick = n_rows < _FEW_ROWS
         self.cautions = size.cautions if self.few else ()
@@ -286,6 +294,7 @@ class _Maker:
             Pooled(self._linear(), **_TASK),
             scaled=True,
             settings=self._grid((0.3, 3.0, 30.0)),
+            most_rows=max(_MANY_ROWS, _ROWS_A_FEATURE * self.n_features),
         )
 
     def _mixed(self, form: str, for_unseen: bool, **options: Any) -> Candidate:
@@ -297,6 +306,7 @@ class _Maker:
             scaled=True,
             for_unseen=for_unseen,
             may_fail=True,
+            most_rows=max(_MANY_ROWS, _ROWS_A_TASK * self.n_tasks),
         )
 
     def linear(self) -> Iterator[Candidate]:
@@ -305,7 +315,9 @@ class _Maker:
         if not self.several:
             return
         mixed = self.n_features <= _MOST_LEVELS and not self.sparse
-        slopes = mixed and self.n_features <= _MOST_SLOPES
+        quick = self.fast and self.classes  # numbers need no steps of Newton's
+        most = _MOST_QUICK_SLOPES if quick else _MOST_SLOPES
+        slopes = mixed and self.n_features <= most
         if slopes:
             # for unseen tasks it is what the one without slopes is
             yield self._mixed(
@@ -381,8 +393,9 @@ class _Maker:
     def _all_trees(self, n_estimators: int, inner: str = "") -> dict[str, Any]:
         """What a candidate has that has fewer trees in the folds."""
         if self.best or n_estimators <= _TREES_IN_FOLDS:
-            return {}
+            return {"most_rows": _MANY_ROWS}
         return {
+            "most_rows": _MANY_ROWS,
             "variants": ({f"{inner}n_estimators": n_estimators},),
             "final_cost": n_estimators / _TREES_IN_FOLDS,
         }
@@ -422,7 +435,7 @@ class _Maker:
                 for_unseen=False,
                 **self._all_trees(n_trees, "estimator__"),
             )
-        if self._alone("trees"):
+        if self._alone("trees") and self.largest >= _FEWEST_FOR_TREES_ALONE:
             inner = self._forest(n_trees, task_split_prob=0.0, min_samples_leaf=3)
             # deep trees of the best of all features, for clear targets
             clear = {"estimator__min_samples_leaf": 1, "estimator__max_features": 1.0}

@@ -100,7 +100,7 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
         Settings of each candidate that did best out of fold.
     dropped_ : dict
         Candidates that were left out, with the reason: the time limit, a sparse X, or,
-        from 2,000 rows on, no weight after two folds.
+        from 500 rows on, no weight after two folds.
     seconds_ : dict
         Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
     refit_seconds_ : float
@@ -175,9 +175,12 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     targets are alike), and dealt one by one if they meet by chance.
 
     In the end a booster is the mean of four that differ in their seeds, below 100,000
-    rows and if there is time. Categories are split natively by trees and boosters;
-    linear models and machines have indicators of their values, or, of more than
-    thirty, mean targets, which are learned from the rows that a model is fitted to.
+    rows and if there is time. From there on forests are fitted to that many rows, drawn
+    from each task in proportion, and so are pooled and mixed linear models, unless 500
+    rows for a feature or 300 for a task are more. Categories are split natively
+    by trees and boosters; linear models and machines have indicators of their values,
+    or, of more than thirty, mean targets, which are learned from the rows that a model
+    is fitted to.
 
     The probabilities :math:`p_k` of a candidate are calibrated first, by Platt's
     method: they are proportional to :math:`q_{kc}^a e^{b_c}`, where :math:`q_{kc}` is

@@ -80,6 +80,8 @@ class Evidence:
 
     def corrected(self, corrections: "Sequence[Calibration | None]") -> "Evidence":
         """The evidence of calibrated predictions: a calibration per candidate."""
+        if all(correction is None for correction in corrections):
+            return self
         each = map(corrected, self.predictions, corrections)
         return replace(self, predictions=np.stack(list(each)))
 
@@ -94,9 +96,10 @@ class Evidence:
         In units of the largest error, so that squares are of any size of y.
         """
         errors = self.y[:, None] - self.predictions.T
-        size = np.abs(errors).max() or 1.0
+        size = max(errors.max(), -errors.min()) or 1.0
         rounding = np.finfo(np.float64).eps * np.abs(self.y).max() / size
-        return errors / size, max(rounding**2, np.finfo(np.float64).tiny)
+        errors /= size
+        return errors, max(rounding**2, np.finfo(np.float64).tiny)
 
     def crowd(self) -> np.ndarray:
         """Convex weights that are best overall.
@@ -133,6 +136,22 @@ class Evidence:
         variance = (sums + _ROWS_OF_PRIOR * prior) / (rows + _ROWS_OF_PRIOR)
         loss = SquaredLoss(errors, self.weight, self.task, variance)
         return task_weights(loss, crowd, self.n_tasks)
+
+    def harm_of_last(self, step: float) -> float:
+        """How surely the last candidate does harm, with the weight `step`.
+
+        The mean change of the loss of the rows, in standard errors, if a combination of
+        the others gives way by so much; infinite if nothing varies.
+        """
+        before = replace(self, predictions=self.predictions[:-1])
+        weights = before.by_task(before.crowd()).by_task[self.task]
+        columns = self._of_truth() if self.classes else self._errors()[0]
+        now, last = np.einsum("ik,ik->i", columns[:, :-1], weights), columns[:, -1]
+        then = now + step * (last - now)
+        harm = np.log(now / then) if self.classes else then**2 - now**2
+        mean = np.average(harm, weights=self.weight)
+        error = np.sqrt(self.weight @ (harm - mean) ** 2) / self.weight.sum()
+        return float(mean / error) if error > 0 else np.inf
 
     def mixed(self, weights: np.ndarray) -> np.ndarray:
         """Predictions of the combination, by weights of each row."""

@@ -8,6 +8,7 @@ is: those of copies are equal, others differ nearly as much as any two of the ta
 """
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,12 @@ def _numbers_of_rows(data: TaskData, y: np.ndarray) -> np.ndarray:
     """Numbers of the different rows of X, tasks and y."""
     task = data.task[None].astype(np.float32)
     with np.errstate(over="ignore"):  # rows that differ beyond it share a fold
-        X = data.X.astype(np.float32)
-    if sp.issparse(X):
-        hashes = row_hashes(task, y) + _sums_of_cells(X)
-        return np.unique(hashes, return_inverse=True)[1]
-    return row_groups(np.vstack([X.T, task]), y)
+        if sp.issparse(data.X):
+            hashes = row_hashes(task, y) + _sums_of_cells(data.X.astype(np.float32))
+            return np.unique(hashes, return_inverse=True)[1]
+        # column by column: X may be large
+        columns = (column.astype(np.float32) for column in data.X.T)
+        return row_groups(chain(columns, task), y)
 
 
 def _sums_of_cells(X: Any) -> np.ndarray:

@@ -86,7 +86,7 @@ class KinRegressor(IntervalMethods, ExplainMethods, RegressorMixin, KinBase):
         Settings of each candidate that did best out of fold.
     dropped_ : dict
         Candidates that were left out, with the reason: the time limit, a sparse X, or,
-        from 2,000 rows on, no weight after two folds.
+        from 500 rows on, no weight after two folds.
     seconds_ : dict
         Seconds of each candidate's ``"folds"``, and of a fit to all ``"rows"``.
     refit_seconds_ : float
@@ -136,9 +136,6 @@ class KinRegressor(IntervalMethods, ExplainMethods, RegressorMixin, KinBase):
     and :math:`\sigma_t^2` is the mean square that the crowd's combination
     leaves in the task, drawn to that of all rows as by ten rows. So the modes are
     quadratic programs, and the marginal likelihood is exact but for the simplex.
-
-    One candidate is not found elsewhere: trees boosted over what a ridge regression
-    with shared and own parts leaves. Trees take many steps to draw a straight line.
 
     Fitting takes scikit-learn's callbacks: ``set_callbacks(
     sklearn.callback.ProgressBar())`` shows how far it is.

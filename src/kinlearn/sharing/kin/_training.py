@@ -1,9 +1,10 @@
 """Training rows as candidates take them, and candidates' predictions."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,63 +25,81 @@ __all__ = ["Table", "TrainingTable", "predict_with", "staged_predictions"]
 
 # Of a class that a model does not know, and the task may have: the same for all models.
 _PROBABILITY_OF_UNKNOWN = 1e-4
+_MANY_CELLS = 5_000_000  # of a table that is not copied as a whole
+_ROWS_AT_ONCE = 8_192
+_EXACT_IN_FLOAT32 = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows with the task's code as their last column.
+    """Rows with the task's code as their last column, as candidates take them.
+
+    Of many cells there are no copies that stay: each request makes the rows it wants.
 
     Attributes
     ----------
-    raw : float array or CSR of shape (n_samples, n_features + 1)
+    X : float array or CSR of shape (n_samples, n_features)
         The features as they are.
-    scaled : float array or CSR of shape (n_samples, n_features + 1), or None
-        Of mean 0 and variance 1, if a candidate wants them.
     task : int32 array of shape (n_samples,)
         Codes; -1 is unknown.
+    scale : Standardisation or None
+        What gives features mean 0 and variance 1, if a candidate wants that.
     groups : int32 array of shape (n_levels, n_samples), or None
         Codes of the groups that the tasks lie in; -1 is unknown.
     """
 
-    raw: np.ndarray
-    scaled: np.ndarray | None
+    X: Any
     task: np.ndarray
+    scale: Standardisation | None
     groups: np.ndarray | None = None
-    _by_level: dict = field(default_factory=dict)
+    _whole: dict = field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls,
-        X: Any,
-        task: np.ndarray,
-        scale: Standardisation | None,
-        groups: np.ndarray | None = None,
-    ) -> Self:
-        """Append the tasks; `scale` is None if no candidate wants scaled features."""
-        raw: Any = with_task(X, task)
-        scaled: Any = None
-        if scale is not None and (sp.issparse(X) or scale.categories is not None):
-            scaled = with_task(scale.apply(X), task)
-        elif scale is not None:
-            scaled = np.empty_like(raw)
-            scale.apply(X, out=scaled[:, :-1])
-            scaled[:, -1] = task
-        return cls(raw, scaled, task, groups)
+    @property
+    def is_large(self) -> bool:
+        """Whether a copy of all rows is worth avoiding."""
+        plain = self.scale is None or self.scale.categories is None
+        return plain and not sp.issparse(self.X) and self.X.size > _MANY_CELLS
 
-    def of_kind(self, candidate: Candidate) -> Any:
-        """The rows that a candidate takes."""
-        return self.rows(candidate.scaled, candidate.level)
+    def rows(
+        self, scaled: bool, level: int = -1, some: np.ndarray | slice = slice(None)
+    ) -> Any:
+        """Some of the rows, with the groups of a level in place of the tasks."""
+        if (scaled, level) not in self._whole and not self.is_large:
+            self._whole[scaled, level] = self._made(scaled, level, slice(None))
+        whole = self._whole.get((scaled, level))
+        return self._made(scaled, level, some) if whole is None else whole[some]
 
-    def rows(self, scaled: bool, level: int = -1) -> Any:
-        """The rows, with the groups of a level in place of the tasks."""
-        X: Any = self.scaled if scaled else self.raw
-        if level < 0:
-            return X
-        key = scaled, level
-        if key not in self._by_level:
-            groups: Any = self.groups
-            self._by_level[key] = with_task(X[:, :-1], groups[level])
-        return self._by_level[key]
+    @contextmanager
+    def whole(self, scaled: bool, level: int) -> Iterator[None]:
+        """Keep all rows for a while, for several who want them at the same time."""
+        if not self.is_large:  # they are kept anyway
+            yield
+            return
+        self._whole[scaled, level] = self._made(scaled, level, slice(None))
+        try:
+            yield
+        finally:
+            del self._whole[scaled, level]
+
+    def _made(self, scaled: bool, level: int, some: np.ndarray | slice) -> Any:
+        groups: Any = self.groups
+        task = (self.task if level < 0 else groups[level])[some]
+        scale = self.scale if scaled else None
+        if sp.issparse(self.X) or (scale and scale.categories is not None):
+            X = self.X[some]
+            return with_task(X if scale is None else scale.apply(X), task)
+        exact = task.max(initial=0) < _EXACT_IN_FLOAT32
+        dtype = self.X.dtype if exact else np.float64
+        out = np.empty((len(task), self.X.shape[1] + 1), dtype)
+        out[:, -1] = task
+        for first in range(0, len(out), _ROWS_AT_ONCE):
+            part = slice(first, first + _ROWS_AT_ONCE)
+            X = self.X[some][part] if isinstance(some, slice) else self.X[some[part]]
+            if scale is None:
+                out[part, :-1] = X
+            else:
+                scale.apply(X, out=out[part, :-1])
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +151,9 @@ class TrainingTable:
         rows: np.ndarray | slice | None = None,
     ) -> Any:
         """Fit a candidate to some of the rows; a constant where there is one class."""
-        rows = slice(None) if rows is None else rows
-        X, y = self.table.of_kind(candidate)[rows], self.y[rows]
+        rows = self._drawn(candidate, slice(None) if rows is None else rows)
+        X = self.table.rows(candidate.scaled, candidate.level, rows)
+        y = self.y[rows]
         weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
         if self.n_classes and (y == y[0]).all():
             return DummyClassifier(strategy="prior").fit(X, y, **weight)
@@ -151,6 +171,18 @@ class TrainingTable:
         model.fit(X, y, **weight)
         return model if codes is None else WithMeanTargets(codes, model)
 
+    def _drawn(
+        self, candidate: Candidate, rows: np.ndarray | slice
+    ) -> np.ndarray | slice:
+        """As many of the rows as a candidate takes at most, of each task its part."""
+        every = np.arange(self.n_samples)[rows]
+        if not 0 < candidate.most_rows < len(every):
+            return rows
+        every = np.random.RandomState(0).permutation(every)
+        by_task = every[np.argsort(self.table.task[every], kind="stable")]
+        places = np.linspace(0, len(every) - 1, candidate.most_rows).astype(np.intp)
+        return np.sort(by_task[places])
+
     def takes_bins(self, candidate: Candidate) -> bool:
         """Whether a candidate can be fitted to bins that are made once."""
         return (
@@ -158,10 +190,19 @@ class TrainingTable:
             and not candidate.scaled
         )
 
+    def copies_much(self, candidate: Candidate) -> bool:
+        """Whether a fit needs about as much memory as a large table."""
+        free = self.takes_bins(candidate) or candidate.most_rows
+        return self.table.is_large and not free
+
+    def forget_bins(self) -> None:
+        """Free what fits to some of the rows have in common."""
+        vars(self).pop("bins", None)
+
     @cached_property
     def bins(self) -> SameBins:
         """The raw features as bins, for any number of fits to some of the rows."""
-        X = self.table.raw[:, :-1]
+        X = self.table.X
         mask = np.zeros(X.shape[1], dtype=bool)
         mask[self.categorical] = True
         return SameBins(
@@ -210,9 +251,13 @@ class TrainingTable:
         self, predictions: list[np.ndarray], rows: np.ndarray | slice = slice(None)
     ) -> Evidence:
         """Candidates' predictions for all rows, and what is known of some of these."""
+        y = self.y[rows]
+        out = np.empty((len(predictions), len(y), *predictions[0].shape[1:]))
+        for k, each in enumerate(predictions):
+            out[k] = each[rows]
         return Evidence(
-            np.stack([each[rows] for each in predictions]),
-            self.y[rows],
+            out,
+            y,
             self.weight[rows],
             self.table.task[rows],
             self.n_tasks,

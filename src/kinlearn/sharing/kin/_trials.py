@@ -9,6 +9,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._fitting import NotFiniteError
@@ -31,8 +32,9 @@ _FOLDS_OF_RACE = 2  # by which they are judged
 _ERRORS_OF_RACE = 2.0  # standard errors that are clear
 # Candidates that get no weight stop as early, where a fold takes a while.
 _FEWEST_TO_DROP = 3  # candidates that must be done before
-_ROWS_TO_DROP = 2_000
+_ROWS_TO_DROP = 500
 _ROWS_OF_LOOK = 4_000  # at most so many tell
+_STEP_TO_DROP, _ERRORS_TO_DROP = 0.1, 1.0  # so much of it must do so clear a harm
 _LEAST_WEIGHT, _LEAST_OF_A_TASK = 0.01, 0.05
 _NOT_FINITE = "its predictions were not finite"
 _ROWS_TO_WEIGH = 8  # one in so many shows how long the weights of all will take
@@ -74,9 +76,9 @@ class Trial:
         Who.
     params : dict
         The settings that did best.
-    predictions : float64 array of shape (n_samples[, n_classes])
+    predictions : float64 array of shape (n_samples[, n_classes]), or None
         Its predictions for all rows, by models that did not see them; NaN for rows
-        that are never held out.
+        that are never held out. None when the weights are learned.
     unseen : float64 array of shape (n_samples[, n_classes]), or None
         The same by models that did not see the row's task.
     model : estimator or None
@@ -88,8 +90,8 @@ class Trial:
 
     candidate: Any
     params: dict
-    predictions: np.ndarray
-    unseen: np.ndarray | None
+    predictions: Any
+    unseen: Any
     model: Any
     seconds: dict
 
@@ -123,7 +125,7 @@ def _held_out(
     if train.takes_bins(candidate):
         return train.predictions_by_bins(candidate, params, rows, test, task, stages)
     model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
-    X = train.table.of_kind(candidate)[test]
+    X = train.table.rows(candidate.scaled, candidate.level, test)
     if stages:
         return list(staged_predictions(model, X, task, labels, stages))
     return [predict_with(model, X, task, labels)]
@@ -384,7 +386,7 @@ class Trials:
         self, params: dict[str, Any], candidate: Candidate
     ) -> tuple[dict[str, Any], ...]:
         """What a forest's pilots chose, and what they cannot decide for sure."""
-        n_features = self.train.table.raw.shape[1] - 1
+        n_features = self.train.table.X.shape[1]
         others = []
         if self.train.n_samples < _FEW_ROWS:
             if params.get("max_features", n_features) < n_features:
@@ -548,6 +550,8 @@ class Trials:
             )
         weights = both.by_task(both.crowd()).by_task[:, -1]
         if weights.mean() < _LEAST_WEIGHT and weights.max() < _LEAST_OF_A_TASK:
+            if both.harm_of_last(_STEP_TO_DROP) < _ERRORS_TO_DROP:
+                return  # of few rows, this may be chance
             raise _LeftOut(
                 f"after {_FOLDS_OF_RACE} of {self._n_folds} folds its weight was "
                 f"{weights.mean():.2g} in the mean of the tasks, and nowhere more than "
@@ -577,10 +581,18 @@ class Trials:
     ) -> list[tuple[Any, float]]:
         """What a function of the rows gives, and the seconds, for each job."""
         rows = SentOnce.in_turn(self.train, self.n_jobs)
+        if self._shares_memory and any(self.train.copies_much(job[0]) for job in jobs):
+            return [_job(function, False, next(rows), *job) for job in jobs]
         several = self._n_jobs > 1
         return self._parallel(
             delayed(_job)(function, several, next(rows), *job) for job in jobs
         )
+
+    @property
+    def _shares_memory(self) -> bool:
+        """Whether fits at the same time need their memory in the same place."""
+        backend, _ = get_active_backend(prefer="threads")
+        return bool(getattr(backend, "supports_sharedmem", False))
 
     def _joined(self, by_fold: list[np.ndarray], fold: np.ndarray) -> np.ndarray:
         """Predictions of all folds, in the order of the rows."""
@@ -589,12 +601,32 @@ class Trials:
             out[fold == f] = values
         return out
 
+    def forget_predictions(self) -> None:
+        """Free what was only wanted to learn the weights."""
+        for name, trial in self.done.items():
+            self.done[name] = replace(trial, predictions=None, unseen=None)
+
     def refit(self, names: list[str]) -> list[Any]:
         """Fit candidates with the chosen settings to all rows.
 
         Where time is short, one of the variants of each.
         """
         todo = self._fits_to_do(names)
+        self.train.forget_bins()
+        new: dict[str, Any] = {}
+        kinds = dict.fromkeys((t.candidate.scaled, t.candidate.level) for t, _ in todo)
+        for kind in kinds:  # of a large table, one copy at a time
+            some = [
+                (trial, n)
+                for trial, n in todo
+                if (trial.candidate.scaled, trial.candidate.level) == kind
+            ]
+            with self.train.table.whole(*kind):
+                new |= self._refitted(some)
+        return [new.get(name, self.done[name].model) for name in names]
+
+    def _refitted(self, todo: list[tuple[Trial, int]]) -> dict[str, Any]:
+        """Models of all rows, by candidate; of several variants, their mean."""
         jobs = [
             (trial.candidate, {**self._final_params(trial), **variant})
             for trial, n in todo
@@ -605,7 +637,7 @@ class Trials:
         for trial, n in todo:
             models = list(islice(fitted, n))
             new[trial.candidate.name] = models[0] if n == 1 else MeanOf(models)
-        return [new.get(name, self.done[name].model) for name in names]
+        return new
 
     def _final_params(self, trial: Trial) -> dict[str, Any]:
         """Settings for all rows: a task without own models in the folds gets none."""

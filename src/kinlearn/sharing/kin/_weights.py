@@ -42,6 +42,7 @@ __all__ = [
 SCALES = (0.0, 0.03, 0.1, 0.3, 1.0)
 _MOST_STEPS = 50
 _SMALL_STEP = 1e-9
+_ROWS_AT_ONCE = 65_536
 _HALVINGS = 20
 _ROUNDS_OF_EM = 200
 _TASKS_OF_PRIOR = 1.0  # equal fractions of the scales count like so many tasks
@@ -84,9 +85,10 @@ class SquaredLoss:
         self.n_candidates = k = errors.shape[1]
         self._matrix = np.zeros((n, k, k))
         for t in np.flatnonzero(np.diff(indptr)):
-            rows = order[indptr[t] : indptr[t + 1]]
-            part = errors[rows]
-            self._matrix[t] = part.T @ (weight[rows, None] * part) / variance[t]
+            for first in range(indptr[t], indptr[t + 1], _ROWS_AT_ONCE):
+                rows = order[first : min(first + _ROWS_AT_ONCE, indptr[t + 1])]
+                part = errors[rows]
+                self._matrix[t] += part.T @ (weight[rows, None] * part) / variance[t]
 
     def value(self, w: np.ndarray) -> np.ndarray:
         """The loss of each group, by weights of shape (n_groups, n_candidates)."""
