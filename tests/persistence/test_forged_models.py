@@ -1,5 +1,6 @@
 """Numbers that no fit leaves behind are refused before compiled code follows them."""
 
+import dataclasses
 import pickle
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from kinlearn.testing._problems import make_problem
 from kinlearn.trees import (
     MultiTaskDecisionTreeClassifier,
     MultiTaskExtraTreesRegressor,
+    MultiTaskRandomForestClassifier,
 )
 from kinlearn.utils._loaded import checked_together
 from tests.registry import ESTIMATORS
@@ -141,3 +143,36 @@ def test_models_that_are_not_fitted_go_through():
     for estimator in (*ESTIMATORS, Ridge()):
         again = pickle.loads(pickle.dumps(estimator))
         assert type(again) is type(estimator)
+
+
+FORGED_DECISIONS = {
+    "weights of text": lambda t: {"decision_weight": t.decision_weight.astype(str)},
+    "weights of nothing": lambda t: {"decision_weight": t.decision_weight * np.nan},
+    "negative weights": lambda t: {"decision_weight": -t.decision_weight},
+    "negative rows": lambda t: {"decision_rows": -t.decision_rows},
+    "rows of text": lambda t: {"decision_rows": t.decision_rows.astype(str)},
+    "no values": lambda t: {
+        "value_indptr": np.zeros_like(t.value_indptr),
+        "value_label": t.value_label[:0],
+        "value_share": t.value_share[:0],
+    },
+}
+
+
+@pytest.mark.parametrize("which", ["_trees", "_grown"])
+@pytest.mark.parametrize("name", FORGED_DECISIONS)
+def test_decisions_that_no_growth_leaves_are_refused(problem, which, name):
+    forest = MultiTaskRandomForestClassifier(2, task=-1, shrinkage=1.0, random_state=0)
+    trees = list(getattr(forest.fit(*problem), which))
+    trees[1] = dataclasses.replace(trees[1], **FORGED_DECISIONS[name](trees[1]))
+    setattr(forest, which, trees)
+    with pytest.raises(ValueError, match=r"save it again"):
+        pickle.loads(pickle.dumps(forest))
+
+
+@pytest.mark.parametrize("grown", [[], 5, ["a"], ()])
+def test_there_is_a_grown_tree_for_each(problem, grown):
+    model = MultiTaskDecisionTreeClassifier(task=-1, shrinkage=1.0).fit(*problem)
+    model._grown = grown
+    with pytest.raises(ValueError, match=r"save it again"):
+        pickle.loads(pickle.dumps(model))

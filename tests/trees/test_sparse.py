@@ -17,6 +17,7 @@ from kinlearn.trees import (
     shap_linear,
     shap_rows,
 )
+from kinlearn.trees.decision._model import MultiTaskTree
 
 MODELS = [
     MultiTaskDecisionTreeClassifier(task=-1, purity=0.8),
@@ -94,3 +95,19 @@ def test_categories_in_sparse_rows_are_an_error(rows):
     model = MultiTaskRandomForestClassifier(2, task=-1, categorical_features=[4])
     with pytest.raises(TypeError, match=r"X is sparse. Pass X.toarray\(\)"):
         model.fit(with_task(sp.csr_array(X), task), y)
+
+
+@pytest.mark.parametrize("model", MODELS[:2], ids=lambda m: type(m).__name__)
+def test_later_rows_are_not_unpacked_all_at_once(rows, model, monkeypatch):
+    X, task, y, _ = rows
+    model.fit(with_task(sp.csr_array(X), task), y)
+    monkeypatch.setattr(unpacking, "_CELLS_AT_ONCE", 1000)
+    cells, leaves = [], MultiTaskTree.leaves
+
+    def noted(tree, X):
+        cells.append(X.size)
+        return leaves(tree, X)
+
+    monkeypatch.setattr(MultiTaskTree, "leaves", noted)
+    model.add_task(with_task(sp.csr_array(X), task + 4), y)
+    assert 0 < max(cells) <= 1000

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.trees import (
@@ -167,3 +168,26 @@ def test_only_the_root_is_drawn():
     X, y = _problem()
     tree = MultiTaskDecisionTreeClassifier(task=-1, random_state=0).fit(X, y)
     assert plot_tree(tree, max_depth=0).texts
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
+def test_classes_that_nothing_has_are_refused_in_later_calls_too(model):
+    X, y = _problem()
+    model = clone(model).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match=r"classes names \[5\]"):
+        model.partial_fit(X, y, classes=[0, 1, 5])
+    model.partial_fit(X, y, classes=[0, 1])
+    later = np.add(X, [0, 0, 0, 3])
+    model.partial_fit(later, y + 5, classes=[0, 1, 5, 6])
+    assert model.classes_.tolist() == [0, 1, 5, 6]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
+def test_a_later_row_of_no_weight_has_no_label(model):
+    X, y = _problem()
+    model, later, labels = clone(model).fit(X, y), np.add(X, [0, 0, 0, 3]), y.copy()
+    labels[0], weight = 5, np.ones(len(y))
+    weight[0] = 0
+    model.add_task(later, labels, sample_weight=weight)
+    assert model.predict_proba(later)[:, 2].max() == 0
+    assert_allclose(model.predict_proba(later).sum(axis=1), 1)

@@ -359,6 +359,16 @@ class TaskMixin(AllOrNothing):
                 f"{absent} are missing."
             )
 
+    @staticmethod
+    def _check_later_classes(later: LaterData, classes: ArrayLike | None) -> None:
+        """Refuse classes, of a later `partial_fit`, that no row had."""
+        absent = np.setdiff1d([] if classes is None else classes, later.classes)
+        if len(absent):
+            raise ValueError(
+                f"classes names {absent.tolist()}, which neither the model knows nor y "
+                "has. Pass rows of them, or leave them out."
+            )
+
     def _remember_later(self, later: LaterData) -> None:
         """Set the tasks, and the classes of each, with those of later rows."""
         self.tasks_ = later.tasks

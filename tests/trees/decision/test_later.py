@@ -14,7 +14,7 @@ from kinlearn.trees import (
     MultiTaskDecisionTreeClassifier,
     MultiTaskRandomForestClassifier,
 )
-from kinlearn.trees.decision._later import add_rows
+from kinlearn.trees.decision._later import add_rows, reached
 from kinlearn.trees.decision._model import decided_bits
 
 
@@ -68,16 +68,9 @@ def test_a_task_added_to_a_tree_is_decided_as_in_its_growth(purity, settings, we
     tree = MultiTaskDecisionTreeClassifier(task=-1, purity=purity, **settings)
     tree.fit(with_task(X, task), y, sample_weight=weight)
     for t in range(5):
-        mine = task == t
-        added = add_rows(
-            without(tree.tree_, t),
-            X[mine],
-            task[mine],
-            y[mine],
-            weight[mine],
-            np.arange(5) == t,
-            purity,
-        )
+        mine, is_new, old = task == t, np.arange(5) == t, without(tree.tree_, t)
+        at = reached(old, X[mine], task[mine], is_new)
+        added = add_rows(old, at, task[mine], y[mine], weight[mine], is_new, purity)
         added.check(6, 5, 3)
         assert_same_trees(tree.tree_, added)
 
@@ -172,3 +165,16 @@ def test_the_first_partial_fit_is_a_fit_and_rows_of_no_weight_are_none():
     model.class_weight = "balanced"
     with pytest.raises(ValueError, match="depends on all rows together"):
         model.partial_fit(Z, y)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_a_task_does_not_show_is_guessed_from_all_known_tasks(model):
+    X, task, y, _ = make_rows(5)
+    y[task == 2] -= 1  # two classes
+    y[task == 1] = 0  # its other class is a guess
+    Z, known = with_task(X, task), task < 3
+    model.set_params(unknown_task="error").fit(Z[known], y[known])
+    before = model.predict_proba(Z[known])
+    model.add_task(Z[~known], y[~known])
+    moved = np.abs(model.predict_proba(Z[known]) - before).max(axis=1) > 1e-12
+    assert set(task[known][moved]) == {1}

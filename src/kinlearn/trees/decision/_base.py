@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,9 +14,10 @@ from kinlearn.tasks import TaskData, TaskMixin
 from kinlearn.trees._sparse import dense_blocks
 from kinlearn.trees._weights import later_weights
 from kinlearn.trees.decision._growth import CRITERIA, Rows, Settings, check_tasks_weigh
-from kinlearn.trees.decision._later import add_rows, renumbered
+from kinlearn.trees.decision._later import add_rows, reached, renumbered
 from kinlearn.trees.decision._model import MultiTaskTree, narrowed
 from kinlearn.trees.decision._shrinkage import shrunk
+from kinlearn.utils._loaded import demand
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 
@@ -85,6 +85,8 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         return list(self._trees if self._grown is None else self._grown)
 
     def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
+        if self._grown is not None:  # the two go through the model side by side
+            demand(len(self._grown) == len(self._trees), "_grown")
         for tree in [*self._trees, *(self._grown or [])]:
             tree.check(n_features, n_tasks, n_classes)
 
@@ -95,7 +97,8 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
 
         The tests stay as they are. The new tasks' rows go down, and are decided as in
         fit: where one label has enough of a task's rows, or at a leaf. Known tasks are
-        predicted as before. Every tree of a forest takes all the rows.
+        predicted as before, but for classes that none of a task's own rows has: their
+        guess is the mean over all tasks. Every tree of a forest takes all the rows.
 
         Parameters
         ----------
@@ -135,7 +138,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             Labels; after the first call, classes that it did not have are for tasks
             that it did not have.
         classes : array-like of shape (n_classes,), default=None
-            All classes; in the first call, y must hold each of them.
+            All classes; y must hold those that the model does not know.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights.
 
@@ -146,6 +149,7 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
         """
         if hasattr(self, "tasks_"):
             later = self._later_data(X, y, sample_weight, new_classes=True)
+            self._check_later_classes(later, classes)
             return self._add_later(later)
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
@@ -160,12 +164,15 @@ class MultiTaskTreeModel(TaskMixin, ClassifierMixin, BaseEstimator):
             renumbered(tree, later.place, later.class_place) for tree in self._kept()
         ]
         looking, X = narrowed(trees, later.X)
-        X = X[rows].toarray() if sp.issparse(X) else np.ascontiguousarray(X[rows])
-        grown = []
-        for tree, looks in zip(trees, looking, strict=True):
-            added = add_rows(looks, X, *of_rows, later.is_new, self.purity)
-            added.steps["feature"] = tree.steps["feature"]
-            grown.append(added)
+        at = np.empty((len(trees), len(rows)), dtype=np.int32)
+        for some, dense in dense_blocks(X[rows]):
+            dense, task = np.ascontiguousarray(dense), later.task[rows][some]
+            for number, tree in enumerate(looking):
+                at[number, some] = reached(tree, dense, task, later.is_new)
+        grown = [
+            add_rows(tree, places, *of_rows, later.is_new, self.purity)
+            for tree, places in zip(trees, at, strict=True)
+        ]
         self._keep(grown, len(later.classes))
         # a class is seen in a task where its rows count
         t, y, w = of_rows

@@ -7,13 +7,12 @@ rows in the parent.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from kinlearn.trees.decision._model import MultiTaskTree, decided_bits
 
-__all__ = ["add_rows", "renumbered"]
+__all__ = ["add_rows", "reached", "renumbered"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,23 +43,36 @@ def renumbered(
     )
 
 
+def reached(
+    tree: MultiTaskTree, X: np.ndarray, task: np.ndarray, is_new: np.ndarray
+) -> np.ndarray:
+    """Where rows come to: the decision, or the leaf if the tree lacks the task."""
+    at = np.empty(len(task), dtype=np.int32)
+    new = is_new[task]
+    if not new.all():
+        at[~new] = tree.decisions(X[~new], task[~new])
+    if new.any():
+        at[new] = tree.leaves(X[new])
+    return at
+
+
 def add_rows(
     tree: MultiTaskTree,
-    X: np.ndarray,
+    at: np.ndarray,
     task: np.ndarray,
     y: np.ndarray,
     weight: np.ndarray,
     is_new: np.ndarray,
     purity: float,
 ) -> MultiTaskTree:
-    """Let rows of positive weight run down, and decide by old and new rows.
+    """Decide by old rows and by new ones, of positive weight.
 
     Parameters
     ----------
     tree : MultiTaskTree
         The tree.
-    X : float array of shape (n, n_features), row-major
-        Features.
+    at : int32 array of shape (n,)
+        What `reached` gives for the rows.
     task, y : int arrays of shape (n,)
         Task and class codes.
     weight : float64 array of shape (n,)
@@ -76,22 +88,21 @@ def add_rows(
         With the rows.
     """
     new = is_new[task]
-    parts = [_with_known(tree, X[~new], task[~new], y[~new], weight[~new])]
+    parts = [_with_known(tree, at[~new], y[~new], weight[~new])]
     if new.any():
-        parts.append(_of_new(tree, X[new], task[new], y[new], weight[new], purity))
+        parts.append(_of_new(tree, at[new], task[new], y[new], weight[new], purity))
     return _put_together(tree, parts)
 
 
 def _with_known(
-    tree: MultiTaskTree, X: Any, task: np.ndarray, y: np.ndarray, weight: np.ndarray
+    tree: MultiTaskTree, found: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> _Decisions:
     """The tree's decisions; rows of the parent no longer stand in for a task's own."""
     n = len(tree.decision_task)
     place = np.repeat(np.arange(n), np.diff(tree.value_indptr))
     label, old = tree.value_label, tree.value_share * tree.decision_weight[place]
     rows = tree.decision_rows
-    if len(task):
-        found = tree.decisions(X, task)
+    if len(found):
         added = np.bincount(found, minlength=n)
         kept = ~((rows == 0) & (added > 0))[place]
         rows = rows + added
@@ -106,7 +117,7 @@ def _with_known(
 
 def _of_new(
     tree: MultiTaskTree,
-    X: np.ndarray,
+    leaf: np.ndarray,
     task: np.ndarray,
     y: np.ndarray,
     weight: np.ndarray,
@@ -114,7 +125,7 @@ def _of_new(
 ) -> _Decisions:
     """Decisions of tasks that the tree does not know."""
     # one entry for each row and each node on its way; from the root on
-    way = tree.paths(tree.leaves(X))
+    way = tree.paths(leaf)
     row = np.repeat(np.arange(len(task)), np.diff(way.indptr))
     n_tasks = int(task.max()) + 1
     key = way.indices.astype(np.int64) * n_tasks + task[row]

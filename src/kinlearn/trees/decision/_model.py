@@ -97,16 +97,15 @@ class MultiTaskTree:
         check_below("missing_left", self.steps["missing_left"], 2 * (n_sets + 1))
         check_numbers("stats", self.stats, self.stats.dtype, (n,))
         check_starts("decision_indptr", self.decision_indptr, n, n_decisions, np.int32)
-        for name in ("decision_rows", "decision_weight"):
-            check_numbers(
-                name,
-                getattr(self, name),
-                getattr(self, name).dtype.kind,
-                (n_decisions,),
-            )
+        check_numbers("decision_rows", self.decision_rows, "i", (n_decisions,))
+        demand((self.decision_rows >= 0).all(), "decision_rows")
+        check_numbers("decision_weight", self.decision_weight, "f", (n_decisions,))
+        check_finite("decision_weight", self.decision_weight)
+        demand((self.decision_weight > 0).all(), "decision_weight")
         check_numbers("decision_task", self.decision_task, np.int32, (n_decisions,))
         check_below("decision_task", self.decision_task, n_tasks)
         check_starts("value_indptr", self.value_indptr, n_decisions, n_values, np.int32)
+        demand((np.diff(self.value_indptr) > 0).all(), "value_indptr")
         check_numbers("value_label", self.value_label, np.int32, (n_values,))
         check_below("value_label", self.value_label, n_classes)
         check_numbers("value_share", self.value_share, np.float64, (n_values,))

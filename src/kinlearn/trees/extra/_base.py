@@ -293,7 +293,7 @@ class MultiTaskExtraTreesBase(
                 "or set leaf_smoothing=None before fit."
             )
         weight = self._weigh_later(later)
-        later = replace(later, X=_unpacked(later.X))
+        later = replace(later, X=_unpacked(later.X), sample_weight=weight)
         offsets = np.zeros(len(later.tasks))
         offsets[later.place] = self._offsets
         y = later.y
@@ -314,7 +314,7 @@ class MultiTaskExtraTreesBase(
         )
         self._keep(grown)
         self._offsets = offsets
-        self._remember_later(replace(later, sample_weight=weight))
+        self._remember_later(later)
         return self
 
     def _widened(self, later: Any) -> Forest:

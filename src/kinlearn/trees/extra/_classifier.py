@@ -303,7 +303,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
             Labels; after the first call, classes that it did not have are for tasks
             that it did not have.
         classes : array-like of shape (n_classes,), default=None
-            All classes; in the first call, y must hold each of them.
+            All classes; y must hold those that the forest does not know.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights.
 
@@ -314,6 +314,7 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         """
         if hasattr(self, "forest_"):
             later = self._later_data(X, y, sample_weight, new_classes=True)
+            self._check_later_classes(later, classes)
             return self._add_later(later)
         self._check_first_classes(y, classes)
         return self.fit(X, y, sample_weight)
@@ -328,15 +329,17 @@ class MultiTaskExtraTreesClassifier(ClassifierMixin, MultiTaskExtraTreesBase):
         tasks, whose rows are many and never of the new class: it would hardly ever get
         it.
         """
-        is_old = np.isin(later.y, later.class_place)
-        both = np.intersect1d(later.task[is_old], later.task[~is_old])
+        counts = later.sample_weight > 0
+        is_old = counts & np.isin(later.y, later.class_place)
+        is_new = counts & ~is_old
+        both = np.intersect1d(later.task[is_old], later.task[is_new])
         if len(both):
             rows = later.task == both[0]
             raise ValueError(
                 f"Task {later.tasks.tolist()[both[0]]!r} has classes that fit saw, "
                 f"{np.unique(later.classes[later.y[rows & is_old]]).tolist()} and "
                 "classes that it did not see, "
-                f"{np.unique(later.classes[later.y[rows & ~is_old]]).tolist()}. "
+                f"{np.unique(later.classes[later.y[rows & is_new]]).tolist()}. "
                 "Leaves hold the classes of all tasks together, so a forest only takes "
                 "new classes for a task that has no others: fit anew with all rows."
             )
