@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kinlearn import load, save, with_task
 from kinlearn.cluster import MultiTaskSymmetricNMF
 from kinlearn.cluster._affinity import Affinity
-from kinlearn.cluster._multiplicative import multiply
+from kinlearn.cluster._multiplicative import multiply, penalised
 from kinlearn.cluster._solver import Problem
 from kinlearn.datasets import make_term_tasks
 from kinlearn.metrics import clustering_accuracy_score
@@ -42,6 +42,55 @@ def test_updates_are_those_of_the_thesis(balance):
         assert found.n_iter == steps
         loss = plain.thesis_objective(W, found.V, task, 0.0)
         assert_allclose(found.objective.sum(), loss)
+
+
+def test_a_row_without_affinity_does_not_switch_the_penalty_off():
+    _, task, W, whole, V = problem()
+    more = np.pad(W, (0, 1))
+    apart = Problem.build(
+        Affinity(more, np.append(task, np.int32(0))),
+        np.arange(25),
+        np.ones((3, 3)),
+        0.0,
+        HALVES,
+    )
+    options = {"tol": 0.0, "max_iter": 5}
+    expected = multiply(whole, V, HALVES, 1.0, **options)
+    assert np.abs(expected.V - multiply(whole, V, HALVES, 0.0, **options).V).max() > 0.1
+    found = multiply(apart, np.vstack([V, np.zeros(2)]), HALVES, 1.0, **options)
+    assert_allclose(found.V[:-1], expected.V)
+    weights = [
+        penalised(p, V0, HALVES, 1.0).penalty
+        for p, V0 in ((whole, V), (apart, np.vstack([V, np.zeros(2)])))
+    ]
+    assert weights[0].any()
+    assert_allclose(*weights)
+
+
+def test_tasks_that_have_nothing_in_common_have_each_a_penalty():
+    _, task, W, _, V = problem()
+    W = W * (task[:, None] == task)
+    together = Problem.build(Affinity(W, task), np.arange(24), np.eye(3), 0.0, HALVES)
+    options = {"tol": 0.0, "max_iter": 5}
+    found = multiply(together, V, HALVES, 1.0, **options)
+    for t in range(3):
+        rows = np.flatnonzero(task == t)
+        alone = Problem.build(
+            Affinity(W[np.ix_(rows, rows)], np.zeros(8, dtype=np.int32)),
+            np.arange(8),
+            np.ones((1, 1)),
+            0.0,
+            HALVES[:1],
+        )
+        expected = multiply(alone, V[rows], HALVES[:1], 1.0, **options)
+        assert_allclose(found.V[rows], expected.V)
+
+
+def test_a_balance_above_the_greatest_is_refused():
+    X, task, _, _, _ = problem()
+    model = MultiTaskSymmetricNMF(task=-1, solver="multiplicative", balance=5)
+    with pytest.raises(ValueError, match=r"balance is a fraction .* got 5"):
+        model.fit(with_task(X, task))
 
 
 def test_without_a_penalty_the_loss_never_rises():

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -13,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from kinlearn import keep_task, with_task
 from kinlearn.model_selection import equal_groups, rank_groupings
 from kinlearn.svm import MultiTaskSVC, MultiTaskSVR, SVMPlusClassifier
+from kinlearn.trees import MultiTaskDecisionTreeClassifier
 
 
 def test_distinct_numbers_are_cut_into_equal_groups():
@@ -39,6 +41,29 @@ def test_equal_values_stay_together():
         equal_groups([1.0], 0)
 
 
+@pytest.mark.parametrize(
+    ("n_groups", "sizes"), [(3, [90, 5, 5]), (5, [90, 2, 3, 2, 3])]
+)
+def test_the_rest_is_divided_anew_after_many_equal_values(n_groups, sizes):
+    groups, _ = equal_groups([0] * 90 + list(range(1, 11)), n_groups)
+    assert_array_equal(np.bincount(groups), sizes)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([np.nan, 1], "equal_groups takes finite numbers; 1 of the values"),
+        (["a", "b"], "equal_groups takes numbers; the values have dtype"),
+        (np.array([1, "b"], dtype=object), "one of the values is 'b'"),
+        ([[1.0], [2.0]], r"one number for each row; got an array of shape \(2, 1\)"),
+        ([], "one number for each row"),
+    ],
+)
+def test_values_that_cannot_be_cut_are_named(values, message):
+    with pytest.raises(ValueError, match=message):
+        equal_groups(values)
+
+
 def problem(n=150):
     """The column "side" turns the rule, "dose" moves it, "noise" does nothing."""
     rng = np.random.default_rng(0)
@@ -52,6 +77,8 @@ def problem(n=150):
 
 
 MODEL = MultiTaskSVC(kernel="linear", correction_penalty=0.1, C=3)
+TREE = MultiTaskDecisionTreeClassifier(max_depth=3, random_state=0)
+MASK = [False, True, False]
 
 
 @pytest.mark.parametrize("library", [pd, pl])
@@ -86,7 +113,7 @@ def test_scores_are_those_of_the_estimator_with_the_groups_as_tasks():
     found = {each.column: each for each in ranked}
     groups, edges = equal_groups(X[:, 1], 2)
     by_hand = cross_val_score(
-        MODEL.set_params(task=-1), with_task(X, groups), y, cv=folds
+        clone(MODEL).set_params(task=-1), with_task(X, groups), y, cv=folds
     )
     assert_allclose(found[1].score, by_hand.mean())
     assert_allclose(found[1].error, by_hand.std(ddof=1) / np.sqrt(3))
@@ -109,3 +136,52 @@ def test_pipelines_groups_and_numbers():
     assert ranked[0].column == "side"
     with pytest.raises(TypeError, match="needs an estimator with the parameter task"):
         rank_groupings(LogisticRegression(), X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "end", "front"),
+    [
+        (SVMPlusClassifier(kernel="linear"), {"privileged": -2}, {"privileged": 1}),
+        (SVMPlusClassifier(kernel="linear"), {"privileged": [-2]}, {"privileged": [1]}),
+        (TREE, {"categorical_features": [-2]}, {"categorical_features": [1]}),
+        (TREE, {"categorical_features": MASK}, {"categorical_features": [1]}),
+    ],
+)
+@pytest.mark.parametrize("frame", [False, True])
+def test_columns_counted_from_the_end_stay_the_same(model, end, front, frame):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:, 1] = rng.permutation(60) % 5
+    y = (X[:, 0] > 0) == (X[:, 1] % 2 > 0)
+    if frame:
+        X = pd.DataFrame(X, columns=["u", "v", "w"])
+    first = "u" if frame else 0
+    found, expected = (
+        rank_groupings(clone(model).set_params(**each), X, y, columns=[first], cv=2)
+        for each in (end, front)
+    )
+    assert found == expected
+    assert {each.column for each in found} == {None, first}
+
+
+def test_what_cannot_be_counted_from_the_front_is_refused():
+    X, value = problem(30)
+    inner = make_pipeline(
+        keep_task(StandardScaler()), clone(TREE).set_params(categorical_features=[-1])
+    )
+    with pytest.raises(ValueError, match=r"categorical_features=\[-1\] counts columns"):
+        rank_groupings(inner, X[["u", "dose"]], value > 0)
+    with pytest.raises(TypeError, match=r"For one column give \['side'\]"):
+        rank_groupings(MODEL, X, value > 0, columns="side")
+
+
+def test_a_constant_target_and_a_single_fold():
+    X, _ = problem(30)
+    X = X[["u", "side"]]
+    fold = [(np.arange(20), np.arange(20, 30))]
+    model = MultiTaskSVR(kernel="linear")
+    ranked = rank_groupings(
+        model, X, np.full(30, 0.1), cv=fold, scoring="neg_mean_squared_error"
+    )
+    assert [each.correlation for each in ranked] == [0.0] * 3
+    assert np.isnan([each.error for each in ranked]).all()

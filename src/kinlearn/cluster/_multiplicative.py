@@ -7,8 +7,9 @@ entries of V are multiplied at once::
     alpha = balance * min of W V / (S P) over the entries where S P > 0,
 
 so that alpha, the penalty's weight, is in every step as large as leaves V at 0 or
-above. There is no one objective: the loss without the penalty is what starts are
-compared by.
+above. Tasks that have nothing to do with each other have each an alpha; rows without
+affinity, whose V stays 0, have no say. There is no one objective: the loss without the
+penalty is what starts are compared by.
 """
 
 from collections.abc import Callable
@@ -34,11 +35,17 @@ def _form(problem: Problem, shares: np.ndarray) -> np.ndarray:
     return form
 
 
-def _alpha(pull: np.ndarray, push: np.ndarray, balance: float) -> float:
-    up = push > 0
-    if balance <= 0 or not up.any():
-        return 0.0
-    return min(balance, 1.0) * float(np.min(pull[up] / push[up]))
+def _alpha(
+    problem: Problem, pull: np.ndarray, push: np.ndarray, balance: float
+) -> np.ndarray:
+    """The penalty's weight in each task, the same within a component of tasks."""
+    greatest = np.full(len(problem.constant), np.inf)
+    rows, clusters = np.nonzero(push[problem.order] > 0)
+    rows = problem.order[rows]
+    component = problem.component[problem.task[rows]]
+    np.minimum.at(greatest, component, pull[rows, clusters] / push[rows, clusters])
+    greatest[np.isinf(greatest)] = 0.0
+    return balance * greatest[problem.component]
 
 
 def multiply(
@@ -84,7 +91,8 @@ def multiply(
     while n_iter < max_iter and not converged and not stop():
         push = _push(problem, V, form)
         inside = np.einsum("ij,ijm->im", V, problem.mixed_grams(V)[problem.task])
-        change = pull - _alpha(pull, push, balance) * push
+        alpha = _alpha(problem, pull, push, balance)[problem.task]
+        change = pull - alpha[:, None] * push
         ratio = np.divide(change, inside, out=np.zeros_like(V), where=inside > 0)
         V = np.maximum(0.5 * V * (1.0 + ratio), 0.0)
         pull = problem.affinity.product(V)
@@ -102,5 +110,6 @@ def penalised(
 ) -> Problem:
     """The objective with the penalty's weight that the next update would have."""
     form = _form(problem, shares)
-    alpha = _alpha(problem.affinity.product(V), _push(problem, V, form), balance)
-    return replace(problem, penalty=np.ascontiguousarray(alpha * form))
+    pull = problem.affinity.product(V)
+    alpha = _alpha(problem, pull, _push(problem, V, form), balance)
+    return replace(problem, penalty=np.ascontiguousarray(alpha[:, None, None] * form))

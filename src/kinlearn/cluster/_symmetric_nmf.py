@@ -298,6 +298,13 @@ class MultiTaskSymmetricNMF(
             The fitted clusterer.
         """
         self._validate_params()
+        multiplicative = self.solver == "multiplicative"
+        if multiplicative and self.balance > 1:
+            raise ValueError(
+                'With solver="multiplicative" balance is a fraction of the greatest '
+                f"penalty that an update can have, from 0 to 1; got {self.balance!r}. "
+                'Lower it, or set solver="coordinates".'
+            )
         refuse_texts(X)
         data = self._fit_data(X)
         if len(data.tasks) > _MOST_TASKS:
@@ -327,7 +334,6 @@ class MultiTaskSymmetricNMF(
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
         solutions = []
         settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        multiplicative = self.solver == "multiplicative"
         descend = partial(problem.settle, **settings)
         if multiplicative:
             balance = float(self.balance)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv, cross_val_score
 
 from kinlearn.exceptions import UnknownTaskWarning
-from kinlearn.tables.internal import append_column, find_column, open_table
+from kinlearn.tables.internal import (
+    AnyTable,
+    append_column,
+    find_column,
+    open_table,
+)
 from kinlearn.tasks import class_codes, numbers
 from kinlearn.tasks.internal import encode_values
 from kinlearn.utils._typing import ArrayLike, Table
@@ -20,6 +25,7 @@ __all__ = ["Grouping", "equal_groups", "rank_groupings"]
 
 _MOST_VALUES = 10  # of a column that is taken without being named
 _NAME = "rank_groupings"
+_COLUMNS = ("privileged", "categorical_features", "group", "keep")
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,11 @@ class Grouping:
     score : float
         Mean score on held-out rows of the estimator with these groups as its tasks.
     error : float
-        Standard error of the mean over the folds.
+        Standard error of the mean over the folds; NaN for a single one.
     correlation : float
         How strongly the column and the target go together: the absolute coefficient of
-        Pearson; for text the correlation ratio; the greatest one of several classes.
+        Pearson; for text the correlation ratio; the greatest one of several classes. 0
+        where the target is constant.
     sizes : tuple of int
         Rows of each group.
     edges : tuple of float or None
@@ -49,6 +56,33 @@ class Grouping:
     correlation: float
     sizes: tuple[int, ...]
     edges: tuple[float, ...] | None = None
+
+
+def _finite(values: ArrayLike, what: str) -> np.ndarray:
+    """Values that are cut into groups, as finite float64 numbers."""
+    found = np.asarray(values)
+    if found.ndim != 1 or not len(found):
+        raise ValueError(
+            f"{what} takes one number for each row; got an array of shape "
+            f"{found.shape}."
+        )
+    if found.dtype.kind == "O":
+        odd = [cell for cell in found.tolist() if not isinstance(cell, Real)]
+        if odd:
+            raise ValueError(f"{what} takes numbers; one of the values is {odd[0]!r}.")
+    elif found.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{what} takes numbers; the values have dtype {found.dtype}. Text needs no "
+            "cuts: it is a grouping as it is."
+        )
+    found = found.astype(np.float64)
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if len(wrong):
+        raise ValueError(
+            f"{what} takes finite numbers; {len(wrong)} of the values are NaN or "
+            f"infinite, the first in row {wrong[0]}. Leave out or fill these rows."
+        )
+    return found
 
 
 def equal_groups(values: ArrayLike, n_groups: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -83,18 +117,19 @@ def equal_groups(values: ArrayLike, n_groups: int = 3) -> tuple[np.ndarray, np.n
     """
     if not isinstance(n_groups, Integral) or n_groups < 1:
         raise ValueError(f"n_groups must be a whole number from 1; got {n_groups!r}.")
-    values = numbers(values, "equal_groups")
+    values = _finite(values, "equal_groups")
     distinct, counts = np.unique(values, return_counts=True)
     reached = np.cumsum(counts)
     edges: list[int] = []
-    for k in range(1, n_groups):
-        goal = len(values) * k / n_groups
-        # the nearest place between two values, beyond the cuts so far
-        first = edges[-1] + 1 if edges else 0
+    first = done = 0
+    for left in range(n_groups, 1, -1):
+        # what is left is divided anew, as equal values may have filled several groups
+        goal = done + (len(values) - done) / left
         rest = reached[first:-1]
         if not len(rest):
             break
         edges.append(first + int(np.argmin(np.abs(rest - goal))))
+        first, done = edges[-1] + 1, int(reached[edges[-1]])
     cuts = distinct[edges].astype(np.float64)
     return np.searchsorted(cuts, values), cuts
 
@@ -112,8 +147,42 @@ def _task_params(estimator: Any) -> list[str]:
     )
 
 
+def _from_the_front(
+    estimator: Any, params: list[str], table: AnyTable
+) -> dict[str, Any]:
+    """Parameters that name columns from the end of X, or by a mask, for a wider X.
+
+    These are returned as positions from the front. Those of an inner estimator, whose
+    columns may be others than those of X, are refused.
+    """
+    found: dict[str, Any] = {}
+    for name, value in estimator.get_params(deep=True).items():
+        inner, _, last = name.rpartition("__")
+        if last not in _COLUMNS or name in params or value is None:
+            continue
+        keys = np.array(value, dtype=object, ndmin=1).ravel().tolist()
+        mask = bool(keys) and all(isinstance(key, bool | np.bool_) for key in keys)
+        if not mask and not any(isinstance(key, Integral) and key < 0 for key in keys):
+            continue
+        if inner:
+            raise ValueError(
+                f"{name}={value!r} counts columns from the end or is a mask, but the "
+                f"groups that {_NAME} tries are a further column, the last. Give names "
+                "of the columns, or positions from 0."
+            )
+        if not mask:
+            places = [find_column(key, table, last.capitalize()) for key in keys]
+            found[name] = places[0] if isinstance(value, Integral) else places
+        elif len(keys) == table.n_columns:  # else the estimator says what is wrong
+            found[name] = [*keys, False]
+    return found
+
+
 def _correlation(column: np.ndarray, text: bool, targets: np.ndarray) -> float:
-    """The greatest over the targets, which are centred columns."""
+    """The greatest over the targets, which are centred columns; constants have 0."""
+    targets = targets[:, targets.any(axis=0)]
+    if not targets.shape[1]:
+        return 0.0
     if text:
         means = np.stack(
             [targets[column == c].mean(axis=0) for c in range(column.max() + 1)]
@@ -132,7 +201,8 @@ def _targets(y: ArrayLike, classes: bool) -> np.ndarray:
     else:
         labels, codes = class_codes(y, _NAME)
         columns = np.eye(len(labels))[codes][:, : 1 if len(labels) == 2 else None]
-    return columns - columns.mean(axis=0)
+    varies = np.ptp(columns, axis=0) > 0  # the mean may be off by a rounding
+    return np.where(varies, columns - columns.mean(axis=0), 0.0)
 
 
 def rank_groupings(
@@ -207,6 +277,11 @@ def rank_groupings(
     >>> ranked[0].column, ranked[0].sizes
     (2, (75, 75))
     """
+    if isinstance(columns, str):
+        raise TypeError(
+            f"columns must be a list of names or positions; got {columns!r}. For one "
+            f"column give [{columns!r}]."
+        )
     params = _task_params(estimator)
     classes = is_classifier(estimator)
     targets = _targets(y, classes)
@@ -215,8 +290,13 @@ def rank_groupings(
         check_cv(cv, np.asarray(y), classifier=classes).split(X, np.asarray(y))
     )
 
+    # the column of the groups is put behind the others, where no place may move
+    fixed = _from_the_front(estimator, params, table)
+
     def scored(X: Table, task: str | int | None) -> tuple[float, float]:
         model = clone(estimator).set_params(**dict.fromkeys(params, task))
+        if task is not None:
+            model.set_params(**fixed)
         with warnings.catch_warnings():
             # small groups may lie in one fold
             warnings.simplefilter("ignore", UnknownTaskWarning)
@@ -229,7 +309,9 @@ def rank_groupings(
                 n_jobs=n_jobs,
                 error_score="raise",
             )
-        return float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores)))
+        n = len(scores)
+        error = scores.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        return float(scores.mean()), float(error)
 
     found = [Grouping(None, *scored(X, None), 0.0, (table.n_rows,))]
     for key, place in _candidates(columns, table):
@@ -237,7 +319,7 @@ def rank_groupings(
         values = np.asarray(table.column(place), dtype=object if text else np.float64)
         if not text and columns is None and not np.isfinite(values).all():
             continue
-        codes, n_values = _codes(values, text)
+        codes, n_values = _codes(values, text, f"Grouping column {key!r}")
         if n_values < 2 or (columns is None and text and n_values > _MOST_VALUES):
             continue
         groups, edges = codes, None
@@ -256,7 +338,7 @@ def rank_groupings(
 
 
 def _candidates(
-    columns: Sequence[str | int] | None, table: Any
+    columns: Sequence[str | int] | None, table: AnyTable
 ) -> Iterable[tuple[str | int, int]]:
     """Names and positions of the columns that are tried."""
     if columns is None:
@@ -265,11 +347,11 @@ def _candidates(
     return [(key, find_column(key, table, "Grouping")) for key in columns]
 
 
-def _codes(values: np.ndarray, text: bool) -> tuple[np.ndarray, int]:
+def _codes(values: np.ndarray, text: bool, what: str) -> tuple[np.ndarray, int]:
     """Codes of the values, and how many different ones there are."""
     if text:
         values = np.array([str(value) for value in values.tolist()], dtype=object)
     else:
-        values = numbers(values, _NAME)
+        values = _finite(values, what)
     distinct, codes = encode_values(values)
     return codes, len(distinct)

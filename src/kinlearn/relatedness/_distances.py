@@ -293,7 +293,8 @@ def task_distances(
           values gets a bin for each.
         - smoothing : float, default=0.5. Rows that both "kl" add to every bin.
         - shrinkage : float, default=0.1. How far "logdet" takes covariances towards
-          the unit matrix, so that those of few rows have an inverse.
+          the unit matrix, so that those of few rows have an inverse. With
+          ``scale=False`` this depends on the features' units.
         - gamma : float, default=None. Of the kernel of "mmd",
           ``exp(-gamma * ||x - x'||**2)``. None is the median heuristic,
           ``1 / (2 m**2)`` with the median distance m between two rows.
@@ -341,7 +342,10 @@ def task_distances(
 
     At most 10,000 tasks are taken. All methods hold a few matrices of this size
     and no copy of a dense X (except that the exact "mmd" and "proxy_a" hold a
-    scaled one). "ks", "kl" and "hellinger" take sparse X a column at a time.
+    scaled one, and "logdet" the covariances of all tasks and their inverses: at most
+    100 million numbers each). "logdet" and "proxy_a" need two rows of each task, and
+    so does the unbiased "mmd". "ks", "kl" and "hellinger" take sparse X a column at a
+    time.
 
     The linear-time estimate is the expectation over random frequencies of [2]_,
     with one draw for all pairs, instead of the statistic of section 6 in [1]_:

@@ -23,6 +23,8 @@ __all__ = ["logdet", "mmd", "proxy_a"]
 _EXACT_ROWS = 10_000  # 10^8 kernel values, a few seconds
 _MEDIAN_ROWS = 2_000
 _BLOCK_CELLS = 4_000_000  # of a temporary matrix, 32 MB
+_COVARIANCE_CELLS = 100_000_000  # of all tasks, 0.8 GB, and their inverses as much
+_CONDITION = 1e12  # of a covariance: three or four digits of the inverse are left
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -261,37 +263,76 @@ def proxy_a(
 
 
 def _covariances(data: TaskData, scaler: FeatureScaler, shrinkage: float) -> np.ndarray:
-    """Of the scaled features in each task, some of the way to the unit matrix."""
+    """Of the scaled features in each task, without what shrinkage adds."""
     d = data.X.shape[1]
     out = np.empty((data.n_tasks, d, d))
     for t in range(data.n_tasks):
         rows = data.order[data.indptr[t] : data.indptr[t + 1]]
         X = scaler.transform(data.X[rows])
         mean = np.asarray(X.mean(axis=0)).ravel()
-        products = X.T @ X
-        products = products.toarray() if sp.issparse(products) else products
-        out[t] = products / len(rows) - np.outer(mean, mean)
-        out[t] *= 1.0 - shrinkage
-        out[t].flat[:: d + 1] += shrinkage
+        if sp.issparse(X):
+            out[t] = (X.T @ X).toarray() / len(rows) - np.outer(mean, mean)
+        else:
+            X -= mean
+            out[t] = X.T @ X / len(rows)
+    out *= 1.0 - shrinkage
     return out
+
+
+def _check_logdet(data: TaskData, shrinkage: float) -> None:
+    if not isinstance(shrinkage, Real) or not 0 < float(shrinkage) <= 1:
+        raise ValueError(
+            "shrinkage must be a number above 0 and at most 1 (a covariance of few "
+            f"rows has no inverse); got {shrinkage!r}."
+        )
+    sizes = np.diff(data.indptr)
+    if (sizes < 2).any():
+        smallest = data.tasks.tolist()[np.argmin(sizes)]
+        raise ValueError(
+            f"Task {smallest!r} has one row; a covariance needs two. Drop the task, or "
+            "use another method."
+        )
+    d = data.X.shape[1]
+    cells = data.n_tasks * d * d
+    if cells > _COVARIANCE_CELLS:
+        raise ValueError(
+            f"The covariances of {d:,} features in {data.n_tasks:,} tasks would take "
+            f"{16 * cells / 1e9:.1f} GB with their inverses; logdet takes at most "
+            f"{_COVARIANCE_CELLS:,} numbers. Select features, or use another method."
+        )
+
+
+def _inverses(covariances: np.ndarray, tasks: np.ndarray, scale: bool) -> np.ndarray:
+    """Of all covariances; refused where few digits of one would be left."""
+    condition = np.linalg.cond(covariances, 1)  # infinite for a singular one
+    worst = int(np.argmax(condition))
+    if condition[worst] > _CONDITION:
+        other = "" if scale else ", set scale=True"
+        raise ValueError(
+            f"The covariance of task {tasks.tolist()[worst]!r} has no inverse in "
+            "double precision: its rows are too few for so small a shrinkage. Raise "
+            f"shrinkage{other}, or use another method."
+        )
+    return np.linalg.inv(covariances)
 
 
 def logdet(data: TaskData, *, shrinkage: float = 0.1, scale: bool = True) -> np.ndarray:
     """LogDet divergences of the tasks' covariances, the mean of both directions.
 
     The divergence of B from A is tr(A B^-1) - log det(A B^-1) - d; the logarithms of
-    both directions cancel.
+    both directions cancel. A task needs two rows.
     """
-    if not isinstance(shrinkage, Real) or not 0 < float(shrinkage) <= 1:
-        raise ValueError(
-            "shrinkage must be a number above 0 and at most 1 (a covariance of few "
-            f"rows has no inverse); got {shrinkage!r}."
-        )
+    _check_logdet(data, shrinkage)
     scaler = fit_scaler(data.X, scale, data.feature_names)
     covariances = _covariances(data, scaler, float(shrinkage))
     d = covariances.shape[1]
+    # Without `scale` all are over unit**2, and so is the unit matrix that is added:
+    # a factor that both matrices have leaves the divergence as it is.
+    unit = 1.0 if scale else float(scaler.unit[0])
+    added = min(float(shrinkage) / unit / unit, np.finfo(np.float64).max / 1e6)
     flat = covariances.reshape(data.n_tasks, -1)
-    inverse = np.linalg.inv(covariances).reshape(data.n_tasks, -1)
+    flat[:, :: d + 1] += added
+    inverse = _inverses(covariances, data.tasks, scale).reshape(data.n_tasks, -1)
     traces = flat @ inverse.T  # both are symmetric
     out = np.maximum(0.5 * (traces + traces.T) - d, 0.0)
     np.fill_diagonal(out, 0.0)
