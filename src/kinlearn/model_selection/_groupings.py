@@ -1,7 +1,7 @@
 """Which column makes good groups, and numbers cut into groups (Cai 2011, 4.5)."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -20,6 +20,12 @@ __all__ = ["Grouping", "equal_groups", "rank_groupings"]
 
 _MOST_VALUES = 10  # of a column that is taken without being named
 _NAME = "rank_groupings"
+# Parameters that may be mappings from tasks, and what they are without these.
+_FOR_ALL = {
+    "correction_kernel": None,
+    "correction_gamma": None,
+    "label_sets": "connected",
+}
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,15 @@ def _task_params(estimator: Any) -> list[str]:
         f"{_NAME} needs an estimator with the parameter task or group, such as "
         f"MultiTaskSVC(); {type(estimator).__name__} has neither."
     )
+
+
+def _without_mappings(estimator: Any) -> dict[str, Any]:
+    """What parameters become that are mappings from tasks, where there are none."""
+    return {
+        name: _FOR_ALL[name.rpartition("__")[2]]
+        for name, value in estimator.get_params(deep=True).items()
+        if isinstance(value, Mapping) and name.rpartition("__")[2] in _FOR_ALL
+    }
 
 
 def _correlation(column: np.ndarray, text: bool, targets: np.ndarray) -> float:
@@ -217,6 +232,8 @@ def rank_groupings(
 
     def scored(X: Table, task: str | int | None) -> tuple[float, float]:
         model = clone(estimator).set_params(**dict.fromkeys(params, task))
+        if task is None:
+            model.set_params(**_without_mappings(model))
         with warnings.catch_warnings():
             # small groups may lie in one fold
             warnings.simplefilter("ignore", UnknownTaskWarning)
