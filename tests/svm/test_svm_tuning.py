@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -28,6 +29,7 @@ from kinlearn.svm import (
     SVMPlusRegressor,
     tune_in_two_stages,
 )
+from kinlearn.tables.internal import append_rows
 from tests.versions import HAS_CALLBACKS, needs_callbacks
 
 
@@ -262,6 +264,10 @@ def test_half_of_a_validation_set_is_an_error():
         tune_in_two_stages(model, X, y, X_val=X)
     with pytest.raises(ValueError, match="the other rows have 5"):
         tune_in_two_stages(model, X, y, X_val=X.drop(columns="u"), y_val=y)
+    with pytest.raises(ValueError, match=r"X has 3 columns, the other rows have 2\. "):
+        append_rows(np.zeros((2, 3)), np.zeros((2, 2)))
+    with pytest.raises(TypeError, match=r"a table of pandas, the other .* of polars"):
+        append_rows(X, pl.DataFrame({name: X[name].tolist() for name in X}))
 
 
 def test_weights_for_validation_need_rows():
