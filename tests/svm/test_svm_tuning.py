@@ -266,6 +266,8 @@ def test_half_of_a_validation_set_is_an_error():
         tune_in_two_stages(model, X, y, X_val=X.drop(columns="u"), y_val=y)
     with pytest.raises(ValueError, match=r"X has 3 columns, the other rows have 2\. "):
         append_rows(np.zeros((2, 3)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="y holds numbers, y_val text"):
+        tune_in_two_stages(model, X, y.astype(int), X_val=X, y_val=y.astype(str))
     with pytest.raises(TypeError, match=r"a table of pandas, the other .* of polars"):
         append_rows(X, pl.DataFrame({name: X[name].tolist() for name in X}))
 

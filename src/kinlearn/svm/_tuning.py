@@ -196,6 +196,12 @@ def _with_validation(rows: tuple, validation: tuple) -> tuple[Any, Any, Any, lis
         raise ValueError(f"{there} is given without {gone}. Give both, or neither.")
     check_consistent_length(X, y, weight)
     check_consistent_length(X_val, y_val, weight_val)
+    texts = [any(isinstance(v, str) for v in np.asarray(each)) for each in (y, y_val)]
+    if texts[0] != texts[1]:
+        kinds = [("numbers", "text")[text] for text in texts]
+        raise ValueError(
+            f"y holds {kinds[0]}, y_val {kinds[1]}. Write the labels of both alike."
+        )
     both = append_rows(X, X_val)
     n, m = open_table(X).n_rows, open_table(X_val).n_rows
     if weight is not None or weight_val is not None:
