@@ -36,7 +36,7 @@ class TaskFallbackWarning(KinlearnWarning):
 
 
 class UnknownTaskWarning(KinlearnWarning):
-    """Rows to predict for are of tasks that fit did not see."""
+    """Rows to predict for, or parameters, are of tasks that fit did not see."""
 
 
 class UnusedColumnWarning(KinlearnWarning):

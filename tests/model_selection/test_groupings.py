@@ -185,3 +185,17 @@ def test_a_constant_target_and_a_single_fold():
     )
     assert [each.correlation for each in ranked] == [0.0] * 3
     assert np.isnan([each.error for each in ranked]).all()
+
+
+def test_mappings_from_groups_are_none_of_the_baseline():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = MultiTaskSVC(correction_kernel={0: "linear"}, correction_gamma={1: 2.0})
+    model.set_params(label_sets={0: [False, True]})
+    plain = MultiTaskSVC()
+    found, other = (
+        rank_groupings(m, X, X[:, 0] > 0, n_groups=2, cv=3) for m in (model, plain)
+    )
+    assert len(found) == 4
+    (one,), (two,) = ([g for g in each if g.column is None] for each in (found, other))
+    assert one.score == two.score

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -28,6 +29,7 @@ from kinlearn.svm import (
     SVMPlusRegressor,
     tune_in_two_stages,
 )
+from kinlearn.tables.internal import append_rows
 from tests.versions import HAS_CALLBACKS, needs_callbacks
 
 
@@ -214,7 +216,7 @@ def test_what_fails_is_told_instead_of_guessed():
     with pytest.raises(ValueError, match="did not see in fit: 'a'"):
         tune_in_two_stages(model, X, y, cv=KFold(3), plain_grid={"C": [1.0]})
     nothing = make_scorer(lambda *_: np.nan)
-    with pytest.raises(ValueError, match=r"3 scores .* for estimator__C=1.0 in split0"):
+    with pytest.raises(ValueError, match=r"3 scores .* for C=1.0 in split0"):
         tune_in_two_stages(model, X, y, cv=3, plain_grid={"C": [1.0]}, scoring=nothing)
     with pytest.raises(ValueError, match="cv=91 folds cannot be made of 90 rows"):
         tune_in_two_stages(model, X, y, cv=91)
@@ -262,6 +264,56 @@ def test_half_of_a_validation_set_is_an_error():
         tune_in_two_stages(model, X, y, X_val=X)
     with pytest.raises(ValueError, match="the other rows have 5"):
         tune_in_two_stages(model, X, y, X_val=X.drop(columns="u"), y_val=y)
+    with pytest.raises(ValueError, match=r"X has 3 columns, the other rows have 2\. "):
+        append_rows(np.zeros((2, 3)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="y holds numbers, y_val text"):
+        tune_in_two_stages(model, X, y.astype(int), X_val=X, y_val=y.astype(str))
+    with pytest.raises(TypeError, match=r"a table of pandas, the other .* of polars"):
+        append_rows(X, pl.DataFrame({name: X[name].tolist() for name in X}))
+
+
+def test_weights_for_validation_need_rows():
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match="sample_weight_val is given without X_val"):
+        tune_in_two_stages(MultiTaskSVC(task="task"), X, y, sample_weight_val=[1.0])
+
+
+@pytest.mark.parametrize("make", [MultiTaskSVC, MultiTaskSVR, SVMPlusClassifier])
+def test_kernels_by_task_are_tuned(make):
+    X, y, value = problem()
+    model = make(
+        correction_kernel={"a": "linear", "b": "rbf"}, correction_gamma={"b": 2.0}
+    )
+    model.set_params(**{"group" if make is SVMPlusClassifier else "task": "task"})
+    if make is MultiTaskSVC:
+        model.set_params(label_sets={"a": [False, True]})
+    y = value if make is MultiTaskSVR else y
+    found = tune_in_two_stages(model, X, y, cv=2, **FEW)
+    assert found.best_estimator.correction_kernel == model.correction_kernel
+    one = clone(model).set_params(correction_kernel=None, correction_gamma=None)
+    plain = tune_in_two_stages(one, X, y, cv=2, **FEW)
+    assert found.plain_score == plain.plain_score
+
+
+def test_default_grids_count_rows_by_their_weight():
+    X, y, _ = problem()
+    X, weight = X.drop(columns="task"), np.where(np.arange(90) < 45, 1, 3)
+    X.loc[weight == 3] *= 2.0
+    rows = np.repeat(np.arange(90), weight)
+    fold = np.arange(90) % 2
+    model = SVMPlusClassifier(privileged=["p", "q"])
+    one = tune_in_two_stages(model, X, y, weight, cv=PredefinedSplit(fold))
+    two = tune_in_two_stages(
+        model, X.iloc[rows], y[rows], cv=PredefinedSplit(fold[rows])
+    )
+    for results, name in (
+        ("plain_results", "param_estimator__gamma"),
+        ("correction_results", "param_correction_gamma"),
+    ):
+        assert_allclose(
+            np.array(getattr(one, results)[name], dtype=float),
+            np.array(getattr(two, results)[name], dtype=float),
+        )
 
 
 @pytest.mark.parametrize("piped", [False, True])

@@ -1,7 +1,7 @@
 """Which column makes good groups, and numbers cut into groups (Cai 2011, 4.5)."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -25,7 +25,16 @@ __all__ = ["Grouping", "equal_groups", "rank_groupings"]
 
 _MOST_VALUES = 10  # of a column that is taken without being named
 _NAME = "rank_groupings"
+<<<<<<< HEAD
 _COLUMNS = ("privileged", "categorical_features", "group", "keep")
+=======
+# Parameters that may be mappings from tasks, and what they are without these.
+_FOR_ALL = {
+    "correction_kernel": None,
+    "correction_gamma": None,
+    "label_sets": "connected",
+}
+>>>>>>> w-fixa
 
 
 @dataclass(frozen=True)
@@ -147,6 +156,7 @@ def _task_params(estimator: Any) -> list[str]:
     )
 
 
+<<<<<<< HEAD
 def _from_the_front(
     estimator: Any, params: list[str], table: AnyTable
 ) -> dict[str, Any]:
@@ -176,6 +186,15 @@ def _from_the_front(
         elif len(keys) == table.n_columns:  # else the estimator says what is wrong
             found[name] = [*keys, False]
     return found
+=======
+def _without_mappings(estimator: Any) -> dict[str, Any]:
+    """What parameters become that are mappings from tasks, where there are none."""
+    return {
+        name: _FOR_ALL[name.rpartition("__")[2]]
+        for name, value in estimator.get_params(deep=True).items()
+        if isinstance(value, Mapping) and name.rpartition("__")[2] in _FOR_ALL
+    }
+>>>>>>> w-fixa
 
 
 def _correlation(column: np.ndarray, text: bool, targets: np.ndarray) -> float:
@@ -295,8 +314,13 @@ def rank_groupings(
 
     def scored(X: Table, task: str | int | None) -> tuple[float, float]:
         model = clone(estimator).set_params(**dict.fromkeys(params, task))
+<<<<<<< HEAD
         if task is not None:
             model.set_params(**fixed)
+=======
+        if task is None:
+            model.set_params(**_without_mappings(model))
+>>>>>>> w-fixa
         with warnings.catch_warnings():
             # small groups may lie in one fold
             warnings.simplefilter("ignore", UnknownTaskWarning)

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import metadata
+from importlib import import_module, metadata
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,8 @@ def write_model(
     skops = _skops("Saving a model")
     with packed(model) as slim:
         content = skops.dumps(slim)
+    strange = _strange(skops.get_untrusted_types(data=content))
+    _check_importable(strange)
     manifest = {
         "format": _FORMAT,
         "format_version": _VERSION,
@@ -111,7 +113,7 @@ def write_model(
         out.writestr(_ENTRY, text)
         for name, entry in entries.items():
             out.writestr(name, entry)
-    return _strange(skops.get_untrusted_types(data=content))
+    return strange
 
 
 def _checksum(manifest: dict[str, Any], entries: dict[str, bytes]) -> str:
@@ -328,6 +330,22 @@ def _read_manifest(path: Path, text: bytes) -> dict[str, Any]:
 def _strange(types: Iterable[str]) -> list[str]:
     """Those that not every file may build."""
     return sorted(name for name in types if not is_trusted(name))
+
+
+def _check_importable(names: Iterable[str]) -> None:
+    """Refuse what loading could not find again, however it is trusted."""
+    for name in names:
+        module, _, last = name.rpartition(".")
+        try:
+            found = hasattr(import_module(module), last)
+        except (ImportError, ValueError):
+            found = False
+        if not found:
+            raise ValueError(
+                f"The model holds {name}, which cannot be imported by that name, so no "
+                "file could be loaded again. Define it at the top of a module: a "
+                "function by def instead of lambda, outside of functions and classes."
+            )
 
 
 def _named_types(node: Any) -> Iterator[dict[str, Any]]:

@@ -1,13 +1,15 @@
 """Correcting kernels that differ from group to group (Cai 2011, chapters 2 and 4)."""
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinlearn._kernels.svm._rows import RowSource
 from kinlearn._kernels.svm._task_rows import MixedRows
+from kinlearn.exceptions import UnknownTaskWarning
 from kinlearn.svm._kernel import CorrectionSpace, Space, make_space
 from kinlearn.utils._loaded import demand
 
@@ -29,32 +31,42 @@ class GroupSpaces:
     place : tuple of int
         Which of them each group has, by its code.
     default : int
-        Which of them a group has that comes later.
+        Which of them a group has that comes later, and is not expected.
+    expected : tuple of (name, int)
+        Which of them groups have that are named, but had no training rows.
     """
 
     spaces: tuple[Space, ...]
     place: tuple[int, ...]
     default: int
+    expected: tuple[tuple[Any, int], ...] = ()
 
     kernel = "mixed"
 
-    def of(self, group: int | None) -> Space:
+    def of(self, group: int | None, name: Any = None) -> Space:
         """The kernel of a group; None is one that came later."""
-        return self.spaces[self.default if group is None else self.place[group]]
+        if group is None:
+            return self.spaces[dict(self.expected).get(name, self.default)]
+        return self.spaces[self.place[group]]
 
-    def moved(self, place: np.ndarray, n_groups: int) -> "GroupSpaces":
+    def moved(self, place: np.ndarray, names: list) -> "GroupSpaces":
         """The same where groups get other codes, among new groups."""
-        moved = np.full(n_groups, self.default)
+        expected = dict(self.expected)
+        moved = np.array([expected.get(name, self.default) for name in names])
         moved[place] = self.place
-        return GroupSpaces(self.spaces, tuple(moved.tolist()), self.default)
+        return replace(self, place=tuple(moved.tolist()))
 
     def check(self, n_groups: int = 1) -> None:
         """Refuse what no fit leaves behind."""
         demand(len(self.place) == n_groups and len(self.spaces) > 0, "place")
-        for place in (*self.place, self.default):
-            demand(0 <= place < len(self.spaces), "place")
+        for place in (*self.place, self.default, *(k for _, k in self.expected)):
+            demand(type(place) is int and 0 <= place < len(self.spaces), "place")
+        demand(len(dict(self.expected)) == len(self.expected), "expected")
         for space in self.spaces:
             space.check()
+        # a matrix is of all rows, and of no group's
+        for place in (*self.place, *(k for _, k in self.expected)):
+            demand(self.spaces[place].kernel != "precomputed", "kernel")
 
     def _kinds(self, group: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The kernels that rows have, and which of these each row has."""
@@ -99,24 +111,43 @@ class GroupSpaces:
         return out
 
 
-def _check_names(
-    mapping: Mapping[Any, Any], parameter: str, groups: list | None, role: str
-) -> None:
-    """Refuse names that are of no group."""
-    if groups is None:
+def _absent_names(
+    by_group: Mapping[str, Mapping[Any, Any]], groups: list | None, role: str
+) -> list:
+    """Names without training rows, with a warning; all of them are an error."""
+    for parameter in by_group:
+        if groups is None:
+            raise ValueError(
+                f"{parameter} is a mapping from {role}s, but {role}=None. Name the "
+                f"column that holds the {role}s, or give one {parameter} for all rows."
+            )
+    groups = groups or []
+    there = set(groups)
+    named = {
+        name.item() if isinstance(name, np.generic) else name: key
+        for key, mapping in by_group.items()
+        for name in mapping
+    }
+    strange = [name for name in named if name not in there]
+    if not strange:
+        return []
+    some = ", ".join(map(repr, groups[:_SHOWN]))
+    more = ", ..." if len(groups) > _SHOWN else ""
+    message = (
+        f"{named[strange[0]]} names {strange[0]!r}, which is no {role} of the training "
+        f"rows; these are {some}{more}."
+    )
+    if len(strange) == len(named):
         raise ValueError(
-            f"{parameter} is a mapping from {role}s, but {role}=None. Name the column "
-            f"that holds the {role}s, or give one {parameter} for all rows."
+            f"{message} Take the name out, or write it as the column does."
         )
-    strange = [name for name in mapping if name not in groups]
-    if strange:
-        some = ", ".join(map(repr, groups[:_SHOWN]))
-        more = ", ..." if len(groups) > _SHOWN else ""
-        raise ValueError(
-            f"{parameter} names {strange[0]!r}, which is no {role} of the training "
-            f"rows; these are {some}{more}. Take the name out, or write it as the "
-            "column does."
-        )
+    warnings.warn(
+        f"{message} Its kernel waits for rows of it; if none can come, write the name "
+        "as the column does.",
+        UnknownTaskWarning,
+        stacklevel=2,
+    )
+    return strange
 
 
 def _check_values(kernels: Mapping[Any, Any], gammas: Mapping[Any, Any]) -> None:
@@ -172,15 +203,16 @@ def correction_space(
     kernels, gammas = inherit("kernel"), inherit("gamma")
     more = inherit("coef0"), inherit("degree"), weight
     by_group = {
-        name: value
+        f"correction_{name}": value
         for name, value in (("kernel", kernels), ("gamma", gammas))
         if isinstance(value, Mapping)
     }
     if not by_group:
         return make_space(Z, kernels, gammas, *more)
-    for name, value in by_group.items():
-        _check_names(value, f"correction_{name}", groups, role)
-    _check_values(by_group.get("kernel", {}), by_group.get("gamma", {}))
+    absent = _absent_names(by_group, groups, role)
+    _check_values(
+        by_group.get("correction_kernel", {}), by_group.get("correction_gamma", {})
+    )
     made: dict[tuple[Any, Any], Space] = {}
 
     def value_of(values: Any, group: Any, named: bool) -> Any:
@@ -198,14 +230,20 @@ def correction_space(
                 'of the decision function, "precomputed", has no features. Name a '
                 f"kernel for each {role}."
             )
-        if (kernel, gamma) not in made:
-            made[kernel, gamma] = make_space(Z, kernel, gamma, *more)
-        return made[kernel, gamma]
+        key = id(kernel) if callable(kernel) else kernel, gamma  # may have no hash
+        if key not in made:
+            made[key] = make_space(Z, kernel, gamma, *more)
+        return made[key]
 
     own = [space_of(group) for group in groups or []]
+    later = [space_of(name) for name in absent]
     other = space_of(None, named=False)
-    spaces = list(dict.fromkeys([*own, other]))
+    spaces: list[Space] = []
+    for space in [*own, *later, other]:
+        if space not in spaces:
+            spaces.append(space)
     if len(spaces) == 1:
         return other
     place = tuple(spaces.index(space) for space in own)
-    return GroupSpaces(tuple(spaces), place, spaces.index(other))
+    expected = zip(absent, map(spaces.index, later), strict=True)
+    return GroupSpaces(tuple(spaces), place, spaces.index(other), tuple(expected))

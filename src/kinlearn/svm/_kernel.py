@@ -63,11 +63,11 @@ class CorrectionSpace(Protocol):
     @property
     def kernel(self) -> str: ...
 
-    def of(self, group: int | None) -> "Space":
-        """The kernel of a group by its code; None is a group that came later."""
+    def of(self, group: int | None, name: Any = None) -> "Space":
+        """The kernel of a group by its code; None is a later one of this name."""
 
-    def moved(self, place: np.ndarray, n_groups: int) -> "CorrectionSpace":
-        """The same where groups get the codes `place`, among others that are new."""
+    def moved(self, place: np.ndarray, names: list) -> "CorrectionSpace":
+        """The same where groups get the codes `place`, among those of these names."""
 
     def check(self, n_groups: int = 1) -> None:
         """Refuse what no fit leaves behind."""
@@ -105,11 +105,11 @@ class Space:
     degree: int = 3
     function: KernelFunction | None = None
 
-    def of(self, group: int | None) -> "Space":
+    def of(self, group: int | None, name: Any = None) -> "Space":
         """The kernel of a group: of each the same."""
         return self
 
-    def moved(self, place: np.ndarray, n_groups: int) -> "Space":
+    def moved(self, place: np.ndarray, names: list) -> "Space":
         """The same for other groups."""
         return self
 
@@ -215,7 +215,7 @@ class Space:
         if self.function is not None:
             K = _called(self.function, X[rows], X[rows])
             _check_own_kernel(K, self.function)
-            return np.ascontiguousarray(K)
+            return np.array(K, order="C")  # ours to change, the function's is not
         if self.kernel != "precomputed":
             part = X[rows].astype(np.float64, copy=False)
             return np.ascontiguousarray(self.between(part, part))

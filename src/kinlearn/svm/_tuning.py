@@ -1,7 +1,7 @@
 """Two-stage tuning (Cai 2011): first as a plain SVM, then what is of SVM+ alone."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
@@ -79,6 +79,9 @@ class _PlainMachine(BaseEstimator):
         self._columns = without_task(data.columns)
         alone: dict = dict.fromkeys(("task", "group", "privileged"))
         alone["correction_penalty"] = 1e12  # one task alone corrects nothing
+        for name in ("correction_kernel", "correction_gamma", "label_sets"):
+            if isinstance(params.get(name), Mapping):  # from tasks, which are gone
+                alone[name] = type(self.estimator)().get_params()[name]
         alone = {name: value for name, value in alone.items() if name in params}
         self.estimator_ = clone(self.estimator).set_params(**alone)
         self.estimator_.fit(data.X, y, sample_weight)
@@ -167,14 +170,15 @@ def _folds(
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n)]
 
 
-def _check_scores(results: dict[str, Any]) -> None:
+def _check_scores(results: dict[str, Any], short: dict[str, str]) -> None:
     """Refuse a search in which a score is missing: its best would be a guess."""
     folds = sorted(key for key in results if key.startswith("split"))
     scores = np.array([results[key] for key in folds])
     missing = np.argwhere(~np.isfinite(scores))
     if len(missing):
         fold, k = missing[0]
-        shown = ", ".join(f"{n}={v!r}" for n, v in results["params"][k].items())
+        params = results["params"][k].items()
+        shown = ", ".join(f"{short[n]}={v!r}" for n, v in params)
         raise ValueError(
             f"{len(missing)} scores of the search are NaN or infinite, the first one "
             f"for {shown} in {folds[fold]}. Give folds (cv) on which the score can be "
@@ -185,11 +189,19 @@ def _check_scores(results: dict[str, Any]) -> None:
 def _with_validation(rows: tuple, validation: tuple) -> tuple[Any, Any, Any, list]:
     """Rows and those for validation as one, and the one fold that tells them apart."""
     (X, y, weight), (X_val, y_val, weight_val) = rows, validation
+    if X_val is None and y_val is None:
+        raise ValueError("sample_weight_val is given without X_val, its rows.")
     if X_val is None or y_val is None:
         there, gone = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
         raise ValueError(f"{there} is given without {gone}. Give both, or neither.")
     check_consistent_length(X, y, weight)
     check_consistent_length(X_val, y_val, weight_val)
+    texts = [any(isinstance(v, str) for v in np.asarray(each)) for each in (y, y_val)]
+    if texts[0] != texts[1]:
+        kinds = [("numbers", "text")[text] for text in texts]
+        raise ValueError(
+            f"y holds {kinds[0]}, y_val {kinds[1]}. Write the labels of both alike."
+        )
     both = append_rows(X, X_val)
     n, m = open_table(X).n_rows, open_table(X_val).n_rows
     if weight is not None or weight_val is not None:
@@ -285,10 +297,10 @@ def tune_in_two_stages(
     (60,)
     """
     place = Place.of(estimator)
-    data = place.data(X, y)
+    data = place.data(X, y, sample_weight)
     plain, correction = read_grids(place, data, plain_grid, correction_grid)
     everything, target, weight = X, y, sample_weight
-    if X_val is None and y_val is None:
+    if X_val is None and y_val is None and sample_weight_val is None:
         folds = _folds(cv, X, y, data)
     else:
         everything, target, weight, folds = _with_validation(
@@ -321,7 +333,7 @@ def tune_in_two_stages(
             warnings.filterwarnings("ignore", ".*does not support callbacks")
             warnings.filterwarnings("ignore", ".*scores are non-finite")
             search.fit(everything, target, **weights)
-        _check_scores(search.cv_results_)
+        _check_scores(search.cv_results_, short)
         return search, {short[k]: v for k, v in search.best_params_.items()}
 
     def with_params(model: Any, params: dict[str, Any]) -> Any:

@@ -87,7 +87,7 @@ class Place:
         """What stands before the names of the machine's parameters."""
         return self.step if self.selector is None else f"{self.step}estimator__"
 
-    def data(self, X: Table, y: ArrayLike) -> TaskData:
+    def data(self, X: Table, y: ArrayLike, weight: ArrayLike | None) -> TaskData:
         """The checked rows as the machine gets to see them."""
         if isinstance(self.estimator, Pipeline) and len(self.estimator) > 1:
             X = clone(self.estimator[:-1]).fit_transform(X, y)
@@ -97,6 +97,7 @@ class Place:
         return check_task_data(
             X,
             y,
+            weight,
             labels="classes" if is_classifier(self.machine) else "numbers",
             accept_sparse=True,
             encoding=NUMBERS,
@@ -159,7 +160,7 @@ def _plain_grid(place: Place, data: TaskData) -> dict[str, list]:
             width = analytic_epsilon(data.X, data.y, data.task)
             plain["epsilon"] = [factor * width for factor in (0.3, 1.0, 3.0)]
     if kernel in ("rbf", "poly"):
-        scale = make_space(data.X, kernel).gamma
+        scale = make_space(data.X, kernel, weight=data.sample_weight).gamma
         scale *= n_features / _n_selected(place, n_features)
         plain["gamma"] = [factor * scale for factor in _FACTORS]
     return plain
@@ -173,7 +174,7 @@ def _correction_grid(place: Place, data: TaskData) -> dict[str, list]:
     kernel = params["kernel"] if kernel is None else kernel
     if isinstance(kernel, str) and kernel in ("rbf", "poly"):
         Z = data.X if data.privileged is None else data.privileged
-        scale = make_space(Z, "rbf").gamma
+        scale = make_space(Z, "rbf", weight=data.sample_weight).gamma
         dropped = n_features - _n_selected(place, n_features)
         scale *= n_features / dropped if dropped else 1.0
         correction["correction_gamma"] = [factor * scale for factor in _FACTORS]

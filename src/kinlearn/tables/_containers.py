@@ -464,12 +464,21 @@ def append_rows(X: Table, more: Table) -> Table:
     """Two tables of the same kind and columns as one."""
     one, two = open_table(X), open_table(more)
     if one.n_columns != two.n_columns or one.names != two.names:
+        names = [
+            f" ({show_values(table.names, 10)})" if table.names else ""
+            for table in (one, two)
+        ]
         raise ValueError(
-            f"X has {one.n_columns} columns ({show_values(one.names or (), 10)}), the "
-            f"other rows have {two.n_columns} ({show_values(two.names or (), 10)}). "
-            "Give both the same columns in the same order."
+            f"X has {one.n_columns} columns{names[0]}, the other rows have "
+            f"{two.n_columns}{names[1]}. Give both the same columns in the same order."
         )
     if isinstance(one, FrameTable) and isinstance(two, FrameTable):
+        kinds = [table.frame.implementation for table in (one, two)]
+        if kinds[0] != kinds[1]:
+            raise TypeError(
+                f"X is a table of {kinds[0].value}, the other rows are one of "
+                f"{kinds[1].value}. Give both as the same kind of table."
+            )
         return nw.concat([one.frame, two.frame]).to_native()
     natives: Any = [one.native, two.native]
     if sp.issparse(one.native) or sp.issparse(two.native):

@@ -1,5 +1,8 @@
 """Kernels of each group or task, kernels that are functions, and groups as text."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,13 +13,14 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from kinlearn import load, save
 from kinlearn._kernels.svm._rows import Kernel, KernelRows
 from kinlearn._kernels.svm._task_rows import MixedRows
-from kinlearn.exceptions import KinlearnWarning
+from kinlearn.exceptions import KinlearnWarning, UnknownTaskWarning
 from kinlearn.svm import (
     MultiTaskSVC,
     MultiTaskSVR,
     SVMPlusClassifier,
     SVMPlusRegressor,
 )
+from kinlearn.utils._loaded import UnsoundModelError
 from tests.reference import svm_dual, svm_plus
 
 EXACT = {"tol": 1e-6, "gamma": 0.3}
@@ -162,6 +166,101 @@ def test_later_tasks_have_the_kernel_of_those_without_a_name():
     model.add_task(first, value[~known])
     assert_allclose(model.predict(X[known]), before)
     assert_allclose(model.predict(first), model.predict(X[~known]), atol=1e-4)
+
+
+def test_named_tasks_may_come_later_with_their_kernel():
+    X, _, _, value = problem()
+    known = X["who"] != "cy"
+    options = {"correction_kernel": KERNELS, "correction_gamma": GAMMAS}
+    model = MultiTaskSVR(task="who", **options, **EXACT)
+    with pytest.warns(UnknownTaskWarning, match="names 'cy', which is no task"):
+        model.fit(X[known], value[known])
+    before = model.predict(X[known])
+    model.add_task(X[~known], value[~known])
+    assert_allclose(model.predict(X[known]), before)
+    assert model._machines.correction.of(2).function is laplacian_kernel
+    other = clone(model).set_params(correction_kernel={"bob": "linear"})
+    other.fit(X[known], value[known]).add_task(X[~known], value[~known])
+    assert not np.allclose(other.predict(X[~known]), model.predict(X[~known]))
+    with pytest.warns(UnknownTaskWarning, match="names 'cy', which is no group"):
+        SVMPlusRegressor(group="who", **options).fit(X[known], value[known])
+    # a name of gamma alone may be gone, as long as one of both mappings is there
+    left = X["who"] != "bob"
+    with pytest.warns(UnknownTaskWarning, match="names 'bob'"):
+        clone(model).fit(X[left], value[left])
+
+
+class Unhashable:
+    """A kernel that has no hash."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return isinstance(other, Unhashable)
+
+    def __call__(self, X, Z):
+        return laplacian_kernel(X, Z)
+
+
+def test_functions_of_mappings_need_no_hash():
+    X, _, _, value = problem()
+    model = MultiTaskSVC(task="who", correction_kernel=KERNELS, **EXACT)
+    other = clone(model).set_params(correction_kernel={**KERNELS, "cy": Unhashable()})
+    assert_array_equal(
+        model.fit(X, value > 0).decision_function(X),
+        other.fit(X, value > 0).decision_function(X),
+    )
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_the_matrix_of_a_function_is_not_overwritten(one):
+    X, x, _, value = problem()
+    own = laplacian_kernel(x)
+    before = own.copy()
+
+    def stored(A, B):
+        return own[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]
+
+    def whole(A, B):
+        return own if A.shape == B.shape else stored(A, B)
+
+    X = X.assign(u=np.arange(45.0))[["u", "who"]]
+    options = {"group": "who"} if one else {"privileged": "p"}
+    X = X if one else X.drop(columns="who").assign(p=X["u"])
+    SVMPlusClassifier(correction_kernel=whole, **options).fit(X, value > 0)
+    assert_array_equal(own, before)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"place": (0.0, 1.0, 2.0)},
+        {"place": (0, 1, 3)},
+        {"default": 1.0},
+        {"expected": (("dan", 9),)},
+        {"expected": (([], 0),)},
+        {"spaces": 3},
+    ],
+)
+def test_forged_kernels_by_group_are_refused(change):
+    X, _, _, value = problem()
+    model = MultiTaskSVC(task="who", correction_kernel=KERNELS).fit(X, value > 0)
+    machines = model._machines
+    spaces = machines.correction.spaces
+    if "spaces" in change:
+        change = {"spaces": tuple(replace(s, kernel="precomputed") for s in spaces)}
+    forged = replace(machines.correction, **change)
+    model._machines = replace(machines, correction=forged)
+    with pytest.raises(UnsoundModelError):
+        pickle.loads(pickle.dumps(model))
+
+
+def test_functions_that_no_file_could_find_are_not_saved(tmp_path):
+    X, _, _, value = problem()
+    model = MultiTaskSVC(task="who", kernel=lambda X, Z: X @ Z.T).fit(X, value > 0)
+    with pytest.raises(ValueError, match="<lambda>, which cannot be imported"):
+        save(model, tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("make", [MultiTaskSVC, SVMPlusClassifier])

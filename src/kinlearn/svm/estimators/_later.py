@@ -129,6 +129,7 @@ def keep_bounding_rows(
 def solve_correction(
     machines: Machines,
     t: int | None,
+    name: Any,
     rows: Correction,
     problems: Sequence[Problem],
     bias: np.ndarray,
@@ -142,6 +143,8 @@ def solve_correction(
         The common part, the correcting kernel and its price.
     t : int or None
         The task's code in them; None is a new task.
+    name : object
+        Its name, by which a new one may have a kernel of its own.
     rows : Correction
         The rows; the solver starts from their coefficients.
     problems : list of Problem
@@ -162,7 +165,7 @@ def solve_correction(
     """
     common = machines.common(rows.vectors)
     _, corrected = machines.blocks.split(rows.vectors)
-    space = machines.correction.of(t)
+    space = machines.correction.of(t, name)
     kernel = TaskKernel(space, space, corrected, corrected, np.inf)
     # Q is K* / correction_penalty: solved for beta / correction_penalty, with K* alone.
     inverse_penalty = machines.inverse_penalty

@@ -397,6 +397,7 @@ class Machines:
         place: np.ndarray,
         corrections: dict[int, Correction],
         bias: dict[int, np.ndarray],
+        names: list,
     ) -> Self:
         """The same common part with other corrections, or with those of more tasks.
 
@@ -409,6 +410,8 @@ class Machines:
         bias : dict
             From the same codes to what the tasks add to the common biases, a float64
             array of shape (n_machines,).
+        names : list
+            Names of all tasks, by their new codes.
 
         Returns
         -------
@@ -433,7 +436,7 @@ class Machines:
         old = {int(place[code]): correction for code, correction in self.later.items()}
         return replace(
             self,
-            correction=self.correction.moved(place, n_tasks),
+            correction=self.correction.moved(place, names),
             indptr=np.concatenate([[0], np.cumsum(length)]),
             intercept=intercept,
             task_coef=task_coef,

@@ -196,6 +196,7 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
             )
         X, cost = indexable(later.X), self._later_cost(later)
         former = {code: t for t, code in enumerate(later.place.tolist())}
+        names = later.tasks.tolist()
         corrections, biases, solutions = {}, {}, []
         for code in np.unique(later.task).tolist():
             mine = np.flatnonzero(later.task == code)
@@ -207,6 +208,7 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
             corrections[code], biases[code], found = solve_correction(
                 machines,
                 former.get(code),
+                names[code],
                 rows,
                 self._problems(rows.y, rows.cost),
                 bias,
@@ -218,7 +220,9 @@ class MultiTaskSVMBase(SVMMixin, TaskMixin, BaseEstimator, metaclass=ABCMeta):
             )
             solutions += found
         warn_if_unfinished(self, solutions, _REMEDY)
-        self._machines = machines.with_corrections(later.place, corrections, biases)
+        self._machines = machines.with_corrections(
+            later.place, corrections, biases, names
+        )
         # A regressor has one machine, and shows it alone.
         intercept = self._machines.intercept
         self.intercept_ = intercept if self.intercept_.ndim == 2 else intercept[0]
