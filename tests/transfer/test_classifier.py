@@ -268,6 +268,16 @@ def test_a_model_below_the_majority_warns():
     model.set_params(estimator=None, target_share=0.9).fit(with_task(X, task), y)
 
 
+def test_a_late_vote_below_the_majority_names_the_other_vote():
+    X, y = make_transfer_pair(500, 60, random_state=0)
+    late = TrAdaBoostClassifier(task=-1, target=0, correction="rare")
+    with pytest.warns(TaskFallbackWarning, match='second half .* Set voters="all", '):
+        late.fit(X, y)
+    own = X[:, -1] == 0
+    late.set_params(voters="all").fit(X, y)  # as told: no warning
+    assert late.score(X[own], y[own]) > max(y[own].mean(), 1 - y[own].mean())
+
+
 # ------------------------------------------------------------- sources and targets
 
 

@@ -18,7 +18,7 @@ from kinlearn.datasets import make_transfer_pair
 from kinlearn.exceptions import KinlearnWarning
 from kinlearn.model_selection import TargetKFold
 from kinlearn.transfer import AuxiliaryOverSampler
-from kinlearn.transfer._density import density_ratio
+from kinlearn.transfer._density import _comparable, density_ratio
 from kinlearn.transfer._oversampling import _balanced_draw
 from tests.reference import tradaboost as reference
 
@@ -265,6 +265,51 @@ def test_rows_for_the_density_may_lack_values_and_be_sparse():
     X[::7, 2] = np.nan
     ours.fit_resample(X, y)
     assert len(set(ours.source_indices_)) == len(taken)
+
+
+def test_missing_values_are_the_means_of_their_columns_dense_and_sparse():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    X[:, 1] = np.maximum(X[:, 1], 0)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:, 3] = np.nan  # not known at all
+    before = X.copy()
+    with np.errstate(all="raise"):
+        dense, sparse = _comparable(X), _comparable(sp.csc_array(X))
+    assert_array_equal(X, before)
+    known = np.where(np.isnan(X[:, :3]), np.nanmean(X[:, :3], axis=0), X[:, :3])
+    assert_allclose(dense[:, :3], known / np.nanmax(np.abs(X[:, :3]), axis=0))
+    assert_array_equal(dense[:, 3], 0)
+    assert_allclose(sparse.toarray(), dense)
+    huge = np.full((30, 1), 1.5e307)
+    huge[0] = np.nan
+    assert_allclose(_comparable(huge), 1)
+
+
+def test_sparse_rows_for_the_density_may_lack_values():
+    X, y, _ = two_sources(1)
+    X[:, 5] = np.maximum(X[:, 5], 0)
+    X[::7, 5] = np.nan
+    ours = AuxiliaryOverSampler(task=-1, target=1, selection="density", random_state=0)
+    ours.fit_resample(X, y)
+    dense = ours.source_scores_
+    ours.fit_resample(sp.csr_array(X), y)
+    assert_allclose(ours.source_scores_, dense, rtol=1e-2)
+
+
+def test_a_density_needs_one_class_of_the_target_only():
+    X, y, near = two_sources(1)
+    some = np.flatnonzero((X[:, -1] == 0) | (y == 1))  # the target shows class 1 alone
+    X, y, near = X[some], y[some], near[some]
+    ours = AuxiliaryOverSampler(
+        task=-1, target=1, selection="density", sampling_strategy={1: 60}
+    )
+    ours.set_params(random_state=0).fit_resample(X, y)
+    scored = (X[:, -1] == 0) & (y == 1)
+    assert (ours.source_scores_[scored] > 0).all()
+    assert near[ours.source_indices_].mean() > near[scored].mean() + 0.2
+    ours.set_params(selection="weights").fit_resample(X, y)
+    assert_array_equal(ours.source_scores_, 0)  # there is nothing to boost
 
 
 def test_a_source_of_few_or_equal_rows_gives_what_it_has():

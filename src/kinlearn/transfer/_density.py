@@ -18,12 +18,19 @@ _LEAST = 1e-4  # a model of few rows may be sure of anything
 
 def _comparable(X: Any) -> Any:
     """Features from -1 to 1, missing ones as the mean of their column."""
-    if not sp.issparse(X) and np.isnan(X).any():
-        missing = np.isnan(X)
-        known = np.maximum((~missing).sum(axis=0), 1)
-        mean = np.where(missing, 0.0, X).sum(axis=0) / known
-        X = np.where(missing, mean, X)
-    return MaxAbsScaler().fit_transform(X)
+    X = X.tocsr(copy=True) if sp.issparse(X) else X.copy()
+    values, column = X, np.broadcast_to(np.arange(X.shape[1]), X.shape)
+    if sp.issparse(X):
+        values, column = X.data, X.indices
+    missing = np.isnan(values)
+    column = column[missing]
+    values[missing] = 0.0
+    X = MaxAbsScaler(copy=False).fit_transform(X)
+    if missing.any():  # scaled by now: a sum of the largest numbers does not overflow
+        known = X.shape[0] - np.bincount(column, minlength=X.shape[1])
+        mean = np.asarray(X.sum(axis=0)).ravel() / np.maximum(known, 1)
+        (X.data if sp.issparse(X) else X)[missing] = mean[column]
+    return X
 
 
 def density_ratio(

@@ -299,7 +299,7 @@ class AuxiliaryOverSampler(BoostsEstimator):
         present = np.unique(data.y[rows])
         source = source[np.isin(data.y[source], present)]
         scores = np.zeros(data.n_samples)
-        if not len(source) or len(present) < 2 or self.selection == "random":
+        if not len(source) or self.selection == "random":
             return scores
         if self.selection == "density":
             both = np.concatenate([rows, source])
@@ -308,6 +308,8 @@ class AuxiliaryOverSampler(BoostsEstimator):
                 data.X[both], data.y[both], is_target, self.estimator, rng
             )[~is_target]
             return scores
+        if len(present) < 2:
+            return scores  # nothing to boost
         place = np.full(len(data.classes), -1, dtype=np.int32)
         place[present] = np.arange(len(present), dtype=np.int32)
         y, y_source = place[data.y[rows]], place[data.y[source]]

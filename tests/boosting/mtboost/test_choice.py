@@ -154,3 +154,13 @@ def test_tasks_of_single_rows_cannot_hold_any_out():
         MTBoostRegressor(task=-1, penalties="auto").fit(X, np.arange(6.0))
     one = MTBoostClassifier(task=-1, penalties="auto").fit(X, np.zeros(6))
     assert one.sharing_penalty_ == one.sharing_penalty
+
+
+@pytest.mark.parametrize("penalties", ["given", "auto"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_that_sum_to_next_to_nothing_are_refused(kind, penalties):
+    X, task, y = _tasks()
+    y = (y > 0).astype(int) if kind == "classes" else y
+    model = KINDS[kind](task=-1, n_estimators=2, penalties=penalties)
+    with pytest.raises(ValueError, match=r"sums to 9e-199, too .* by its mean"):
+        model.fit(with_task(X, task), y, sample_weight=np.full(len(y), 1e-200))

@@ -19,7 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.boosting._early_stopping import hold_back
 from kinlearn.boosting._start_weights import row_weights
-from kinlearn.boosting.mtboost._choice import Begin, choose_penalties, deal_rows
+from kinlearn.boosting.mtboost._choice import (
+    Begin,
+    check_weights,
+    choose_penalties,
+    deal_rows,
+)
 from kinlearn.boosting.mtboost._correlations import (
     TaskCorrelations,
     study_correlations,
@@ -146,6 +151,7 @@ class MTBoostBase(CallbackSupportMixin, TaskMixin, BaseEstimator, metaclass=ABCM
         self.__dict__.pop("penalty_path_", None)  # of an earlier fit
         self.__dict__.pop("path_losses_", None)
         weight = row_weights(data)
+        check_weights(weight)
         if self.penalties == "given" or not begin(weight)[0](weight).n_problems:
             return
         rng = check_random_state(self.random_state)

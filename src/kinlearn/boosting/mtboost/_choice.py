@@ -16,7 +16,7 @@ import numpy as np
 
 from kinlearn.boosting.mtboost._rounds import Learner, Loss, Settings, play_rounds
 
-__all__ = ["Begin", "choose_penalties", "deal_rows"]
+__all__ = ["Begin", "check_weights", "choose_penalties", "deal_rows"]
 
 # From weights of the rows to what makes losses of them, and the scores to begin with.
 Begin = Callable[[np.ndarray], tuple[Callable[[np.ndarray], Loss], np.ndarray]]
@@ -28,6 +28,18 @@ _OF_CLASSES = (1000.0, 100.0, 10.0, 1.0), (100.0, 10.0, 1.0, 0.1)
 _OF_NUMBERS = (100.0, 1.0, 0.01), (1000.0, 100.0, 10.0, 1.0, 0.1)
 _FINER = (10.0**0.5, 10.0**-0.5)  # the neighbours of the best pair that are tried last
 _USUAL_BASE = 10.0  # to which a sharing penalty of 1 belongs
+_LEAST_TOTAL = 1e-100  # of weights, whose squares are reckoned with
+
+
+def check_weights(weight: np.ndarray) -> None:
+    """Refuse weights that together are next to nothing beside any penalty."""
+    total = float(weight.sum())
+    if total < _LEAST_TOTAL:
+        raise ValueError(
+            f"sample_weight sums to {total:.3g}, too little to reckon with. A weight "
+            "of 1 is one row, so the mean should be about 1: divide sample_weight by "
+            "its mean."
+        )
 
 
 def deal_rows(

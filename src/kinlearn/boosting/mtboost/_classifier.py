@@ -280,7 +280,9 @@ class MTBoostClassifier(ClassifierMixin, MTBoostBase):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows, 0 is absence.
+            Weights; a weight of 2 is the same as two rows, 0 is absence. So the scale
+            matters: the penalties, and those that ``penalties="auto"`` tries, are for
+            weights with a mean of about 1. Divide others by their mean.
 
         Returns
         -------

@@ -35,8 +35,8 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
     penalties : {"given", "auto"}, default="given"
         "auto" chooses `base_penalty` and `sharing_penalty` together, in place of those
         given here, by the loss of rows held out of each task in three folds.
-        With an `estimator`, it chooses `sharing_penalty` alone. It takes ten to twenty
-        times as long as a fit.
+        With an `estimator`, it chooses `sharing_penalty` alone. It takes 35 times as
+        long as a fit (600 rows, 20 features, 6 tasks).
     sharing_penalty : float, default=1.0
         :math:`\lambda`. The larger, the more a task must earn weights that differ
         from those of its relatives; all weights shrink as well.
@@ -211,7 +211,9 @@ class MTBoostRegressor(RegressorMixin, MTBoostBase):
         y : array-like of shape (n_samples,)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of 2 is the same as two rows, 0 is absence.
+            Weights; a weight of 2 is the same as two rows, 0 is absence. So the scale
+            matters: the penalties, and those that ``penalties="auto"`` tries, are for
+            weights with a mean of about 1. Divide others by their mean.
 
         Returns
         -------
