@@ -104,7 +104,8 @@ class AbstainingAdaBoostClassifier(
         Whether to hold back some rows, watch the error on them, and keep the
         rounds up to its least value.
     validation_fraction : float, default=0.1
-        Fraction of the rows of each class of each task to hold back.
+        Fraction of the rows of each class of each task to hold back; of each task, if
+        rows have several labels.
     n_iter_no_change : int, default=None
         Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
@@ -416,8 +417,10 @@ class AbstainingAdaBoostClassifier(
         """Rows that are ready to be boosted, some of them held back."""
         held = np.zeros(data.n_samples, dtype=bool)
         if self.early_stopping:
+            # sets of labels are too many to hold back some of each
+            y = data.y if indicators is None else None
             held = hold_back(
-                data.task, data.y, row_weights(data), self.validation_fraction, rng
+                data.task, y, row_weights(data), self.validation_fraction, rng
             )
         if self.is_categorical_ is not None and self._category_ranks is None:
             self._category_ranks = category_ranks(data, ~held)
