@@ -13,6 +13,7 @@ import kinlearn
 from kinlearn import with_task
 from kinlearn.boosting import AbstainingAdaBoostClassifier, export_text
 from kinlearn.boosting.stumps._search import _LEAST
+from kinlearn.exceptions import TaskFallbackWarning
 
 
 def make_rows(n=240, n_tasks=3, seed=0):
@@ -160,6 +161,30 @@ def test_early_stopping_and_categories():
     assert model.n_estimators_ == np.argmin(model.validation_errors_) + 1
     assert model.validation_errors_.min() < 0.3
     assert np.mean(model.predict(Z) == y) > 0.7
+
+
+def test_tasks_that_nobody_votes_on_have_the_labels_of_most_rows():
+    """One round of one level serves one of three tasks."""
+    Z, y, _ = make_rows()
+    model = AbstainingAdaBoostClassifier(1, task=-1, levels=1)
+    with pytest.warns(TaskFallbackWarning, match="labels that most of its rows have"):
+        model.fit(Z, y)
+    assert len(model.fallback_tasks_) == 2
+    for task, labels in model.fallback_tasks_.items():
+        rows = Z[:, -1] == task
+        expected = np.flatnonzero(y[rows].mean(axis=0) > 0.5)
+        assert_array_equal(labels, expected)
+        assert (model.predict(Z[rows]) == np.isin(range(4), labels)).all()
+
+
+def test_tasks_with_one_label_are_boosted():
+    Z, y, _ = make_rows()
+    y[Z[:, -1] == 2, 1:] = 0
+    model = AbstainingAdaBoostClassifier(60, task=-1, label_sets="observed").fit(Z, y)
+    assert_array_equal(model.task_classes_[2], [0])
+    assert 2 in model.stumps_.nodes["task"]
+    late = Z[:, -1] == 2
+    assert (model.predict(Z[late]) == y[late]).mean() > 0.9
 
 
 def test_early_stopping_of_many_sets_of_labels():

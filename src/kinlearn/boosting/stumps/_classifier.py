@@ -152,7 +152,8 @@ class AbstainingAdaBoostClassifier(
         What was used.
     fallback_tasks_ : dict
         Tasks on which every round abstained, with the class that is predicted for
-        all their rows: the one of the largest weight.
+        all their rows: the one of the largest weight. If rows have several labels,
+        with the list of those that more than half of the weight has.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often two tasks are in one stump: stumps with both, over the geometric
         mean of the stumps with each.
@@ -195,14 +196,17 @@ class AbstainingAdaBoostClassifier(
       by one row; those of less than 2 rows count as average. Categories that differ no
       more than noise would stay in the order of their codes. A test cuts the order.
       Tasks that are added later keep it.
-    - Tasks with one class are not boosted; that class is predicted.
+    - Tasks with one class are not boosted; that class is predicted. If rows have
+      several labels, tasks with one are boosted too.
     - A row for which no stump votes gets the majority class of its task, with a
-      score of (almost) nothing.
+      score of (almost) nothing; of several labels, those of most rows, with half
+      their log-odds.
     - Boosting ends early when :math:`W_+ \le W_-`, or when a stump is right on
       every row, since all others would be the same.
-    - Probabilities are :math:`1 / (1 + e^{-2 F})`, and the softmax of the scores
-      for MH. They rank, but are not calibrated, least of all with equal weight for
-      rare and common classes; `calibration_folds` changes that.
+    - Probabilities are :math:`1 / (1 + e^{-2 F})`, for each label by itself if rows
+      have several, and the softmax of the scores for other MH. They rank, but are not
+      calibrated, least of all with equal weight for rare and common classes;
+      `calibration_folds` changes that.
     - Missing values go to the side where they serve best; where a node saw none,
       to the heavier side.
 
@@ -509,10 +513,13 @@ class AbstainingAdaBoostClassifier(
     def _warn_of_fallbacks(self) -> None:
         if self.fallback_tasks_:
             first = next(iter(self.fallback_tasks_))
+            several = isinstance(self._class_scores, IndicatorScores)
+            labels = "labels that most of its rows have are"
+            what = labels if several else "most frequent class is"
             warnings.warn(
                 f"Every round abstained on task {first!r} "
                 f"({len(self.fallback_tasks_)} of {len(self.tasks_)} tasks are like "
-                "that): the most frequent class is predicted for it. See "
+                f"that): the {what} predicted for it. See "
                 "fallback_tasks_; more rounds, or root='best_per_task', may help.",
                 TaskFallbackWarning,
                 stacklevel=4,
