@@ -11,6 +11,7 @@ import signal
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.utils import get_tags
 
 from kinlearn import boosting
 
@@ -93,6 +94,17 @@ def test_arrays_skewed_parts_and_a_worker_that_is_killed(client, frame, monkeypa
     assert type(kept) is boosting.AbstainingAdaBoostClassifier
     assert kept.get_params() == local.get_params()
     assert_array_equal(kept.predict_proba(table), local.predict_proba(table))
+
+
+def test_several_labels_a_row_are_for_the_local_class(frame):
+    X, y = on_dask(*frame)
+    model = kd.AbstainingAdaBoostClassifier(3, task="school")
+    assert not get_tags(model).classifier_tags.multi_label
+    assert get_tags(model.to_local()).classifier_tags.multi_label
+    marks = y.to_frame("one").assign(two=y)
+    for several in (marks, da.zeros((400, 2), chunks=(100, 2))):
+        with pytest.raises(ValueError, match=r"2 columns.*kinlearn\.boosting\.Abst"):
+            model.fit(X, several)
 
 
 def test_several_classes_are_as_in_the_local_model(client, frame):

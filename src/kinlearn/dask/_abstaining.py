@@ -19,7 +19,8 @@ class AbstainingAdaBoostClassifier(
 
     For the same rows and `random_state` the model is the same as that of
     :class:`kinlearn.boosting.AbstainingAdaBoostClassifier`, to the bit: stumps, votes
-    and normalisers, for tasks with two classes (MTAA) and with more (MH).
+    and normalisers, for tasks with two classes (MTAA) and with more (MH). Rows with
+    several labels (y with a column for each) are for the local class alone.
 
     See Also
     --------
@@ -65,6 +66,19 @@ class AbstainingAdaBoostClassifier(
     _narrow = False
     _step = "round"
     _fixed = {"early_stopping": "rows to hold back are drawn from all in one place"}
+
+    def _check_target(self, y: Any) -> None:
+        shape: tuple[Any, ...] = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[1] != 1:
+            raise ValueError(
+                f"y has {shape[1]} columns. Rows with several labels are not available "
+                f"on Dask: give y one column, or fit {self._local_name()} to a sample."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        return tags
 
     def _grow(
         self, engine: Any, parts: list[Any], finished: Callable[[int], bool]

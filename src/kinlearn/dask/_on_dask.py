@@ -100,6 +100,7 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
         """
         self._validate_params()
         self._check_fixed()
+        self._check_target(y)
         on_disk = isinstance(self.client, OnDisk)
         client: Any = self.client if on_disk else find_client(self.client)
         options = {"task": self.task, "labels": self._labels, "allow_nan": True}
@@ -142,6 +143,9 @@ class ModelOnDask(_Model, metaclass=ABCMeta):
                     f"{name}={getattr(self, name)!r} is not available on Dask: {why}. "
                     f"Set {name}=False, or fit {self._local_name()} to a sample."
                 )
+
+    def _check_target(self, y: Any) -> None:
+        """Refuse y that only the local class takes."""
 
     def _local_name(self) -> str:
         package = ".".join(self._local.__module__.split(".")[:2])

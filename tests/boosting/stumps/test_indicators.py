@@ -13,6 +13,7 @@ import kinlearn
 from kinlearn import with_task
 from kinlearn.boosting import AbstainingAdaBoostClassifier, export_text
 from kinlearn.boosting.stumps._search import _LEAST
+from kinlearn.exceptions import TaskFallbackWarning
 
 
 def make_rows(n=240, n_tasks=3, seed=0):
@@ -162,6 +163,40 @@ def test_early_stopping_and_categories():
     assert np.mean(model.predict(Z) == y) > 0.7
 
 
+def test_tasks_that_nobody_votes_on_have_the_labels_of_most_rows():
+    """One round of one level serves one of three tasks."""
+    Z, y, _ = make_rows()
+    model = AbstainingAdaBoostClassifier(1, task=-1, levels=1)
+    with pytest.warns(TaskFallbackWarning, match="labels that most of its rows have"):
+        model.fit(Z, y)
+    assert len(model.fallback_tasks_) == 2
+    for task, labels in model.fallback_tasks_.items():
+        rows = Z[:, -1] == task
+        expected = np.flatnonzero(y[rows].mean(axis=0) > 0.5)
+        assert_array_equal(labels, expected)
+        assert (model.predict(Z[rows]) == np.isin(range(4), labels)).all()
+
+
+def test_tasks_with_one_label_are_boosted():
+    Z, y, _ = make_rows()
+    y[Z[:, -1] == 2, 1:] = 0
+    model = AbstainingAdaBoostClassifier(60, task=-1, label_sets="observed").fit(Z, y)
+    assert_array_equal(model.task_classes_[2], [0])
+    assert 2 in model.stumps_.nodes["task"]
+    late = Z[:, -1] == 2
+    assert (model.predict(Z[late]) == y[late]).mean() > 0.9
+
+
+def test_early_stopping_of_many_sets_of_labels():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, (120, 20))  # no two rows have the same labels
+    Z = with_task(np.column_stack([y[:, 0], rng.normal(size=(120, 2))]), y[:, 1])
+    model = AbstainingAdaBoostClassifier(
+        5, task=-1, early_stopping=True, random_state=0
+    ).fit(Z, y)
+    assert len(model.validation_errors_) >= model.n_estimators_ >= 1
+
+
 @pytest.mark.parametrize(
     ("y", "words"),
     [
@@ -174,6 +209,58 @@ def test_early_stopping_and_categories():
 def test_bad_indicators(y, words):
     with pytest.raises(ValueError, match=words):
         AbstainingAdaBoostClassifier(2).fit([[0.0], [1.0], [2.0]], np.array(y))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        sp.csr_array(np.array([[0], [1], [1]])),
+        [[1, 2], [1], [2, 3]],
+        [(1, 2), (2,), ()],
+        [{1, 2}, {1}, {2}],
+        pd.Series([{1, 2}, {1}, {2}]),
+        np.array([[1, 2], [1], [2, 3]], dtype=object),
+        [1, [2], 1],
+    ],
+)
+def test_other_forms_of_several_labels_are_refused(y):
+    with pytest.raises(ValueError, match="MultiLabelBinarizer"):
+        AbstainingAdaBoostClassifier(2).fit([[0.0], [1.0], [2.0]], y)
+
+
+def test_missing_indicators_of_pandas_are_refused():
+    y = pd.DataFrame({"a": [0, 1, 0], "b": [1, pd.NA, 0]}, dtype="Int8")
+    with pytest.raises(ValueError, match="column 'b' holds nan in row 1"):
+        AbstainingAdaBoostClassifier(2).fit([[0.0], [1.0], [2.0]], y)
+    model = AbstainingAdaBoostClassifier(2).fit([[0.0], [1.0], [2.0]], y.fillna(0))
+    assert_array_equal(model.classes_, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([("a", 1), ("a", 2), ("b", 1)], "names of type .'tuple'"),
+        ([1, "a", 2.5], "names of type .'float', 'int', 'str'"),
+        (["a", "b", "a"], "twice the name 'a'"),
+        ([True, False, 2], "names of type"),
+    ],
+)
+def test_labels_are_different_texts_or_whole_numbers(names, words):
+    columns = pd.Index(names) if len(set(map(type, names))) == 1 else names
+    y = pd.DataFrame(np.eye(3, dtype=int), columns=columns)
+    with pytest.raises(ValueError, match=words):
+        AbstainingAdaBoostClassifier(2).fit([[0.0], [1.0], [2.0]], y)
+    y.columns = [3, 5, 8]
+    model = AbstainingAdaBoostClassifier(2).fit([[0.0], [1.0], [2.0]], y)
+    assert_array_equal(model.classes_, [3, 5, 8])
+
+
+def test_labels_of_rows_of_weight_0_alone_are_none():
+    y = np.array([[0, 0], [1, 1], [0, 0]])
+    with pytest.raises(ValueError, match="no 1 in a row of positive weight"):
+        AbstainingAdaBoostClassifier(2).fit(
+            [[0.0], [1.0], [2.0]], y, sample_weight=[1, 0, 1]
+        )
 
 
 def test_what_indicators_do_not_have(fitted):

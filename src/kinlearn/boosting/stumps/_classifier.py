@@ -104,7 +104,8 @@ class AbstainingAdaBoostClassifier(
         Whether to hold back some rows, watch the error on them, and keep the
         rounds up to its least value.
     validation_fraction : float, default=0.1
-        Fraction of the rows of each class of each task to hold back.
+        Fraction of the rows of each class of each task to hold back; of each task, if
+        rows have several labels.
     n_iter_no_change : int, default=None
         Rounds without a smaller error after which to stop; None is 5 for each task
         and at least 20.
@@ -151,7 +152,8 @@ class AbstainingAdaBoostClassifier(
         What was used.
     fallback_tasks_ : dict
         Tasks on which every round abstained, with the class that is predicted for
-        all their rows: the one of the largest weight.
+        all their rows: the one of the largest weight. If rows have several labels,
+        with the list of those that more than half of the weight has.
     task_affinity_ : ndarray of shape (n_tasks, n_tasks)
         How often two tasks are in one stump: stumps with both, over the geometric
         mean of the stumps with each.
@@ -194,14 +196,17 @@ class AbstainingAdaBoostClassifier(
       by one row; those of less than 2 rows count as average. Categories that differ no
       more than noise would stay in the order of their codes. A test cuts the order.
       Tasks that are added later keep it.
-    - Tasks with one class are not boosted; that class is predicted.
+    - Tasks with one class are not boosted; that class is predicted. If rows have
+      several labels, tasks with one are boosted too.
     - A row for which no stump votes gets the majority class of its task, with a
-      score of (almost) nothing.
+      score of (almost) nothing; of several labels, those of most rows, with half
+      their log-odds.
     - Boosting ends early when :math:`W_+ \le W_-`, or when a stump is right on
       every row, since all others would be the same.
-    - Probabilities are :math:`1 / (1 + e^{-2 F})`, and the softmax of the scores
-      for MH. They rank, but are not calibrated, least of all with equal weight for
-      rare and common classes; `calibration_folds` changes that.
+    - Probabilities are :math:`1 / (1 + e^{-2 F})`, for each label by itself if rows
+      have several, and the softmax of the scores for other MH. They rank, but are not
+      calibrated, least of all with equal weight for rare and common classes;
+      `calibration_folds` changes that.
     - Missing values go to the side where they serve best; where a node saw none,
       to the heavier side.
 
@@ -416,8 +421,10 @@ class AbstainingAdaBoostClassifier(
         """Rows that are ready to be boosted, some of them held back."""
         held = np.zeros(data.n_samples, dtype=bool)
         if self.early_stopping:
+            # sets of labels are too many to hold back some of each
+            y = data.y if indicators is None else None
             held = hold_back(
-                data.task, data.y, row_weights(data), self.validation_fraction, rng
+                data.task, y, row_weights(data), self.validation_fraction, rng
             )
         if self.is_categorical_ is not None and self._category_ranks is None:
             self._category_ranks = category_ranks(data, ~held)
@@ -506,10 +513,13 @@ class AbstainingAdaBoostClassifier(
     def _warn_of_fallbacks(self) -> None:
         if self.fallback_tasks_:
             first = next(iter(self.fallback_tasks_))
+            several = isinstance(self._class_scores, IndicatorScores)
+            labels = "labels that most of its rows have are"
+            what = labels if several else "most frequent class is"
             warnings.warn(
                 f"Every round abstained on task {first!r} "
                 f"({len(self.fallback_tasks_)} of {len(self.tasks_)} tasks are like "
-                "that): the most frequent class is predicted for it. See "
+                f"that): the {what} predicted for it. See "
                 "fallback_tasks_; more rounds, or root='best_per_task', may help.",
                 TaskFallbackWarning,
                 stacklevel=4,

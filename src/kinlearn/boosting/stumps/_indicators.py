@@ -1,6 +1,7 @@
 """Several labels a row: indicators as MH boosts them, and predictions of such."""
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -19,14 +20,15 @@ _LEAST = 1e-300  # of a probability
 
 def find_indicators(y: Any) -> "Indicators | None":
     """The indicators of y, if it has several columns; else None."""
-    lists = isinstance(y, list | tuple) and len(y) > 0
-    if lists and isinstance(y[0], list | tuple | np.ndarray):
+    _check_form(y)
+    if isinstance(y, list | tuple) and len(y) and _is_collection(y[0]):
         y = np.asarray(y)
     if len(getattr(y, "shape", ())) != 2 or y.shape[1] < 2:
         return None
-    names = getattr(y, "columns", None)
-    classes = np.arange(y.shape[1]) if names is None else np.asarray(list(names))
+    classes = _label_names(y)
     values = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if values.dtype == object and hasattr(y, "isna"):  # NA cannot be compared
+        values = np.where(np.asarray(y.isna()), np.nan, values)
     good = np.isin(values, [0, 1])
     if not good.all():
         row, column = np.argwhere(~good)[0]
@@ -38,10 +40,51 @@ def find_indicators(y: Any) -> "Indicators | None":
             f"{value!r} in row {row}. Give one column of classes, or "
             "indicators (sklearn.preprocessing.MultiLabelBinarizer)."
         )
-    marks = values.astype(bool)
-    if not marks.any():
-        raise ValueError("y has no 1: no row has a label. Give rows that have some.")
-    return Indicators(marks, classes)
+    return Indicators(values.astype(bool), classes)
+
+
+def _is_collection(each: Any) -> bool:
+    return isinstance(each, list | tuple | set | frozenset) or (
+        getattr(each, "ndim", 0) > 0
+    )
+
+
+def _check_form(y: Any) -> None:
+    """Refuse collections of each row's labels, and sparse y of one column."""
+    if sp.issparse(y):
+        found = f"is sparse, of shape {y.shape}" if y.shape[1:] in [(), (1,)] else ""
+    else:
+        lists = isinstance(y, list | tuple)
+        vector = str(getattr(y, "dtype", "")) == "object" and len(y.shape) == 1
+        rows = [each for each in y if _is_collection(each)] if lists or vector else []
+        table = lists and len(rows) == len(y) and len({len(each) for each in rows}) == 1
+        if table and not any(isinstance(each, set | frozenset) for each in rows):
+            return
+        found = f"holds a {type(rows[0]).__name__} in a row's place" if rows else ""
+    if found:
+        raise ValueError(
+            f"y {found}. Give one class for each row, as a vector; or, of rows with "
+            "several labels, a column of 0 and 1 for each of at least two labels "
+            "(sklearn.preprocessing.MultiLabelBinarizer makes them)."
+        )
+
+
+def _label_names(y: Any) -> np.ndarray:
+    """What the columns are called: texts, or whole numbers."""
+    if not hasattr(y, "columns"):
+        return np.arange(y.shape[1])
+    names = list(y.columns)
+    kinds = sorted({type(name).__name__ for name in names})
+    texts = all(isinstance(name, str) for name in names)
+    whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in names)
+    twice = [name for name in names if names.count(name) > 1]
+    if not (texts or whole) or twice:
+        found = f"twice the name {twice[0]!r}" if twice else f"names of type {kinds}"
+        raise ValueError(
+            f"y's columns have {found}. They are the labels: give each a name of its "
+            "own, all of them texts or all whole numbers."
+        )
+    return np.asarray(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +107,11 @@ class Indicators:
         """Labels that each task has, by its rows of positive weight."""
         weight = row_weights(data)
         row, label = np.nonzero(self.marks & (weight > 0)[:, None])
+        if not len(row):
+            raise ValueError(
+                "y has no 1 in a row of positive weight: no row has a label. Give rows "
+                "that have some."
+            )
         return find_label_sets(
             data.task[row],
             label.astype(np.int32),

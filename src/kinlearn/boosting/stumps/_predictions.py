@@ -199,7 +199,9 @@ class StumpVoter(TaskMixin):
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             Sums of the votes; for two classes in all, those for the second. A class
-            that the task lacks has less than any class could have.
+            that the task lacks has less than any class could have. For indicators,
+            always of shape (n_samples, n_classes), and positive for the labels that are
+            predicted.
         """
         rows = self._predict_data(X)
         return self._class_scores.decision(
@@ -218,10 +220,11 @@ class StumpVoter(TaskMixin):
         -------
         ndarray of shape (n_samples, n_classes)
             A column for each of ``classes_``; zero for classes that the task does
-            not have. For indicators, each label has a probability by itself, and rows
-            need not sum to 1. They only rank rows, unless they were calibrated
-            (`calibration_folds`): then, where classes began with equal weight, the
-            most probable one need not be the predicted one.
+            not have. For indicators, each label has a probability by itself, rows need
+            not sum to 1, and labels that the task lacks have (almost) zero. They only
+            rank rows, unless they were calibrated (`calibration_folds`): then, where
+            classes began with equal weight, the most probable one need not be the
+            predicted one.
         """
         rows = self._predict_data(X)
         return self._class_scores.proba(
@@ -288,8 +291,8 @@ class StumpVoter(TaskMixin):
 
         Yields
         ------
-        ndarray of shape (n_samples,)
-            Classes.
+        ndarray of shape (n_samples,), or (n_samples, n_classes) for indicators
+            As `predict` gives them.
         """
         for scores, _ in self._staged(X):
             yield self._class_scores.chosen(scores, self.classes_)
