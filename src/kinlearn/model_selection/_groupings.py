@@ -25,16 +25,13 @@ __all__ = ["Grouping", "equal_groups", "rank_groupings"]
 
 _MOST_VALUES = 10  # of a column that is taken without being named
 _NAME = "rank_groupings"
-<<<<<<< HEAD
 _COLUMNS = ("privileged", "categorical_features", "group", "keep")
-=======
 # Parameters that may be mappings from tasks, and what they are without these.
 _FOR_ALL = {
     "correction_kernel": None,
     "correction_gamma": None,
     "label_sets": "connected",
 }
->>>>>>> w-fixa
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,6 @@ def _task_params(estimator: Any) -> list[str]:
     )
 
 
-<<<<<<< HEAD
 def _from_the_front(
     estimator: Any, params: list[str], table: AnyTable
 ) -> dict[str, Any]:
@@ -186,7 +182,8 @@ def _from_the_front(
         elif len(keys) == table.n_columns:  # else the estimator says what is wrong
             found[name] = [*keys, False]
     return found
-=======
+
+
 def _without_mappings(estimator: Any) -> dict[str, Any]:
     """What parameters become that are mappings from tasks, where there are none."""
     return {
@@ -194,7 +191,6 @@ def _without_mappings(estimator: Any) -> dict[str, Any]:
         for name, value in estimator.get_params(deep=True).items()
         if isinstance(value, Mapping) and name.rpartition("__")[2] in _FOR_ALL
     }
->>>>>>> w-fixa
 
 
 def _correlation(column: np.ndarray, text: bool, targets: np.ndarray) -> float:
@@ -314,13 +310,7 @@ def rank_groupings(
 
     def scored(X: Table, task: str | int | None) -> tuple[float, float]:
         model = clone(estimator).set_params(**dict.fromkeys(params, task))
-<<<<<<< HEAD
-        if task is not None:
-            model.set_params(**fixed)
-=======
-        if task is None:
-            model.set_params(**_without_mappings(model))
->>>>>>> w-fixa
+        model.set_params(**(_without_mappings(model) if task is None else fixed))
         with warnings.catch_warnings():
             # small groups may lie in one fold
             warnings.simplefilter("ignore", UnknownTaskWarning)
