@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, get_tags
 
 from kinlearn.boosting._calibration import (
@@ -21,7 +21,8 @@ from kinlearn.boosting._start_weights import (
     start_weights,
     weighted_label_sets,
 )
-from kinlearn.boosting.adaboost._later import replay
+from kinlearn.boosting.adaboost._base_tree import base_tree, tell_categories
+from kinlearn.boosting.adaboost._later import offsets_with_later, replay
 from kinlearn.boosting.adaboost._predictions import TreeVoter, readable
 from kinlearn.boosting.adaboost._rounds import (
     HeldBack,
@@ -36,12 +37,7 @@ from kinlearn.exceptions import KinlearnWarning, TaskFallbackWarning
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskMixin, with_task
 from kinlearn.trees import MultiTaskDecisionTreeClassifier
-from kinlearn.utils import (
-    check_takes_weights,
-    clone_for_round,
-    quiet_round,
-    rounds_with_callbacks,
-)
+from kinlearn.utils import clone_for_round, quiet_round, rounds_with_callbacks
 from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._loaded import check_below, check_finite, check_numbers
 from kinlearn.utils._sklearn import HasMethods, Interval, StrOptions
@@ -265,9 +261,9 @@ class MultiTaskAdaBoostClassifier(
             The fitted classifier.
         """
         self._validate_params()
-        tree = self._check_estimator()
+        tree = base_tree(self.estimator)
         data = self._fit_data(X, y, sample_weight, labels="classes")
-        self._tell_categories(tree)
+        tell_categories(tree, self.is_categorical_, self.feature_names_)
         weight = row_weights(data)
         rows = np.flatnonzero(weight > 0)
         X, task = readable(take(data.X, rows), tree), data.task[rows]
@@ -516,8 +512,8 @@ class MultiTaskAdaBoostClassifier(
             )
 
     def _add_later(self, later: Any) -> Self:
-        tree = self._check_estimator()
-        self._tell_categories(tree)
+        tree = base_tree(self.estimator)
+        tell_categories(tree, self.is_categorical_, self.feature_names_)
         weight = row_weights(later)
         rows = np.flatnonzero(weight > 0)
         X = readable(take(later.X, rows), tree)
@@ -553,56 +549,11 @@ class MultiTaskAdaBoostClassifier(
             if more.votes.any():
                 self._warn_of_first(found.errors[0])
         self._votes = votes.followed_by(more)
-        self._remember_offsets(later, task, labels, weight)
+        self._log_fractions = offsets_with_later(
+            self._log_fractions, later, task, labels, weight
+        )
         self._remember_later(later)
         return self
-
-    def _remember_offsets(
-        self, later: Any, task: np.ndarray, labels: np.ndarray, weight: np.ndarray
-    ) -> None:
-        """Fractions of the classes in new tasks; known ones keep theirs."""
-        of_all = self._log_fractions[-1]
-        # a class that was not there is as rare as the rarest
-        offsets = np.zeros((later.n_tasks + 1, len(later.classes)))
-        known = np.append(later.place, later.n_tasks)
-        offsets[known] = self._log_fractions.min(axis=1, keepdims=True)
-        offsets[np.ix_(known, later.class_place)] = self._log_fractions
-        if of_all.any():
-            mass = np.zeros((later.n_tasks, len(later.classes)))
-            np.add.at(mass, (task, labels), weight)
-            offsets[:-1][later.is_new] = log_fractions(mass[later.is_new])
-        self._log_fractions = offsets
-
-    def _check_estimator(self) -> Any:
-        """The tree to clone, with the task in its last column."""
-        tree = self.estimator
-        if tree is None:
-            tree = MultiTaskDecisionTreeClassifier(max_depth=3)
-        name, params = type(tree).__name__, tree.get_params(deep=False)
-        if "task" not in params:
-            raise ValueError(
-                f"{name} has no task parameter, so it cannot distinguish the tasks. "
-                "Choose a multi-task tree, or wrap it in "
-                "kinlearn.sharing.TaskAsFeature or SharedPlusOwn."
-            )
-        check_takes_weights(tree, "classifier")
-        wanted = {"task": -1, "unknown_task": "share"}
-        return clone(tree).set_params(
-            **{k: v for k, v in wanted.items() if k in params}
-        )
-
-    def _tell_categories(self, tree: Any) -> None:
-        """Let the trees know which of their columns are categories."""
-        if self.is_categorical_ is None:
-            return
-        if "categorical_features" not in tree.get_params(deep=False):
-            raise ValueError(
-                f"{self.feature_names_[self.is_categorical_].tolist()} are categories, "
-                f"but {type(tree).__name__} has no parameter categorical_features. "
-                "Choose a multi-task tree as the estimator, or encode these columns "
-                "and set categorical_features=None."
-            )
-        tree.set_params(categorical_features=np.flatnonzero(self.is_categorical_))
 
     def _warn_of_first(self, error: float) -> None:
         warnings.warn(

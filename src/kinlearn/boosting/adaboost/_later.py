@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.boosting._calibration import log_fractions
 from kinlearn.boosting.adaboost._rounds import VoteRule, reweighted, take
 from kinlearn.boosting.adaboost._votes import TreeVotes
 from kinlearn.tasks import with_task
 
-__all__ = ["replay"]
+__all__ = ["offsets_with_later", "replay"]
 
 
 def replay(
@@ -80,3 +81,40 @@ def replay(
                 factors[mine] = own[mine]
         round_weight = reweighted(round_weight, factors)[0]
     return round_weight
+
+
+def offsets_with_later(
+    offsets: np.ndarray,
+    later: Any,
+    task: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+) -> np.ndarray:
+    """Logarithms of the classes' fractions, with later rows; known tasks keep theirs.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_tasks + 1, n_classes)
+        Before; the last row is of all tasks. All zero if offsets are not used.
+    later : LaterData
+        Tasks and classes then and now.
+    task, labels : ndarray of shape (n_rows,)
+        Codes of the later rows.
+    weight : ndarray of shape (n_rows,)
+        Their weights.
+
+    Returns
+    -------
+    ndarray of shape (later.n_tasks + 1, n_classes_now)
+        After.
+    """
+    # a class that was not there is as rare as the rarest
+    after = np.zeros((later.n_tasks + 1, len(later.classes)))
+    known = np.append(later.place, later.n_tasks)
+    after[known] = offsets.min(axis=1, keepdims=True)
+    after[np.ix_(known, later.class_place)] = offsets
+    if offsets[-1].any():
+        mass = np.zeros((later.n_tasks, len(later.classes)))
+        np.add.at(mass, (task, labels), weight)
+        after[:-1][later.is_new] = log_fractions(mass[later.is_new])
+    return after
