@@ -115,7 +115,7 @@ def f_plot(folder):
                 for x in (-1.0, -0.5, 0.0, 0.5, 1.0)
                 if pairs
             ]
-        label = "log of beta: specificity to sensitivity"
+        label = "log beta: sensitivity left, specificity right"
         panels.append((f"rec-talk, {rate}% rare", label, points))
     return "F", panels
 

@@ -190,6 +190,8 @@ def _beside(names, folder, metric=None):
             published = each.values[found.metric.name]
             cells.append(f"{each.name} {best[1]:.{digits}f} ({published:.{digits}f})")
             n_splits.append(best[2])
+        if not cells:
+            continue
         splits = sorted(set(n_splits))
         count = " to ".join(map(str, [splits[0], splits[-1]][: len(splits)]))
         rows.append(
@@ -335,14 +337,15 @@ def _by_size(names, folder, *, contenders, sizes, metric=None):
 
 
 def f_lambda(sensitivity, specificity, beta):
-    """The thesis's F of sensitivity and specificity, formula 2.19.
+    """The thesis's F of sensitivity and specificity, formula 2.19 as it is printed.
 
     Parameters
     ----------
     sensitivity, specificity : float
         Recalls of the rare and of the common class.
     beta : float
-        Weight of the sensitivity.
+        Above 1 the specificity counts more, below 1 the sensitivity (the text has it
+        the other way round).
 
     Returns
     -------
