@@ -18,7 +18,7 @@ import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.commandline import print_line
 from benchmarks.environment import RECORDS
 from benchmarks.problems import load
-from benchmarks.quality.al_stouhi_tables import f_lambda, scores_by_size, scores_of
+from benchmarks.quality.al_stouhi_scores import f_lambda, scores_by_size, scores_of
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.protocols.rare import CURVE_SIZES
 from benchmarks.quality.protocols.transfer import NEWS, RATIOS

@@ -10,40 +10,23 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.jsonlines import read_records
+from benchmarks.quality.al_stouhi_scores import (
+    BEST,
+    FIXED,
+    best_of,
+    common_splits,
+    f_lambda,
+    mean_of,
+    played,
+    scores_by_size,
+    scores_of,
+)
 from benchmarks.quality.protocol import PROTOCOLS
-from benchmarks.quality.ranks import results_of
 from benchmarks.quality.runner import finished
 from benchmarks.quality.statistics import corrected_interval
 
-__all__ = ["BEST", "TABLES", "best_of", "f_lambda", "scores_by_size", "scores_of"]
+__all__ = ["TABLES"]
 
-_FIXED = ("kinlearn 1.1", "kinlearn 1.2", "kinlearn 1.3")
-# The published methods, and who stands for them; of several, the best mean counts.
-BEST = {
-    "AdaBoost, target": ("AdaBoost, target",),
-    "TrAdaBoost": ("kinlearn none",),
-    "best fixed cost": _FIXED,
-    "Dynamic-TrAdaBoost": ("kinlearn dynamic",),
-    "AdaBoost, all rows": ("AdaBoost, all rows",),
-    "SMOTE, target": ("SMOTE + AdaBoost, target",),
-    "SMOTE": ("SMOTE + AdaBoost, target",),
-    "SMOTE + AdaBoost": ("SMOTE + AdaBoost, target",),
-    "SMOTE, all rows": ("SMOTE + AdaBoost, all rows",),
-    "Rare-Transfer": ("kinlearn rare",),
-    "ADOS + AdaBoost": ("kinlearn ADOS + AdaBoost",),
-    "SMT-NMF": (
-        "thesis updates, lambda 0.1",
-        "thesis updates, lambda 0.25",
-        "thesis updates, lambda 0.5",
-        "thesis updates, lambda 1",
-    ),
-    "best single-task method": (
-        "single-task NMF",
-        "single-task k-means",
-        "single-task N-cut",
-    ),
-    "best all-task method": ("all-task NMF", "all-task k-means", "all-task N-cut"),
-}
 _TRANSFER_PAIRS = (
     ("kinlearn dynamic", "kinlearn none"),
     ("kinlearn dynamic", "AdaBoost, target"),
@@ -79,49 +62,6 @@ def _title(name):
     return name.removeprefix("kinlearn ")
 
 
-def scores_of(protocol, folder, metric=None):
-    """Scores of a protocol's contenders by split, those without any left out.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        Whose.
-    folder : path-like
-        Of the files of records.
-    metric : str, default=None
-        Its name; None is the protocol's first.
-
-    Returns
-    -------
-    Results
-        As `benchmarks.quality.ranks` has them.
-    """
-    records = read_records(Path(folder) / f"{protocol.name}.jsonl")
-    found = {each.name: each for each in protocol.metrics}
-    return results_of(protocol, records, found[metric] if metric else None)
-
-
-def _played(names, folder, metric=None):
-    for protocol in PROTOCOLS.select(names):
-        found = scores_of(protocol, folder, metric)
-        if found.scores:
-            yield protocol, found
-
-
-def _common(found, contenders):
-    """Splits that all of these have, among those that have any."""
-    present = [name for name in contenders if name in found.scores]
-    if not present:
-        return []
-    return sorted(set.intersection(*(set(found.scores[name]) for name in present)))
-
-
-def _mean(found, name, splits):
-    if name not in found.scores or not splits:
-        return None
-    return float(np.mean([found.scores[name][s] for s in splits]))
-
-
 def _number(value, digits):
     return "-" if value is None else f"{value:.{digits}f}"
 
@@ -129,9 +69,9 @@ def _number(value, digits):
 def _means(names, folder, *, contenders, metric=None):
     """Means of some contenders, a row for each protocol."""
     rows = [["protocol", "splits", *(_title(name) for name in contenders)]]
-    for protocol, found in _played(names, folder, metric):
-        splits = _common(found, contenders)
-        means = [_mean(found, name, splits) for name in contenders]
+    for protocol, found in played(names, folder, metric):
+        splits = common_splits(found, contenders)
+        means = [mean_of(found, name, splits) for name in contenders]
         cells = [_number(mean, found.metric.digits) for mean in means]
         rows.append([protocol.name, str(len(splits)), *cells])
     return _table(rows)
@@ -142,45 +82,21 @@ def _triples(names, folder, *, contenders):
     rows = [["protocol", "splits", *(_title(name) for name in contenders)]]
     for protocol in PROTOCOLS.select(names):
         each = [scores_of(protocol, folder, m) for m in ("g_mean", "bac", "rare")]
-        splits = _common(each[0], contenders)
+        splits = common_splits(each[0], contenders)
         if not splits:
             continue
         cells = [
-            " / ".join(_number(_mean(found, name, splits), 2) for found in each)
+            " / ".join(_number(mean_of(found, name, splits), 2) for found in each)
             for name in contenders
         ]
         rows.append([protocol.name, str(len(splits)), *cells])
     return _table(rows)
 
 
-def best_of(found, method):
-    """The contender that stands for a published method, with its mean.
-
-    Parameters
-    ----------
-    found : Results
-        Of a protocol.
-    method : str
-        A key of `BEST`.
-
-    Returns
-    -------
-    (str, float, int) or None
-        Name, mean and number of splits; None if none of them was played.
-    """
-    present = [name for name in BEST[method] if name in found.scores]
-    splits = _common(found, present)
-    if not splits:
-        return None
-    means = {name: _mean(found, name, splits) for name in present}
-    name = max(means, key=means.get)
-    return name, means[name], len(splits)
-
-
 def _beside(names, folder, metric=None):
     """The published methods, measured, with the published figure in brackets."""
     rows = [["protocol", "splits", "measured (published)", "commit"]]
-    for protocol, found in _played(names, folder, metric):
+    for protocol, found in played(names, folder, metric):
         digits = found.metric.digits
         cells, n_splits = [], []
         for each in protocol.published:
@@ -227,7 +143,7 @@ def _short(names, folder):
         "logistic regression, all rows": "logistic regression, all rows",
     }
     rows = [["problem", *methods, *controls]]
-    for protocol, found in _played(names, folder):
+    for protocol, found in played(names, folder):
         published = {each.name: each.values["accuracy"] for each in protocol.published}
         row = [protocol.name.removeprefix("transfer-")]
         for method in methods:
@@ -235,7 +151,7 @@ def _short(names, folder):
             beside = f" ({published[method]:.3f})" if method in published else ""
             row.append("-" if best is None else f"{best[1]:.3f}{beside}")
         for name in controls.values():
-            mean = _mean(found, name, sorted(found.scores.get(name, {})))
+            mean = mean_of(found, name, sorted(found.scores.get(name, {})))
             row.append(_number(mean, 3))
         rows.append(row)
     return _table(rows)
@@ -252,7 +168,7 @@ def _short_rare(names, folder):
         "balanced logistic, all rows": "balanced logistic regression, all rows",
     }
     rows = [["problem", *methods, *controls]]
-    for protocol, found in _played(names, folder, "g_mean"):
+    for protocol, found in played(names, folder, "g_mean"):
         published = {each.name: each.values["g_mean"] for each in protocol.published}
         published.setdefault("SMOTE, target", published.get("SMOTE"))
         row = [protocol.name.removeprefix("rare-")]
@@ -260,7 +176,7 @@ def _short_rare(names, folder):
             best = best_of(found, method)
             row.append("-" if best is None else f"{best[1]:.3f} ({published[method]})")
         for name in controls.values():
-            mean = _mean(found, name, sorted(found.scores.get(name, {})))
+            mean = mean_of(found, name, sorted(found.scores.get(name, {})))
             row.append(_number(mean, 3))
         rows.append(row)
     return _table(rows)
@@ -269,7 +185,7 @@ def _short_rare(names, folder):
 def _pairs(names, folder, *, pairs, metric=None):
     """Differences by split with corrected intervals, bold where they exclude 0."""
     rows = [["protocol", *(f"{_title(a)} less {_title(b)}" for a, b in pairs)]]
-    for protocol, found in _played(names, folder, metric):
+    for protocol, found in played(names, folder, metric):
         digits = found.metric.digits
         row = [protocol.name]
         for first, second in pairs:
@@ -292,34 +208,6 @@ def _pairs(names, folder, *, pairs, metric=None):
 # ------------------------------------------------------------ by the number of rows
 
 
-def scores_by_size(protocol, folder, sizes, metric=None):
-    """Scores of each contender by size, where the sizes take turns over the splits.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        Whose splits take sizes in turn.
-    folder : path-like
-        Of the files of records.
-    sizes : sequence of int
-        In the order of the splits.
-    metric : str, default=None
-        Its name; None is the protocol's first.
-
-    Returns
-    -------
-    dict of str to dict of int to list of float
-        By contender and size.
-    """
-    found = scores_of(protocol, folder, metric)
-    out = {}
-    for name, scores in found.scores.items():
-        for split, score in sorted(scores.items()):
-            size = sizes[split % len(sizes)]
-            out.setdefault(name, {}).setdefault(size, []).append(score)
-    return out
-
-
 def _by_size(names, folder, *, contenders, sizes, metric=None):
     """Means by the number of rows, a row for each protocol and number."""
     rows = [["protocol", "rows", "splits", *(_title(name) for name in contenders)]]
@@ -334,31 +222,6 @@ def _by_size(names, folder, *, contenders, sizes, metric=None):
                 counts = str(max(map(len, some)))
                 rows.append([protocol.name, str(size), counts, *cells])
     return _table(rows)
-
-
-def f_lambda(sensitivity, specificity, beta):
-    """The thesis's F of sensitivity and specificity, formula 2.19 as it is printed.
-
-    Parameters
-    ----------
-    sensitivity, specificity : float
-        Recalls of the rare and of the common class.
-    beta : float
-        Above 1 the specificity counts more, below 1 the sensitivity (the text has it
-        the other way round).
-
-    Returns
-    -------
-    float
-        0 if both are 0.
-
-    Examples
-    --------
-    >>> f_lambda(0.5, 0.5, 3.0)
-    0.5
-    """
-    under = specificity + beta**2 * sensitivity
-    return (1 + beta**2) * specificity * sensitivity / under if under else 0.0
 
 
 def _f_lambda(names, folder, *, contenders, sizes):
@@ -390,7 +253,7 @@ def _f_lambda(names, folder, *, contenders, sizes):
 _ALL_TRANSFER = (
     "AdaBoost, target",
     "kinlearn none",
-    *_FIXED,
+    *FIXED,
     "kinlearn dynamic",
     "kinlearn printed box",
     "kinlearn balanced",
@@ -428,16 +291,19 @@ _ALL_CURVE = (
     "balanced logistic regression, target",
     "balanced logistic regression, all rows",
 )
-_ALL_ADOS = (
+_SHORT_ADOS = (
     "AdaBoost, target",
     "SMOTE + AdaBoost, target",
     "kinlearn ADOS + AdaBoost",
-    "likely in the target + AdaBoost",
     "random source rows + AdaBoost",
+    "balanced logistic regression, target",
+)
+_ALL_ADOS = (
+    *_SHORT_ADOS,
+    "likely in the target + AdaBoost",
     "AdaBoost, all rows",
     "kinlearn rare",
     "AdaBoost, target, second half votes",
-    "balanced logistic regression, target",
     "balanced logistic regression, all rows",
 )
 _ALL_CLUSTERS = (
@@ -480,11 +346,11 @@ def _clusters(names, folder):
             *methods[1:],
         ]
     ]
-    for protocol, found in _played(names, folder):
+    for protocol, found in played(names, folder):
         published = {each.name: each.values["accuracy"] for each in protocol.published}
-        splits = _common(found, _ALL_CLUSTERS)
+        splits = common_splits(found, _ALL_CLUSTERS)
         row = [protocol.name.removeprefix("clustering-"), str(len(splits))]
-        row += [_number(_mean(found, name, splits), 1) for name in ours]
+        row += [_number(mean_of(found, name, splits), 1) for name in ours]
         for method in methods:
             best = best_of(found, method)
             beside = f" ({published[method]:.1f})" if method in published else ""
@@ -501,6 +367,25 @@ TABLES = {
     "beside-g-mean": partial(_beside, metric="g_mean"),
     "transfer-short": _short,
     "transfer-accuracy": partial(_means, contenders=_ALL_TRANSFER),
+    "transfer-by-ratio": partial(
+        _means,
+        contenders=(
+            "AdaBoost, target",
+            "kinlearn none",
+            "kinlearn dynamic",
+            "kinlearn dynamic, source labels shuffled",
+            "logistic regression, target",
+        ),
+    ),
+    "transfer-headers": partial(
+        _means,
+        contenders=(
+            "AdaBoost, target",
+            "kinlearn none",
+            "kinlearn dynamic",
+            "kinlearn printed box",
+        ),
+    ),
     "transfer-pairs": partial(_pairs, pairs=_TRANSFER_PAIRS),
     "rare-short": _short_rare,
     **{
@@ -530,7 +415,8 @@ TABLES = {
             "balanced logistic regression, target",
         ),
     ),
-    "ados": partial(_triples, contenders=_ALL_ADOS),
+    "ados": partial(_triples, contenders=_SHORT_ADOS),
+    "ados-all": partial(_triples, contenders=_ALL_ADOS),
     "ados-pairs": partial(_pairs, pairs=_ADOS_PAIRS, metric="g_mean"),
     "clusters": _clusters,
     "clusters-all": partial(_means, contenders=_ALL_CLUSTERS),

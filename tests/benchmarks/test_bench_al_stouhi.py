@@ -9,13 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.environment import RECORDS
 from benchmarks.quality import transfer
 from benchmarks.quality.al_stouhi_pictures import PICTURES, STATIC, digest, digest_in
-from benchmarks.quality.al_stouhi_tables import (
-    BEST,
-    TABLES,
-    best_of,
-    f_lambda,
-    scores_by_size,
-)
+from benchmarks.quality.al_stouhi_scores import BEST, best_of, f_lambda, scores_by_size
+from benchmarks.quality.al_stouhi_tables import TABLES
 from benchmarks.quality.clustering import contenders
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.protocols.rare import CURVE_SIZES
