@@ -331,7 +331,6 @@ def _clusters(names, folder):
         "kinlearn",
         "kinlearn, each task alone",
         "kinlearn, cosine",
-        "kinlearn, cosine, each task alone",
     )
     methods = ("SMT-NMF", "best single-task method", "best all-task method")
     rows = [
@@ -341,7 +340,6 @@ def _clusters(names, folder):
             "kinlearn",
             "each task alone",
             "cosine",
-            "cosine, each task alone",
             "thesis updates, best weight",
             *methods[1:],
         ]
