@@ -174,7 +174,9 @@ def _short_rare(names, folder):
         row = [protocol.name.removeprefix("rare-")]
         for method in methods:
             best = best_of(found, method)
-            row.append("-" if best is None else f"{best[1]:.3f} ({published[method]})")
+            row.append(
+                "-" if best is None else f"{best[1]:.3f} ({published[method]:.3f})"
+            )
         for name in controls.values():
             mean = mean_of(found, name, sorted(found.scores.get(name, {})))
             row.append(_number(mean, 3))
