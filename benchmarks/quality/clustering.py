@@ -1,42 +1,45 @@
 """Ways to cluster related collections of texts: ours, and those that people use.
 
-All get counts of terms with the task as the last column, drop terms of fewer than
-four documents, weigh the rest by TF-IDF, and give a cluster for each row. Those that
-are not ours are scikit-learn's, or written out here, so that a fault of ours cannot
-weaken them.
+All get counts of terms with the task as the last column, drop terms of few documents,
+weigh the rest by TF-IDF, and give a cluster for each row. Those that are not ours are
+scikit-learn's, or written out here, so that a fault of ours cannot weaken them. The
+thesis's own updates are those of its algorithm 4, which divides nothing by degrees;
+*normalised* forms do.
 """
+
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["CONTENDERS", "text_affinity", "text_rows"]
+__all__ = ["LAMBDAS", "contenders", "text_affinity", "text_rows"]
 
-_MIN_DOCUMENTS = 4
 _STARTS = 5
-_LAMBDA = 0.25
+LAMBDAS = (0.1, 0.25, 0.5, 1.0)
 
 
 class _TextClusters:
     """``fit_predict`` of counts with the task behind them, by a function."""
 
-    def __init__(self, cluster, seed):
+    def __init__(self, cluster, min_documents, seed):
         self.cluster = cluster
+        self.min_documents = min_documents
         self.seed = seed
 
     def fit_predict(self, X):
         """A cluster for each row."""
-        return self.cluster(*text_rows(X), self.seed)
+        return self.cluster(*text_rows(X, self.min_documents), self.seed)
 
 
-def text_rows(X):
+def text_rows(X, min_documents=4):
     """TF-IDF of the terms that enough documents have, and the tasks."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
     task = X[:, [-1]].toarray().ravel().astype(int)
     counts = sp.csc_array(X[:, :-1])
-    common = np.flatnonzero(np.diff(counts.indptr) >= _MIN_DOCUMENTS)
+    common = np.flatnonzero(np.diff(counts.indptr) >= min_documents)
     return sp.csr_array(TfidfTransformer().fit_transform(counts[:, common])), task
 
 
@@ -51,7 +54,7 @@ def _each_task_alone(cluster):
     return clusters
 
 
-def _ours(options, X, task, seed):
+def _ours(X, task, seed, **options):
     from kinlearn import with_task
     from kinlearn.cluster import MultiTaskSymmetricNMF
 
@@ -75,12 +78,14 @@ def _normalised_cut(X, task, seed):
     return cut.fit_predict(affinity)
 
 
-def text_affinity(X, task, lambda_inter):
-    """The thesis's affinity, divided by the roots of the degrees."""
+def text_affinity(X, task, lambda_inter, *, normalise=True):
+    """The thesis's affinity, divided by the roots of the degrees or as it is."""
     E = sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
     W = (X @ E.T).toarray()
     W = (W + W.T) * np.where(task[:, None] == task, 1.0, lambda_inter)
     np.fill_diagonal(W, 0)
+    if not normalise:
+        return W
     degrees = np.maximum(W.sum(axis=1), 1e-12)
     return W / np.sqrt(degrees[:, None] * degrees)
 
@@ -112,39 +117,83 @@ def _multiplicative(W, task, seed, *, penalty):
     return labels
 
 
-def _plain_nmf(X, task, seed):
-    return _multiplicative(text_affinity(X, task, 1.0), task, seed, penalty=False)
+def _plain_nmf(X, task, seed, *, normalise=False):
+    W = text_affinity(X, task, 1.0, normalise=normalise)
+    return _multiplicative(W, task, seed, penalty=False)
 
 
-def _thesis(X, task, seed):
-    return _multiplicative(text_affinity(X, task, _LAMBDA), task, seed, penalty=True)
+def _thesis(X, task, seed, *, weight, normalise=False):
+    W = text_affinity(X, task, weight, normalise=normalise)
+    return _multiplicative(W, task, seed, penalty=True)
 
 
-def _contender(name, cluster, kind="peer", **params):
-    def make(problem, seed, **params):
-        if params:
-            return _TextClusters(lambda X, t, s: cluster(params, X, t, s), seed)
-        return _TextClusters(cluster, seed)
+_CLUSTER = {
+    "ours": _ours,
+    "thesis": _thesis,
+    "nmf": _plain_nmf,
+    "k-means": _k_means,
+    "n-cut": _normalised_cut,
+}
 
-    return Contender(name, make, params, kind)
+
+def _make(problem, seed, *, method, min_documents, alone=False, **options):
+    cluster = partial(_CLUSTER[method], **options)
+    if alone:
+        cluster = _each_task_alone(cluster)
+    return _TextClusters(cluster, min_documents, seed)
 
 
-CONTENDERS = (
-    _contender("kinlearn", _ours, "ours", n_init=_STARTS),
-    _contender("kinlearn, cosine", _ours, "ours", affinity="cosine"),
-    _contender(
-        "kinlearn, cosine, each task alone",
-        _ours,
-        "ours",
-        affinity="cosine",
-        lambda_inter=0.0,
-    ),
-    _contender("kinlearn, each task alone", _ours, "ours", lambda_inter=0.0),
-    _contender("thesis updates, lambda 0.25", _thesis),
-    _contender("single-task NMF", _each_task_alone(_plain_nmf)),
-    _contender("all-task NMF", _plain_nmf),
-    _contender("single-task k-means", _each_task_alone(_k_means)),
-    _contender("all-task k-means", _k_means),
-    _contender("single-task N-cut", _each_task_alone(_normalised_cut)),
-    _contender("all-task N-cut", _normalised_cut),
-)
+def contenders(min_documents):
+    """All of them, with the terms of so many documents of a sample.
+
+    Parameters
+    ----------
+    min_documents : int
+        Terms of fewer documents are dropped.
+
+    Returns
+    -------
+    tuple of Contender
+        Ours with nothing set but the task, the seed and ``max_iter``, and changed in
+        the affinity or the weight between tasks; then the others.
+    """
+    ours = {
+        "kinlearn": {},
+        "kinlearn, each task alone": {"lambda_inter": 0.0},
+        "kinlearn, cosine": {"affinity": "cosine"},
+        "kinlearn, cosine, each task alone": {
+            "affinity": "cosine",
+            "lambda_inter": 0.0,
+        },
+        "kinlearn, lambda 0.25": {"lambda_inter": 0.25},
+        "kinlearn, lambda 0.5": {"lambda_inter": 0.5},
+    }
+    others = {
+        f"thesis updates, lambda {weight:g}": {"method": "thesis", "weight": weight}
+        for weight in LAMBDAS
+    } | {
+        "thesis updates, lambda 0.25, normalised": {
+            "method": "thesis",
+            "weight": 0.25,
+            "normalise": True,
+        },
+        "single-task NMF": {"method": "nmf", "alone": True},
+        "single-task NMF, normalised": {
+            "method": "nmf",
+            "alone": True,
+            "normalise": True,
+        },
+        "all-task NMF": {"method": "nmf"},
+        "single-task k-means": {"method": "k-means", "alone": True},
+        "all-task k-means": {"method": "k-means"},
+        "single-task N-cut": {"method": "n-cut", "alone": True},
+        "all-task N-cut": {"method": "n-cut"},
+    }
+    fixed = {"min_documents": min_documents}
+    return (
+        *(
+            Contender(name, _make, fixed | {"method": "ours"} | options, kind="ours")
+            for name, options in ours.items()
+        ),
+        *(Contender(name, _make, fixed | options) for name, options in others.items()),
+    )

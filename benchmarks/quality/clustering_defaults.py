@@ -153,6 +153,33 @@ def run(name, number, settings):
         }
 
 
+def table(records, *, measure="within", settings=SETTINGS):
+    """Means of each setting, a row for each problem and the mean of all.
+
+    Parameters
+    ----------
+    records : list of dict
+        Of the file.
+    measure : {"within", "one_naming"}, default="within"
+        Accuracy within tasks, or with one naming for all.
+    settings : sequence of tuple, default=SETTINGS
+        The columns.
+
+    Returns
+    -------
+    list of list of str
+        The heading first.
+    """
+    found = {}
+    for r in records:
+        found.setdefault((r["problem"], tuple(r["setting"])), []).append(r[measure])
+    means = [[np.mean(found[name, s]) for s in settings] for name in PROBLEMS]
+    rows = [["", *map(_label, settings)]]
+    for name, row in zip((*PROBLEMS, "mean"), (*means, np.mean(means, 0)), strict=True):
+        rows.append([name, *(f"{v:.1f}" for v in row)])
+    return rows
+
+
 def main():
     """Cluster what is missing, and print a line for each problem and the means."""
     with JsonLines(RECORDS) as store:
@@ -163,22 +190,9 @@ def main():
                 for record in run(name, number, missing):
                     store.append(record)
         for measure in ("within", "one_naming"):
-            print_line(f"\n{measure} | " + " | ".join(map(_label, SETTINGS)))
-            means = []
-            for name in PROBLEMS:
-                row = [
-                    np.mean(
-                        [
-                            r[measure]
-                            for r in store.records
-                            if r["problem"] == name and tuple(r["setting"]) == setting
-                        ]
-                    )
-                    for setting in SETTINGS
-                ]
-                means.append(row)
-                print_line(f"{name} | " + " | ".join(f"{v:.1f}" for v in row))
-            print_line("mean | " + " | ".join(f"{v:.1f}" for v in np.mean(means, 0)))
+            print_line(f"\n{measure}")
+            for row in table(store.records, measure=measure):
+                print_line(" | ".join(row))
 
 
 def _label(setting):

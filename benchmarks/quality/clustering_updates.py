@@ -2,21 +2,25 @@
 
 ``python -m benchmarks.quality.clustering_updates`` needs ``KINLEARN_DATA``. It takes
 the thesis's objective with a fixed alpha, runs 400 passes of multiplicative updates,
-of coordinates, and of projected gradients, and prints the values they end at, and the
+of coordinates, and of projected gradients, and records the values they end at, and the
 passes after which each is within 0.01% of where the multiplicative updates end. A pass
 is one product with the affinity, or one sweep of coordinates, which costs the same.
 """
+
+from pathlib import Path
 
 import numpy as np
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the problems
 from benchmarks.commandline import print_line
+from benchmarks.jsonlines import JsonLines
 from benchmarks.problems import load
 from benchmarks.quality.clustering import text_affinity, text_rows
 from benchmarks.quality.protocol import PROTOCOLS
 from kinlearn.cluster._affinity import Affinity
 from kinlearn.cluster._solver import Problem
 
+RECORDS = Path(__file__).parents[1] / "records" / "clustering_updates.jsonl"
 _PASSES = 400
 
 
@@ -52,22 +56,47 @@ def _projected_gradients(problem, V):
 
 def _passes(values, target):
     reached = np.flatnonzero(np.array(values) <= target)
-    return str(reached[0] + 1) if len(reached) else f"not in {_PASSES}"
+    return int(reached[0]) + 1 if len(reached) else None
+
+
+def table(records):
+    """Where each ends, and after how many passes; a row for each start.
+
+    Parameters
+    ----------
+    records : list of dict
+        Of the file.
+
+    Returns
+    -------
+    list of list of str
+        The heading first.
+    """
+    ways = ("multiplicative", "coordinates", "gradients")
+    rows = [["problem", "rows", "start", *ways, "passes of each"]]
+    for each in records:
+        passes = (f"not in {_PASSES}" if n is None else str(n) for n in each["passes"])
+        ends = [f"{value:.4f}" for value in each["ends"]]
+        row = [each["problem"], str(each["rows"]), str(each["start"])]
+        rows.append([*row, *ends, ", ".join(passes)])
+    return rows
 
 
 def main():
-    """Print one line for each start."""
-    heading = (
-        "| problem | rows | start | multiplicative | coordinates | gradients "
-        "| passes of each |"
-    )
-    print_line(f"{heading}\n|---|---|---|---|---|---|---|")
-    for name in ("rec-talk", "sci-comp"):
-        protocol = PROTOCOLS[f"clustering-{name}"]
-        data = load(protocol.problem)
-        for number in (0, 3):  # 40 and 160 rows of each task
-            X, task = text_rows(data.X[protocol.split(data, number)[1]])
-            _one_problem(name, text_affinity(X, task, 0.25), task)
+    """Run what the file lacks, and print a line for each start."""
+    with JsonLines(RECORDS) as store:
+        done = {(r["problem"], r["rows"]) for r in store.records}
+        for name in ("rec-talk", "sci-comp"):
+            protocol = PROTOCOLS[f"clustering-{name}"]
+            data = load(protocol.problem)
+            for number in (0, 3):  # 40 and 160 rows of each task
+                X, task = text_rows(data.X[protocol.split(data, number)[1]])
+                if (name, len(task)) not in done:
+                    affinity = text_affinity(X, task, 0.25)
+                    for record in _one_problem(name, affinity, task):
+                        store.append(record)
+        for row in table(store.records):
+            print_line(" | ".join(row))
 
 
 def _one_problem(name, W, task):
@@ -94,11 +123,13 @@ def _one_problem(name, W, task):
             U = problem.minimise(U, tol=0.0, max_iter=1).V
             fast.append(problem.objectives(U).sum())
         target = slow[-1] * (1 + 1e-4)
-        passes = ", ".join(_passes(each, target) for each in (slow, fast, steps))
-        print_line(
-            f"| {name} | {len(task)} | {start} | {slow[-1]:.4f} | {fast[-1]:.4f} "
-            f"| {min(steps):.4f} | {passes} |"
-        )
+        yield {
+            "problem": name,
+            "rows": len(task),
+            "start": start,
+            "ends": [round(float(v), 6) for v in (slow[-1], fast[-1], min(steps))],
+            "passes": [_passes(each, target) for each in (slow, fast, steps)],
+        }
 
 
 if __name__ == "__main__":

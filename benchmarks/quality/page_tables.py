@@ -5,11 +5,15 @@ from pathlib import Path
 
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import (
+    al_stouhi_tables,
+    clustering_defaults,
+    clustering_updates,
     mtboost_penalties,
     transfer_noise,
     transfer_rows,
     transfer_targets,
     transfer_votes,
+    transfer_weights,
 )
 
 __all__ = ["TABLES", "markdown"]
@@ -39,6 +43,14 @@ def _drawn(names, folder, *, module, **options):
 
 
 TABLES = {
+    **al_stouhi_tables.TABLES,
+    **transfer_weights.TABLES,
+    "clustering-updates": partial(_drawn, module=clustering_updates),
+    "clustering-defaults": partial(
+        _drawn,
+        module=clustering_defaults,
+        settings=[s for s in clustering_defaults.SETTINGS if s[2] == 0.1],
+    ),
     "mtboost-penalties": partial(_drawn, module=mtboost_penalties),
     "transfer-noise": partial(_drawn, module=transfer_noise, noise=True),
     "transfer-near": partial(_drawn, module=transfer_noise, noise=False),

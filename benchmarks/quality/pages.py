@@ -43,6 +43,8 @@ _DOCS = Path(__file__).parents[2] / "docs"
 PAGES = tuple(
     _DOCS / f"{name}.md"
     for name in (
+        "benchmarks/clustering",
+        "benchmarks/clustering_tables",
         "benchmarks/gradient_boosting",
         "benchmarks/index",
         "benchmarks/intervals",
@@ -50,6 +52,7 @@ PAGES = tuple(
         "benchmarks/kin_cells",
         "benchmarks/mtboost",
         "benchmarks/transfer",
+        "benchmarks/transfer_tables",
         "papers/reproduced",
     )
 )

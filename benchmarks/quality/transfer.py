@@ -1,8 +1,14 @@
 """Problems, splits and contenders of the transfer protocols.
 
 All problems have two tasks, 0 the source and 1 the target. Peers are plain
-scikit-learn, imbalanced-learn and adapt, without any of kinlearn's wrappers.
+scikit-learn and imbalanced-learn, without any of kinlearn's wrappers. Controls tell
+why a contender is ahead: the second half of the rounds votes in TrAdaBoost, so
+AdaBoost without a source gets that too; a source with shuffled labels has nothing to
+transfer; random rows of the source are as many more rows of the same kind; a logistic
+regression of all rows is the plain way to use a source.
 """
+
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,11 +21,16 @@ from benchmarks.quality.protocol import Contender
 __all__ = [
     "ACCURACY",
     "ADOS_CONTENDERS",
+    "CURVE_CONTENDERS",
+    "PLANE_CONTENDERS",
     "RARE_CONTENDERS",
     "RARE_METRICS",
     "TABLE_CONTENDERS",
     "draw",
+    "draw_abalone",
+    "draw_by_size",
     "gmean",
+    "plane",
 ]
 
 ROUNDS = 30
@@ -41,6 +52,25 @@ def _news(name):
 
 for _name in ("rec-talk", "rec-sci", "sci-talk"):
     problem(f"news:{_name}")(lambda _name=_name: _news(_name))
+
+
+def _bodies(name):
+    """Bodies of messages: words of three letters and more, no stop words, df >= 188."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+    data = kinlearn.datasets.fetch_20newsgroups_tasks(name)
+    bodies = [text.partition("\n\n")[2] for text in data.data[:, 0]]
+    counts = CountVectorizer(
+        min_df=188,
+        token_pattern=r"(?u)\b[a-zA-Z]{3,}\b",
+        stop_words=list(ENGLISH_STOP_WORDS),
+    ).fit_transform(bodies)
+    X = kinlearn.with_task(sp.csr_array(counts), data.data[:, -1].astype(int))
+    return "classification", sp.csr_array(X), data.target
+
+
+for _name in ("rec-talk", "rec-sci", "sci-talk"):
+    problem(f"news-bodies:{_name}")(partial(_bodies, _name))
 
 
 def _uci(name, rows, label, is_target, **options):
@@ -104,6 +134,29 @@ def flare():
     )
 
 
+@problem("transfer:plane")
+def plane():
+    """Two dimensions: few rows of a class in one part of its place (figure 5.5).
+
+    Rare rows of the target are a long band beside the common ones; those of the source
+    are moved to the upper left, as in figure 5.7.
+    """
+    rng = np.random.default_rng(0)
+    rows, task, y = [], [], []
+    for t, label, n, mean, move in (
+        (0, 0, 400, (0.0, 0.0), -0.5),
+        (0, 1, 400, (2.0, 2.0), -0.5),
+        (1, 0, 4000, (0.0, 0.0), 0.0),
+        (1, 1, 4000, (2.0, 2.0), 0.0),
+    ):
+        spread = [[1.0, -0.7], [-0.7, 1.0]] if label else [[1.0, 0.0], [0.0, 1.0]]
+        drawn = rng.multivariate_normal(mean, spread, n)
+        rows.append(drawn + np.array([move, -move]))
+        task += [t] * n
+        y += [label] * n
+    return "classification", kinlearn.with_task(np.vstack(rows), task), np.array(y)
+
+
 # -------------------------------------------------------------------- the splits
 
 
@@ -139,6 +192,20 @@ def draw(problem, number, source, target, *, balance_test=False):
         least = min(map(len, test))
         test = [rows[:least] for rows in test]
     return np.concatenate(train), np.concatenate(test)
+
+
+def draw_abalone(problem, number):
+    """Class sizes made equal (44 females each), 11 of them to train and 77 to test."""
+    train, test = draw(problem, number, (80, 80), (6, 5))
+    rare = problem.y[test] == 1
+    return train, np.concatenate([test[~rare][:38], test[rare]])
+
+
+def draw_by_size(problem, number, source, rate, sizes):
+    """Sizes of the rare class take turns; common rows by its rate in the target."""
+    few = sizes[number % len(sizes)]
+    common = round(few * (1 - rate) / rate)
+    return draw(problem, number, source, (common, few))
 
 
 # ------------------------------------------------------------------- the metrics
@@ -233,36 +300,57 @@ def adaboost(problem, seed, *, source, smote=False):
     return _Peer(model, source=source)
 
 
-class _Adapt:
-    """adapt's TrAdaBoost, which takes the target in its constructor."""
+class _SecondHalf:
+    """AdaBoost of the target rows whose second half of rounds votes alone."""
 
     def __init__(self, seed):
         self.seed = seed
 
     def fit(self, X, y):
-        from adapt.instance_based import TrAdaBoost
-        from sklearn.tree import DecisionTreeClassifier
+        from sklearn.ensemble import AdaBoostClassifier
 
-        task = _task_of(X)
-        X = X[:, :-1].toarray() if sp.issparse(X) else X[:, :-1]
-        self.model = TrAdaBoost(
-            DecisionTreeClassifier(random_state=self.seed),
-            n_estimators=ROUNDS,
-            Xt=X[task == 1],
-            yt=y[task == 1],
-            random_state=self.seed,
-            verbose=0,
-        ).fit(X[task == 0], y[task == 0])
+        rows = np.flatnonzero(_task_of(X) == 1)
+        model = AdaBoostClassifier(n_estimators=ROUNDS, random_state=self.seed)
+        model.fit(X[rows][:, :-1], y[rows])
+        if len(model.estimators_) > 1:
+            half = len(model.estimators_) // 2
+            model.estimators_ = model.estimators_[half:]
+            model.estimator_weights_ = model.estimator_weights_[half:]
+        self.model = model
         return self
 
     def predict(self, X):
-        X = X[:, :-1].toarray() if sp.issparse(X) else X[:, :-1]
-        return np.asarray(self.model.predict(X)).ravel()
+        return self.model.predict(X[:, :-1])
 
 
-def adapt(problem, seed):
-    """adapt's TrAdaBoost over full trees."""
-    return _Adapt(seed)
+def _second_half(problem, seed):
+    return _SecondHalf(seed)
+
+
+def _logistic(problem, seed, *, source, class_weight=None):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler
+
+    model = LogisticRegression(max_iter=1000, class_weight=class_weight)
+    return _Peer(make_pipeline(MaxAbsScaler(), model), source=source)
+
+
+class _RandomSource:
+    """TrAdaBoost with source rows whose labels were shuffled: nothing to transfer."""
+
+    def __init__(self, model, seed):
+        self.model, self.seed = model, seed
+
+    def fit(self, X, y):
+        source = np.flatnonzero(_task_of(X) == 0)
+        y = y.copy()
+        y[source] = np.random.default_rng(self.seed).permutation(y[source])
+        return self.model.fit(X, y)
+
+
+def _random_source(problem, seed, *, correction):
+    return _RandomSource(ours(problem, seed, correction=correction), seed)
 
 
 def _ours(name, **params):
@@ -280,45 +368,81 @@ _SMOTE_POOLED = Contender(
     "SMOTE + AdaBoost, all rows", adaboost, {"source": True, "smote": True},
     **_IMBALANCED,
 )  # fmt: skip
-_ADAPT = Contender(
-    "adapt TrAdaBoost", adapt, packages=("adapt",), needs=("adapt", "tensorflow")
+_DEFAULT = Contender("kinlearn default", default, {}, kind="ours")
+_HALF = Contender("AdaBoost, target, second half votes", _second_half)
+_BALANCED = (
+    Contender(
+        "balanced logistic regression, target",
+        _logistic,
+        {"source": False, "class_weight": "balanced"},
+    ),
+    Contender(
+        "balanced logistic regression, all rows",
+        _logistic,
+        {"source": True, "class_weight": "balanced"},
+    ),
 )
 
-_DEFAULT = Contender("kinlearn default", default, {}, kind="ours")
+
+def _shuffled(name, **params):
+    name = f"kinlearn {name}, source labels shuffled"
+    return Contender(name, _random_source, params, kind="ours")
+
 
 TABLE_CONTENDERS = (
     _ADABOOST,
-    _DEFAULT,
     _ours("none", correction=None),
     _ours("1.1", correction=1.1),
     _ours("1.2", correction=1.2),
     _ours("1.3", correction=1.3),
     _ours("dynamic", correction="dynamic"),
+    _ours("printed box", correction="dynamic_printed"),
     _ours("balanced", correction="balanced"),
     _ours("dynamic, guard", correction="dynamic", guard=5),
-    _ours("none, full trees", correction=None, trim=False),
-    _ours("dynamic, full trees", correction="dynamic", trim=False),
-    _ADAPT,
+    _DEFAULT,
+    _HALF,
+    Contender("logistic regression, target", _logistic, {"source": False}),
+    Contender("logistic regression, all rows", _logistic, {"source": True}),
+    _shuffled("dynamic", correction="dynamic"),
+)
+_RARE = _ours("rare", correction="rare_printed")
+_ADOS = Contender("kinlearn ADOS + AdaBoost", ados, kind="ours", **_IMBALANCED)
+_RANDOM_ROWS = Contender(
+    "random source rows + AdaBoost",
+    ados,
+    {"selection": "random"},
+    kind="ours",
+    **_IMBALANCED,
 )
 RARE_CONTENDERS = (
     _ADABOOST,
     _POOLED,
     _SMOTE,
     _SMOTE_POOLED,
-    _DEFAULT,
-    Contender("kinlearn rare, kept", default, {"correction": "rare"}, kind="ours"),
     _ours("none", correction=None),
     _ours("dynamic", correction="dynamic"),
-    _ours("rare", correction="rare_printed"),
-    _ours("balanced", correction="balanced"),
-    _ours("balanced, balanced start", correction="balanced", balance_start=True),
-    _ours("dynamic, guard", correction="dynamic", guard=5),
-    _ADAPT,
+    _RARE,
+    Contender("kinlearn rare, kept", default, {"correction": "rare"}, kind="ours"),
+    _DEFAULT,
+    _HALF,
+    *_BALANCED,
+    _shuffled("rare", correction="rare_printed"),
 )
-ADOS_CONTENDERS = (
+CURVE_CONTENDERS = (
+    _ADABOOST,
+    _POOLED,
+    _SMOTE,
+    _ours("none", correction=None),
+    _RARE,
+    _ADOS,
+    _RANDOM_ROWS,
+    _HALF,
+    *_BALANCED,
+)
+PLANE_CONTENDERS = (
     _ADABOOST,
     _SMOTE,
-    Contender("kinlearn ADOS + AdaBoost", ados, kind="ours", **_IMBALANCED),
+    _ADOS,
     Contender(
         "likely in the target + AdaBoost",
         ados,
@@ -326,12 +450,6 @@ ADOS_CONTENDERS = (
         kind="ours",
         **_IMBALANCED,
     ),
-    Contender(
-        "random source rows + AdaBoost",
-        ados,
-        {"selection": "random"},
-        kind="ours",
-        **_IMBALANCED,
-    ),
-    _ours("rare", correction="rare_printed"),
+    _RANDOM_ROWS,
 )
+ADOS_CONTENDERS = (*PLANE_CONTENDERS, _POOLED, _RARE, _HALF, *_BALANCED)

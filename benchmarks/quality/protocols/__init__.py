@@ -2,13 +2,13 @@
 
 from benchmarks.quality.protocols import (
     abstaining,
-    al_stouhi_printed,
     cai_printed,
     clustering,
     kin,
     landmine,
     losses,
     mtboost,
+    rare,
     school,
     simm,
     svm,
@@ -17,13 +17,13 @@ from benchmarks.quality.protocols import (
 
 __all__ = [
     "abstaining",
-    "al_stouhi_printed",
     "cai_printed",
     "clustering",
     "kin",
     "landmine",
     "losses",
     "mtboost",
+    "rare",
     "school",
     "simm",
     "svm",
