@@ -21,7 +21,7 @@ from kinlearn.sharing.kin._training import (
     predict_with,
     staged_predictions,
 )
-from kinlearn.utils import SentOnce, stop_searches_if
+from kinlearn.utils import SentOnce, give_memory_back, stop_searches_if
 
 __all__ = ["Clock", "Trial", "Trials"]
 
@@ -260,6 +260,12 @@ class Trials:
             if candidate.given:
                 error.add_note(f"It was raised by the candidate {candidate.name!r}.")
             raise
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Of a large table, hold no memory that was freed."""
+        if self.train.table.is_large:
+            give_memory_back()
 
     def _run(self, candidate: Candidate) -> None:
         if self.done and not self.clock.allows(self._seconds_to_end):
@@ -605,6 +611,7 @@ class Trials:
         """Free what was only wanted to learn the weights."""
         for name, trial in self.done.items():
             self.done[name] = replace(trial, predictions=None, unseen=None)
+        self._tidy()
 
     def refit(self, names: list[str]) -> list[Any]:
         """Fit candidates with the chosen settings to all rows.
@@ -612,8 +619,13 @@ class Trials:
         Where time is short, one of the variants of each.
         """
         todo = self._fits_to_do(names)
-        self.train.forget_bins()
         new: dict[str, Any] = {}
+        binned = [(t, n) for t, n in todo if self.train.takes_bins(t.candidate)]
+        if binned:
+            new |= self._refitted(binned)
+        self.train.forget_bins()
+        self._tidy()
+        todo = [(t, n) for t, n in todo if t.candidate.name not in new]
         kinds = dict.fromkeys((t.candidate.scaled, t.candidate.level) for t, _ in todo)
         for kind in kinds:  # of a large table, one copy at a time
             some = [
