@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kinlearn import KinClassifier, KinRegressor, with_task
+from kinlearn.boosting import MultiTaskGradientBoostingRegressor
 from kinlearn.sharing.kin import _candidates, _training
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._folds import rows_to_folds
@@ -99,3 +100,34 @@ def test_dealing_rows_to_folds_copies_no_table():
     finally:
         tracemalloc.stop()
     assert peak < 0.8 * X.nbytes
+
+
+def test_boosters_of_all_rows_need_no_copy_of_them(monkeypatch):
+    monkeypatch.setattr(_training, "_MANY_CELLS", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 80)).astype(np.float32)
+    task = np.arange(len(X), dtype=np.int32) % 4
+    y = X[:, 0] + rng.normal(size=len(X))
+    train = TrainingTable(Table(X, task, None), y, np.ones(len(X)), False, 4, 0, [], 0)
+    booster = MultiTaskGradientBoostingRegressor(
+        task=-1,
+        n_estimators=2,
+        max_bins=64,
+        max_features=0.1,
+        linear_part=False,
+        random_state=0,
+    )
+    candidate = Candidate("boosting", "shared", booster)
+    assert train.takes_bins(candidate)
+    train.bins  # noqa: B018 - they are there from the folds
+    tracemalloc.start()
+    try:
+        model = train.fit(candidate, {})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.6 * X.nbytes
+    plain = booster.fit(with_task(X, task), y)
+    assert_array_equal(
+        plain.predict(with_task(X, task)), model.predict(with_task(X, task))
+    )
