@@ -13,6 +13,7 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._fitting import NotFiniteError
+from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._combine import calibration, loss_of, losses_of
 from kinlearn.sharing.kin._models import MeanOf
@@ -124,11 +125,24 @@ def _held_out(
     task = train.table.task[test] if code is None else np.full(len(test), code)
     if train.takes_bins(candidate):
         return train.predictions_by_bins(candidate, params, rows, test, task, stages)
+    if code is None and _has_each_task(train, candidate, rows, test):
+        params = {**params, "unknown_task": "error"}  # no model for unknown ones
     model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
     X = train.table.rows(candidate.scaled, candidate.level, test)
     if stages:
         return list(staged_predictions(model, X, task, labels, stages))
     return [predict_with(model, X, task, labels)]
+
+
+def _has_each_task(
+    train: TrainingTable, candidate: Candidate, rows: np.ndarray, test: np.ndarray
+) -> bool:
+    """Whether models of each task were fitted to rows of all tasks of others."""
+    if not isinstance(candidate.estimator, PerTask):
+        return False
+    here = np.zeros(train.n_tasks, dtype=bool)
+    here[train.table.task[rows]] = True
+    return bool(here[train.table.task[test]].all())
 
 
 def _job(
