@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.boosting import MultiTaskGradientBoostingRegressor
-from kinlearn.sharing.kin import _candidates, _training
+from kinlearn.sharing.kin import _candidates, _training, _trials
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._folds import rows_to_folds
 from kinlearn.sharing.kin._training import Table, TrainingTable
@@ -131,3 +131,14 @@ def test_boosters_of_all_rows_need_no_copy_of_them(monkeypatch):
     assert_array_equal(
         plain.predict(with_task(X, task)), model.predict(with_task(X, task))
     )
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_freed_memory_goes_back_where_tables_are_large(large, monkeypatch):
+    monkeypatch.setattr(_training, "_MANY_CELLS", 0 if large else 10**9)
+    called = []
+    monkeypatch.setattr(_trials, "give_memory_back", lambda: called.append(1))
+    X, y = _rows()
+    model = KinRegressor(task=-1, families=["linear"], random_state=0).fit(X, y)
+    # after each candidate and each step that frees much
+    assert len(called) == (len(model.candidates_) + len(model.dropped_) + 2) * large
