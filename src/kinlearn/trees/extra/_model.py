@@ -52,7 +52,7 @@ def _append(whole: np.ndarray, parts: Sequence[np.ndarray]) -> None:
 def _extend(whole: dict[str, Any], waiting: list["Forest"]) -> None:
     """Join forests to the arrays of `whole`, starts as lengths; then forget them."""
     names = [field.name for field in fields(Forest)] if waiting else []
-    arrays = zip(*(vars(forest).values() for forest in waiting), strict=True)
+    arrays: Any = zip(*(vars(forest).values() for forest in waiting), strict=True)
     for name, parts in zip(names, arrays, strict=True):
         if parts[0] is None:
             continue

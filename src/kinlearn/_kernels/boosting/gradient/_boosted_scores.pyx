@@ -55,6 +55,22 @@ cdef inline void walk(const Tree* tree, const Rows* rows, i32_t* leaf) noexcept 
         leaf[i] = node.left
 
 
+cdef inline void take_sides_of_tasks(
+    const Node* node, const u8_t* sets, const Rows* rows, u8_t* right
+) noexcept nogil:
+    # 255 for rows that go right of a split by tasks, else 0; see `goes_left`
+    cdef const u8_t* bits = sets + node.first_byte
+    cdef u8_t of_unknown = 0 if node.default_left else 255
+    cdef u32_t n_tasks = <u32_t>rows.n_tasks, code
+    cdef intp_t i
+    for i in range(rows.n):
+        code = <u32_t>rows.task[i]
+        if code < n_tasks:
+            right[i] = <u8_t>((bits[code >> 3] >> (code & 7) & 1) - 1)
+        else:
+            right[i] = of_unknown
+
+
 cdef inline void pass_nodes(
     const Tree* tree, const Rows* rows, const u8_t* first_bit, i32_t* leaf
 ) noexcept nogil:
@@ -66,6 +82,7 @@ cdef inline void pass_nodes(
     cdef u8_t bits
     cdef intp_t n_bytes = (tree.n_leaves + 7) // 8, k, b, i
     cdef u8_t last = 255 >> (8 * n_bytes - tree.n_leaves)
+    memset(right, 0, BLOCK)
     memset(leaves, 255, BLOCK * n_bytes)
     memset(leaves + BLOCK * (n_bytes - 1), last, BLOCK)
     for k in range(tree.n_nodes):
@@ -76,8 +93,9 @@ cdef inline void pass_nodes(
             goes_right(
                 rows.bins + <intp_t>node.feature * BLOCK, node.bin, node.n_bins,
                 node.default_left, right)
+        elif node.feature == TASK:
+            take_sides_of_tasks(node, tree.sets, rows, right)
         else:
-            memset(right, 0, BLOCK)
             for i in range(rows.n):
                 right[i] = 0 if goes_left(
                     node, tree.sets, code_of(node, rows, i), rows.n_tasks) else 255
