@@ -71,3 +71,32 @@ def test_a_method_is_wrapped_once():
 
 def test_estimators_of_others_have_it_by_the_task_mixin():
     assert issubclass(TaskMixin, AllOrNothing)
+
+
+class Wider(Model):
+    def __init__(self, power=1, width=2):
+        super().__init__(power)
+        self.width = width
+
+
+class Same(Wider):
+    pass
+
+
+def test_names_of_parameters_are_those_of_the_class():
+    for _ in range(2):  # read, and remembered
+        assert Model(3).get_params() == {"power": 3}
+        assert Wider(3).get_params() == {"power": 3, "width": 2}
+        assert Same(3, 4).get_params() == {"power": 3, "width": 4}
+    names = Model._get_param_names()
+    names.append("other")  # a list of one's own
+    assert Model._get_param_names() == ["power"]
+
+
+def test_another_constructor_has_other_parameters(monkeypatch):
+    def init(self, depth=5):
+        self.depth = depth
+
+    assert Same._get_param_names() == ["power", "width"]
+    monkeypatch.setattr(Same, "__init__", init)
+    assert Same().get_params() == {"depth": 5}

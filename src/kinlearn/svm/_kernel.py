@@ -199,7 +199,7 @@ class Space:
         if self.function is not None:
             return _called(self.function, X, Z)
         if self.kernel == "rbf":
-            out = euclidean_distances(X, Z, squared=True).astype(np.float64, copy=False)
+            out = _squared_distances(X, Z)
             out *= -self.gamma
             return np.exp(out, out=out)
         out = X @ Z.T
@@ -265,6 +265,20 @@ class Space:
                 K = self.between(rows, vectors)
             out[left : left + step] = K @ dual_coef.T
         return out
+
+
+def _squared_distances(X: Any, Z: Any) -> np.ndarray:
+    """Between rows, as scikit-learn has them, whose checks cost more than few rows."""
+    plain = all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in (X, Z))
+    if not plain:
+        return euclidean_distances(X, Z, squared=True).astype(np.float64, copy=False)
+    out = -2 * (X @ Z.T)
+    out += np.einsum("ij,ij->i", X, X)[:, None]
+    out += np.einsum("ij,ij->i", Z, Z)
+    np.maximum(out, 0, out=out)
+    if X is Z:
+        np.fill_diagonal(out, 0)
+    return out
 
 
 def _matrix(K: Any) -> np.ndarray:

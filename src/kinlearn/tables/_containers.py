@@ -402,6 +402,8 @@ def _check_places(X: Any) -> None:
 
 def open_table(X: Any) -> AnyTable:
     """Wrap X in the table of its kind."""
+    if type(X) is np.ndarray:  # first: predictions of many models open many
+        return ArrayTable(_read_array(X))
     if sp.issparse(X):
         if X.ndim != 2:
             raise ValueError(

@@ -51,7 +51,9 @@ def with_task(X: Table, task: Any, *, name: str = "task") -> Table:
            [1.5, 8. ]])
     """
     table = open_table(X)
-    raw = nw.from_native(task, series_only=True, pass_through=True)
+    raw = task
+    if type(task) is not np.ndarray:
+        raw = nw.from_native(task, series_only=True, pass_through=True)
     if isinstance(raw, nw.Series):
         raw = FrameTable(raw.to_frame(), None).column(0)
     elif np.ndim(raw) == 0:

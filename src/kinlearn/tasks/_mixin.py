@@ -224,6 +224,11 @@ class TaskMixin(AllOrNothing):
             need_features=need_features,
             **self._data_options(order),
         )
+        self._remember_data(data, same)
+        return data
+
+    def _remember_data(self, data: TaskData, same: bool = False) -> None:
+        """Set the fitted attributes that all have."""
         if same:
             self._check_same(data)
         self._remember_categories(data, same)
@@ -237,7 +242,6 @@ class TaskMixin(AllOrNothing):
             self.classes_ = data.classes
             self.task_classes_ = data.task_classes
             self._label_sets = data.label_sets
-        return data
 
     def _remember_categories(self, data: TaskData, same: bool) -> None:
         if not hasattr(self, "categorical_features"):

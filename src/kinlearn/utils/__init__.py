@@ -15,6 +15,7 @@ from kinlearn.utils._jobs import (
     stop_requested,
     stop_searches_if,
 )
+from kinlearn.utils._memory import give_memory_back
 from kinlearn.utils._packages import import_optional, show_versions
 from kinlearn.utils._rounds import (
     check_takes_weights,
@@ -33,6 +34,7 @@ __all__ = [
     "check_takes_weights",
     "clone_for_round",
     "deal_to_folds",
+    "give_memory_back",
     "group_rows",
     "import_optional",
     "mix_bits",

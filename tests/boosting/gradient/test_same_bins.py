@@ -1,7 +1,10 @@
 """Many fits on the same bins."""
 
+import pickle
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kinlearn.boosting import (
@@ -210,3 +213,31 @@ def test_what_the_same_bins_cannot_do(options, message):
     same = SameBins(*make_rows())
     with pytest.raises(ValueError, match=message):
         same.fit(make_estimator("numbers", **options))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "two classes", "three classes"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_estimators_fitted_to_the_bins_are_the_same(kind, weighted, sparse):
+    X, task, number = make_rows(600)
+    task[task > 1] += 2  # codes that no row has
+    y = make_targets(kind, number)
+    weight = np.random.default_rng(1).integers(1, 3, len(y)) * 1.0 if weighted else None
+    categorical = None if sparse else np.array([False, True, False])
+    options = {} if sparse else {"categorical_features": [1]}
+    if sparse:
+        X = sp.csr_array(np.where(X > 8, X, 0.0))
+    n_classes = 0 if kind == "numbers" else y.max() + 1
+    same = SameBins(X, task, y, weight, n_classes=n_classes, categorical=categorical)
+    options |= {"max_bins": 64}
+    found = same.fit_estimator(make_estimator(kind, **options), X)
+    plain = make_estimator(kind, **options).fit(with_task(X, task), y, weight)
+    assert pickle.dumps(found) == pickle.dumps(plain)
+
+
+def test_what_the_bins_cannot_do_is_refused_by_estimators_too():
+    X, task, y = make_rows()
+    with pytest.raises(ValueError, match="early_stopping"):
+        SameBins(X, task, y).fit_estimator(
+            make_estimator("numbers", early_stopping=True), X
+        )

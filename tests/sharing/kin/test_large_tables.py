@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kinlearn import KinClassifier, KinRegressor, with_task
-from kinlearn.sharing.kin import _candidates, _training
+from kinlearn.boosting import MultiTaskGradientBoostingRegressor
+from kinlearn.sharing.kin import _candidates, _training, _trials
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._folds import rows_to_folds
 from kinlearn.sharing.kin._training import Table, TrainingTable
@@ -99,3 +100,45 @@ def test_dealing_rows_to_folds_copies_no_table():
     finally:
         tracemalloc.stop()
     assert peak < 0.8 * X.nbytes
+
+
+def test_boosters_of_all_rows_need_no_copy_of_them(monkeypatch):
+    monkeypatch.setattr(_training, "_MANY_CELLS", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 80)).astype(np.float32)
+    task = np.arange(len(X), dtype=np.int32) % 4
+    y = X[:, 0] + rng.normal(size=len(X))
+    train = TrainingTable(Table(X, task, None), y, np.ones(len(X)), False, 4, 0, [], 0)
+    booster = MultiTaskGradientBoostingRegressor(
+        task=-1,
+        n_estimators=2,
+        max_bins=64,
+        max_features=0.1,
+        linear_part=False,
+        random_state=0,
+    )
+    candidate = Candidate("boosting", "shared", booster)
+    assert train.takes_bins(candidate)
+    train.bins  # noqa: B018 - they are there from the folds
+    tracemalloc.start()
+    try:
+        model = train.fit(candidate, {})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.6 * X.nbytes
+    plain = booster.fit(with_task(X, task), y)
+    assert_array_equal(
+        plain.predict(with_task(X, task)), model.predict(with_task(X, task))
+    )
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_freed_memory_goes_back_where_tables_are_large(large, monkeypatch):
+    monkeypatch.setattr(_training, "_MANY_CELLS", 0 if large else 10**9)
+    called = []
+    monkeypatch.setattr(_trials, "give_memory_back", lambda: called.append(1))
+    X, y = _rows()
+    model = KinRegressor(task=-1, families=["linear"], random_state=0).fit(X, y)
+    # after each candidate and each step that frees much
+    assert len(called) == (len(model.candidates_) + len(model.dropped_) + 2) * large

@@ -6,7 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
 from kinlearn import with_task
+from kinlearn.boosting import (
+    MultiTaskGradientBoostingClassifier,
+    MultiTaskGradientBoostingRegressor,
+)
+from kinlearn.boosting.gradient.internal import have_same_bins
 from kinlearn.sharing.kin._candidates import Size, choose_candidates
+from kinlearn.sharing.kin._groups import LikeTasks
 from kinlearn.sharing.kin._models import MeanOf, StandardisedSVR
 from kinlearn.sharing.kin._weights import without_traces
 from kinlearn.svm import MultiTaskSVR
@@ -44,6 +50,46 @@ def test_the_mean_of_models(rows):
     models = [Ridge(alpha).fit(X, y) for alpha in (1.0, 50.0)]
     expected = (models[0].predict(X) + models[1].predict(X)) / 2
     assert_allclose(MeanOf(models).predict(X), expected)
+
+
+def _boosters(kind, like_tasks, X, y, weight):
+    booster = (
+        MultiTaskGradientBoostingClassifier
+        if kind == "classification"
+        else MultiTaskGradientBoostingRegressor
+    )
+    for seed in range(3):
+        model = booster(
+            n_estimators=5, max_features=0.5, max_bins=16, random_state=seed
+        ).set_params(task=-1, unknown_task="share")
+        if like_tasks:
+            model = LikeTasks(model, task=-1, unknown_task="share")
+        yield model.fit(X, y, weight)
+
+
+@pytest.mark.parametrize("like_tasks", [False, True])
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_the_mean_of_boosters_that_have_their_bins_in_common(rows, kind, like_tasks):
+    X, y, weight = rows
+    X = np.vstack([X, X * [-1, 1, 1, 1]])
+    y = np.concatenate([y, y])
+    weight = np.concatenate([weight, weight])
+    if kind == "classification":
+        y = (y > 0.5) + 1
+    models = list(_boosters(kind, like_tasks, X, y, weight))
+    method = "predict" if kind == "regression" else "predict_proba"
+    new = X[::3].copy()
+    new[::5, -1] = 9  # an unknown task
+    each = [getattr(model, method)(new) for model in models]
+    assert (each[0] != each[1]).any()
+    joined = MeanOf(models)
+    assert have_same_bins(models) != like_tasks
+    assert_array_equal(getattr(joined, method)(new), np.mean(each, axis=0))
+    # of other rows, each reads them by itself
+    models[1] = next(_boosters(kind, like_tasks, X[:90], y[:90], weight[:90]))
+    assert not have_same_bins(models)
+    each = [getattr(model, method)(new) for model in models]
+    assert_array_equal(getattr(joined, method)(new), np.mean(each, axis=0))
 
 
 @pytest.mark.parametrize("kind", ["classification", "regression"])

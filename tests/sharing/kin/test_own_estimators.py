@@ -1,5 +1,7 @@
 """Candidates of a user's own, and candidates that stop early."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -16,6 +18,7 @@ from sklearn.linear_model import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.sharing.kin import _trials
@@ -197,3 +200,49 @@ def test_classifiers_without_scores_are_refused(rows):
     given = {"mine": RidgeClassifier(), "hard": VotingClassifier([])}
     with pytest.raises(TypeError, match=r"'hard'\] \(VotingClassifier\) has neither"):
         KinClassifier(task=-1, families=[], estimators=given).fit(X, y > 0.5)
+
+
+class Counting(LinearRegression):
+    """Remembers how many rows each fit had, and how many threads."""
+
+    sizes: ClassVar[list] = []
+    threads: ClassVar[set] = set()
+
+    def fit(self, X, y, sample_weight=None):
+        self.sizes.append(len(y))
+        blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        self.threads.update(pool["num_threads"] for pool in blas)
+        return super().fit(X, y, sample_weight)
+
+
+def test_folds_that_know_all_tasks_need_no_model_for_others(rows, monkeypatch):
+    monkeypatch.setattr(Counting, "sizes", [])
+    X, y = rows
+    KinRegressor(
+        task=-1,
+        families=[],
+        estimators={"line": (Counting(), ["pooled", "own"])},
+        n_folds=2,
+        random_state=0,
+    ).fit(X, y)
+    n = len(y)
+    # the pooled form; one of each task has 20 rows of a fold, and no other
+    assert Counting.sizes.count(n // 2) == 2
+    assert Counting.sizes.count(n // 6) == 6
+
+
+def test_linear_algebra_has_one_thread(rows, monkeypatch):
+    monkeypatch.setattr(Counting, "threads", set())
+    X, y = rows
+    with threadpool_limits(2, user_api="blas"):
+        before = {
+            p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"
+        }
+        if before == {1}:
+            pytest.skip("The linear algebra has no threads.")
+        KinRegressor(
+            task=-1, families=[], estimators={"line": Counting()}, random_state=0
+        ).fit(X, y)
+        after = {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+    assert Counting.threads == {1}
+    assert after == before

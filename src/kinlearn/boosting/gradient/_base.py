@@ -32,14 +32,19 @@ from kinlearn.boosting.gradient._rounds import (
 )
 from kinlearn.boosting.gradient.later import take_later
 from kinlearn.tables.internal import CODES
-from kinlearn.tasks import TaskMixin, check_total_weight
+from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
 from kinlearn.utils import Threads, rounds_with_callbacks
-from kinlearn.utils._callbacks import CallbackSupportMixin
+from kinlearn.utils._callbacks import CallbackSupportMixin, with_callbacks
 from kinlearn.utils._loaded import check_below, check_numbers, demand
 from kinlearn.utils._sklearn import Interval, StrOptions
 from kinlearn.utils._typing import ArrayLike, Table
 
-__all__ = ["GradientBoostingBase", "Validation"]
+__all__ = [
+    "GradientBoostingBase",
+    "Validation",
+    "have_same_bins",
+    "predictions_of",
+]
 
 _MOST_TASKS = 1000  # of which the affinities are one matrix
 _ROWS_OF_A_JOB = 4096
@@ -123,6 +128,26 @@ class GradientBoostingBase(
         """Which outputs the rows of a task have; None is all."""
         return None
 
+    @with_callbacks
+    def _fit_bins(self, data: TaskData, binned: Binned) -> Self:
+        """What `fit` does, with rows that are checked and binned already."""
+        self._validate_params()
+        self._check_settings()
+        self._remember_data(data)
+        return self._fit_checked(data.X, data.y, data, binned=binned)
+
+    @abstractmethod
+    def _fit_checked(
+        self,
+        X: Any,
+        y: Any,
+        data: Any,
+        validation: Validation | None = None,
+        goes_on: bool = False,
+        binned: Binned | None = None,
+    ) -> Self:
+        """Fit to checked rows, whose bins may be there; X and y are for callbacks."""
+
     def _boost(
         self,
         X: Table,
@@ -131,8 +156,9 @@ class GradientBoostingBase(
         weight: np.ndarray,
         validation: Validation | None,
         goes_on: bool,
+        binned: Binned | None,
     ) -> None:
-        """Run the rounds and keep what they found."""
+        """Run the rounds and keep what they found; `binned` are bins that are there."""
         if validation is not None and not self.early_stopping:
             raise ValueError(
                 "X_val is for early stopping, but early_stopping=False. Set it to "
@@ -156,13 +182,14 @@ class GradientBoostingBase(
         if goes_on:
             binned = Binned(self.bins_, self.bins_.assign(features, threads))
         else:
-            binned = Binned.of(
-                features,
-                sample_weight,
-                max_bins=self.max_bins,
-                categorical=categorical,
-                threads=threads,
-            )
+            if binned is None:
+                binned = Binned.of(
+                    features,
+                    sample_weight,
+                    max_bins=self.max_bins,
+                    categorical=categorical,
+                    threads=threads,
+                )
             self._feature_columns.warn_of_missing(binned.has_values(weight > 0))
         settings = self._settings(seed, features.shape[1])
         offset = self._offset(data.X)
@@ -451,28 +478,8 @@ class GradientBoostingBase(
 
     def _scores(self, X: Table) -> tuple[np.ndarray, np.ndarray]:
         """Task codes and scores of rows."""
-        rows = self._predict_data(X)
-        offset, features = self._offset(rows.X), self._used(rows.X)
-        n_jobs = effective_n_jobs(self.n_jobs)
-        scores = np.empty((rows.n_samples, len(self._start.base)))
-
-        def add(some: slice) -> None:
-            bins, task = self.bins_.assign(features[some]), rows.task[some]
-            scores[some] = self._start.scores(
-                bins, task, None if offset is None else offset[some]
-            )
-            self.trees_.add_scores(bins, task, scores[some])
-
-        size = max(-(-rows.n_samples // n_jobs), _ROWS_OF_A_JOB)
-        if sp.issparse(features):  # bins have a byte for every cell
-            size = max(min(size, _CELLS_OF_A_JOB // features.shape[1]), 1)
-        parts = [slice(i, i + size) for i in range(0, rows.n_samples, size)]
-        if len(parts) == 1:
-            add(parts[0])
-        else:
-            with ThreadPoolExecutor(n_jobs) as pool:
-                list(pool.map(add, parts))
-        return rows.task, scores
+        task, [scores] = scores_of([self], X)
+        return task, scores
 
     def _staged_scores(self, X: Table) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = self._predict_data(X)
@@ -553,3 +560,70 @@ class GradientBoostingBase(
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def have_same_bins(models: Sequence[Any]) -> bool:
+    """Whether rows are the same bins of the same tasks to all of some models."""
+    first = models[0]
+    if not all(isinstance(model, GradientBoostingBase) for model in models):
+        return False
+    if first.table_encoder_ is not None:
+        return False
+
+    def what(model: Any) -> tuple[Any, ...]:
+        return (
+            model.bins_.edges,
+            model.bins_.indptr,
+            model.bins_.categorical,
+            model.tasks_,
+            getattr(model, "_known_codes", None),
+        )
+
+    return all(
+        model.table_encoder_ is None
+        and model._columns == first._columns
+        and model._offset_place == first._offset_place
+        and model.unknown_task == first.unknown_task
+        and all(map(np.array_equal, what(model), what(first)))
+        for model in models[1:]
+    )
+
+
+def scores_of(models: Sequence[Any], X: Table) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Task codes of rows, and the scores that models with the same bins give them."""
+    first = models[0]
+    rows = first._predict_data(X)
+    features = first._used(rows.X)
+    offsets = [model._offset(rows.X) for model in models]
+    n_jobs = effective_n_jobs(first.n_jobs)
+    found = [np.empty((rows.n_samples, len(each._start.base))) for each in models]
+
+    def add(some: slice) -> None:
+        bins, task = first.bins_.assign(features[some]), rows.task[some]
+        for model, offset, scores in zip(models, offsets, found, strict=True):
+            scores[some] = model._start.scores(
+                bins, task, None if offset is None else offset[some]
+            )
+            model.trees_.add_scores(bins, task, scores[some])
+
+    size = max(-(-rows.n_samples // n_jobs), _ROWS_OF_A_JOB)
+    if sp.issparse(features):  # bins have a byte for every cell
+        size = max(min(size, _CELLS_OF_A_JOB // features.shape[1]), 1)
+    parts = [slice(i, i + size) for i in range(0, rows.n_samples, size)]
+    if len(parts) == 1:
+        add(parts[0])
+    else:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            list(pool.map(add, parts))
+    return rows.task, found
+
+
+def predictions_of(models: Sequence[Any], method: str, X: Table) -> list[np.ndarray]:
+    """What ``predict_proba``, or ``predict`` of numbers, gives of such models."""
+    task, scores = scores_of(models, X)
+    return [
+        model._probabilities(task, one)
+        if method == "predict_proba"
+        else model._numbers(one)
+        for model, one in zip(models, scores, strict=True)
+    ]

@@ -12,6 +12,7 @@ from kinlearn.boosting._start_weights import (
     weighted_label_sets,
 )
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
+from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.boosting.gradient._losses import (
     LogisticLoss,
     MultinomialLoss,
@@ -292,11 +293,22 @@ class MultiTaskGradientBoostingClassifier(ClassifierMixin, GradientBoostingBase)
         check_class_weight(self.class_weight)
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="classes", same=goes_on)
+        validation = Validation.of(X_val, y_val, sample_weight_val)
+        return self._fit_checked(X, y, data, validation, goes_on)
+
+    def _fit_checked(
+        self,
+        X: Any,
+        y: Any,
+        data: Any,
+        validation: Validation | None = None,
+        goes_on: bool = False,
+        binned: Binned | None = None,
+    ) -> Self:
         self._label_sets = weighted_label_sets(data)
         self.task_classes_ = self._label_sets.by_task(self.tasks_, self.classes_)
         weight = self._row_weight(data.y, self._given_weight(data))
-        validation = Validation.of(X_val, y_val, sample_weight_val)
-        self._boost(X, y, data, weight, validation, goes_on)
+        self._boost(X, y, data, weight, validation, goes_on, binned)
         return self
 
     def partial_fit(

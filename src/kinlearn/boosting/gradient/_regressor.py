@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
 from kinlearn.boosting.gradient._base import GradientBoostingBase, Validation
+from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.boosting.gradient._constraints import FeatureColumns
 from kinlearn.boosting.gradient._losses import REGRESSION, one_score
 from kinlearn.tasks import check_total_weight
@@ -294,6 +295,18 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
         self._check_settings()
         goes_on = self.warm_start and hasattr(self, "trees_")
         data = self._fit_data(X, y, sample_weight, labels="numbers", same=goes_on)
+        validation = Validation.of(X_val, y_val, sample_weight_val)
+        return self._fit_checked(X, y, data, validation, goes_on)
+
+    def _fit_checked(
+        self,
+        X: Any,
+        y: Any,
+        data: Any,
+        validation: Validation | None = None,
+        goes_on: bool = False,
+        binned: Binned | None = None,
+    ) -> Self:
         REGRESSION[self.loss].check(data.y, type(self).__name__)
         weight = self._given_weight(data)
         check_total_weight(weight)
@@ -301,8 +314,7 @@ class MultiTaskGradientBoostingRegressor(RegressorMixin, GradientBoostingBase):
             data = replace(data, y=np.where(weight > 0, data.y, 0.0))
         if not goes_on:
             self._find_scale(data.y)
-        validation = Validation.of(X_val, y_val, sample_weight_val)
-        self._boost(X, y, data, weight, validation, goes_on)
+        self._boost(X, y, data, weight, validation, goes_on, binned)
         return self
 
     def _check_settings(self) -> None:

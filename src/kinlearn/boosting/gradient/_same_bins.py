@@ -26,7 +26,13 @@ from kinlearn.boosting.gradient._rounds import (
     boost,
     counted_rows,
 )
-from kinlearn.tasks import LabelSets, find_label_sets
+from kinlearn.tasks import (
+    LabelSets,
+    TaskColumns,
+    TaskData,
+    class_codes,
+    find_label_sets,
+)
 
 __all__ = ["RowsModel", "SameBins"]
 
@@ -152,6 +158,41 @@ class SameBins:
             problem = Problem(binned, task, len(present), loss, n_rows, allowed)
             model = boost(problem, settings, estimator.n_estimators)
         return RowsModel(self, model, code, loss, labels)
+
+    def fit_estimator(self, estimator: Any, X: Any) -> Any:
+        """Fit an estimator to all rows, as its `fit` does, without copies of them.
+
+        Parameters
+        ----------
+        estimator : MultiTaskGradientBoostingClassifier or -Regressor
+            Its task is the last column, and its categories are those of the bins.
+        X : float array or sparse matrix of shape (n_samples, n_features)
+            The features that the bins are of.
+
+        Returns
+        -------
+        estimator
+            Itself, fitted as to X with the task's code as one more column.
+        """
+        self._check(estimator)
+        n_features = X.shape[1]
+        present, task = _encoded(self.task, self._n_codes)
+        fields: dict[str, Any] = {"y": self.y}
+        if self.n_classes:
+            name = type(estimator).__name__
+            fields["classes"], fields["y"] = class_codes(self.y, name, task, present)
+        categorical = self.binned.features.categorical
+        data = TaskData(
+            X=X,
+            task=task,
+            tasks=present,
+            columns=TaskColumns(None, n_features + 1, n_features),
+            sample_weight=self.weight,
+            label_rule=getattr(estimator, "label_sets", "connected"),
+            categorical=categorical if categorical.any() else None,
+            **fields,
+        )
+        return estimator._fit_bins(data, self.binned)
 
     def _check(self, estimator: Any) -> None:
         """Refuse what only an estimator's own fit can do."""

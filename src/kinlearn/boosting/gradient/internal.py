@@ -1,5 +1,6 @@
 """Many fits on the same bins: what other packages of kinlearn use, and users do not."""
 
+from kinlearn.boosting.gradient._base import have_same_bins, predictions_of
 from kinlearn.boosting.gradient._bins import Binned
 from kinlearn.boosting.gradient._losses import (
     REGRESSION,
@@ -20,4 +21,6 @@ __all__ = [
     "SameBins",
     "Settings",
     "boost",
+    "have_same_bins",
+    "predictions_of",
 ]

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from kinlearn.boosting.gradient import GradientBoostingBase
 from kinlearn.exceptions import (
@@ -207,6 +208,8 @@ class KinBase(
                 train, fold, task_fold, clock, self.n_jobs, self.effort != "best"
             ) as trials,
             warnings.catch_warnings(),
+            # their matrices are small: threads of linear algebra wait for each other
+            threadpool_limits(1, user_api="blas"),
         ):
             trials.dropped |= unable
             # of the weights of one task or fold; see _open for all

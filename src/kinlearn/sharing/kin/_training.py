@@ -151,13 +151,20 @@ class TrainingTable:
         rows: np.ndarray | slice | None = None,
     ) -> Any:
         """Fit a candidate to some of the rows; a constant where there is one class."""
+        every = rows is None
         rows = self._drawn(candidate, slice(None) if rows is None else rows)
-        X = self.table.rows(candidate.scaled, candidate.level, rows)
         y = self.y[rows]
-        weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
-        if self.n_classes and (y == y[0]).all():
-            return DummyClassifier(strategy="prior").fit(X, y, **weight)
+        constant = bool(self.n_classes and (y == y[0]).all())
         shared: dict[str, Any] = {"label_sets": self._rule_of(candidate)}
+        if every and not constant and self.takes_bins(candidate):
+            if self.categorical:
+                shared["categorical_features"] = self.categorical
+            model = _with_params(candidate, params, shared)
+            return self._bins_of(candidate).fit_estimator(model, self.table.X)
+        X = self.table.rows(candidate.scaled, candidate.level, rows)
+        weight = {"sample_weight": self.weight[rows]} if self.weighted else {}
+        if constant:
+            return DummyClassifier(strategy="prior").fit(X, y, **weight)
         codes = None
         if candidate.scaled and self.n_codes:
             codes = MeanTargets(self.n_codes)
@@ -196,7 +203,7 @@ class TrainingTable:
         return self.table.is_large and not free
 
     def forget_bins(self) -> None:
-        """Free what fits to some of the rows have in common."""
+        """Free what fits of boosters have in common."""
         vars(self).pop("bins", None)
 
     @cached_property
@@ -214,10 +221,12 @@ class TrainingTable:
             categorical=mask if mask.any() else None,
         )
 
-    def _bins_by(self, level: int) -> SameBins:
-        """The same with the groups of a level in place of the tasks."""
+    def _bins_of(self, candidate: Candidate) -> SameBins:
+        """The same as a candidate takes them: perhaps with groups as tasks."""
+        if candidate.level < 0:
+            return self.bins
         groups: Any = self.table.groups
-        return self.bins.with_tasks(groups[level])
+        return self.bins.with_tasks(groups[candidate.level])
 
     def _rule_of(self, candidate: Candidate) -> LabelRule:
         """Which classes a candidate's tasks may get; its groups, if it sees such."""
@@ -237,10 +246,10 @@ class TrainingTable:
         """Predictions for the rows `test`, as of these tasks, after some iterations."""
         rule = {"label_sets": self._rule_of(candidate)}
         model = _with_params(candidate, params, rule)
-        bins, codes = self.bins, task if candidate.level < 0 else None
-        if codes is None:  # a group that the rows lack is unknown without being told
-            bins = self._bins_by(candidate.level)
-        found = bins.fit(model, rows).predictions(test, stages or None, codes)
+        # a group that the rows lack is unknown without being told
+        codes = task if candidate.level < 0 else None
+        fitted = self._bins_of(candidate).fit(model, rows)
+        found = fitted.predictions(test, stages or None, codes)
         labels = self.label_sets(rows)
         if labels is None:
             return found

@@ -13,6 +13,7 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._fitting import NotFiniteError
+from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._combine import calibration, loss_of, losses_of
 from kinlearn.sharing.kin._models import MeanOf
@@ -21,7 +22,7 @@ from kinlearn.sharing.kin._training import (
     predict_with,
     staged_predictions,
 )
-from kinlearn.utils import SentOnce, stop_searches_if
+from kinlearn.utils import SentOnce, give_memory_back, stop_searches_if
 
 __all__ = ["Clock", "Trial", "Trials"]
 
@@ -124,11 +125,24 @@ def _held_out(
     task = train.table.task[test] if code is None else np.full(len(test), code)
     if train.takes_bins(candidate):
         return train.predictions_by_bins(candidate, params, rows, test, task, stages)
+    if code is None and _has_each_task(train, candidate, rows, test):
+        params = {**params, "unknown_task": "error"}  # no model for unknown ones
     model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
     X = train.table.rows(candidate.scaled, candidate.level, test)
     if stages:
         return list(staged_predictions(model, X, task, labels, stages))
     return [predict_with(model, X, task, labels)]
+
+
+def _has_each_task(
+    train: TrainingTable, candidate: Candidate, rows: np.ndarray, test: np.ndarray
+) -> bool:
+    """Whether models of each task were fitted to rows of all tasks of others."""
+    if not isinstance(candidate.estimator, PerTask):
+        return False
+    here = np.zeros(train.n_tasks, dtype=bool)
+    here[train.table.task[rows]] = True
+    return bool(here[train.table.task[test]].all())
 
 
 def _job(
@@ -260,6 +274,12 @@ class Trials:
             if candidate.given:
                 error.add_note(f"It was raised by the candidate {candidate.name!r}.")
             raise
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Of a large table, hold no memory that was freed."""
+        if self.train.table.is_large:
+            give_memory_back()
 
     def _run(self, candidate: Candidate) -> None:
         if self.done and not self.clock.allows(self._seconds_to_end):
@@ -605,6 +625,7 @@ class Trials:
         """Free what was only wanted to learn the weights."""
         for name, trial in self.done.items():
             self.done[name] = replace(trial, predictions=None, unseen=None)
+        self._tidy()
 
     def refit(self, names: list[str]) -> list[Any]:
         """Fit candidates with the chosen settings to all rows.
@@ -612,8 +633,13 @@ class Trials:
         Where time is short, one of the variants of each.
         """
         todo = self._fits_to_do(names)
-        self.train.forget_bins()
         new: dict[str, Any] = {}
+        binned = [(t, n) for t, n in todo if self.train.takes_bins(t.candidate)]
+        if binned:
+            new |= self._refitted(binned)
+        self.train.forget_bins()
+        self._tidy()
+        todo = [(t, n) for t, n in todo if t.candidate.name not in new]
         kinds = dict.fromkeys((t.candidate.scaled, t.candidate.level) for t, _ in todo)
         for kind in kinds:  # of a large table, one copy at a time
             some = [

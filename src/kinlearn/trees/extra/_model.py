@@ -51,15 +51,16 @@ def _append(whole: np.ndarray, parts: Sequence[np.ndarray]) -> None:
 
 def _extend(whole: dict[str, Any], waiting: list["Forest"]) -> None:
     """Join forests to the arrays of `whole`, starts as lengths; then forget them."""
-    for field in fields(Forest) if waiting else ():
-        parts = [getattr(forest, field.name) for forest in waiting]
+    names = [field.name for field in fields(Forest)] if waiting else []
+    arrays: Any = zip(*(vars(forest).values() for forest in waiting), strict=True)
+    for name, parts in zip(names, arrays, strict=True):
         if parts[0] is None:
             continue
-        if field.name.endswith("_start"):
+        if name.endswith("_start"):
             parts = [part[1:] - part[:-1] for part in parts]
-        if field.name not in whole:
-            whole[field.name] = np.empty_like(parts[0][:0])
-        _append(whole[field.name], parts)
+        if name not in whole:
+            whole[name] = np.empty_like(parts[0][:0])
+        _append(whole[name], parts)
     waiting.clear()
 
 
