@@ -2,7 +2,6 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -30,6 +29,7 @@ from kinlearn.boosting.gradient._rounds import (
     counted_rows,
     held_draws,
 )
+from kinlearn.boosting.gradient._same_bins import scores_of
 from kinlearn.boosting.gradient.later import take_later
 from kinlearn.tables.internal import CODES
 from kinlearn.tasks import TaskData, TaskMixin, check_total_weight
@@ -43,12 +43,9 @@ __all__ = [
     "GradientBoostingBase",
     "Validation",
     "have_same_bins",
-    "predictions_of",
 ]
 
 _MOST_TASKS = 1000  # of which the affinities are one matrix
-_ROWS_OF_A_JOB = 4096
-_CELLS_OF_A_JOB = 2**28  # of sparse rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -587,43 +584,3 @@ def have_same_bins(models: Sequence[Any]) -> bool:
         and all(map(np.array_equal, what(model), what(first)))
         for model in models[1:]
     )
-
-
-def scores_of(models: Sequence[Any], X: Table) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Task codes of rows, and the scores that models with the same bins give them."""
-    first = models[0]
-    rows = first._predict_data(X)
-    features = first._used(rows.X)
-    offsets = [model._offset(rows.X) for model in models]
-    n_jobs = effective_n_jobs(first.n_jobs)
-    found = [np.empty((rows.n_samples, len(each._start.base))) for each in models]
-
-    def add(some: slice) -> None:
-        bins, task = first.bins_.assign(features[some]), rows.task[some]
-        for model, offset, scores in zip(models, offsets, found, strict=True):
-            scores[some] = model._start.scores(
-                bins, task, None if offset is None else offset[some]
-            )
-            model.trees_.add_scores(bins, task, scores[some])
-
-    size = max(-(-rows.n_samples // n_jobs), _ROWS_OF_A_JOB)
-    if sp.issparse(features):  # bins have a byte for every cell
-        size = max(min(size, _CELLS_OF_A_JOB // features.shape[1]), 1)
-    parts = [slice(i, i + size) for i in range(0, rows.n_samples, size)]
-    if len(parts) == 1:
-        add(parts[0])
-    else:
-        with ThreadPoolExecutor(n_jobs) as pool:
-            list(pool.map(add, parts))
-    return rows.task, found
-
-
-def predictions_of(models: Sequence[Any], method: str, X: Table) -> list[np.ndarray]:
-    """What ``predict_proba``, or ``predict`` of numbers, gives of such models."""
-    task, scores = scores_of(models, X)
-    return [
-        model._probabilities(task, one)
-        if method == "predict_proba"
-        else model._numbers(one)
-        for model, one in zip(models, scores, strict=True)
-    ]

@@ -1,15 +1,18 @@
-"""Many fits to rows that are binned once: folds, settings, seeds.
+"""Many fits to rows that are binned once, and scores of rows by many models.
 
-What an estimator's `fit` would do with some of the rows, without the checks, and with
-the bins of all of them.
+What an estimator's `fit` would do with some of the rows (folds, settings, seeds),
+without the checks, and with the bins of all of them.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from kinlearn.boosting.gradient._bins import Binned
@@ -33,8 +36,12 @@ from kinlearn.tasks import (
     class_codes,
     find_label_sets,
 )
+from kinlearn.utils._typing import Table
 
-__all__ = ["RowsModel", "SameBins"]
+__all__ = ["RowsModel", "SameBins", "predictions_of", "scores_of"]
+
+_ROWS_OF_A_JOB = 4096
+_CELLS_OF_A_JOB = 2**28  # of sparse rows
 
 # Parameters that change what rows are, or need names of columns.
 _REFUSED = {
@@ -315,3 +322,43 @@ class RowsModel:
         if self._labels is None:
             return self._loss.predictions(scores[:, 0], self._loss.scale)
         return self._labels.probabilities(task, scores)
+
+
+def scores_of(models: Sequence[Any], X: Table) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Task codes of rows, and the scores that models with the same bins give them."""
+    first = models[0]
+    rows = first._predict_data(X)
+    features = first._used(rows.X)
+    offsets = [model._offset(rows.X) for model in models]
+    n_jobs = effective_n_jobs(first.n_jobs)
+    found = [np.empty((rows.n_samples, len(each._start.base))) for each in models]
+
+    def add(some: slice) -> None:
+        bins, task = first.bins_.assign(features[some]), rows.task[some]
+        for model, offset, scores in zip(models, offsets, found, strict=True):
+            scores[some] = model._start.scores(
+                bins, task, None if offset is None else offset[some]
+            )
+            model.trees_.add_scores(bins, task, scores[some])
+
+    size = max(-(-rows.n_samples // n_jobs), _ROWS_OF_A_JOB)
+    if sp.issparse(features):  # bins have a byte for every cell
+        size = max(min(size, _CELLS_OF_A_JOB // features.shape[1]), 1)
+    parts = [slice(i, i + size) for i in range(0, rows.n_samples, size)]
+    if len(parts) == 1:
+        add(parts[0])
+    else:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            list(pool.map(add, parts))
+    return rows.task, found
+
+
+def predictions_of(models: Sequence[Any], method: str, X: Table) -> list[np.ndarray]:
+    """What ``predict_proba``, or ``predict`` of numbers, gives of such models."""
+    task, scores = scores_of(models, X)
+    return [
+        model._probabilities(task, one)
+        if method == "predict_proba"
+        else model._numbers(one)
+        for model, one in zip(models, scores, strict=True)
+    ]

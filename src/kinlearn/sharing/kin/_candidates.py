@@ -32,7 +32,9 @@ __all__ = [
     "Candidate",
     "Size",
     "choose_candidates",
+    "chosen_settings",
     "own_candidates",
+    "plain_settings",
 ]
 
 # in the order of trials: those that come late are soon seen to be needless
@@ -538,3 +540,26 @@ class _Maker:
                 settings=tuple({"estimator__n_estimators": n} for n in (50, 150)),
                 for_unseen=False,
             )
+
+
+def chosen_settings(forest: Any) -> dict[str, Any]:
+    """Settings that a forest chose in fit, so that folds need not choose again."""
+    params = {
+        "min_samples_leaf": int(forest.min_samples_leaf_),
+        "task_split_prob": float(forest.task_split_prob_),
+        "max_features": int(forest.max_features_),
+        "n_cuts": int(forest.n_cuts_),
+    }
+    if hasattr(forest, "task_offsets_"):
+        params["task_offset"] = bool(forest.task_offsets_.any())
+        params["linear_part"] = bool(forest.linear_coef_.any())
+    return params
+
+
+def plain_settings(candidate: Candidate) -> dict[str, Any]:
+    """Settings without a search, to see how long a fit takes."""
+    if getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
+        fixed = {"min_samples_leaf": 5, "task_split_prob": 0.5}
+        given = candidate.estimator.task_split_prob
+        return fixed if given == "auto" else {**fixed, "task_split_prob": given}
+    return candidate.settings[0]

@@ -14,6 +14,7 @@ from sklearn.dummy import DummyClassifier
 
 from kinlearn.boosting.gradient import GradientBoostingBase
 from kinlearn.boosting.gradient.internal import SameBins
+from kinlearn.sharing._per_task import PerTask
 from kinlearn.sharing.kin._candidates import Candidate
 from kinlearn.sharing.kin._combine import Evidence
 from kinlearn.sharing.kin._features import MeanTargets, Standardisation, WithMeanTargets
@@ -21,7 +22,13 @@ from kinlearn.sharing.kin._groups import LikeTasks
 from kinlearn.tasks import LabelSets, find_label_sets, with_task
 from kinlearn.utils._typing import LabelRule
 
-__all__ = ["Table", "TrainingTable", "predict_with", "staged_predictions"]
+__all__ = [
+    "Table",
+    "TrainingTable",
+    "held_out",
+    "predict_with",
+    "staged_predictions",
+]
 
 # Of a class that a model does not know, and the task may have: the same for all models.
 _PROBABILITY_OF_UNKNOWN = 1e-4
@@ -391,3 +398,41 @@ def _in_all_classes(
         return proba
     proba = np.where(unknown, _PROBABILITY_OF_UNKNOWN, proba)
     return proba / proba.sum(axis=1, keepdims=True)
+
+
+def held_out(
+    train: TrainingTable,
+    candidate: Candidate,
+    params: dict[str, Any],
+    test: np.ndarray,
+    stages: tuple[int, ...],
+    code: int | None = None,
+) -> list[np.ndarray]:
+    """Predictions for the rows `test` by a model of all others.
+
+    `code` stands for the tasks of these rows; with -1 they have any class.
+    """
+    keep = np.ones(train.n_samples, dtype=bool)
+    keep[test] = False
+    rows = np.flatnonzero(keep)
+    task = train.table.task[test] if code is None else np.full(len(test), code)
+    if train.takes_bins(candidate):
+        return train.predictions_by_bins(candidate, params, rows, test, task, stages)
+    if code is None and _has_each_task(train, candidate, rows, test):
+        params = {**params, "unknown_task": "error"}  # no model for unknown ones
+    model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
+    X = train.table.rows(candidate.scaled, candidate.level, test)
+    if stages:
+        return list(staged_predictions(model, X, task, labels, stages))
+    return [predict_with(model, X, task, labels)]
+
+
+def _has_each_task(
+    train: TrainingTable, candidate: Candidate, rows: np.ndarray, test: np.ndarray
+) -> bool:
+    """Whether models of each task were fitted to rows of all tasks of others."""
+    if not isinstance(candidate.estimator, PerTask):
+        return False
+    here = np.zeros(train.n_tasks, dtype=bool)
+    here[train.table.task[rows]] = True
+    return bool(here[train.table.task[test]].all())

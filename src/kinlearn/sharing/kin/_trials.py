@@ -13,14 +13,16 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from kinlearn.sharing._fitting import NotFiniteError
-from kinlearn.sharing._per_task import PerTask
-from kinlearn.sharing.kin._candidates import Candidate
+from kinlearn.sharing.kin._candidates import (
+    Candidate,
+    chosen_settings,
+    plain_settings,
+)
 from kinlearn.sharing.kin._combine import calibration, loss_of, losses_of
 from kinlearn.sharing.kin._models import MeanOf
 from kinlearn.sharing.kin._training import (
     TrainingTable,
-    predict_with,
-    staged_predictions,
+    held_out,
 )
 from kinlearn.utils import SentOnce, give_memory_back, stop_searches_if
 
@@ -107,44 +109,6 @@ def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     return function(*args), perf_counter() - start
 
 
-def _held_out(
-    train: TrainingTable,
-    candidate: Candidate,
-    params: dict[str, Any],
-    test: np.ndarray,
-    stages: tuple[int, ...],
-    code: int | None = None,
-) -> list[np.ndarray]:
-    """Predictions for the rows `test` by a model of all others.
-
-    `code` stands for the tasks of these rows; with -1 they have any class.
-    """
-    keep = np.ones(train.n_samples, dtype=bool)
-    keep[test] = False
-    rows = np.flatnonzero(keep)
-    task = train.table.task[test] if code is None else np.full(len(test), code)
-    if train.takes_bins(candidate):
-        return train.predictions_by_bins(candidate, params, rows, test, task, stages)
-    if code is None and _has_each_task(train, candidate, rows, test):
-        params = {**params, "unknown_task": "error"}  # no model for unknown ones
-    model, labels = train.fit(candidate, params, rows), train.label_sets(rows)
-    X = train.table.rows(candidate.scaled, candidate.level, test)
-    if stages:
-        return list(staged_predictions(model, X, task, labels, stages))
-    return [predict_with(model, X, task, labels)]
-
-
-def _has_each_task(
-    train: TrainingTable, candidate: Candidate, rows: np.ndarray, test: np.ndarray
-) -> bool:
-    """Whether models of each task were fitted to rows of all tasks of others."""
-    if not isinstance(candidate.estimator, PerTask):
-        return False
-    here = np.zeros(train.n_tasks, dtype=bool)
-    here[train.table.task[rows]] = True
-    return bool(here[train.table.task[test]].all())
-
-
 def _job(
     function: Callable[..., Any], several: bool, train: SentOnce, *args: Any
 ) -> tuple[Any, float]:
@@ -154,29 +118,6 @@ def _job(
     """
     with parallel_config("sequential") if several else nullcontext():
         return _timed(function, train.value, *args)
-
-
-def _chosen_by(forest: Any) -> dict[str, Any]:
-    """Settings that a forest chose in fit, so that folds need not choose again."""
-    params = {
-        "min_samples_leaf": int(forest.min_samples_leaf_),
-        "task_split_prob": float(forest.task_split_prob_),
-        "max_features": int(forest.max_features_),
-        "n_cuts": int(forest.n_cuts_),
-    }
-    if hasattr(forest, "task_offsets_"):
-        params["task_offset"] = bool(forest.task_offsets_.any())
-        params["linear_part"] = bool(forest.linear_coef_.any())
-    return params
-
-
-def _plain(candidate: Candidate) -> dict[str, Any]:
-    """Settings without a search, to see how long a fit takes."""
-    if getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
-        fixed = {"min_samples_leaf": 5, "task_split_prob": 0.5}
-        given = candidate.estimator.task_split_prob
-        return fixed if given == "auto" else {**fixed, "task_split_prob": given}
-    return candidate.settings[0]
 
 
 class _LeftOut(Exception):
@@ -290,7 +231,7 @@ class Trials:
             candidate = candidate.taking_over(self._chosen[candidate.like])
         elif getattr(candidate.estimator, "min_samples_leaf", None) == "auto":
             model, seconds = self._fit_forest(candidate)
-            chosen = _chosen_by(model) if hasattr(model, "forest_") else {}
+            chosen = chosen_settings(model) if hasattr(model, "forest_") else {}
             self._chosen[candidate.name] = chosen
             candidate = replace(candidate, settings=self._around(chosen, candidate))
         trial = self._out_of_fold(candidate)
@@ -380,7 +321,7 @@ class Trials:
         seconds = []
         for one_in in (32, 8):
             rows = np.arange(0, n, one_in)
-            _, took = _timed(self.train.fit, candidate, _plain(candidate), rows)
+            _, took = _timed(self.train.fit, candidate, plain_settings(candidate), rows)
             seconds.append(took)
             if not self.clock.allows(took):
                 raise _LeftOut(f"one in {one_in} rows took {took:.2g} s")
@@ -394,8 +335,8 @@ class Trials:
         until = np.inf
         if self.clock.limit is not None:
             first = np.flatnonzero(self.fold == 0)
-            job = (candidate, _plain(candidate), first, ())
-            [(_, one)] = self._in_parallel(_held_out, [job])
+            job = (candidate, plain_settings(candidate), first, ())
+            [(_, one)] = self._in_parallel(held_out, [job])
             rest = self._seconds_for(candidate, one, 1)
             self._judge(rest)
             until = self.clock.elapsed + max(self.clock.left - rest, 0.0)
@@ -476,7 +417,7 @@ class Trials:
             (candidate, settings[s][0], np.flatnonzero(self.fold == f), settings[s][1])
             for s, f in todo
         ]
-        found = self._in_parallel(_held_out, jobs)
+        found = self._in_parallel(held_out, jobs)
         results.update(zip(todo, found, strict=True))
 
     def _race(
@@ -592,7 +533,7 @@ class Trials:
             (trial.candidate, trial.params, np.flatnonzero(fold == f), (), -1)
             for f in range(int(fold.max()) + 1)
         ]
-        results = self._in_parallel(_held_out, jobs)
+        results = self._in_parallel(held_out, jobs)
         trial.seconds["folds"] += sum(took for _, took in results)
         return self._joined([staged[0] for staged, _ in results], fold)
 
