@@ -25,6 +25,7 @@ from benchmarks.environment import RECORDS
 from benchmarks.field import ranks
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import kin_ablation, kin_versions
+from benchmarks.quality.ours import KIN
 from benchmarks.quality.page_tables import TABLES, markdown
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.ranks import (
@@ -59,6 +60,15 @@ TUNED = "kinlearn gradient boosting, tuned"
 LIGHTGBM = ("lightgbm", "lightgbm-pooled")
 SINGLE = (OURS, *LIGHTGBM, "catboost", "hist-gradient-boosting", "gpboost")
 ALL = (*SINGLE, TUNED)
+BESIDE_KIN = (
+    *("lightgbm", "catboost", "hist-gradient-boosting", "gpboost"),
+    *(f"linear-{form}" for form in ("pooled", "one-hot", "alone")),
+    *(f"extra-trees-{form}" for form in ("pooled", "one-hot", "alone")),
+    *(f"boosting-{form}" for form in ("pooled", "alone")),
+    "kinlearn extra trees (defaults)",
+    *(f"kinlearn {name}" for name in ("SVM+MTL", "MTBoost")),
+    "kinlearn shared plus own, linear",
+)
 
 _MARKED = re.compile(r"(<!-- table: ([^\n]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -88,7 +98,8 @@ def redrawn(text, folder=RECORDS):
 
 def _short(text):
     """Ours by short names: the columns of a table are narrow."""
-    return text.replace(TUNED, "ours, tuned").replace(OURS, "ours")
+    text = text.replace(TUNED, "ours, tuned").replace(OURS, "ours")
+    return text.replace(KIN.name, "Kin")
 
 
 def _interval(values, test_ratio, digits, sign=""):
@@ -101,12 +112,27 @@ def _interval(values, test_ratio, digits, sign=""):
 
 def _scores(names, folder):
     """Contenders of each protocol with intervals, and how much ours is better."""
-    return "\n".join(_scores_of(each, folder) for each in PROTOCOLS.select(names))
+    return "\n".join(
+        _scores_of(each, folder, ours=OURS, others=ALL)
+        for each in PROTOCOLS.select(names)
+    )
 
 
-def _scores_of(protocol, folder):
+def _kin_scores(names, folder):
+    """The same of Kin and those beside it, under a heading for each protocol."""
+    return "\n".join(
+        f"## {each.name}: {each.title}\n\n"
+        + _scores_of(each, folder, ours=KIN.name, others=BESIDE_KIN)
+        for each in PROTOCOLS.select(names)
+    )
+
+
+def _scores_of(protocol, folder, *, ours, others):
     records = read_records(Path(folder) / f"{protocol.name}.jsonl")
-    by_metric = [results_of(protocol, records, m).select(ALL) for m in protocol.metrics]
+    by_metric = [
+        results_of(protocol, records, m).select((ours, *others))
+        for m in protocol.metrics
+    ]
     first = by_metric[0]
     sign = -1 if first.metric.greater_is_better else 1
     order = sorted(
@@ -114,17 +140,17 @@ def _scores_of(protocol, folder):
     )
     heading = ["contender", "splits"]
     for metric in protocol.metrics:
-        heading += [metric.label, "gain of ours"]
+        heading += [metric.label, f"gain of {'Kin' if ours == KIN.name else 'ours'}"]
     rows = [[*heading, "processor, s"]]
     seconds = _processor_seconds(protocol, records)
     for name in order:
         row = [name, str(len(first.scores[name]))]
         for each in by_metric:
             digits, ratio = each.metric.digits, each.test_ratio
-            both = each.difference(OURS, name)
+            both = each.difference(ours, name)
             row.append(_interval(list(each.scores[name].values()), ratio, digits))
             gain = _interval(both, ratio, digits, "+") if both else "-"
-            row.append("" if name == OURS else gain)
+            row.append("" if name == ours else gain)
         rows.append([*row, f"{np.median(seconds[name]):.1f}"])
     return markdown(rows) + _failures(records)
 
@@ -384,9 +410,6 @@ def _mean_of_some(values):
     return f"{np.mean(known):.4f}{fewer}"
 
 
-_BESIDE_KIN = ("lightgbm", "catboost", "gpboost", "hist-gradient-boosting")
-
-
 def _kin_now(names, folder):
     """Kin's latest version, its first one and tuned peers, on the same splits."""
     versions = {}  # by protocol and split: scores of the first version, and the last
@@ -395,7 +418,7 @@ def _kin_now(names, folder):
         first = versions.get(key, (None, None))[0]
         versions[key] = (r if r["which"] == "before" else first, r)
     rows = [["protocol", "metric", "splits", "Kin", "its first version",
-             *_BESIDE_KIN]]  # fmt: skip
+             *BESIDE_KIN[:4]]  # fmt: skip
     for protocol in PROTOCOLS.select(names):
         splits = [split for name, split in versions if name == protocol.name]
         if not splits:
@@ -406,7 +429,7 @@ def _kin_now(names, folder):
             of = [versions[protocol.name, split] for split in splits]
             some = [[pair[i] and pair[i]["scores"][metric.name] for pair in of]
                     for i in (1, 0)]  # fmt: skip
-            for name in _BESIDE_KIN:
+            for name in BESIDE_KIN[:4]:
                 found = peers[metric].get(name, {})
                 some.append([found.get(split) for split in splits])
             means = map(_mean_of_some, some)
@@ -451,6 +474,8 @@ def _scarce_labels(names, folder):
 
 KINDS = {
     "kin-now": _kin_now,
+    "kin-ranks": partial(_ranks, contenders=(KIN.name, *BESIDE_KIN)),
+    "kin-scores": _kin_scores,
     "kin-versions": _kin_versions,
     "kin-ablation": _kin_ablation,
     "kin-ablation-penalties": partial(_kin_ablation, effort="standard and penalties"),
