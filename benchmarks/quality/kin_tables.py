@@ -8,6 +8,7 @@ import numpy as np
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import kin_ablation, kin_suite, kin_versions
+from benchmarks.quality.ours import KIN
 from benchmarks.quality.page_tables import grouped, markdown
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.ranks import results_of
@@ -49,29 +50,27 @@ def _mean_of_some(values):
 
 
 def _kin_now(names, folder):
-    """Kin's latest version, its first one and tuned peers, on the same splits."""
-    versions = {}  # by protocol and split: scores of the first version, and the last
+    """Kin as it is and tuned peers, on the same splits.
+
+    As it is: in the records of the protocol, or else the latest of the versions.
+    """
+    latest = {}  # scores by protocol and split
     for r in read_records(Path(folder) / kin_versions.RECORDS.name):
-        key = r["protocol"], r["split"]
-        first = versions.get(key, (None, None))[0]
-        versions[key] = (r if r["which"] == "before" else first, r)
-    rows = [["protocol", "metric", "splits", "Kin", "its first version",
-             *BESIDE_KIN[:4]]]  # fmt: skip
+        latest.setdefault(r["protocol"], {})[r["split"]] = r["scores"]
+    rows = [["protocol", "metric", "splits", "Kin", *BESIDE_KIN[:4]]]
     for protocol in PROTOCOLS.select(names):
-        splits = [split for name, split in versions if name == protocol.name]
-        if not splits:
-            continue
         records = read_records(Path(folder) / f"{protocol.name}.jsonl")
-        peers = {m: results_of(protocol, records, m).scores for m in protocol.metrics}
         for metric in protocol.metrics:
-            of = [versions[protocol.name, split] for split in splits]
-            some = [[pair[i] and pair[i]["scores"][metric.name] for pair in of]
-                    for i in (1, 0)]  # fmt: skip
-            for name in BESIDE_KIN[:4]:
-                found = peers[metric].get(name, {})
-                some.append([found.get(split) for split in splits])
+            scores = results_of(protocol, records, metric).scores
+            version = latest.get(protocol.name, {})
+            version = {split: each[metric.name] for split, each in version.items()}
+            now = scores.get(KIN.name, version)
+            if not now:
+                continue
+            peers = [scores.get(name, {}) for name in BESIDE_KIN[:4]]
+            some = [[found.get(split) for split in now] for found in (now, *peers)]
             means = map(_mean_of_some, some)
-            rows.append([protocol.name, metric.name, str(len(splits)), *means])
+            rows.append([protocol.name, metric.name, str(len(now)), *means])
     return markdown(rows)
 
 
