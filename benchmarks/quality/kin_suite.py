@@ -232,9 +232,7 @@ def record(name, target, curved, families, seed, effort="standard"):
         "effort": effort,
         "seed": seed,
         "commit": commit_of_source(),
-        "losses": {
-            key: [round(v, 6) for v in found[0]] for key, found in losses.items()
-        },
+        "losses": losses,
     }
 
 
