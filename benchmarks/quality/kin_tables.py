@@ -106,6 +106,7 @@ def _scarce_labels(names, folder):
     records = read_records(Path(folder) / "scarce_labels.jsonl")
     groups = grouped(records, "model", "version")
     cases = [f"landmine {share}" for share in names]
+    n_splits = max((r["split"] + 1 for r in records), default=0)
     rows = [["model", *(f"{float(share):.0%} of the rows" for share in names)]]
     for (model, version), some in sorted(groups.items()):
         by_case = grouped(some, "case")
@@ -113,7 +114,9 @@ def _scarce_labels(names, folder):
         for case in cases:
             of = by_case.get((case,), [])
             means = [np.mean([r[k] for r in of]) for k in ("auc", "log_loss") if of]
-            row.append(" / ".join(f"{mean:.3f}" for mean in means) or "-")
+            cell = " / ".join(f"{mean:.3f}" for mean in means) or "-"
+            fewer = f" ({len(of)})" if 0 < len(of) < n_splits else ""
+            row.append(cell + fewer)
         rows.append(row)
     return markdown(rows)
 
